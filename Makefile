@@ -8,8 +8,8 @@ VENV4 := .venv-opencv4
 READING := board_reader boards calibrate cards colours frame_reader glints heap lens_models lenses marker_fit order_statistics shaded_squares simulation still_pictures two_corners
 VISION := $(READING:%=tests/vision/test_%.py) $(wildcard tests/vision/test_*camera*.py) tests/vision/test_usb.py \
 	tests/printing/test_sheets_cards.py tests/printing/test_sheets.py::test_every_tag_is_there_as_often_as_asked
-# On a Raspberry Pi camera and pins come from the distribution: the environment must see its packages.
-SITE := $(shell python3 -c "import importlib.util as u; print('--system-site-packages' if u.find_spec('picamera2') or u.find_spec('lgpio') else '')" 2>/dev/null)
+# On a Raspberry Pi the camera's library comes from the distribution: the environment must see its packages.
+SITE := $(shell python3 -c "import importlib.util as u; print('--system-site-packages' if u.find_spec('picamera2') else '')" 2>/dev/null)
 # Bookworm's picamera2 was built for numpy 1: there the newest OpenCV that works with it is 4.11.
 PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m; print('numpy<2 opencv-python-headless<4.12' if u.find_spec('picamera2') and m.version('numpy')[0] == '1' else '')" 2>/dev/null)
 # How to install a system package here: as root, by a sudo that asks nothing, or not at all.
@@ -20,10 +20,15 @@ MINUTES ?= 60
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
-.PHONY: play install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi appliance arm64 selfplay night fuzz screenshots docs-pictures tools clean
+.PHONY: play hub install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi bench-hub appliance arm64 selfplay night fuzz screenshots docs-pictures tools clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
+
+# A hub of many tables: a wall for a room; docs/many-tables.md. ARGS="--name 'Our club'".
+hub: $(VENV)/.runs
+	@$(BIN)/python -c "import nats, nkeys" 2>/dev/null || $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[hub]'
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/companion hub $(ARGS)
 
 # The appliance, as root: packages, environment, unit, user, settings. WHEELS=FOLDER fetches no Python package; DESTDIR
 # puts it into another root, for tests. `uninstall` leaves games and settings; GAMES=remove does not.
@@ -111,6 +116,10 @@ bench-bots: $(VENV)/.tests
 bench-pi: $(VENV)/.tests
 	$(BIN)/companion bench pi $(ARGS)
 
+# A hub and a table: kills of the hub and of NATS under load, and a table's own inputs with the hub there, hanging and gone.
+bench-hub: $(VENV)/.tests
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/companion bench hub $(ARGS)
+
 # The whole machine under QEMU: installed, booted, played on, its plug pulled; the package on an emulated Raspberry Pi 3B;
 # ARGS=--short for the main things. The first run fetches Debian's packages, later ones take what it has built from the
 # cache (APPLIANCE_CACHE).
@@ -156,10 +165,10 @@ docs-pictures: $(VENV)/.tests
 
 # The browser, the PDF tools, the MQTT broker and axe-core of the tests; where they cannot be installed those tests are
 # skipped, and the run says so at its end.
-TOOLS := chromium chromium-driver poppler-utils fonts-liberation mosquitto
+TOOLS := chromium chromium-driver poppler-utils fonts-liberation mosquitto nginx-light
 tools: tests/node_modules/.installed
 	@export PATH=$$PATH:/usr/sbin; \
-	command -v chromium >/dev/null && command -v chromedriver >/dev/null && command -v pdftoppm >/dev/null && command -v mosquitto >/dev/null \
+	command -v chromium >/dev/null && command -v chromedriver >/dev/null && command -v pdftoppm >/dev/null && command -v mosquitto >/dev/null && command -v nginx >/dev/null \
 	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq $(TOOLS) >/dev/null; } \
 	|| echo "Not everything is here: install $(TOOLS) to run every test."
 

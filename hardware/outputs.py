@@ -34,7 +34,7 @@ LATE_S = 0.25
 """An alarm that is later than this (the machine slept) shows, but makes no sound."""
 GAP_S = 0.04
 """So long before an alarm its own note, if something else holds it, falls silent: else nobody could hear it begin."""
-_EARLY_S, _EARLY_FIRST_S = 0.002, 0.0005
+_EARLY_S, _EARLY_FIRST_S = 0.002, 0.0002
 """So long before an alarm the thread stops sleeping and watches the clock; and where it goes before all others, which
 wakes it in time: on a small machine watching takes time from the rest of the service just then."""
 _TURN_S = 0.0005

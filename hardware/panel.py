@@ -8,20 +8,16 @@ threads drive one lamp.
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import math
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Self, TypeVar
 
 from gpiozero import Device
-from gpiozero.exc import GPIOPinInUse, PinPWMUnsupported, PinUnknownPi
-from gpiozero.pins.local import get_pi_revision
+from gpiozero.exc import GPIOPinInUse, PinPWMUnsupported
 
 from companion.core.clock import Clock
 from companion.core.config import PanelSettings
@@ -30,11 +26,11 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, Press, SeatLamps, Signal
 from hardware.debounce import Debouncer, Stroke
-from hardware.kernel_keys import KernelButton, KernelKeys, LineTaken, can_read_keys
 from hardware.outputs import Outputs, SetAlarms, SetLoudness, Show, TryOut
 from hardware.pin_owners import PinOwner, conflicts, pin_owners
+from hardware.pins.factory import last_failure, missing_pins, open_factory
 from hardware.tone import hardware_tone
-from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, button_pins, lamp_pins
+from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, LineTaken, button_pins, lamp_pins
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +49,7 @@ class _Edge(NamedTuple):
 
 class _Key(NamedTuple):
     pin: ButtonPin
-    line: Button | KernelButton
+    line: Button
     debouncer: Debouncer
 
 
@@ -99,11 +95,8 @@ class Panel:
         for conflict in self._conflicts:
             _log.warning("%s", conflict)
         self._keys: dict[str, _Key] = {}
-        self._kernel_keys = _kernel_keys(self._own_factory)
         for button in button_pins(settings):
             self._open_key(button, factory)
-        if self._kernel_keys is not None:
-            self._kernel_keys.start()
         self._lamps: dict[LampPin, Lamp] = {}
         for pin in lamp_pins(settings):
             if (lamp := self._open(pin.name, pin.pin, partial(Lamp, pin, factory))) is not None:
@@ -226,8 +219,6 @@ class Panel:
                 thread.join(_JOIN_S)
                 if thread.is_alive():
                     _log.error("The thread %s does not end: a listener is stuck", thread.name)
-        if self._kernel_keys is not None:
-            self._release("the keys", self._kernel_keys.close)
         for name, key in self._keys.items():
             self._release(name, key.line.close)
         for pin, lamp in self._lamps.items():
@@ -256,14 +247,12 @@ class Panel:
             return None
 
     def _open_key(self, button: ButtonPin, factory: Any) -> None:
-        def changed(is_down: bool, at_s: float | None = None) -> None:
-            self._edges.put(_Edge(button.name, is_down, self._clock.monotonic_s() if at_s is None else at_s))
+        stamps = getattr(factory, "stamps_edges", False)
 
-        line: Button | KernelButton | None
-        if self._kernel_keys is not None:
-            line = self._open(button.name, button.pin, partial(self._kernel_keys.button, button.pin, changed))
-        else:
-            line = self._open(button.name, button.pin, partial(Button, button.pin, changed, factory))
+        def changed(is_down: bool, stamp_s: float) -> None:
+            self._edges.put(_Edge(button.name, is_down, stamp_s if stamps else self._clock.monotonic_s()))
+
+        line = self._open(button.name, button.pin, partial(Button, button.pin, changed, factory))
         if line is not None:
             debouncer = Debouncer(self._settings.debounce_ms / 1000, line.is_down())
             self._keys[button.name] = _Key(button, line, debouncer)
@@ -338,17 +327,11 @@ def _remedy(error: Exception) -> str:
     if isinstance(error, LineTaken):
         return say("“{owner}” is using this pin. Stop it, or leave the pin out in [panel]", owner=error.owner)
     if isinstance(error, PinPWMUnsupported):
-        return say("these pins cannot play tones. Install python3-lgpio")
+        return say("these pins cannot play tones. Leave GPIOZERO_PIN_FACTORY out of the environment")
     return say(
         "{error}. Check that nothing else uses the pin, or leave it out in [panel]",
         error=str(error) or type(error).__name__,
     )
-
-
-# ---- the machine's own pins ------------------------------------------------------------------------------------
-
-last_failure: list[str] = []
-"""Why opening the pins failed last: a process has one set of pins, hence one such reason."""
 
 
 def open_panel(
@@ -379,7 +362,7 @@ def panel_reason(settings: PanelSettings) -> str | None:
     """
     if settings.enabled == "no":
         return say("The panel is switched off: set enabled to auto or yes in [panel].")
-    return _missing() or (last_failure[-1] if last_failure else None)
+    return missing_pins() or (last_failure[-1] if last_failure else None)
 
 
 def pin_conflicts(settings: PanelSettings, owners: Mapping[int, PinOwner]) -> tuple[str, ...]:
@@ -388,66 +371,3 @@ def pin_conflicts(settings: PanelSettings, owners: Mapping[int, PinOwner]) -> tu
     if isinstance(settings.buzzer, int) and (settings.buzzer not in owners or owners[settings.buzzer].kind != "pwm"):
         wired.add(settings.buzzer)
     return conflicts(wired, owners)
-
-
-def _missing() -> str | None:
-    """What this machine lacks for pins of its own; None: nothing, or the environment chooses other pins."""
-    if os.environ.get("GPIOZERO_PIN_FACTORY"):
-        return None
-    try:
-        get_pi_revision()
-    except (PinUnknownPi, OSError, ValueError):
-        return say("This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate.")
-    chips = sorted(Path("/dev").glob("gpiochip*"))
-    return obstacle(
-        has_library=importlib.util.find_spec("lgpio") is not None,
-        has_chips=bool(chips),
-        may_use_chips=any(os.access(chip, os.R_OK | os.W_OK) for chip in chips),
-    )
-
-
-def obstacle(has_library: bool, has_chips: bool, may_use_chips: bool) -> str | None:
-    """What a Raspberry Pi lacks, and what to do."""
-    if not has_chips:
-        return say("There is no /dev/gpiochip*: the kernel or the service's DeviceAllow hides the pins.")
-    if not may_use_chips:
-        return say(
-            "There is no permission to use the pins: add the user to group gpio (sudo usermod -aG "
-            "gpio USER) and log in again."
-        )
-    if not has_library:
-        return say(
-            "The pin library is missing: sudo apt install python3-lgpio, "
-            "and make the virtual environment with --system-site-packages."
-        )
-    return None
-
-
-def _kernel_keys(factory: Any) -> KernelKeys | None:
-    """The keys read from the kernel itself; None on other pins than the machine's own, or on an old kernel."""
-    chip = getattr(factory, "chip", None)
-    if chip is None:
-        return None
-    path = Path(f"/dev/gpiochip{chip}")
-    return KernelKeys(path) if can_read_keys(path) else None
-
-
-def open_factory() -> Any:
-    """The machine's pin factory; raises `PanelError`. `GPIOZERO_PIN_FACTORY` chooses another than lgpio."""
-    last_failure.clear()
-    if missing := _missing():
-        raise PanelError(missing)
-    try:
-        if os.environ.get("GPIOZERO_PIN_FACTORY"):
-            Device.ensure_pin_factory()
-            return Device.pin_factory
-        from gpiozero.pins.lgpio import LGPIOFactory  # noqa: PLC0415  (only on a Pi)
-
-        return LGPIOFactory()
-    except Exception as error:  # the pin libraries raise what they like
-        sentence = say(
-            "The pins cannot be opened: {error}. The working directory must be writable, for lgpio's pipe.",
-            error=str(error),
-        )
-        last_failure.append(sentence)
-        raise PanelError(sentence) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Self
 
 from companion.core.clock import Clock
@@ -19,35 +20,41 @@ LOST_S = 20.0
 """A machine that is still there so long after it was asked has not heard; any other sentence is gone by then, too."""
 
 
+@dataclass(frozen=True)
+class PowerActions:
+    """What comes of the button; none of these may block.
+
+    `play` gets each press that is meant for the table: once the button is let go, for only then it is known that it
+    was not held for this, and at once where `is_at_once` says that a press cannot wait. `signal` plays a cue, `tell`
+    shows a sentence on the pages (empty: none any more), and `switch_off` asks the machine and answers whether it
+    could, and what is to be told.
+    """
+
+    play: Callable[[Press], None]
+    is_at_once: Callable[[], bool]
+    signal: Callable[[Signal], None]
+    tell: Callable[[str], None]
+    switch_off: Callable[[], tuple[bool, str]]
+
+
 class PowerKey:
     """Stands between the table button and the table; a context manager, `close` may be called twice.
 
-    `play` gets each press that is meant for the table: once the button is let go, for only then it is known that it
-    was not held for this, and at once where `is_at_once` says that a press cannot wait. `is_down` answers whether the
-    button is down now, `signal` plays a cue, `tell` shows a sentence on the pages (empty: none any more), and
-    `switch_off` asks the machine and answers whether it could, and what is to be told. None of them may block. With
-    `threads=False` nothing happens by itself: `step` does what is due.
+    `is_down` answers whether the button is down now; it may not block. With `threads=False` nothing happens by itself:
+    `step` does what is due.
     """
 
     def __init__(
         self,
         clock: Clock,
         is_down: Callable[[], bool],
+        actions: PowerActions,
         *,
-        play: Callable[[Press], None],
-        is_at_once: Callable[[], bool],
-        signal: Callable[[Signal], None],
-        tell: Callable[[str], None],
-        switch_off: Callable[[], tuple[bool, str]],
         threads: bool = True,
     ) -> None:
         self._clock = clock
         self._is_down = is_down
-        self._play = play
-        self._is_at_once = is_at_once
-        self._signal = signal
-        self._tell = tell
-        self._switch_off = switch_off
+        self._actions = actions
         self.is_on = True
         """Whether the button may do so: a setting."""
         self._lock = threading.Lock()
@@ -64,7 +71,7 @@ class PowerKey:
     def pressed(self, press: Press) -> None:
         """A key of the panel; all but the table button are none of this and go on to the table."""
         if press.key is not PadKey.TABLE:
-            self._play(press)
+            self._actions.play(press)
             return
         with self._lock:
             self._take(press)
@@ -78,12 +85,12 @@ class PowerKey:
             return
         self._let_go()  # a new press says so before anybody has looked
         if not self.is_on or self._stop.is_set():
-            self._play(press)
+            self._actions.play(press)
         elif press.held:
             self._since_s = press.at_s
-            self._play(press)
-        elif self._is_at_once():
-            self._play(press)
+            self._actions.play(press)
+        elif self._actions.is_at_once():
+            self._actions.play(press)
         else:
             self._since_s, self._waiting = press.at_s, [press]
 
@@ -102,28 +109,28 @@ class PowerKey:
     def _go_on(self, now_s: float, held_s: float) -> None:
         if held_s >= TELL_S and not self._is_told:
             self._is_told, self._waiting, self._asked_s = True, [], None
-            self._signal(Signal(Cue.OFF_WAIT, frozenset(SEATS)))
-            self._tell(say("Keep holding the button to switch the table off, or let go."))
+            self._actions.signal(Signal(Cue.OFF_WAIT, frozenset(SEATS)))
+            self._actions.tell(say("Keep holding the button to switch the table off, or let go."))
         if held_s >= OFF_S:
             self._since_s, self._is_told, self._asked_s = None, False, now_s
-            self._is_coming, sentence = self._switch_off()
-            self._tell(sentence)
+            self._is_coming, sentence = self._actions.switch_off()
+            self._actions.tell(sentence)
             if not self._is_coming:
-                self._signal(Signal(Cue.AWAKE, frozenset(SEATS)))
+                self._actions.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _let_go(self) -> None:
         presses, was_told = self._waiting, self._is_told
         self._since_s, self._waiting, self._is_told = None, [], False
         if was_told:
-            self._tell("")
-            self._signal(Signal(Cue.AWAKE, frozenset(SEATS)))
+            self._actions.tell("")
+            self._actions.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
         for press in presses:
-            self._play(press)
+            self._actions.play(press)
 
     def _is_still_there(self) -> None:
-        self._tell(say("The machine does not switch off: its log says why.") if self._is_coming else "")
+        self._actions.tell(say("The machine does not switch off: its log says why.") if self._is_coming else "")
         if self._is_coming:
-            self._signal(Signal(Cue.AWAKE, frozenset(SEATS)))
+            self._actions.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
         self._asked_s, self._is_coming = None, False
 
     def _follow(self) -> None:

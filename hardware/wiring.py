@@ -22,6 +22,14 @@ _FIRST_HZ = NOTES_HZ["A6"]
 """A tone begins with one cycle of this: a software PWM takes a new frequency only at its end, so it is kept short."""
 
 
+class LineTaken(Exception):
+    """Another program or a driver has a line; `owner` is the name that it gave."""
+
+    def __init__(self, owner: str) -> None:
+        super().__init__(owner)
+        self.owner = owner
+
+
 @dataclass(frozen=True)
 class ButtonPin:
     """A wired button; `name` as in `PanelHands`, no seat for the table button. It connects the pin to ground."""
@@ -71,9 +79,10 @@ def lamp_pins(settings: PanelSettings) -> tuple[LampPin, ...]:
 
 
 class Button:
-    """An open button. `when_changed(is_down)` is called in the pin factory's thread and must never block or raise."""
+    """An open button. `when_changed(is_down, stamp)` is called in the pin factory's thread and must never block or
+    raise; the stamp is the factory's own."""
 
-    def __init__(self, pin: int, when_changed: Callable[[bool], None], factory: Any) -> None:
+    def __init__(self, pin: int, when_changed: Callable[[bool, float], None], factory: Any) -> None:
         # Not gpiozero's own Button: that keeps a thread for each, and swallows a press after a lost release.
         self._device = InputDevice(pin, pull_up=True, pin_factory=factory)
         self._when_changed = when_changed
@@ -84,10 +93,10 @@ class Button:
             self._device.close()
             raise
 
-    def _changed(self, _ticks: object, state: object) -> None:
+    def _changed(self, stamp: float, state: object) -> None:
         # What raises here would end the only notification thread, and every button with it.
         with contextlib.suppress(Exception):
-            self._when_changed(not state)
+            self._when_changed(not state, stamp)
 
     def is_down(self) -> bool:
         """The line's level now."""

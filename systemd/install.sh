@@ -36,10 +36,10 @@ runs() { [ -z "$root" ] && [ -d /run/systemd/system ]; } # is systemd at work, a
 
 is_there() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]; }
 
-packages() { # the distribution's, for camera and pins; only what it has
+packages() { # the distribution's, for the camera; only what it has
     [ -z "$root" ] || return 0
     missing=
-    for package in python3-venv openssl python3-lgpio python3-picamera2 avahi-daemon; do
+    for package in python3-venv openssl python3-picamera2 avahi-daemon; do
         is_there "$package" || missing="$missing $package"
     done
     [ -n "$missing" ] || return 0

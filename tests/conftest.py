@@ -111,6 +111,12 @@ def open_pins() -> set[int]:
     return {id(each) for each in gc.get_objects() if isinstance(each, Device) and not each.closed}
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin what takes long, so that no worker has it before it when the others are through."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 def pytest_collection_finish() -> None:
     """Leave modules and test functions out of every later garbage collection."""
     gc.collect()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 
+from flask import Flask
+
 from companion.storage.journal import Journal
 from companion.table.mailbox import Mailbox
 from companion.table.pipeline import Pipeline
 from companion.table.session import Session
 from companion.table.state import TableState
 from companion.table.table import Table
+from web.server.sse import Server
 
 
 def pipeline_of(table: Table) -> Pipeline:
@@ -25,6 +28,11 @@ def live_of(table: Table) -> TableState:
 def session_of(table: Table) -> Session:
     """All that the table's journal can make again, what is sealed included."""
     return live_of(table).session
+
+
+def app_of(server: Server) -> Flask:
+    """The application behind a server."""
+    return server._app
 
 
 def mailbox_of(table: Table) -> Mailbox:

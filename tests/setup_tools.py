@@ -15,7 +15,7 @@ from companion.core.kit import Seat
 from companion.core.ports import PadKey, Press, SeatLamps
 from companion.games import GAMES
 from companion.maintenance.requests import CheckRoom
-from companion.maintenance.upkeep import InstallationUpkeep
+from companion.maintenance.upkeep import InstallationUpkeep, SettingsActions
 from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
 from companion.table.session import Phase
@@ -104,9 +104,8 @@ def kept(
                     check.end()
 
             table.connect(on_lamps=show)
-            upkeep = InstallationUpkeep(
-                settings, path, table, clock, use=use, restart=lambda: restarts.append(True), try_out=try_out
-            )
+            actions = SettingsActions(use, lambda: restarts.append(True), try_out)
+            upkeep = InstallationUpkeep(settings, path, table, clock, actions)
             site = Site(settings.web, lambda: ("http://192.0.2.7:8080/",), journal.key("signing"), HOST_KEY)
             room = CheckRoom(
                 settings.panel, check if with_panel else None, "" if with_panel else "No pins here.", with_panel

@@ -71,8 +71,19 @@ def links(page: str) -> list[str]:
 @cache
 def commands() -> dict[str, argparse.ArgumentParser]:
     """Every command of the program and what reads its options."""
-    choices = next(each.choices for each in parser()._actions if isinstance(each, argparse._SubParsersAction))
-    return dict(choices)
+    return _parts(parser())
+
+
+def _parts(command: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The commands of a command."""
+    found = [each.choices for each in command._actions if isinstance(each, argparse._SubParsersAction)]
+    return dict(found[0]) if found else {}
+
+
+def command_of(name: str, rest: str) -> argparse.ArgumentParser:
+    """What reads the options of `companion NAME REST`, where the rest may begin with a command of its own."""
+    command = commands()[name]
+    return _parts(command).get(rest.split(maxsplit=1)[0] if rest.split() else "", command)
 
 
 def targets() -> set[str]:
@@ -137,7 +148,7 @@ def test_commands_and_their_options_exist(page: str) -> None:
         if found := re.search(r"(?:^|[\s/])companion ([a-z][\w-]*)(.*)", line):
             assert found[1] in commands(), line
             for option in re.findall(r"(?<!\S)--[\w-]+", found[2]):
-                assert option in commands()[found[1]]._option_string_actions, line
+                assert option in command_of(found[1], found[2])._option_string_actions, line
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -153,11 +164,11 @@ def test_the_test_command_is_what_a_clean_clone_is_tested_with() -> None:
 
 
 def test_the_table_of_commands_is_complete() -> None:
-    rows = re.findall(r"^\| `companion ([\w-]+)[^`]*` \| (.*) \|$", text_of("docs/interfaces.md"), re.MULTILINE)
-    assert {name for name, _ in rows} == set(commands())
-    for name, text in rows:
+    rows = re.findall(r"^\| `companion ([\w-]+)([^`]*)` \| (.*) \|$", text_of("docs/interfaces.md"), re.MULTILINE)
+    assert {name for name, _, _ in rows} == set(commands())
+    for name, rest, text in rows:
         for option in re.findall(r"`(--[\w-]+)", text):
-            assert option in commands()[name]._option_string_actions, f"companion {name} {option}"
+            assert option in command_of(name, rest)._option_string_actions, f"companion {name} {option}"
 
 
 # ---- examples --------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from test_layers import FILES
+from test_layers import FILES, GAME_PACKAGES
 
 ROOT = Path(__file__).parent.parent
 OLD_MODULES = frozenset(
@@ -117,7 +117,7 @@ def test_no_two_classes_of_different_packages_have_one_name() -> None:
     for module, path in FILES.items():
         top, _, rest = module.partition(".")
         package = f"{top}.{rest.partition('.')[0]}"
-        same = re.match(r"companion\.(games\.\w+\.|bots\.|tools\.)", f"{module}.") and module not in SHARED
+        same = re.match(OWN, f"{module}.") and module not in SHARED
         if top in ("companion", "web", "vision", "hardware") and not same:
             for name in definitions(path, (ast.ClassDef,)):
                 homes.setdefault(name, set()).add(package if top != "tests" else "")
@@ -127,4 +127,6 @@ def test_no_two_classes_of_different_packages_have_one_name() -> None:
 
 ALLOWED = {"Contribute", "FreeSeat", "HandIn", "NewGame", "Tag"}
 """Records of the table and the bodies that ask for them; the printed tag of a piece and the one found in a picture."""
-SHARED = frozenset(f"companion.games.{name}" for name in ("base", "events", "mixins", "screen"))
+OWN = rf"companion\.(games\.\w+\.|bots\.({'|'.join(sorted(GAME_PACKAGES))})|tools\.)"
+"""The modules of one game or of its opponent, and of benches."""
+SHARED = frozenset(f"companion.games.{name}" for name in ("base", "events", "mixins", "pads", "screen"))

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 UP_TO_STORAGE = {"companion.core", "companion.games", "vision", "companion.table", "companion.storage"}
 UP_TO_ARCHIVE = UP_TO_STORAGE | {"companion.archive", "companion.printing", "companion.bots"}
 BELOW_ADAPTERS = UP_TO_ARCHIVE | {"companion.maintenance", "companion.diagnostics"}
-ADAPTERS = {"web", "hardware", "companion.mqtt", "companion.speech"}
+ADAPTERS = {"web", "hardware", "companion.mqtt", "companion.speech", "companion.hub"}
 MAY_IMPORT: dict[str, set[str]] = {
     "companion.core": set(),
     "companion.games": {"companion.core"},
@@ -25,8 +25,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "companion.diagnostics": UP_TO_ARCHIVE,
     **dict.fromkeys(sorted(ADAPTERS), BELOW_ADAPTERS),
     "companion.service": BELOW_ADAPTERS | ADAPTERS,
-    "companion.tools": BELOW_ADAPTERS | ADAPTERS | {"companion.service"},
-    "companion.cli": BELOW_ADAPTERS | ADAPTERS | {"companion.service", "companion.tools"},
+    "companion.hub_server": BELOW_ADAPTERS | ADAPTERS,
+    "companion.tools": BELOW_ADAPTERS | ADAPTERS | {"companion.service", "companion.hub_server"},
+    "companion.cli": BELOW_ADAPTERS | ADAPTERS | {"companion.service", "companion.hub_server", "companion.tools"},
 }
 """Which packages a package may import besides itself; every package of the project has a line."""
 ROOTS = {"companion", "companion.__main__"}

@@ -66,7 +66,7 @@ _EDGE_MM = 4.0
 
 
 class Steering(Protocol):
-    """What the eye asks of the watcher."""
+    """What the eye asks of the camera that is watched."""
 
     @property
     def camera(self) -> str:
@@ -146,7 +146,7 @@ class BoardEye:
         self.settled_frames: deque[_Look] = deque(maxlen=kept)
 
     def steer(self, steering: Steering) -> None:
-        """From now on the camera of this watcher is asked to lock, and to give way to another one."""
+        """From now on this camera is asked to lock, and to give way to another one."""
         self._steering = steering
 
     def saw(self, frame: Frame, reading: Reading) -> None:

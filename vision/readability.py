@@ -219,7 +219,7 @@ def _closer(squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[S
         steps = math.ceil(by_mm / 10 / _STEP_CM)
         return Advice(say("Move it {number} cm closer", number=steps * _STEP_CM), why, Weakness.SMALL)
     if tilt_deg(pose) > _STEEP_DEG:
-        text = say("Let it look down more steeply")
+        text = say("Point it down more steeply")
     elif pose.size[0] < _FINE_WIDTH:
         text = say("Set the camera’s size to 1920x1080")
     else:

@@ -29,7 +29,7 @@ from vision.detection.markers import (
     resembles_marker,
     sharpened,
 )
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import BoardReader, board_reader
 from vision.simulation.card_scenes import FRAMES_A_VIEW, deal
 from vision.simulation.table import RenderedCamera, SimulatedTable
 
@@ -61,7 +61,7 @@ def read_images(
             except CameraError as error:
                 yield _nothing(str(path), error.message)
                 continue
-            yield _answer(path, luma, finder, None if foreign else BoardReader(kits, thorough=True))
+            yield _answer(path, luma, finder, None if foreign else board_reader(kits, thorough=True))
 
 
 def _nothing(name: str, problem: str) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def bench_reader(kit: Kit, frames: int = 30) -> dict[str, float]:
     pieces = [piece for piece in kit.pieces if kit.face(piece[0]).size == (1, 1)]
     faces = [(card.name,) for card in kit.deck.cards] if kit.deck else pieces
     table.set_up({square: face[:1] for square, face in zip(squares, faces, strict=False)})
-    reader, camera = BoardReader({kit.game: kit}), RenderedCamera(table, clock)
+    reader, camera = board_reader({kit.game: kit}), RenderedCamera(table, clock)
 
     def cost_ms() -> float:
         frame = camera.frame()
@@ -208,7 +208,7 @@ def bench_cards(kit: Kit, frames: int, seed: int) -> CardCounts:
     costs, peer = [], []
     for number, dealt in enumerate(deal(kit, frames, seed)):
         if number % FRAMES_A_VIEW == 0:  # another camera, of which nothing is known
-            reader = BoardReader({kit.game: kit})
+            reader = board_reader({kit.game: kit})
         began = time.perf_counter()
         reading = reader.read_picture(dealt.luma)
         costs.append((time.perf_counter() - began) * 1000)

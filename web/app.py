@@ -25,11 +25,13 @@ from web.routes.check import CheckPage
 from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
 from web.routes.host import HostPages
+from web.routes.hub import HubDoor
 from web.routes.join import Joining
 from web.routes.openapi import OpenApiRoutes
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.rules import RulesPages
+from web.routes.seats.demonstration import Demonstrations
 from web.routes.seats.opponents import Lessons, Opponents
 from web.routes.seats.tiles import TileRoutes
 from web.routes.settings import SettingsPage
@@ -53,7 +55,7 @@ def create_app(
 ) -> Flask:
     """The application that shows a table, with the pages of the features that are there."""
     features = features or Features()
-    app = _bare_app(site.compiled)
+    app = bare_app(site.compiled)
     guard = Auth(site.signing_key, site.host_key, table.seat_nonce, clock, site.make_host_key)
     streams = Streams(table, site.settings.viewers)
     join_code = JoinCode(table, clock.monotonic_s) if site.settings.join == "code" else None
@@ -63,8 +65,8 @@ def create_app(
     app.extensions["paragraph"] = page_context.paragraph
     error_pages.register(app)
 
-    _watch_requests(app, table, guard)
-    _watch_names(app, Names((*site.settings.names, site.settings.host)), site.join_urls)
+    watch_requests(app, table.now_s, lambda: table.settings.language, guard)
+    watch_names(app, Names((*site.settings.names, site.settings.host)), site.join_urls)
     rooms = [
         room(page_context).blueprint()
         for room in (
@@ -82,8 +84,10 @@ def create_app(
     ]
     there: tuple[tuple[Any, Any], ...] = (
         (SettingsPage, features.upkeep), (CheckPage, features.check), (HealthPages, features.health),
-        (StaffKeys, features.staff), (HistoryPages, features.past), (Bench, features.workbench),
+        (StaffKeys, features.staff), (HubDoor, features.hub),
+        (HistoryPages, features.past), (Bench, features.workbench),
         (KitPages, features.printer), (CameraPage, features.camera),
+        (Demonstrations, features.demonstration),
     )  # fmt: skip
     rooms += [room(page_context, what).blueprint() for room, what in there if what]
     for room in rooms:
@@ -91,7 +95,7 @@ def create_app(
     return app
 
 
-def _bare_app(compiled: Path | None) -> Flask:
+def bare_app(compiled: Path | None) -> Flask:
     """An application without any page: how large requests may be, how templates and JSON are made."""
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
@@ -101,21 +105,28 @@ def _bare_app(compiled: Path | None) -> Flask:
     return app
 
 
-def _watch_requests(app: Flask, table: Table, guard: Auth) -> None:
-    """What holds for every request: its time, its language, its origin, and the headers of its answer."""
+SCREENS = ("/", "/live/table", "/live/wall")
+"""The pages of a screen that everybody looks at: it has a language of its own."""
+
+
+def watch_requests(app: Flask, now_s: Callable[[], float], screen_language: Callable[[], str], guard: Auth) -> None:
+    """What holds for every request: its time, its language, its origin, and the headers of its answer.
+
+    `screen_language` is that of the big screen; `auto`: the browser's.
+    """
 
     @app.before_request
     def stamp() -> None:
         """An input counts from when it came in, before it is read or waits for anything."""
-        g.at_s = request.environ.get(ARRIVED, table.now_s())
+        g.at_s = request.environ.get(ARRIVED, now_s())
 
     @app.before_request
     def choose_language() -> None:
         """What this browser has chosen, else what the table screen is set to, else what the browser asks for."""
         g.spoken_before = spoken()
         chosen = request.cookies.get("language", "")
-        if request.path in ("/", "/live/table") and table.settings.language != "auto":
-            chosen = chosen or table.settings.language
+        if request.path in SCREENS and screen_language() != "auto":
+            chosen = chosen or screen_language()
         speak(best_language((chosen, *request.accept_languages.values())))
 
     @app.teardown_request
@@ -134,7 +145,7 @@ def _watch_requests(app: Flask, table: Table, guard: Auth) -> None:
     app.after_request(_made)
 
 
-def _watch_names(app: Flask, names: Names, join_urls: Callable[[], tuple[str, ...]]) -> None:
+def watch_names(app: Flask, names: Names, join_urls: Callable[[], tuple[str, ...]]) -> None:
     """Answer only under names that are this machine's; styles hold nothing, so that the page that says so has them."""
 
     @app.before_request

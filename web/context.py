@@ -103,7 +103,7 @@ class PageContext:
     features: Features
     imaging: threading.Lock = field(default_factory=threading.Lock)
     """Held while a picture of the camera or of the workbench is made: each takes some 20 MB for a moment."""
-    _drawn: dict[_Page, tuple[int, Fragment]] = field(default_factory=dict)
+    _drawn: dict[_Page, tuple[Table, int, Fragment]] = field(default_factory=dict)
     _drawing: dict[_Page, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     @property
@@ -130,11 +130,17 @@ class PageContext:
         """
         key = (page, viewer, own_screen, at_table, spoken())
         with self._drawing[key]:
-            version, fragment = self._drawn.get(key, (-1, _NOTHING))
-            if version != self.table.version:
-                version, fragment = self._draw(app, page, viewer, own_screen, at_table)
-                self._drawn[key] = (version, fragment)
+            table = self._shown_on(page)
+            drawn, version, fragment = self._drawn.get(key, (table, -1, _NOTHING))
+            if drawn is not table or version != table.version:
+                version, fragment = self._draw(app, table, page, viewer, own_screen, at_table)
+                self._drawn[key] = (table, version, fragment)
         return fragment
+
+    def _shown_on(self, page: str) -> Table:
+        """The table of a page: the table screen shows that of the demonstration while one is on."""
+        demonstration = self.features.demonstration if page == "table" else None
+        return (demonstration.shown if demonstration else None) or self.table
 
     def paragraph(self, rule: str | None) -> tuple[str, str] | None:
         """Address and name of a paragraph of the rules of the game that is on; None where there is none."""
@@ -145,14 +151,15 @@ class PageContext:
         """Does the page say what single plays are?"""
         return bool(view.own.choices) or view.turn.is_open or view.guide is not None
 
-    def _draw(
-        self, app: Flask, page: str, viewer: Seat | None, own_screen: bool, at_table: bool
+    def _draw(  # noqa: PLR0917 - the table, and the parts of the key under which its drawing is kept
+        self, app: Flask, table: Table, page: str, viewer: Seat | None, own_screen: bool, at_table: bool
     ) -> tuple[int, Fragment]:
-        view = self.table.view(viewer)
-        known = view if viewer is None else self.table.view()
+        view = table.view(viewer)
+        known = view if viewer is None else table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
-            view, known = self.table.view(viewer), self.table.view()
-        past = self.features.past if view.phase is Phase.OVER else None
+            view, known = table.view(viewer), table.view()
+        is_demonstration = table is not self.table
+        past = self.features.past if view.phase is Phase.OVER and not is_demonstration else None
         finale = past.finale(int(view.moment.partition(".")[0])) if past else None
         acting = cards.acting_seat(view) if view.board.standing else None
         needs = Needs()
@@ -163,7 +170,7 @@ class PageContext:
             finale=finale,
             end=end_words(view, finale, viewer),
             opened=view.board.suggested or self.table.remembered or next(iter(self.games)),
-            plays=self.table.plays(acting, view.moment) if acting and self._names_plays(view) else (),
+            plays=table.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             south=self.table_settings.tip_south,
             viewer=viewer,
             games=self.games,
@@ -181,10 +188,13 @@ class PageContext:
             may_sit=at_table or self.join_code is None,
             camera_page=self.features.camera is not None,
             wifi=self.features.welcome.wifi() if page == "table" and at_table else None,
-            voice=self.features.welcome.voice if page == "table" else None,
+            voice=self.features.welcome.voice if page == "table" and not is_demonstration else None,
+            is_demonstration=is_demonstration,
+            demonstration=self.features.demonstration,
             has_pads=self.features.welcome.has_pads,
             staff=self.features.staff if self.features.staff and self.features.staff.is_heard else None,
             own_screen=own_screen,
+            hub=self.features.hub if page == "host" else None,
             unwell=self.features.health.line() if self.features.health and page == "host" else None,
             pads={seat: self.table.view(seat).own.pad for seat in SEATS} if page == "workbench" else {},
         )
@@ -246,7 +256,8 @@ def register_template_helpers(app: Flask) -> None:
 @lru_cache(maxsize=1)
 def _sprite(names: tuple[str, ...]) -> Markup:
     """Every drawing, as each page carries them: what scripts fetch or draw finds them there."""
-    return Markup(sprite(names).replace('style="position:absolute"', 'class="sprite"'))
+    text = sprite(names).replace('style="position:absolute"', 'class="sprite"')
+    return Markup(text.replace('stroke="var(--edge,var(--line))"', 'class="rim"'))
 
 
 def _styles(version: str, *names: str) -> Markup:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from companion.archive.played_games import GameArchive
 from companion.bots.characters import Character
 from companion.bots.coach import Coach
+from companion.bots.demonstration import Demonstration
 from companion.core.config import WebSettings
 from companion.core.network import Wifi
 from companion.core.ports import Album, Eye, PanelHands, Spoken, World
@@ -61,13 +63,36 @@ class CameraRoom:
     bundle: Callable[[], bytes]
 
 
+class HubSeat(Protocol):
+    """The table's place at a hub."""
+
+    @property
+    def is_member(self) -> bool:
+        """Has this table joined a hub?"""
+
+    @property
+    def sentence(self) -> str:
+        """How the line to the hub is; empty: this table has joined none."""
+
+    @property
+    def address(self) -> str:
+        """Where the hub's pages are; empty: this table has joined none."""
+
+    def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
+        """Join the hub at this address, and leave the one of before; raises a `CompanionError`."""
+
+    def leave(self) -> None:
+        """Belong to no hub any more."""
+
+
 @dataclass(frozen=True)
 class Features:
     """What an installation has beside its table; most of it has pages of its own, and None means that there are none.
 
     `upkeep` is what the settings page writes, `check` tries pads and lamps, `past` are the games that were played,
     `health` says how the service is, `staff` is the key that calls somebody. `workbench` is there in simulation only.
-    `opponents` are the characters that the machine can play as, `coach` is who advises people.
+    `opponents` are the characters that the machine can play as, `coach` is who advises people, `demonstration` is what
+    the table screen shows while nobody plays, `hub` joins a room of many tables.
     """
 
     welcome: Welcome = field(default_factory=Welcome)
@@ -81,3 +106,5 @@ class Features:
     staff: StaffBell | None = None
     opponents: tuple[Character, ...] = ()
     coach: Coach | None = None
+    demonstration: Demonstration | None = None
+    hub: HubSeat | None = None

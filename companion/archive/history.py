@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from companion.archive.cache import PictureFolder, SummaryFolder
+from companion.archive.cache import PictureFolder
 from companion.archive.finale import evening_of, finale_of
-from companion.archive.game_files import check_game, end_reason, read_game
+from companion.archive.game_files import check_game, read_game
 from companion.archive.photographs import PhotographFolder
 from companion.archive.played_games import (
     NOBODY,
@@ -33,26 +33,21 @@ from companion.archive.replay import GameFile, game_file
 from companion.archive.retelling import HOST_ENDED, Retelling
 from companion.archive.scoresheet import write_sheet
 from companion.archive.statistics import mismatches_of, records_of
-from companion.archive.summary import Summary, digest_of, reason_of, summary_of, summary_of_file
+from companion.archive.summaries import Summaries, is_brought
+from companion.archive.summary import Summary, digest_of, reason_of
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal
-from companion.core.i18n import Verbatim, packed, say
+from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
 from companion.games import GAMES, game_named
 from companion.games.base import OptionRow
-from companion.storage.journal import Entry, Journal
+from companion.storage.journal import Journal
 from companion.table.session import MACHINE, chosen_words
 
 _REPLAYS = 6
 """So many games told again stay in memory."""
-_BROUGHT = "brought "
-"""How the stamp of a game from elsewhere begins."""
-
 Painter = Callable[[Retelling, PictureKind, int, Callable[[str], bytes | None]], bytes]
 """Draws a game or one of its turns; the last is asked for photographs by their moments."""
-
-_LARGEST = 2**63 - 1
-"""Of the numbers that SQLite knows."""
 
 
 class History:
@@ -78,49 +73,35 @@ class History:
         self._on_table = on_table
         self._album = album
         self._paint = paint
-        self._notes = SummaryFolder(folder) if folder else None
+        self._summaries = Summaries(journal, folder, self._may_keep)
         self._pictures = PictureFolder(folder / "pictures") if folder else None
         self.has_room: Callable[[], bool] = lambda: True
         """Is there room on the disk for what can be made anew?"""
         self._lock = threading.RLock()
         self._drawing = threading.Lock()
         self._bringing = threading.Lock()
-        self._known: dict[int, tuple[str, Summary]] = {}
-        self._seated: tuple[int, list[Entry]] = (-1, [])
         self._retold: OrderedDict[tuple[int, str, str], Retelling] = OrderedDict()
+
+    def _may_keep(self) -> bool:
+        return self.has_room()
 
     # ---- the list ----------------------------------------------------------------------------------------------------
 
     def count(self) -> int:
         """How many games there are."""
-        return len(self._numbers())
+        return len(self._summaries.numbers())
 
     def lines(self, first: int = 0, most: int = 50) -> Sequence[GameLine]:
         """Some of the games, the newest first."""
-        return [self._line(number, stamp) for number, stamp in self._numbers()[first : first + most]]
+        return [self._line(number, stamp) for number, stamp in self._summaries.numbers()[first : first + most]]
 
     def line(self, number: int) -> GameLine | None:
         """One of them; None: there is no such game."""
-        stamp = self._stamp(number)
+        stamp = self._summaries.stamp(number)
         return None if stamp is None else self._line(number, stamp)
 
-    def _stamp(self, number: int) -> str | None:
-        """A text that changes with a game; None: there is no such game."""
-        if number > _LARGEST:
-            return None
-        stamp = self._journal.archive.stamp(number)
-        if stamp is not None:
-            return stamp
-        digest = self._journal.archive.imported_digest(number)
-        return None if digest is None else f"{_BROUGHT}{digest}"
-
-    def _numbers(self) -> list[tuple[int, str]]:
-        """Every game with a stamp that changes with the game, the newest first."""
-        brought = {number: f"{_BROUGHT}{kept.digest}" for number, kept in self._journal.archive.imported().items()}
-        return sorted({**brought, **self._journal.archive.stamps()}.items(), reverse=True)
-
     def _line(self, number: int, stamp: str) -> GameLine:
-        summary = self._summary(number, stamp)
+        summary = self._summaries.summary(number, stamp)
         game = GAMES.get(summary.game)
         return GameLine(
             number=number,
@@ -134,7 +115,7 @@ class History:
             ending=self._ending(number, summary),
             winners=summary.winners,
             reason=reason_of(summary),
-            is_imported=stamp.startswith(_BROUGHT),
+            is_imported=is_brought(stamp),
             chosen=_chosen(summary),
             coached=summary.coached,
             is_closed=summary.is_over and self._lies_on_table(number) and _hides(summary),
@@ -163,43 +144,6 @@ class History:
     def _lies_on_table(self, number: int) -> bool:
         return self._on_table() == number
 
-    # ---- summaries ---------------------------------------------------------------------------------------------------
-
-    def _summary(self, number: int, stamp: str) -> Summary:
-        """A game in a few figures: from memory, from its file, or folded now, one game at a time."""
-        known = self._known.get(number)
-        if known and known[0] == stamp:
-            return known[1]
-        with self._lock:
-            summary = self._notes.get(number, stamp) if self._notes else None
-            if summary is None:
-                summary = self._made_of_file(number) if stamp.startswith(_BROUGHT) else self._made(number)
-                if summary.is_over and self._notes and self.has_room():
-                    self._notes.keep(number, stamp, summary)
-            self._known[number] = (stamp, summary)
-        return summary
-
-    def _made(self, number: int) -> Summary:
-        entries, broken = self._journal.legible(number)
-        if not entries:
-            return _unreadable(say("Its beginning cannot be read."))
-        return summary_of(entries, broken, self._sittings(entries[-1].id))[0]
-
-    def _made_of_file(self, number: int) -> Summary:
-        try:
-            played = self._imported(number)
-            return summary_of_file(played, end_reason(played))
-        except CompanionError as error:
-            return _unreadable(error.message)
-
-    def _sittings(self, last: int) -> list[Entry]:
-        """Who sat down and stood up until some input; read anew when there may be more."""
-        known, seated = self._seated
-        if known < last:
-            seated, _ = self._journal.legible(0)
-            self._seated = (last, seated)
-        return seated
-
     # ---- telling again -----------------------------------------------------------------------------------------------
 
     def replay(self, number: int) -> Retelling:
@@ -224,7 +168,7 @@ class History:
         """A game that is over, told again; pages may show it only where `replay` does."""
         number = line.number
         photographs = self._album.moments(number) if self._album and not line.is_imported else ()
-        key = (number, str(self._stamp(number)), f"{len(photographs)} {line.players}")
+        key = (number, str(self._summaries.stamp(number)), f"{len(photographs)} {line.players}")
         with self._lock:
             told = self._retold.get(key)
             if told is None:
@@ -250,7 +194,7 @@ class History:
             yield line
             return
         evening = evening_of(line.begun)
-        for number, stamp in self._numbers():
+        for number, stamp in self._summaries.numbers():
             if number > line.number:
                 continue
             other = self._line(number, stamp)
@@ -266,7 +210,7 @@ class History:
             raise Malformed(say("There is no game {number}: look at the list of games", number=number))
         players = {seat: sitters[-1].name for seat, sitters in line.players.items() if sitters[-1].name}
         if line.is_imported:
-            return msgspec.structs.replace(self._imported(number), players=players)
+            return msgspec.structs.replace(self._summaries.imported(number), players=players)
         machines = tuple(seat for seat, sitters in line.players.items() if sitters[-1].door == MACHINE)
         return msgspec.structs.replace(game_file(self._journal.fold(number), players, line.begun), machines=machines)
 
@@ -285,7 +229,7 @@ class History:
         told = self.replay(number)
         if not 0 <= turn <= len(told.turns):
             raise Malformed(say("The game has no turn {number}", number=turn))
-        stamp = f"{self._stamp(number)} {kind} {turn} {len(told.photographs)}"
+        stamp = f"{self._summaries.stamp(number)} {kind} {turn} {len(told.photographs)}"
         kept = self._pictures.get(number, stamp) if self._pictures else None
         if kept is not None:
             return kept
@@ -297,21 +241,12 @@ class History:
             picture = self._paint(told, kind, turn, partial(self._photograph, number))
         finally:
             self._drawing.release()
-        if self._pictures and self.has_room():
+        if self._pictures and self._may_keep():
             self._pictures.keep(number, stamp, picture)
         return picture
 
     def _photograph(self, number: int, moment: str) -> bytes | None:
         return self._album.photograph(number, moment) if self._album else None
-
-    def _imported(self, number: int) -> GameFile:
-        content = self._journal.archive.imported_file(number)
-        if content is None:
-            raise Malformed(say("There is no game {number}: look at the list of games", number=number))
-        try:
-            return msgspec.json.decode(content, type=GameFile)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise Malformed(say("It cannot be read ({error}).", error=str(error))) from None
 
     # ---- bringing in, removing, forgetting ---------------------------------------------------------------------------
 
@@ -326,8 +261,8 @@ class History:
         try:
             check_game(played)
             digest = digest_of(played.game, played.turns)
-            for number, stamp in self._numbers():
-                if self._summary(number, stamp).digest == digest:
+            for number, stamp in self._summaries.numbers():
+                if self._summaries.summary(number, stamp).digest == digest:
                     raise Illegal(Refusal.WRONG_PHASE, say("This game is here already: number {number}", number=number))
             return self._journal.archive.keep_imported(msgspec.json.encode(played), digest, self._clock.wall_s())
         finally:
@@ -342,10 +277,8 @@ class History:
                 Refusal.WRONG_PHASE, say("Game {number} lies on the table: start another one first", number=number)
             )
         self._journal.archive.remove_game(number)
-        with self._lock:
-            self._known.pop(number, None)
-        if self._notes and self._pictures:
-            self._notes.remove(number)
+        self._summaries.drop(number)
+        if self._pictures:
             self._pictures.remove(number)
         if self._album:
             try:
@@ -386,8 +319,8 @@ class History:
         return mismatches_of(line for line, _ in self._over())
 
     def _over(self) -> list[tuple[GameLine, Summary]]:
-        stamps = reversed(self._numbers())
-        lines = [(self._line(number, stamp), self._summary(number, stamp)) for number, stamp in stamps]
+        stamps = reversed(self._summaries.numbers())
+        lines = [(self._line(number, stamp), self._summaries.summary(number, stamp)) for number, stamp in stamps]
         return [(line, summary) for line, summary in lines if summary.is_over]
 
 
@@ -405,10 +338,6 @@ def _chosen(summary: Summary) -> str:
     return chosen_words(game, game.options(summary.options), summary.is_chosen)
 
 
-def _unreadable(trouble: str) -> Summary:
-    return Summary("", 0.0, 0.0, {}, {}, 0, False, trouble=packed(trouble))
-
-
 def _choices(rows: Sequence[OptionRow], options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The options that differ from the usual: title, and the choice in words."""
     found = []
@@ -417,5 +346,5 @@ def _choices(rows: Sequence[OptionRow], options: Mapping[str, Any]) -> tuple[tup
         chosen = options.get(row.name, usual)
         if chosen != usual:
             label = next((label for label, value in row.choices if value == chosen), None)
-            found.append((row.title, label if label is not None else say("drawn")))
+            found.append((row.title, label if label is not None else say("custom")))
     return tuple(found)

@@ -262,6 +262,7 @@ class MachineRecord:
     """A player's games against one of the machine's characters.
 
     `low` and `high` are Wilson's interval at 95 % for the player's share of the points, 0 to 1; a tie is half a point.
+    `rating` is the same interval as Elo ratings above (or, negative, below) that of the character.
     """
 
     name: str
@@ -270,6 +271,7 @@ class MachineRecord:
     ties: int
     low: float
     high: float
+    rating: tuple[int, int]
 
 
 @dataclass(frozen=True)

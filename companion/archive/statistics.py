@@ -2,7 +2,8 @@
 
 Who sat at a seat last has played the game; who played against himself has not. A game from elsewhere counts as well,
 but nobody knows how long its turns took. The machine is no player: games against its characters are counted apart, and
-what a person gets against each is told as a share of the points with Wilson's interval, because few games say little. A
+what a person gets against each is told as a share of the points with Wilson's interval, because few games say little,
+and as Elo ratings compared with the character's. A
 game in which a player asked the coach does not count for that player.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from math import sqrt
+from math import log10, sqrt
 from statistics import median
 
 from companion.archive.played_games import (
@@ -31,6 +32,8 @@ from companion.games import GAMES
 from companion.table.session import MACHINE
 
 MOST_COMMANDS = 3
+MOST_RATED = 800
+"""A rating is told up to so much above or below that of the character: beyond it hardly a game in a hundred is lost."""
 _Z = 1.959964
 """The normal quantile of a 95 % interval."""
 
@@ -47,6 +50,19 @@ def wilson_interval(points: float, games: int) -> tuple[float, float]:
     middle = share + square / (2 * games)
     spread = _Z * sqrt(share * (1 - share) / games + square / (4 * games * games))
     return max(0.0, (middle - spread) / (1 + square / games)), min(1.0, (middle + spread) / (1 + square / games))
+
+
+def rating_difference(share: float) -> int:
+    """How much higher an Elo rating is that expects this share of the points; at most `MOST_RATED` either way.
+
+    The logistic form that chess federations use (Elo, The Rating of Chessplayers, Past and Present, 1978, 8.4).
+
+    >>> rating_difference(0.5), rating_difference(0.64), rating_difference(10 / 11), rating_difference(0.0)
+    (0, 100, 400, -800)
+    """
+    least = 1 / (1 + 10 ** (MOST_RATED / 400))
+    share = min(1 - least, max(least, share))
+    return round(400 * log10(share / (1 - share)))
 
 
 @dataclass
@@ -151,7 +167,8 @@ def _record(name: str, by_game: Mapping[str, _Sum], against: Mapping[str, _Sum])
 
 def _against(rival: str, one: _Sum) -> MachineRecord:
     low, high = wilson_interval(one.wins + one.ties / 2, one.games)
-    return MachineRecord(Verbatim(rival), one.games, one.wins, one.ties, low, high)
+    rating = (rating_difference(low), rating_difference(high))
+    return MachineRecord(Verbatim(rival), one.games, one.wins, one.ties, low, high, rating)
 
 
 def _tendency(game: str, title: str, one: _Sum) -> Tendency:

@@ -7,7 +7,7 @@ are tried on the same deals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -17,13 +17,16 @@ from companion.bots.binmat_rules import (
     ATTACKER_PILE,
     ATTACKS,
     PASS,
+    WORTH,
     Action,
     Hidden,
     Table,
     cards_shown,
+    cards_unseen,
     damage_of,
     dealt,
     power,
+    power_of,
     table_of,
 )
 from companion.core.i18n import say
@@ -39,6 +42,7 @@ _PRIOR = (0.05, 0.15)
 """What a point by rule of thumb counts beside a game won in every playout, for the defender and the attacker."""
 _LONGEST = 110
 """Turns of a playout; a game of more turns is left undecided there."""
+_SURE = 100.0
 _UNSEEN_POWER = 1.6
 """What a wall face down is taken to be worth by a rule of thumb."""
 
@@ -83,8 +87,8 @@ class BinmatBot(Bot):
         table, hidden = table_of(view, self._index)
         self._remember(table)
         rng = Random(f"{self._seed}/{table.left}")
-        actions = table.legal()
-        deals = [dealt(table, hidden, self._held, rng) for _ in range(_CHECKS)]
+        actions, unseen = table.legal(), cards_unseen(table)
+        deals = [dealt(table, hidden, unseen, self._held, rng) for _ in range(_CHECKS)]
         for action in actions:
             if action[0] in "cdu" and all(_wins(deal, action, self._index) for deal in deals):
                 return Choice(text_of(action), _CHECKS * len(actions), (say("This wins at once."),))
@@ -106,9 +110,9 @@ class BinmatBot(Bot):
         if action not in known or not self._strength.deals:
             return Verdict(choice, None)
         best, tried, rng = known[choice.action], known[action], Random(f"{self._seed}/{table.left}/judge")
-        better, deals = 0.0, sum(self._strength.deals)
+        better, deals, unseen = 0.0, sum(self._strength.deals), cards_unseen(table)
         for _ in range(deals):
-            deal, seed = dealt(table, hidden, self._held, rng), rng.random()
+            deal, seed = dealt(table, hidden, unseen, self._held, rng), rng.random()
             better += self._playout(deal.copy(), best, Random(seed)) - self._playout(deal.copy(), tried, Random(seed))
         return Verdict(choice, min(1.0, max(0.0, better / deals)))
 
@@ -126,10 +130,10 @@ class BinmatBot(Bot):
         left, nodes = _apart(table, list(points))[: self._strength.tried], 0
         scores = dict.fromkeys(left, 0.0)
         order = {action: place for place, action in enumerate(left)}
-        done = 0
+        unseen, done = cards_unseen(table), 0
         for round_deals in self._strength.deals:
             for _ in range(round_deals):
-                deal, seed = dealt(table, hidden, self._held, rng), rng.random()
+                deal, seed = dealt(table, hidden, unseen, self._held, rng), rng.random()
                 for action in left:
                     scores[action] += self._playout(deal.copy(), action, Random(seed))
                     nodes += 1
@@ -241,56 +245,75 @@ def _defence_points(table: Table, action: Action) -> float:
 
 
 def attacker_move(table: Table, rng: Random) -> Action:
-    """What the attacker does in a playout: strike where it pays, otherwise draw or build, whichever looks better."""
-    hand, strengths = table.hands[ATTACKS], [power(stack) for stack in table.attack]
-    strike = _strike(table, strengths, rng)
-    if strike is not None:
-        return strike
-    best, most = PASS, -99.0
+    """What the attacker does in a playout: what brings most a turn, a draw, a combat, or a stack to be built."""
+    hand, random = table.hands[ATTACKS], rng.random
+    room = max(0.0, 1.2 - 0.15 * len(hand))
+    best, most = PASS, -9.0
+    if table.attacker_deck or table.attacker_discard:
+        best, most = ("d", "", ATTACKER_PILE), 0.4 * room + 0.3 * random()
+    breaks = [card for card in hand if card[0] == BREAK]
+    weights = []
     for lane in LANES:
-        if not table.defence[lane] and (table.decks[lane] or table.discards[lane]):
-            worth = 5.0 - 0.15 * _left_in(table, lane) - 0.5 * len(hand) + rng.random()
+        wall, mine = table.defence[lane], table.attack[lane]
+        left = _left_in(table, lane) + len(wall)
+        weight = 1 + 6 / (left + 1)
+        weights.append(weight + 0.4 * random() - 0.12 * len(wall))
+        if not wall and left:
+            worth = weight + room + 0.3 * random()
             if worth > most:
                 best, most = ("d", "", lane), worth
-    if best == PASS and (table.attacker_deck or table.attacker_discard):
-        best, most = ("d", "", ATTACKER_PILE), 2.5 - 0.5 * len(hand) + rng.random()
+        if mine:
+            strength = power(mine)
+            theirs = _wall_power(table, lane, random)
+            if strength >= theirs:
+                damage = damage_of(mine, strength, wall, theirs, table.is_hackmud)
+                if damage > left:
+                    return ("c", "", lane)
+                worth = weight * damage + 0.3 * random()
+                if worth > most:
+                    best, most = ("c", "", lane), worth
+                if wall and breaks and weight * strength > most:
+                    best, most = ("u", breaks[0], lane), weight * strength
     if hand:
-        goal = min(LANES, key=lambda lane: _left_in(table, lane) + 2 * len(table.defence[lane]) + 2 * rng.random())
-        if card := _best_card(hand, table.attack[goal], rng):
-            gain = power([*table.attack[goal], card]) - strengths[goal]
-            room = _left_in(table, goal) + 2 * len(table.defence[goal])
-            if 2.5 + 1.5 * gain - 0.25 * room + rng.random() + (20.0 if room == 0 else 0.0) > most:
-                return ("p", card, goal)
+        goal = weights.index(max(weights))
+        plan, worth = _plan(table, goal, bool(breaks), rng)
+        if plan and worth > most:
+            return ("p", plan, goal)
     return best
 
 
-def _strike(table: Table, strengths: list[int], rng: Random) -> Action | None:
-    """The combat of a playout's attacker, by declaring it or by a BREAK; None: none pays."""
-    best, most = None, 1.0
-    breaks = [card for card in table.hands[ATTACKS] if card[0] == BREAK]
-    for lane, strength in enumerate(strengths):
-        mine, wall = table.attack[lane], table.defence[lane]
-        if not mine:
-            continue
-        is_seen = table.is_up[lane] or not wall
-        theirs = power(wall) if is_seen else int(rng.random() * 3.2)
-        if strength < theirs:
-            continue
-        deck = _left_in(table, lane)
-        damage = damage_of(mine, strength, wall, theirs, table.is_hackmud)
-        if damage > deck + len(wall):
-            return ("c", "", lane)
-        if not strength:
-            continue
-        worth = 2 * damage - 0.2 * deck - (0 if is_seen else 1) + rng.random()
-        if worth > most:
-            best, most = ("c", "", lane), worth
-        if wall and breaks:
-            damage = max(strength, len(wall)) if table.is_hackmud else strength
-            worth = 2 * damage - 0.2 * deck - 1 + rng.random()
-            if worth > most:
-                best, most = ("u", breaks[0], lane), worth
-    return best
+def _wall_power(table: Table, lane: int, random: Callable[[], float]) -> int:
+    """How strong a playout's attacker takes a wall to be."""
+    wall = table.defence[lane]
+    if not wall:
+        return 0
+    return power(wall) if table.is_up[lane] else max(0, int(random() * 5.5 - 1.5))
+
+
+def _plan(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[str | None, float]:
+    """The first card of the one or two that bring most a turn in a lane, the combat included, and how much."""
+    wall, mine = table.defence[lane], table.attack[lane]
+    left = _left_in(table, lane) + len(wall)
+    weight, theirs = 1 + 6 / (left + 1), _wall_power(table, lane, rng.random)
+    before = sum([WORTH[card] for card in mine])
+    less = 0 if has_break and wall else theirs - 1
+    cards = [(card, WORTH[card]) for card in table.hands[ATTACKS] if card[0] != BREAK]
+    best, most = None, -9.0
+    for index, (card, worth) in enumerate(cards):
+        strength = power_of(before + worth)
+        if strength >= theirs:
+            damage = strength - less
+            value = _SURE if damage > left else weight * damage / 2
+            if value > most:
+                best, most = card, value
+        for _, other in cards[:index]:
+            strength = power_of(before + worth + other)
+            if strength >= theirs:
+                damage = strength - less
+                value = _SURE if damage > left else weight * damage / 3
+                if value > most:
+                    best, most = card, value
+    return best, most
 
 
 def defender_move(table: Table, rng: Random) -> Action:
@@ -317,11 +340,14 @@ def defender_move(table: Table, rng: Random) -> Action:
 
 def _best_card(hand: list[str], stack: list[str], rng: Random) -> str | None:
     """The card that lifts a stack most; towards a power of two where none gets there. BREAKs are kept."""
-    best, most = None, -9.0
+    best, most, before, random = None, -9.0, sum([WORTH[card] for card in stack]), rng.random
     for card in hand:
-        if card[0] == BREAK:
+        value = card[0]
+        if value == BREAK:
             continue
-        worth = power([*stack, card]) + 0.5 * rng.random() - (0.8 if card[0] in (BOUNCE, TRAP) else 0.0)
+        worth = power_of(before + WORTH[card]) + 0.5 * random()
+        if value in (BOUNCE, TRAP):
+            worth -= 0.8
         if worth > most:
             best, most = card, worth
     return best

@@ -8,17 +8,21 @@ Decks are listed from the bottom, so that the top card is popped; stacks and pil
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
 from companion.core.kit import SEATS
-from companion.games.binmat.cards import BOUNCE, BREAK, DECK, TRAP, WILD
+from companion.games.binmat.cards import BOUNCE, BREAK, DECK, NUMBERS, TRAP, WILD
 from companion.games.binmat.state import HIDDEN, LANES
 
 Action = tuple[str, str, int]
 ATTACKER_PILE = 6
 PASS: Action = ("-", "", -1)
-_COUNTS = {value: number for number, value in enumerate("23456789a", start=2)}
+_A_WILD = 1 << 12
+"""More than all numbers together, so that a sum tells numbers and WILDs apart."""
+WORTH: Mapping[str, int] = {HIDDEN: 0} | {card: NUMBERS.get(card, _A_WILD * (card[0] == WILD)) for card in DECK}
+"""What a card adds to the sum of a stack, for `power_of`."""
 DEFENDS, ATTACKS = 0, 1
 
 
@@ -28,12 +32,13 @@ def power(stack: Iterable[str]) -> int:
     >>> power(["5&", "3%", ">+"]), power(["*&", "*%"]), power(["4^", "2#"])
     (3, 2, 0)
     """
-    total = wilds = 0
-    for card in stack:
-        if number := _COUNTS.get(card[0]):
-            total += number
-        elif card[0] == WILD:
-            wilds += 1
+    return power_of(sum(map(WORTH.__getitem__, stack)))
+
+
+@cache
+def power_of(worth: int) -> int:
+    """The attack power of a stack by the sum of what its cards add."""
+    wilds, total = divmod(worth, _A_WILD)
     for _ in range(wilds):
         total = 1 << total.bit_length() if total else 2
     return total.bit_length() - 1 if total and not total & (total - 1) else 0
@@ -300,11 +305,18 @@ def cards_shown(table: Table) -> set[str]:
     return {card for cards in places for card in cards} - {HIDDEN}
 
 
-def dealt(table: Table, hidden: list[Hidden], held: set[str], rng: Random) -> Table:
-    """The same table with a card for every back; those `held` are with the opponent."""
-    unseen = [card for card in DECK if card not in cards_shown(table)]
-    known = [card for card in unseen if card in held]
-    others = [card for card in unseen if card not in held]
+def cards_unseen(table: Table) -> list[str]:
+    """Every card that lies face down or is in the other hand."""
+    shown = cards_shown(table)
+    return [card for card in DECK if card not in shown]
+
+
+def dealt(table: Table, hidden: list[Hidden], unseen: Iterable[str], held: set[str], rng: Random) -> Table:
+    """The same table with one of the `unseen` cards for every back; those `held` are with the opponent."""
+    known: list[str] = []
+    others: list[str] = []
+    for card in unseen:
+        (known if card in held else others).append(card)
     rng.shuffle(others)
     rng.shuffle(known)
     slots = [slot for slot in hidden if slot.is_theirs]

@@ -38,7 +38,7 @@ Spell = Callable[[Seat, str, str], tuple[SpeltOrder, ...]]
 """An action of a seat for a moment in words; raises `Malformed` or `Illegal` for one that is not legal there."""
 
 
-class Judge(Opponent, Protocol):
+class CoachProcess(Opponent, Protocol):
     """What the coach's process does; `BotProcess` is the real one."""
 
     def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
@@ -46,7 +46,7 @@ class Judge(Opponent, Protocol):
 
 
 @dataclass(frozen=True)
-class Advice:
+class Hint:
     """What the coach says to a seat: an action in notation and in words, and why in sentences.
 
     `judgement` is what it thinks of what was done, as a sentence; empty: nothing was done yet. `is_best`: nothing would
@@ -66,20 +66,22 @@ class Coach:
     `key` is the installation's secret from which the seeds come, so that the same question has the same answer.
     """
 
-    def __init__(self, table: Table, key: bytes, open_process: Callable[[Sequence[str]], Judge] = BotProcess) -> None:
+    def __init__(
+        self, table: Table, key: bytes, open_process: Callable[[Sequence[str]], CoachProcess] = BotProcess
+    ) -> None:
         self._table = table
         self._key = key
         self._open_process = open_process
         self._busy = threading.Lock()
 
-    def ask(self, seat: Seat, moment: str, about: About) -> Advice:
+    def ask(self, seat: Seat, moment: str, about: About) -> Hint:
         """What it would do now, or what it thinks of the seat's last action; raises `CompanionError`s in sentences."""
         self._require_known(self._table.view().game)
         with self._alone():
             turn, done = self._table.coaching.ask(seat, moment, about)
             return self._answer(turn, done, self._table.coaching.spelt)
 
-    def review(self, turn: MachineTurn, done: str, spell: Spell) -> Advice:
+    def review(self, turn: MachineTurn, done: str, spell: Spell) -> Hint:
         """What it thinks of an action of a game that is over, from the view that the seat had then."""
         self._require_known(turn.game)
         with self._alone():
@@ -98,7 +100,7 @@ class Coach:
         finally:
             self._busy.release()
 
-    def _answer(self, turn: MachineTurn, done: str, spell: Spell) -> Advice:
+    def _answer(self, turn: MachineTurn, done: str, spell: Spell) -> Hint:
         for _ in range(TRIES):
             try:
                 verdict = self._asked(turn, done)
@@ -108,7 +110,7 @@ class Coach:
                 continue
             why = tuple(unpacked({"say": line, "many": "", "parts": {}}) for line in verdict.best.why)
             is_best = bool(done) and _is_best(verdict, done)
-            return Advice(verdict.best.action, orders, why, _sentence(verdict, is_best) if done else "", is_best)
+            return Hint(verdict.best.action, orders, why, _sentence(verdict, is_best) if done else "", is_best)
         raise CoachFailure(say("The coach does not respond. The game goes on without it."))
 
     def _asked(self, turn: MachineTurn, done: str) -> Verdict:

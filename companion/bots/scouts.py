@@ -52,7 +52,7 @@ class Strength:
 
 
 STRENGTHS = {
-    1: Strength((), 0.12, False),
+    1: Strength((), 0.2, False),
     2: Strength(((10,),), 0.04, True),
     3: Strength(((80,), (30, 10), (10, 10, 6)), 0.0, True),
 }
@@ -293,7 +293,7 @@ class _Search:
             told.append(say("The rock blocks the way home of a scout with intel."))
         if (node[0] & node[4]).bit_count() > (before[0] & before[4]).bit_count():
             told.append(say("This gathers intel."))
-        return (*told, say("As far as can be seen ahead, this gets the own scouts farther than the others."))
+        return (*told, say("As far as one can see ahead, this side’s scouts then get farther than the other side’s."))
 
 
 def _completed(turns: list[Turn], seat: int) -> list[Turn]:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import http.client
-import json
-import ssl
 from collections.abc import Callable
 
+from companion.cli.running import ask_running
 from companion.core.config import Settings, WebSettings
-from companion.core.errors import JournalInUse, SystemTrouble
+from companion.core.errors import JournalInUse
 from companion.core.network import host_key_text
 from companion.storage.journal import Journal
-
-ANSWERS_S = 10.0
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "localhost": "127.0.0.1"}
 
 
 def add_host_key(
@@ -49,35 +44,4 @@ def _host_key(options: argparse.Namespace, settings: Settings) -> int:
 
 def change_running(web: WebSettings, key: str) -> str:
     """Have the companion that is running change its host key; answers the new one. Raises `SystemTrouble`."""
-    host = _EVERYWHERE.get(web.host, web.host)
-    line: http.client.HTTPConnection
-    if web.certificate and host not in _EVERYWHERE.values():
-        # This machine itself, whatever name its certificate bears.
-        line = http.client.HTTPSConnection(
-            host,
-            web.port,
-            timeout=ANSWERS_S,
-            context=ssl._create_unverified_context(),
-        )
-    else:
-        line = http.client.HTTPConnection(host, web.port, timeout=ANSWERS_S)
-    refused = made = ""
-    try:
-        line.request("GET", "/health")
-        float(json.loads(line.getresponse().read())["uptime_s"])  # whatever else listens there is not told the key
-        line.request("POST", "/api/host/new-key", b"{}", {"Content-Type": "application/json", "X-Host-Key": key})
-        answer = line.getresponse()
-        told = json.loads(answer.read())
-        if answer.status == 200:
-            made = str(told["host_key"])
-        else:
-            refused = str(told["error"]["message"])
-    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
-        raise SystemTrouble(
-            f"A companion is running, but does not answer on port {web.port}: name its port with --port"
-        ) from None
-    finally:
-        line.close()
-    if not made:
-        raise SystemTrouble(f"The companion that is running refuses: {refused}")
-    return made
+    return str(ask_running(web, key, "/api/host/new-key", {})["host_key"])

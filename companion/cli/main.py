@@ -20,6 +20,7 @@ from companion.cli.bot import add_bot
 from companion.cli.history import add_commands as add_history
 from companion.cli.host_key import add_host_key
 from companion.cli.hotspot import add_hotspot
+from companion.cli.hub import add_hub
 from companion.cli.kiosk import add_kiosk
 from companion.cli.lamp import add_lamp
 from companion.cli.printing import add_print_commands
@@ -68,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
     add_upkeep(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
     add_update(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
     add_host_key(commands, _add_settings, _settings_of, _port)
+    add_hub(commands, _add_settings, _settings_of, _port)
     _add_calibrate(commands)
     _add_selfplay(commands)
     _add_engine(commands)
@@ -310,10 +312,13 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
     command.add_argument("--real-time", action="store_true", help="also a game on the clock at its real length")
     command.add_argument(
-        "part", nargs="?", choices=("vision", "kills", "memory", "bots", "pi"), help="measure only this"
+        "part", nargs="?", choices=("vision", "kills", "memory", "bots", "pi", "hub"), help="measure only this"
     )
     command.add_argument("--kills", type=_count, default=1000, metavar="N", help="SIGKILLs of the service at random")
     command.add_argument("--matches", type=_count, metavar="N", help="bots: how many games of each pairing")
+    command.add_argument("--results", type=Path, metavar="FILE", help="bots: keep every game there, and go on")
+    command.add_argument("--sample", type=int, default=0, metavar="N", help="bots: which deals and seeds")
+    command.add_argument("--jobs", type=_count, metavar="N", help="bots: how many games at a time")
     command.add_argument("--quick", action="store_true", help="vision: about a tenth of it")
     command.add_argument("--json", action="store_true", help="vision: the same as JSON")
     command.add_argument(
@@ -322,7 +327,8 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="NAME",
         help="vision: scenes whose name starts like this, such as tilt-3; or game, cost, photograph, printed, "
         "corners, lens. "
-        "bots: the game of that name. pi: the board of that name",
+        "bots: pairings that begin like this, such as scouts or 'kahmate 3 v 2', more than one with commas between. "
+        "pi: the board of that name",
     )
     command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")
     command.set_defaults(run=_bench)
@@ -335,11 +341,15 @@ def _bench(options: argparse.Namespace) -> int:
         vision = run_vision(quick=options.quick, as_json=options.json, only=options.only, keep=options.keep)
         return 0 if vision else 1
     if options.part == "kills":
-        from companion.tools.bench.bot_kills import bench_bot_kills  # noqa: PLC0415
+        from companion.tools.bench.bots.kills import bench_bot_kills  # noqa: PLC0415
         from companion.tools.bench.kills import bench_kills  # noqa: PLC0415
 
         is_good = bench_bot_kills(min(options.kills, 100))
         return 0 if bench_kills(options.kills) and is_good else 1
+    if options.part == "hub":
+        from companion.tools.bench.hub import HUB_KILLS, NATS_KILLS, bench_hub  # noqa: PLC0415
+
+        return 0 if bench_hub(min(options.kills, HUB_KILLS), min(options.kills, NATS_KILLS)) else 1
     if options.part == "memory":
         from companion.tools.bench.memory import bench_memory  # noqa: PLC0415
 
@@ -347,7 +357,8 @@ def _bench(options: argparse.Namespace) -> int:
     if options.part == "bots" and not (options.quick or options.json or options.keep):
         from companion.tools.bench.bots import bench_bots  # noqa: PLC0415
 
-        is_good = bench_bots(options.matches, options.only)
+        only = [name.strip() for name in options.only.split(",") if name.strip()]
+        is_good = bench_bots(only, options.matches, options.results, options.sample, options.jobs)
         return 0 if is_good or options.matches else 1
     if options.part == "pi" and not (options.quick or options.json or options.keep):
         from companion.tools.bench.pi.measure import bench_pi  # noqa: PLC0415

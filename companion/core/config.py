@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import tomllib
 from pathlib import Path
@@ -123,6 +124,8 @@ class WebSettings(_Section, frozen=True, forbid_unknown_fields=True):
     viewers: Annotated[int, Meta(ge=4, le=500)] = 64
     join: Literal["open", "code"] = "open"
     names: tuple[Name, ...] = ()
+    proxies: tuple[str, ...] = ()
+    """Addresses and networks, such as `10.0.0.2` or `172.30.32.0/23`, of proxies whose forwarded headers count."""
     certificate: str = ""
     key: str = ""
     metrics: bool = False
@@ -135,6 +138,7 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     `tip_south`: to which edge of the table screen the sign's tip points for South.
     `language`: of the table screen, the voice and the console; `auto`: the browser's, else English.
     `coach`: who may ask it: people who play against the machine, everybody, or nobody.
+    `demonstration_minutes`: when nobody has touched the table for so long, two machines play on its screen; 0: never.
     """
 
     reading_time_s: Annotated[float, Meta(ge=0, le=60)] = 3.0
@@ -142,6 +146,7 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     theme: Literal["system", "light", "dark"] = "system"
     language: Literal["auto", "en", "es", "fr"] = "auto"
     coach: Literal["machine", "always", "never"] = "machine"
+    demonstration_minutes: Annotated[int, Meta(ge=0, le=1440)] = 0
 
 
 class HistorySettings(_Section, frozen=True, forbid_unknown_fields=True):
@@ -280,6 +285,7 @@ def read_settings(text: str, name: str = "settings.toml") -> Settings:
     _refuse_double_pins(settings.panel, name)
     _refuse_topics(settings.mqtt, name)
     _refuse_paths(settings, name)
+    _refuse_proxies(settings.web, name)
     if bool(settings.quiet.begin) != bool(settings.quiet.end):
         raise ConfigError(say("{file}: [quiet] needs both from and to, or neither", file=name))
     if bool(settings.web.certificate) != bool(settings.web.key):
@@ -322,6 +328,17 @@ def _refuse_topics(mqtt: MqttSettings, name: str) -> None:
             raise ConfigError(
                 say("{file}: use letters, digits, _ and - with slashes between in [{place}]", file=name, place=key)
             )
+
+
+def _refuse_proxies(web: WebSettings, name: str) -> None:
+    """Raise `ConfigError` for what is neither an address nor a network."""
+    for proxy in web.proxies:
+        try:
+            ipaddress.ip_network(proxy, strict=False)
+        except ValueError:
+            raise ConfigError(
+                say("{file}: “{text}” in [web] proxies is not an address or a network", file=name, text=Verbatim(proxy))
+            ) from None
 
 
 def _refuse_paths(settings: Settings, name: str) -> None:

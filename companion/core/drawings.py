@@ -244,6 +244,10 @@ _KEYS = {
         '<path d="M18 20H82V66H18z" fill="none" stroke="currentColor" stroke-width="9" stroke-linejoin="round"/>'
         '<path d="M4 78H96V88H4z" fill="currentColor"/>'
     ),
+    "bell": (
+        '<path d="M22 78V44a28 28 0 0 1 56 0v34l9 8H13z" fill="none" stroke="currentColor" stroke-width="9" '
+        'stroke-linejoin="round"/><path d="M50 16V6M42 93h16" stroke="currentColor" stroke-width="9"/>'
+    ),
     "eye": (
         '<path d="M6 50a50 50 0 0 1 88 0a50 50 0 0 1-88 0z" fill="none" stroke="currentColor" stroke-width="9"/>'
         '<circle cx="50" cy="50" r="14" fill="currentColor"/>'

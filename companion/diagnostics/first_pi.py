@@ -26,10 +26,10 @@ from companion.diagnostics import probes
 from companion.diagnostics.probes import Machine
 from companion.games.outbuffered import Outbuffered
 from vision.cameras.ribbon import PiDevice, close_device, open_device, pi_devices
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.simulation.table import SimulatedTable
 
-_PACKAGES = ("opencv-python-headless", "numpy", "picamera2", "lgpio", "gpiozero")
+_PACKAGES = ("opencv-python-headless", "numpy", "picamera2", "gpiod", "gpiozero")
 _PROPERTIES = ("PixelArraySize", "UnitCellSize", "PixelArrayActiveAreas", "Rotation", "Location")
 _LOOKS = 5
 MOST_BYTES = 1_000_000
@@ -161,7 +161,7 @@ def reading_ms() -> dict[str, float]:
     kit: Kit = game.kit(options)
     world = SimulatedTable(kit)
     world.set_up(game.expected(game.setup(options, Random(1))) or {})
-    reader, numbers = BoardReader({game.name: kit}), iter(range(1, 1000))
+    reader, numbers = board_reader({game.name: kit}), iter(range(1, 1000))
     reader.use(kit)
 
     def read_s() -> float:

@@ -240,7 +240,7 @@ class Lane:
 
 
 @dataclass(frozen=True)
-class Choice:
+class CardChoice:
     """A legal action in notation, and how it is tapped: a key, with a card and a lane where it needs them."""
 
     text: str
@@ -286,7 +286,7 @@ class CardUi:
     hands: Mapping[Seat, Pile] = field(default_factory=dict)
     facts: Mapping[Seat, str] = field(default_factory=dict)
     keys: tuple[ChoiceKey, ...] = ()
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[CardChoice, ...] = ()
     entry: CardEntry | None = None
     sign: str = ""
     """What is awaited, in at most 40 characters; empty: the table finds its own words."""

@@ -12,7 +12,7 @@ from companion.core.i18n import listed, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Game, Stage
 from companion.games.mixins import tableau_of
-from companion.games.screen import CardUi, Choice, Play
+from companion.games.screen import CardChoice, CardUi, Play
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _spelt_placing(names: Mapping[str, str], text: str) -> Iterator[SpeltOrder]:
         yield SpeltOrder("", part, say("{piece!c} on {square}", piece=names.get(letter, letter), square=square))
 
 
-def choice_of(tableau: CardUi | None, text: str) -> Choice | None:
+def choice_of(tableau: CardUi | None, text: str) -> CardChoice | None:
     """The choice of a text, where the seat gives it by tapping cards, lanes and keys."""
     return next((choice for choice in tableau.choices if choice.text == text), None) if tableau else None
 

@@ -12,6 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from companion.archive.history import History
@@ -43,24 +44,28 @@ _NAMED = 8
 """So many damaged games are told by their number."""
 
 
+@dataclass(frozen=True)
+class KeptGames:
+    """What is kept of games: their inputs, what is told of them, photographs."""
+
+    journal: Journal
+    history: History
+    album: PhotographFolder
+
+
 class Housekeeping:
     """Keeps the room of one table; `step` is one round. A context manager, `close` may be called twice."""
 
     def __init__(
         self,
         table: Table,
-        journal: Journal,
-        history: History,
-        *,
-        album: PhotographFolder,
+        kept: KeptGames,
         clock: Clock,
         settings: HistorySettings,
         space: Space | None = None,
     ) -> None:
         self._table = table
-        self._journal = journal
-        self._history = history
-        self._album = album
+        self._journal, self._history, self._album = journal, history, album = kept.journal, kept.history, kept.album
         self._clock = clock
         self.settings = settings
         self.space = space or Space(journal.path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -33,12 +34,21 @@ from companion.table.session import Phase
 from companion.table.table import Table
 
 
-class InstallationUpkeep:
-    """Implements `companion.maintenance.requests.Upkeep` for a running service.
+@dataclass(frozen=True)
+class SettingsActions:
+    """What is done about settings that were changed.
 
     `use` is told of settings that work at once; `restart` begins the service anew, None: it cannot by itself.
     `try_out` answers what is wrong with settings that work after a restart, empty: nothing.
     """
+
+    use: Callable[[Settings], None]
+    restart: Callable[[], None] | None = None
+    try_out: Callable[[Settings], str] = lambda _: ""
+
+
+class InstallationUpkeep:
+    """Implements `companion.maintenance.requests.Upkeep` for a running service."""
 
     def __init__(
         self,
@@ -46,21 +56,16 @@ class InstallationUpkeep:
         path: Path,
         table: Table,
         clock: Clock,
-        *,
-        use: Callable[[Settings], None],
-        restart: Callable[[], None] | None = None,
-        try_out: Callable[[Settings], str] = lambda _: "",
+        actions: SettingsActions,
     ) -> None:
         self.path = path
-        self.can_restart = restart is not None
+        self.can_restart = actions.restart is not None
         self._trial = SettingsTrial(path)
         self._file = SettingsFile(path, self._trial.written)
-        self._try_out = try_out
         self._running = settings
         self._table = table
         self._clock = clock
-        self._use = use
-        self._restart = restart
+        self._actions = actions
         self._lock = threading.Lock()
         self._ordered = self._differing(settings)
 
@@ -96,7 +101,7 @@ class InstallationUpkeep:
 
     def _tried(self, wanted: Settings) -> None:
         """Raise `ConfigError` for settings with which the service would not come up."""
-        if why := self._try_out(wanted):
+        if why := self._actions.try_out(wanted):
             raise ConfigError(say("Nothing was written. The new settings were tried and do not work: {why}", why=why))
 
     def put_back(self) -> str:
@@ -106,12 +111,12 @@ class InstallationUpkeep:
     def _go_by(self, written: Settings) -> None:
         values = flat(written)
         self._running = changed(self._running, {key: values[key] for key in all_keys() if works_at_once(key)})
-        self._use(self._running)
+        self._actions.use(self._running)
 
     def restart(self) -> None:
         """Begin anew in a moment."""
-        if self._restart is not None:
-            self._restart()
+        if self._actions.restart is not None:
+            self._actions.restart()
 
     def backup(self, photographs: bool, target: IO[bytes]) -> str:
         """Write a backup; answers a sentence on what is in it."""

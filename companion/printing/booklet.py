@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from companion.core.i18n import joined, say, speaking
 from companion.core.kit import SEATS, Face, Kit, Layout
-from companion.games.base import Game, Illustration, Key, OptionRow, Rule
+from companion.games.base import Game, Illustration, OptionRow, Rule
+from companion.games.pads import Key
 from companion.printing.kit_pages.board_pages import seat_words
 from companion.printing.kit_pages.sheets import SIZES_MM, Paper, require_known
 

@@ -12,8 +12,9 @@ from random import Random
 
 from companion import __version__
 from companion.archive.history import History
-from companion.archive.photographs import Photographer, PhotographFolder
+from companion.archive.photographs import PhotographFolder
 from companion.bots.coach import Coach
+from companion.bots.demonstration import Demonstration
 from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
 from companion.core.config import Settings, find_settings
@@ -23,19 +24,21 @@ from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit, Seat
 from companion.core.log_fields import log_fields
 from companion.core.network import Network, host_key_text, page_urls
-from companion.core.ports import Camera, CameraOffer, CameraState, CameraStatus, Cue, Press, SeatLamps, Signal
+from companion.core.ports import Camera, Cue, Press, SeatLamps, Signal
 from companion.diagnostics.certificate import Validity, validity
 from companion.diagnostics.probes import Machine
 from companion.games import GAMES
-from companion.maintenance.housekeeping import Housekeeping
+from companion.maintenance.housekeeping import Housekeeping, KeptGames
 from companion.maintenance.requests import CheckRoom
 from companion.maintenance.settings.sandbox import try_in_child
-from companion.maintenance.upkeep import InstallationUpkeep
+from companion.maintenance.upkeep import InstallationUpkeep, SettingsActions
 from companion.mqtt.adapter import MqttAdapter
 from companion.printing.kit_printer import KitPrinter
+from companion.service.board_watch import BoardWatch
 from companion.service.bug_bundle import make_bundle
 from companion.service.game_log import GameLog
 from companion.service.health import ServiceHealth
+from companion.service.hub_link import HubLink
 from companion.service.measured_journal import open_journal
 from companion.service.poweroff import power_key
 from companion.service.share_pictures import share_picture
@@ -49,12 +52,10 @@ from hardware.panel import Panel, open_panel, panel_reason
 from hardware.power import PowerKey
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 from hardware.voice import MachineVoice
-from vision.cameras.catalogue import CameraOpener, cameras, is_device
-from vision.cameras.lenses import LensShelf
-from vision.diagnosis import SETTLED, SETTLED_IF_SMALL, BoardEye
-from vision.pieces.board_reader import BoardReader
+from vision.cameras.camera_link import Cameras
+from vision.diagnosis import BoardEye
 from vision.simulation.table import RenderedCamera, SimulatedTable
-from vision.watcher import Cameras, Watcher, WatchListeners
+from vision.watcher import Watcher
 from web.app import create_app
 from web.features import CameraRoom, Features, Site, Welcome, Workbench
 from web.security.join_code import JoinCode
@@ -99,11 +100,8 @@ class Companion:
         self.panel: Panel | None = None
         self.check: PanelTrial | None = None
         self.power: PowerKey | None = None
-        self.watcher: Watcher | None = None
-        self.eye: BoardEye | None = None
         self.album = PhotographFolder(settings.photographs_path, settings.camera.photographs_mb)
         self.certificate: Validity | None = None
-        self._photographer: Photographer | None = None
         self._threads = threads
         self._stack = ExitStack()
         try:
@@ -119,6 +117,15 @@ class Companion:
         self.journal = self._stack.enter_context(journal)
         choices = Choices(self.settings.journal_path.with_name("choices.json"))
         self.table = self._stack.enter_context(Table(self.journal, self.clock, self.settings.table, choices))
+        self.demonstration = self._stack.enter_context(Demonstration(self.table, self.clock))
+        self.board = BoardWatch(
+            self.settings,
+            self.clock,
+            self.table,
+            self.album,
+            on_read_s=self.metrics.read if self.metrics else lambda _: None,
+            on_round=lambda: self.vitals.beat(CAMERA),
+        )
         if self.journal.notice:
             self.found.append(self.journal.notice)
         if not simulate:
@@ -138,17 +145,18 @@ class Companion:
         self.housekeeping = self._stack.enter_context(
             Housekeeping(
                 self.table,
-                self.journal,
-                self.history,
-                album=self.album,
-                clock=self.clock,
-                settings=self.settings.history,
+                KeptGames(self.journal, self.history, self.album),
+                self.clock,
+                self.settings.history,
             )
         )
         self._open_speech()
         self._open_health()
         broker = MqttAdapter(self.table, self.settings, self.clock, threads=self._threads)
         self.broker = self._stack.enter_context(broker)
+        self.hub = self._stack.enter_context(
+            HubLink(self.table, self.journal, self.settings, self.clock, bell=broker.bell, health=self.health.line)
+        )
         key = self.journal.key("machine")
         machines = MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
         self.machines = self._stack.enter_context(machines)
@@ -158,11 +166,13 @@ class Companion:
             self.table.start()
             if self.watcher:
                 self.watcher.start()
-            if self._photographer:
-                self._photographer.start()
+            if self.board.photographer:
+                self.board.photographer.start()
             self.speech.start()
             self.machines.start()
+            self.demonstration.start()
             self.housekeeping.start()
+            self.hub.open()
         self.server.start()
         doors = {"camera": self.watcher is not None, "pads": self.panel is not None}
         seconds = self.clock.monotonic_s() - begun_s
@@ -181,6 +191,16 @@ class Companion:
             self.metrics.watch(self, machine)
 
     @property
+    def watcher(self) -> Watcher | None:
+        """Who watches the board; None: there is no camera."""
+        return self.board.watcher
+
+    @property
+    def eye(self) -> BoardEye | None:
+        """What the camera page asks; None: there is no camera."""
+        return self.board.eye
+
+    @property
     def vitals(self) -> Heartbeats:
         """Who was heard when: the watchdog asks it."""
         return self.health.vitals
@@ -195,7 +215,8 @@ class Companion:
             self.table.panel_is(say("No pads: phones only."))
         else:
             self._connect_panel(self.panel)
-        self._find_camera(may_simulate and self.panel is None)
+        board = self._stack.enter_context(self.board)
+        self._say(board.find(may_simulate=may_simulate and self.panel is None, threads=self._threads))
 
     def _connect_panel(self, panel: Panel) -> None:
         self._stack.enter_context(panel)
@@ -224,89 +245,9 @@ class Companion:
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _pressed(self, press: Press) -> None:
+        self.demonstration.touched()
         play = self.power.pressed if self.power else self.table.pressed
         play(press)
-
-    def _find_camera(self, may_simulate: bool) -> None:
-        """Watch the board if there is a camera; one that is named or connected is retried, not given up.
-
-        Without any the watch waits for one to be connected, unless the table may be simulated instead.
-        """
-        settings = self.settings.camera
-        if settings.source == "none":
-            self._say("No camera: switched off in the settings.")
-            return
-        opener = CameraOpener(settings, self.clock)
-        if self._threads and is_device(settings.source) and not may_simulate:  # to open one may take seconds
-            self._say("The camera is being opened; the pages work already.")
-            self._watch(opener.open, opener, settings.source != "auto" or (lambda: bool(cameras())))
-            return
-        expected = True
-        try:
-            camera = opener.open()
-        except CameraError as error:
-            expected = settings.source != "auto" or bool(cameras())
-            if expected:
-                self._say(f"{error.message} The companion keeps trying.")
-                self.table.camera_is(CameraStatus(CameraState.TROUBLE, error.message))
-            else:
-                self._say(f"No camera: {error.message}")
-                if may_simulate:
-                    return
-        else:
-            self._say(f"Camera: {camera.name}.")
-            camera.close()
-        self._watch(opener.open, opener, expected)
-
-    def _watch(
-        self,
-        open_camera: Callable[[], Camera],
-        opener: CameraOpener | None = None,
-        expected: bool | Callable[[], bool] = True,
-    ) -> None:
-        """Watch the board; `opener` opens other real cameras as well."""
-        kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
-        settings = self.settings.camera
-        reader = BoardReader(kits)
-        kept = SETTLED_IF_SMALL if settings.is_small else SETTLED
-        self.eye = eye = BoardEye(reader, settings.source, _offers if opener else lambda: (), kept)
-        watched = Cameras(
-            open_camera,
-            open_other=opener.open if opener else None,
-            expected=expected,
-            lenses=LensShelf(self.settings.lenses_path, settings) if opener else None,
-            mains_hz=settings.mains_hz,
-        )
-
-        def after_round() -> None:
-            eye.make_room()
-            self.vitals.beat(CAMERA)
-
-        listeners = WatchListeners(
-            on_reading=self.table.saw,
-            on_status=self._camera_is,
-            on_look=eye.saw,
-            on_read_s=self.metrics.read if self.metrics else lambda _: None,
-            on_rows=self.table.saw_rows,
-            on_round=after_round,
-        )
-        self.watcher = watcher = Watcher(watched, reader, self.clock, listeners, settings.fps)
-        eye.steer(watcher)
-        self._stack.enter_context(watcher)
-        self.table.connect(
-            on_kit=watcher.use,
-            on_alarms=lambda alarms: watcher.pace.alarms(each.at_s for each in alarms),
-            on_rows=watcher.read_rows,
-        )
-        if settings.photographs_mb:
-            photographer = Photographer(
-                self.table, self.album, eye.photograph, self.clock, partial(self.table.notice, "photographs")
-            )
-            self._photographer = self._stack.enter_context(photographer)
-
-    def _camera_is(self, status: CameraStatus) -> None:
-        log.info("Camera: %s", status.sentence, extra=log_fields("camera", state=str(status.state)))
-        self.table.camera_is(status)
 
     def _open_simulation(self) -> None:
         first = next(iter(GAMES.values()))
@@ -327,7 +268,12 @@ class Companion:
         self.table.connect(on_kit=lay_out)
         self._say("Simulation: a rendered table and a panel without pins, on the workbench page.")
         self._connect_panel(panel)
-        self._watch(lambda: RenderedCamera(world, self.clock))
+        camera = partial(self._simulated_camera, world)
+        self._stack.enter_context(self.board).watch(Cameras(camera, mains_hz=self.settings.camera.mains_hz))
+
+    def _simulated_camera(self, world: SimulatedTable) -> Camera:
+        """What watches the simulated table; may be overridden."""
+        return RenderedCamera(world, self.clock)
 
     def _open_speech(self) -> None:
         """Voice, quiet hours, and the Wi-Fi that phones are to join."""
@@ -358,7 +304,7 @@ class Companion:
         )
         app = create_app(self.table, GAMES, self.clock, site, self._features())
         self.join_code: JoinCode | None = app.extensions["join_code"]
-        server = serve(app, web.host, web.port, web.viewers, tls)
+        server = serve(app, web.host, web.port, web.viewers, tls, proxies=web.proxies)
         self._stack.callback(server.close)
         return server
 
@@ -370,9 +316,7 @@ class Companion:
             self.settings_path,
             self.table,
             self.clock,
-            use=self.use,
-            restart=self._restart,
-            try_out=lambda wanted: try_in_child(wanted, self.server.port),
+            SettingsActions(self.use, self._restart, lambda wanted: try_in_child(wanted, self.server.port)),
         )
         check = CheckRoom(
             self.settings.panel, self.check, self._why_no_panel(), simulation is not None, lambda: self.broker.sentence
@@ -387,7 +331,9 @@ class Companion:
             past=self.history,
             health=self.health,
             staff=self.broker.bell,
+            hub=self.hub,
             opponents=self.machines.characters,
+            demonstration=self.demonstration,
             coach=Coach(self.table, self.journal.key("machine")),
         )
 
@@ -433,11 +379,12 @@ class Companion:
         if self.power:
             self.power.step()
         self.table.step()
-        if self._photographer:
-            self._photographer.step()
+        if self.board.photographer:
+            self.board.photographer.step()
         self.speech.step()
         self.broker.step()
         self.machines.step()
+        self.demonstration.step()
         if self.panel:
             self.panel.step()
 
@@ -456,11 +403,6 @@ class Companion:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _offers() -> tuple[CameraOffer, ...]:
-    """The cameras that are connected now."""
-    return tuple(CameraOffer(each.source, each.name) for each in cameras())
 
 
 def host_key_of(journal: Journal) -> str:

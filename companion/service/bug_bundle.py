@@ -35,7 +35,7 @@ from companion.storage.journal import Journal
 from companion.table.records import AnyRecord, HandIn, NewGame
 from companion.table.session import Phase, Session
 from companion.table.table import Table
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.pose.optics import Lens
 
 FORMAT = 1
@@ -295,7 +295,7 @@ class Reread(msgspec.Struct, frozen=True):
 def read_again(note: BundleNote, pictures: Mapping[str, Luma]) -> Iterator[Reread]:
     """Every frame of a bundle, read by this program, beside what was read then."""
     kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
-    reader = BoardReader(kits)
+    reader = board_reader(kits)
     if note.frames:
         focal_ratio, k1, k2, is_fisheye = (*note.frames[-1].lens, 0.0, 0.0)[:4]
         reader.use_lens(Lens(max(focal_ratio, 0.1), k1, k2, bool(is_fisheye)))

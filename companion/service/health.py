@@ -55,11 +55,14 @@ class Examined(Protocol):
     settings_path: Path
     journal: Journal
     table: Table
-    watcher: Watcher | None
     panel: Panel | None
     broker: MqttAdapter
     network: Network
     certificate: Validity | None
+
+    @property
+    def watcher(self) -> Watcher | None:
+        """Who watches the board, if there is a camera."""
 
     @property
     def simulation(self) -> object | None:
@@ -191,7 +194,7 @@ class ServiceHealth:
         yield from self._loops()
         yield from settings_put_back(companion.settings_path)
         yield board_camera(
-            companion.table.view().devices.camera, companion.watcher.camera if companion.watcher else None
+            companion.table.view().devices.camera, companion.watcher.link.camera if companion.watcher else None
         )
         yield from profile(companion.settings.camera)
         yield from pace(companion.watcher.pace.sentence if companion.watcher else "")

@@ -35,7 +35,10 @@ class MetricsSource(Protocol):
     server: Server
     games: GameLog
     health: ServiceHealth
-    eye: BoardEye | None
+
+    @property
+    def eye(self) -> BoardEye | None:
+        """What has seen the board, if there is a camera."""
 
 
 class Metrics:

@@ -9,7 +9,7 @@ from companion.core.i18n import say
 from companion.service.systemd import Manager
 from companion.table.table import Table
 from hardware.panel import Panel
-from hardware.power import PowerKey
+from hardware.power import PowerActions, PowerKey
 
 
 def power_key(table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_lamp: bool, threads: bool) -> PowerKey:
@@ -27,13 +27,11 @@ def power_key(table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_
             return True, say("Switching off: the game is kept. Wait half a minute before you pull the plug.")
         return False, say("The machine cannot be switched off from here: the service is not installed.")
 
-    return PowerKey(
-        clock,
-        lambda: "table" in panel.down,
+    actions = PowerActions(
         play=table.pressed,
         is_at_once=lambda: table.is_open,
         signal=panel.signal,
         tell=partial(table.notice, "power"),
         switch_off=switch_off,
-        threads=threads,
     )
+    return PowerKey(clock, lambda: "table" in panel.down, actions, threads=threads)

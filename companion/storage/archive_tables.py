@@ -65,7 +65,7 @@ def _mark(salt: bytes, name: str) -> bytes:
     return hashlib.sha256(salt + name.strip().casefold().encode()).digest()
 
 
-class Database(Protocol):
+class ArchiveDatabase(Protocol):
     """The journal's open file: every query is one under its lock."""
 
     def read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
@@ -84,7 +84,7 @@ class Database(Protocol):
 class ArchiveTables:
     """The side tables of the journal; every method may be called from any thread."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: ArchiveDatabase) -> None:
         self._database = database
         self._promised = 0
 

@@ -11,7 +11,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +57,7 @@ class Entry:
     """One accepted input: its place in the journal, its game (0: none), Unix time, and the record.
 
     `is_dated`: the time is no more than the machine's clock allows to tell; between two inputs it is right all the
-    same.
+    same. `now_s` is the monotonic time at which it was accepted (0: an older version kept none).
     """
 
     id: int
@@ -65,6 +65,7 @@ class Entry:
     at: float
     record: AnyRecord
     is_dated: bool = True
+    now_s: float = 0.0
 
 
 class Database:
@@ -215,17 +216,22 @@ class Journal:
 
         `at` is Unix time, `now_s` the monotonic one by which it is measured (None: it cannot be).
         """
-        content = _encode(record)
+        self.append_together(game, (record,), at, now_s)
+
+    def append_together(self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None) -> None:
+        """Write several records as `append` does one: all of them are kept, or none."""
+        contents = [_encode(record) for record in records]
         stamp = None if now_s is None else Stamp(now_s, at)
 
         def add(db: sqlite3.Connection) -> ServiceRun | None:
             run = self._run_of(db, stamp) if stamp else None
-            count, before = checksums.end_of(db, game)
-            number = (db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
-            row = Row(number, game, at, run.number if run else 0, now_s or 0.0, content, b"")
-            link = checksums.link_of(before, row)
-            db.execute(f"INSERT INTO entries ({checksums.COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", (*row[:-1], link))
-            db.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, count + 1, link))
+            count, link = checksums.end_of(db, game)
+            first = (db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
+            for number, content in enumerate(contents, first):
+                row = Row(number, game, at, run.number if run else 0, now_s or 0.0, content, b"")
+                link = checksums.link_of(link, row)
+                db.execute(f"INSERT INTO entries ({checksums.COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", (*row[:-1], link))
+            db.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, count + len(contents), link))
             self.database.tell_second_place()
             return run
 
@@ -280,6 +286,11 @@ class Journal:
         if broken:
             self.notice = broken
 
+    def after(self, number: int, most: int) -> list[Entry]:
+        """The next inputs behind one, at most so many, as far as they can be read; any thread may ask."""
+        rows = self.database.read(f"{_READ} WHERE id > ? ORDER BY id LIMIT ?", (number, most))
+        return [entry for row in rows if isinstance(entry := _entry_of(row), Entry)]
+
     def legible(self, game: int) -> tuple[list[Entry], int | None]:
         """The records of one game (0: who sat where) as far as they can be read, and the first entry that cannot."""
         found: list[Entry] = []
@@ -305,18 +316,15 @@ class Journal:
         """Each input; the first that cannot be read or does not follow comes as it is, and is the last."""
         ends: dict[int, bytes] = {}
         for read in rows:
-            row, (ahead_s, is_right) = Row(*read[:7]), read[7:]  # type: ignore[arg-type] # damage is found by holds
+            row = Row(*read[:7])  # type: ignore[arg-type] # damage is found by holds
             if not checksums.holds(ends.get(row.game, START), row):
                 yield row
                 return
             ends[row.game] = row.link
-            try:
-                record = _decode(row.record)
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                yield row
+            entry = _entry_of(read)
+            yield entry
+            if isinstance(entry, Row):
                 return
-            at = row.now_s + ahead_s if isinstance(ahead_s, float) else row.at
-            yield Entry(row.id, row.game, at, record, is_right != 0)
 
     def check(self, game: int) -> bool:
         """Are all inputs of a game as they were written, to its end? Raises `JournalError` when nobody can tell now."""
@@ -409,6 +417,17 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _entry_of(read: tuple[object, ...]) -> Entry | Row:
+    """An input as it was read, whatever its checksum; one whose record cannot be read comes as it is."""
+    row, (ahead_s, is_right) = Row(*read[:7]), read[7:]  # type: ignore[arg-type] # damage is found by holds
+    try:
+        record = _decode(row.record)
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
+        return row
+    at = row.now_s + ahead_s if isinstance(ahead_s, float) else row.at
+    return Entry(row.id, row.game, at, record, is_right != 0, row.now_s)
 
 
 def _is_legible(row: Row) -> bool:

@@ -92,7 +92,7 @@ def lesson_words(
     if session.seats[seat].door != "pad" or _is_for_pads(session, seat, step.orders[seat]):
         return say("{side!c}: give the order shown here", side=name), step.why
     if is_watched and session.board is not None:
-        return say("{side!c}: move as shown here", side=name), say("With your hand, on the board: the camera sees it.")
+        return say("{side!c}: move as shown here", side=name), say("By hand, on the board: the camera sees it.")
     return say("{side!c}: give the order on a phone", side=name), say(
         "A pad cannot give it: go on by phone, at the same seat."
     )

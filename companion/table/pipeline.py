@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -72,9 +72,16 @@ class Pipeline:
 
         Raises a `CompanionError`, and then nothing has happened.
         """
-        before = self.session
-        session, signals = advance(before, record)
-        self._write(record, session)
+        self.accept_together((record,))
+
+    def accept_together(self, records: Sequence[AnyRecord]) -> None:
+        """Accept several records of one kind: all of them or none, and nobody ever sees what is between them."""
+        before = session = self.session
+        signals: tuple[Signal, ...] = ()
+        for record in records:
+            session, given = advance(session, record)
+            signals += given
+        self._write(records, session)
         self.live = replace(with_session(self.live, session, self.now_s()), notices=self._standing)
         if session.kit != before.kit:
             self.listeners.kit_is(session.kit)
@@ -84,11 +91,11 @@ class Pipeline:
         if session.moment != before.moment or session.phase is Phase.OVER:  # the turn is over and shown
             self._mailbox.tell(self.journal.checkpoint)
 
-    def _write(self, record: AnyRecord, session: Session) -> None:
-        is_beside = isinstance(record, TakeSeat | FreeSeat | MoveSeat | Commit)
-        game = 0 if is_beside or (isinstance(record, Contribute) and session.is_between) else session.number
+    def _write(self, records: Sequence[AnyRecord], session: Session) -> None:
+        is_beside = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | Commit)
+        game = 0 if is_beside or (isinstance(records[0], Contribute) and session.is_between) else session.number
         try:
-            self.journal.append(game, record, self.clock.wall_s(), self.now_s())
+            self.journal.append_together(game, records, self.clock.wall_s(), self.now_s())
         except JournalError as error:
             self.cannot_write(error)
             raise

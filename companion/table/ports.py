@@ -1,11 +1,12 @@
 """What the table needs of whoever keeps its records: a journal, and the host's last choices.
 
-`companion.storage` implements both; a table in a test may do without choices.
+`companion.storage` implements both; a table that is to forget everything has what is here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import secrets
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from companion.table.records import AnyRecord
@@ -28,6 +29,9 @@ class RecordJournal(Protocol):
     def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
         """Keep a record of a game, accepted at a time of day `at` (seconds since 1970) and a monotonic time."""
 
+    def append_together(self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None) -> None:
+        """Keep several records, or none of them."""
+
     def note_clock(self, moment: str, now_s: float) -> None:
         """Note that the clock of a moment was still running at this monotonic time."""
 
@@ -42,6 +46,52 @@ class RecordJournal(Protocol):
 
     def renew_key(self, name: str, length: int = 32) -> bytes:
         """Another random key in the place of the one of a name."""
+
+
+class ForgetfulJournal:
+    """A journal of one run, kept nowhere; implements `RecordJournal`."""
+
+    notice = ""
+
+    def __init__(self) -> None:
+        self._games = 0
+        self._clocks: dict[str, float] = {}
+        self._keys: dict[str, bytes] = {}
+
+    def restore(self) -> Session:
+        """Nothing was before."""
+        return Session()
+
+    def next_number(self) -> int:
+        """Each game the next one."""
+        self._games += 1
+        return self._games
+
+    def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
+        """Nothing is kept."""
+
+    def append_together(self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None) -> None:
+        """Nothing is kept."""
+
+    def note_clock(self, moment: str, now_s: float) -> None:
+        """Remember it for the moment alone."""
+        self._clocks = {moment: now_s}
+
+    def clock_of(self, moment: str) -> float | None:
+        """The last time that was noted for a moment, None: none was."""
+        return self._clocks.get(moment)
+
+    def checkpoint(self) -> None:
+        """There is no file."""
+
+    def key(self, name: str, length: int = 32) -> bytes:
+        """The random key of a name, made when it is first asked for."""
+        return self._keys.setdefault(name, secrets.token_bytes(length))
+
+    def renew_key(self, name: str, length: int = 32) -> bytes:
+        """Another random key in the place of the one of a name."""
+        self._keys[name] = secrets.token_bytes(length)
+        return self._keys[name]
 
 
 class LastChoices(Protocol):

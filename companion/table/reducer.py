@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from companion.core.errors import Illegal, Malformed, Refusal, Stale
+from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
@@ -17,7 +17,7 @@ from companion.games.base import Drawn, Outcome
 from companion.games.mixins import TimedGame, chess_clock_of, time_limit_of
 from companion.games.spelling import asked_again
 from companion.table.chance.fairness import Pledge
-from companion.table.chance.pledges import contribute, with_draw, without
+from companion.table.chance.pledges import contribute, with_draw
 from companion.table.clocks.countdown import Countdown, next_bank
 from companion.table.records import (
     Abandon,
@@ -42,20 +42,18 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
+from companion.table.seats.sitting import free_seat, move_seat, take_seat
 from companion.table.session import (
     BOTH,
     Phase,
     Sealed,
     Session,
-    Sitter,
     Turn,
     chance,
     event_signals,
     receipt,
     stage_signals,
 )
-
-MAX_NAME = 24
 
 Advance = tuple[Session, tuple[Signal, ...]]
 
@@ -64,12 +62,11 @@ def advance(session: Session, record: AnyRecord) -> Advance:
     """The session after a record, and the cues that announce it; raises a `CompanionError` and changes nothing."""
     match record:
         case TakeSeat():
-            return _take_seat(session, record)
+            return take_seat(session, record)
         case FreeSeat():
-            seats = {seat: sitter for seat, sitter in session.seats.items() if seat != record.seat}
-            return replace(without(session, record.seat), seats=seats), ()
+            return free_seat(session, record)
         case MoveSeat():
-            return _move_seat(session, record)
+            return move_seat(session, record)
         case Commit():
             return replace(session, pledge=Pledge(record.commitment)), ()
         case Contribute():
@@ -108,35 +105,6 @@ def advance(session: Session, record: AnyRecord) -> Advance:
             if session.phase is not Phase.OVER:
                 raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))
             return replace(session, before=None, is_disclosed=True), ()
-
-
-def checked_name(text: str) -> str:
-    """A name as it is kept; raises `Malformed` for one that is too long or cannot be shown."""
-    name = text.strip()
-    if len(name) > MAX_NAME or not name.isprintable():
-        raise Malformed(say("A name may have at most {number} printable characters", number=MAX_NAME))
-    return name
-
-
-def _take_seat(session: Session, record: TakeSeat) -> Advance:
-    if record.seat in session.seats:
-        raise Illegal(
-            Refusal.SEAT_TAKEN,
-            say("{seat!c} is taken: sit down on the other side, or ask the host to free the seat", seat=record.seat),
-        )
-    sitter = Sitter(checked_name(record.name), record.nonce, record.door)
-    signal = Signal(Cue.SEAT_TAKEN, frozenset({record.seat}))
-    return replace(session, seats={**session.seats, record.seat: sitter}), (signal,)
-
-
-def _move_seat(session: Session, record: MoveSeat) -> Advance:
-    sitter = session.seats.get(record.seat)
-    if sitter is None:
-        raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
-    moved = Sitter(record.name or sitter.name, record.nonce or sitter.nonce, record.door)
-    return replace(session, seats={**session.seats, record.seat: moved}), (
-        Signal(Cue.SEAT_TAKEN, frozenset({record.seat})),
-    )
 
 
 def _new_game(session: Session, record: NewGame) -> Advance:

@@ -9,7 +9,8 @@ from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat, Side
 from companion.core.ports import CameraState, CameraStatus
-from companion.games.base import Event, Order, Outcome, PadGrammar
+from companion.games.base import Event, Order, Outcome
+from companion.games.pads import PadGrammar
 from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
 from companion.table.board_check import Problem
 from companion.table.chance.chance_view import ChanceView

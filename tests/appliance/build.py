@@ -1,6 +1,6 @@
 """The machine's disk: Debian with the kernel's simulated pins and camera, and the project by its own `make install`.
 
-Two layers, each kept under a name made of what went into it: the base (distribution, kernel, camera module, lgpio; some
+Two layers, each kept under a name made of what went into it: the base (distribution, kernel, camera module; some
 minutes) and the disk (the project on top; below a minute and a half). Packages come from wherever this machine's own
 apt and pip get theirs; nothing of that stays in the disk.
 """
@@ -25,19 +25,21 @@ SUITE, NEWER = "trixie", "trixie-backports"
 """gpio-sim is a module in the kernels of backports only."""
 PACKAGES = (
     "linux-image-amd64", "linux-headers-amd64", "initramfs-tools", "systemd-sysv", "udev", "kmod", "dbus", "iproute2",
-    "procps", "python3", "python3-venv", "python3-dev", "e2fsprogs", "libeatmydata1", "make", "gcc", "swig", "polkitd",
-    "ca-certificates",
+    "procps", "python3", "python3-venv", "e2fsprogs", "libeatmydata1", "make", "gcc", "polkitd", "ca-certificates",
+    "network-manager", "wpasupplicant", "dnsmasq-base", "nftables", "iw", "udhcpc",
 )  # fmt: skip
-BUILD_ONLY = ("linux-headers-amd64", "python3-dev", "gcc", "swig")
-LGPIO = "lgpio==0.2.2.0"
-"""Debian has no package of it, and PyPI no wheel for its Python."""
+BUILD_ONLY = ("linux-headers-amd64", "gcc")
 MODULES = ("virtio_pci", "virtio_mmio", "virtio_blk", "ext4")
 IDLE_DRIVERS = ("gpu", "infiniband", "scsi", "isdn", "iio", "net/wireless", "net/ethernet", "staging", "usb", "hwmon")
 """Of no use to a machine under QEMU, and half of the disk."""
+RADIO = "mac80211_hwsim"
+"""The simulated Wi-Fi among them, which stays."""
 IDLE_UNITS = (
     "apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "fstrim.timer", "e2scrub_reap.service",
-    "getty@tty1.service", "serial-getty@ttyS0.service",
+    "getty@tty1.service", "serial-getty@ttyS0.service", "NetworkManager-wait-online.service",
 )  # fmt: skip
+LATER_UNITS = ("NetworkManager.service", "wpa_supplicant.service", "nftables.service")
+"""Started by the tests of the hotspot alone."""
 NEEDED = ("qemu-system-x86_64", "mmdebstrap", "mke2fs", "e2fsck", "debugfs")
 NEEDED_PACKAGES = "qemu-system-x86 qemu-utils seabios ipxe-qemu mmdebstrap e2fsprogs"
 LENT = tuple(Path("/etc") / name for name in ("resolv.conf", "pip.conf", "ssl/certs/ca-certificates.crt"))
@@ -89,8 +91,8 @@ def disk() -> Disk:
 
 
 def base() -> Path:
-    """Distribution, kernel, camera module and lgpio; raises `CannotBuild`."""
-    folder = cache() / f"base-{mark(*PACKAGES, SUITE, NEWER, LGPIO, *MODULES, *IDLE_DRIVERS)}"
+    """Distribution, kernel and camera module; raises `CannotBuild`."""
+    folder = cache() / f"base-{mark(*PACKAGES, SUITE, NEWER, *MODULES, *IDLE_DRIVERS, RADIO)}"
     if not folder.exists():
         print("Building the machine's base, some minutes …", file=sys.stderr, flush=True)
         drop("base-", keep=0)
@@ -113,16 +115,13 @@ def _make_base(root: Path) -> None:
 
 
 def _finish_base(root: Path, mirror: str) -> None:
-    """What Debian's packages do not bring: the camera's module and lgpio; then what was needed for them goes."""
+    """What Debian's packages do not bring: the camera's module; then what was needed for it goes."""
     with chroot(root) as inside:
         _camera_module(root, mirror, inside)
-        inside(
-            "python3 -m venv /tmp/pip && /tmp/pip/bin/pip install -q --no-warn-script-location"
-            f" --target /usr/lib/python3/dist-packages {LGPIO} && rm -r /tmp/pip",
-            PYPI="1",
-        )
         inside(f"apt-get purge -y -qq {' '.join(BUILD_ONLY)} && apt-get autoremove --purge -y -qq && apt-get clean")
         kernel = next((root / "lib/modules").iterdir())
+        for radio in kernel.rglob(f"{RADIO}.ko*"):
+            radio.rename(kernel / "updates" / radio.name)
         for drivers in IDLE_DRIVERS:
             shutil.rmtree(kernel / "kernel/drivers" / drivers, ignore_errors=True)
         shutil.rmtree(kernel / "kernel/sound", ignore_errors=True)
@@ -203,6 +202,8 @@ def _add_guest(root: Path) -> None:
     (root / "etc/fstab").write_text("/dev/vda / ext4 defaults 0 1\n")
     (root / "etc/hostname").write_text("table\n")
     (root / "etc/machine-id").write_text(hashlib.md5(b"appliance").hexdigest() + "\n")
+    _copy(GUEST / "network.conf", root / "etc/NetworkManager/conf.d/network.conf")
+    do("systemctl", f"--root={root}", "disable", *LATER_UNITS)
     for unit in IDLE_UNITS:
         (root / "etc/systemd/system" / unit).symlink_to("/dev/null")
     for folder in ("etc", "var"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import time
@@ -10,8 +11,8 @@ import pytest
 
 from appliance import build, cameras
 
-LGPIO_IDLE = 50
-"""So often a second lgpio's own thread wakes for outputs as long as it is open (`lgPthTx.c`), whatever they do."""
+AT_REST = 20
+"""So often a second a panel at rest may wake the processor."""
 pytestmark = [pytest.mark.appliance, pytest.mark.timeout(1800)]
 
 
@@ -45,9 +46,13 @@ def test_a_panel_at_rest_wakes_nothing(said: str, figures: list[str]) -> None:
     }
     figures.append(f"panel, switches a second: {rates}")
     for state in ("at rest", "dark again", "full"):
-        assert rates[state] <= LGPIO_IDLE + 20, state
+        assert rates[state] <= AT_REST, state
     assert (
         len(re.findall(r"\('south', 'up', False\)", said)) == len(re.findall(r"\('north', 'back', False\)", said)) == 5
     )
+    assert "panel waves: 1 process" in said
+    to_ground, to_3v3 = json.loads(re.search(r"panel shares: (\[.*?\])", said)[1])
+    assert (to_ground, to_3v3) == (pytest.approx(0.4, abs=0.25), pytest.approx(0.6, abs=0.25)), "dimmed to 0.4"
+    assert "panel tone: ['0', '1'] then ['0']" in said
     assert re.search(r"dark again: .* lines \[\('0', '1'\)\]", said), "one lamp is wired to ground, one to 3V3"
     assert re.search(r"full: .* lines \[\('1', '0'\)\]", said)

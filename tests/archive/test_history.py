@@ -396,6 +396,7 @@ def test_the_machine_is_counted_apart_and_is_no_player(room: Room) -> None:
     (against,) = records["Ann"].against
     assert (against.name, against.games, against.wins, against.ties) == ("Bo", 1, 0, 0)
     assert (against.low, round(against.high, 2)) == (0.0, 0.79)
+    assert against.rating == (-800, 234)
     assert not records["Bob"].against
 
 

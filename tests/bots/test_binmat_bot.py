@@ -10,7 +10,7 @@ from bot_tools import bot_of, is_legal, played, states
 
 from companion.bots.base import LEVELS
 from companion.bots.binmat import STRENGTHS, text_of
-from companion.bots.binmat_rules import Table, dealt, power, table_of
+from companion.bots.binmat_rules import Table, cards_unseen, dealt, power, table_of
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat import Binmat
 from companion.games.binmat.cards import DECK
@@ -74,7 +74,7 @@ def test_a_deal_puts_every_card_somewhere(edition: str) -> None:
     for number, state in enumerate(states("binmat", 60, 100, edition=edition)):
         seat = SEATS.index(state.seat)
         table, hidden = table_of(GAME.view(state, state.seat), seat)
-        full = dealt(table, hidden, set(), Random(number))
+        full = dealt(table, hidden, cards_unseen(table), set(), Random(number))
         cards = [*full.attacker_deck, *full.attacker_discard, *full.hands[0], *full.hands[1]]
         cards += [
             card for lanes in (full.decks, full.discards, full.defence, full.attack) for lane in lanes for card in lane
@@ -110,7 +110,7 @@ def redealt(state: State, rng: Random) -> State:
     """Another state of the same view for the seat on turn."""
     seat = SEATS.index(state.seat)
     table, hidden = table_of(GAME.view(state, state.seat), seat)
-    full = dealt(table, hidden, set(), rng)
+    full = dealt(table, hidden, cards_unseen(table), set(), rng)
     return replace(
         state,
         decks=tuple(tuple(deck[::-1]) for deck in full.decks),

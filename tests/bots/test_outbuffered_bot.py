@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from companion.bots.base import LEVELS
-from companion.bots.outbuffered import MAY_LOSE, OutbufferedBot, TurnGame, balance
+from companion.bots.outbuffered import OutbufferedBot, TurnGame, balance
+from companion.bots.outbuffered.other_player import MAY_LOSE
 from companion.bots.outbuffered.turns import BUFFERS, LOST, TIED, WON, Turns, buffer_number, buffer_text
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
@@ -43,6 +44,17 @@ def positions(options: dict[str, Any], number: int, seed: int) -> Iterator[State
             if found == number:
                 return
             state = GAME.apply(state, {seat: GAME.random_action(state, seat, rng) for seat in SEATS}, rng).state
+
+
+def test_the_strategy_is_what_it_draws_from() -> None:
+    """Of 60 bots that differ in their seeds alone each plays something that the strategy holds."""
+    state = GAME.setup(GAME.options({}), Random(1))
+    view = GAME.view(state, Seat.NORTH)
+    shares = OutbufferedBot(Seat.NORTH, {}, 3, 0).strategy(view)
+    assert sum(shares.values()) == pytest.approx(1.0)
+    drawn = {OutbufferedBot(Seat.NORTH, {}, 3, seed).choose(view).action for seed in range(60)}
+    assert drawn <= set(shares)
+    assert len(drawn) > 3
 
 
 def test_its_rules_are_those_of_the_game() -> None:

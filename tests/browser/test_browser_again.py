@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, Client, browser, says, tap, until
+from service import Client, says, tap, until
 from tour import cdp
 
 from companion.core.clock import FakeClock
@@ -20,13 +20,6 @@ from companion.service.app import Companion
 pytestmark = pytest.mark.browser
 
 OFFLINE = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-
-
-@pytest.fixture(scope="module")
-def window() -> Iterator[WebDriver]:
-    with browser(PHONE) as opened:
-        cdp(opened, "Network.enable")
-        yield opened
 
 
 @contextmanager

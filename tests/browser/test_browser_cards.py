@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,18 +10,11 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, running, says, tap, until
-from window_tools import Windows, begin, left, no_errors, reaches, text_of, texts_of, three_windows
+from window_tools import Windows, begin, left, no_errors, reaches, text_of, texts_of
 
 from companion.games.binmat.cards import DECK
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def windows() -> Iterator[Windows]:
-    """Two phones and the table screen, for all tests of this file."""
-    with three_windows() as opened:
-        yield opened
 
 
 # ---- the full game -----------------------------------------------------------------------------------------------------

@@ -15,18 +15,11 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import WALL, Client, Lag, Running, running, says, tap, until, wait
-from window_tools import Windows, begin, left, no_errors, reaches, shows, text_of, three_windows
+from window_tools import Windows, begin, left, no_errors, reaches, shows, text_of
 
 pytestmark = pytest.mark.browser
 RING_S = 0.05
 """How far a ring may be from the service's clock."""
-
-
-@pytest.fixture(scope="module")
-def windows() -> Iterator[Windows]:
-    """Two phones and the table screen, for all tests of this file."""
-    with three_windows() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,9 @@ MOST_TAPS = 4
 ORDERS: dict[str, tuple[str, ...]] = {
     "outbuffered": tuple(f".order[data-letter='{letter}']" for letter in "UUS"),
     "arena": ("[data-way=N]",) * 3,
+    "kahmate": (),
 }
-"""Of games with secret orders, the keys of a first order."""
+"""Of each game with secret orders, the keys of a first order; Kahmate proposes a placing."""
 HAND_IN = {"outbuffered": "#hand-in"}
 COUNT = "addEventListener('click', () => { sessionStorage.taps = 1 + Number(sessionStorage.taps ?? 0); }, true)"
 

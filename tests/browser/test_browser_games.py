@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,8 @@ from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, running, says, sit_down, tap, until
-from window_tools import Windows, three_windows
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def windows() -> Iterator[Windows]:
-    """Two phones and the table screen, for all tests of this file."""
-    with three_windows() as opened:
-        yield opened
 
 
 def hand_in(window: WebDriver, text: str) -> None:

@@ -15,16 +15,9 @@ from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, Running, main_key, running, says, sit_down, tap, tap_square, until, wait
-from window_tools import Windows, no_errors, text_of, texts_of, three_windows
+from window_tools import Windows, no_errors, text_of, texts_of
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def windows() -> Iterator[Windows]:
-    """Two phones and the table screen, for all tests of this file."""
-    with three_windows() as opened:
-        yield opened
 
 
 def alone(folder: Path) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, browser, says, tap, until
+from service import says, tap, until
 from tour import Stop, Tour, cdp, touring, visit
 
 from companion.core.grid import Square
@@ -17,13 +17,6 @@ from companion.table.session import Phase
 
 pytestmark = pytest.mark.browser
 SEAT = Stop("south", "/seat/south")
-
-
-@pytest.fixture(scope="module")
-def window() -> Iterator[WebDriver]:
-    with browser(PHONE) as opened:
-        cdp(opened, "Network.enable")
-        yield opened
 
 
 @pytest.fixture

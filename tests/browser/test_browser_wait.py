@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, browser, until
-from tour import Stop, cdp, touring, visit
+from service import until
+from tour import Stop, touring, visit
 
 pytestmark = pytest.mark.browser
 KEY = "#scouts .get a"
-
-
-@pytest.fixture(scope="module")
-def window() -> Iterator[WebDriver]:
-    with browser(PHONE) as opened:
-        cdp(opened, "Network.enable")
-        yield opened
 
 
 def test_a_kit_that_is_being_made_says_so_and_then_is_a_link_again(window: WebDriver) -> None:

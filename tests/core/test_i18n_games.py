@@ -27,9 +27,10 @@ from companion.core.grid import Square
 from companion.core.i18n import Said, Verbatim, joined, packed, say, translate, unpacked
 from companion.core.kit import SEATS, Deck, Face, Kit, Seat, Side
 from companion.games import GAMES
-from companion.games.base import Event, Example, Game, Key, OptionRow, Outcome, Preset, Rule, Stage, Step
+from companion.games.base import Event, Example, Game, OptionRow, Outcome, Preset, Rule, Stage, Step
 from companion.games.kahmate.legal import Reason
 from companion.games.mixins import tableau_of
+from companion.games.pads import Key
 from companion.games.screen import (
     Badge,
     BoardUi,

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from companion.core.errors import Malformed
 from companion.core.grid import Square
+from companion.core.i18n import speaking, translate
 from companion.core.kit import Seat
 from companion.games.base import Step
 from companion.games.outbuffered import Outbuffered
 from companion.games.outbuffered.turn import State
+from companion.games.spelling import spelt
 
 GAME = Outbuffered()
 RNG = Random(0)
@@ -375,3 +377,38 @@ def test_plan_of_a_lone_robot_is_what_happens(south: str, north: str, entered: s
         places = GAME.plan(state, Seat.SOUTH, entered)
         assert len(places) == len(entered)
         assert all(place in {Square(f, r) for f in range(3) for r in range(4)} for place in places)
+
+
+def test_an_order_is_read_by_the_letters_of_the_readers_language() -> None:
+    orders = spelt(GAME, start(), Seat.SOUTH, "URS")
+    with speaking("es"):
+        assert [translate(order.letter) for order in orders] == ["A", "D", "T"]
+
+
+def test_who_idles_is_told() -> None:
+    assert "Purple idles on a1." in [event.text for event in play(start(), "III", "UUU").events]
+
+
+def test_what_can_be_done_now_is_said_of_each_order() -> None:
+    said = {each.word: (each.result, [*map(str, each.squares)]) for each in GAME.possible(start(), Seat.SOUTH, "")}
+    assert said == {
+        "shoot": ("hits your rank and file", []),
+        "up": ("to a2", ["a2"]),
+        "idle": ("you stay on a1", []),
+        **dict.fromkeys(("left", "down", "right"), ("you bounce and stay", [])),
+    }
+    assert {each.result for each in GAME.possible(start(), Seat.SOUTH, "U") if each.word == "idle"} == {
+        "you stay on a2"
+    }
+
+
+def test_everything_that_a_state_holds_is_plain() -> None:
+    assert GAME.dump(start()) == {
+        "to_act": ["north", "south"],
+        "turn": 1,
+        "quiet": 0,
+        "robots": {"south": "a1", "north": "c4"},
+        "flags": {"south": {"on": "b1"}, "north": {"on": "b4"}},
+        "expected": {"a1": ["purple robot"], "b1": ["purple flag"], "b4": ["lime flag"], "c4": ["lime robot"]},
+        "outcome": None,
+    }

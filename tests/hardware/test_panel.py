@@ -223,7 +223,7 @@ def test_lamps_that_cannot_be_dimmed_are_on_or_off_and_the_buzzer_is_named() -> 
         assert states == [(True, True)] * 12 + [(False, True)] * 4
         assert len(panel.lamps) == 8
         assert panel.problems == (
-            "buzzer on GPIO 18 cannot be used: these pins cannot play tones. Install python3-lgpio",
+            "buzzer on GPIO 18 cannot be used: these pins cannot play tones. Leave GPIOZERO_PIN_FACTORY out of the environment",
         )
 
 

@@ -18,7 +18,7 @@ from companion.service.poweroff import power_key
 from companion.storage.journal import Journal
 from companion.table.session import Phase
 from companion.table.table import Table
-from hardware.power import LOST_S, PowerKey
+from hardware.power import LOST_S, PowerActions, PowerKey
 
 
 class Held:
@@ -32,16 +32,14 @@ class Held:
         self.cues: list[str] = []
         self.played: list[tuple[str, bool]] = []
         self.is_clock = False
-        self.key = PowerKey(
-            self.rig.clock,
-            lambda: "table" in self.rig.panel.down,
+        actions = PowerActions(
             play=lambda press: self.played.append((press.key, press.held)),
             is_at_once=lambda: self.is_clock,
             signal=lambda signal: self.cues.append(signal.cue),
             tell=self.told.append,
             switch_off=self._switch_off,
-            threads=False,
         )
+        self.key = PowerKey(self.rig.clock, lambda: "table" in self.rig.panel.down, actions, threads=False)
 
     def _switch_off(self) -> tuple[bool, str]:
         self.asked += 1
@@ -120,16 +118,14 @@ def test_two_presses_in_a_hurry_are_two() -> None:
 
 def test_a_press_is_played_by_a_thread_of_its_own() -> None:
     played = threading.Event()
-    key = PowerKey(
-        FakeClock(),
-        lambda: False,
+    actions = PowerActions(
         play=lambda _: played.set(),
         is_at_once=lambda: False,
         signal=lambda _: None,
         tell=lambda _: None,
         switch_off=lambda: (False, ""),
     )
-    with key:
+    with (key := PowerKey(FakeClock(), lambda: False, actions)):
         key.pressed(Press(None, PadKey.TABLE, 0.0))
         assert played.wait(10)
     key.close()

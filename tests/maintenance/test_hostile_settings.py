@@ -35,7 +35,16 @@ from companion.service.app import Companion
 from companion.service.settings_child import try_here
 
 BY_HAND = {
-    *("state_dir", "web.host", "web.names", "web.certificate", "web.key", "mqtt.password_file", "mqtt.ca_file"),
+    *(
+        "state_dir",
+        "web.host",
+        "web.names",
+        "web.proxies",
+        "web.certificate",
+        "web.key",
+        "mqtt.password_file",
+        "mqtt.ca_file",
+    ),
     "bots.engines",
 }
 

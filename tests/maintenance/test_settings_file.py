@@ -220,6 +220,8 @@ def value_of(row: SettingRow) -> st.SearchStrategy[Any]:
         return st.integers(int(row.low), int(row.high)) if row.kind is FieldKind.WHOLE else st.just("")
     if row.key == "bots.engines":
         return st.sampled_from([[], ["Ada=/opt/ada --fast"], ["B. o=/x 'two words'", "C=y"]])
+    if row.key == "web.proxies":
+        return st.sampled_from([[], ["10.0.0.2"], ["10.0.0.2", "172.30.32.0/23"]])
     if row.kind is FieldKind.LIST:
         return st.sampled_from([[], ["table.example.org"], ["spiel", "192.0.2.7"]])
     only = {"wifi.password": "", "mqtt.topic": "cafe/table-3", "mqtt.discovery": "ha"}

@@ -69,7 +69,7 @@ def test_pages_do_not_wait_for_a_camera_that_takes_its_time(tmp_path: Path, monk
             assert ready.wait(20)
             raise CameraError("It is broken")
 
-    monkeypatch.setattr("companion.service.app.CameraOpener", Slow)
+    monkeypatch.setattr("companion.service.board_watch.CameraOpener", Slow)
     quiet = settings(tmp_path, camera=CameraSettings(source="usb:0"), panel=PanelSettings(enabled="no"))
     with Companion(quiet, simulate=False) as companion:
         assert companion.found[1] == "The camera is being opened; the pages work already."

@@ -198,7 +198,7 @@ def test_a_number_that_changes_while_unplugged_does_no_harm(house: House) -> Non
         house.frames(3)
         assert house.camera["state"] == "sees_board"
         assert companion.watcher is not None
-        assert companion.watcher.camera == "usb:6"
+        assert companion.watcher.link.camera == "usb:6"
 
 
 def test_a_busy_camera_at_the_start_is_taken_when_it_is_free(house: House) -> None:
@@ -242,22 +242,22 @@ def test_another_camera_is_chosen_and_locked_from_another_thread(house: House) -
     other.scene = house.world.render_luma
     house.webcam.scene = None
     with house.open() as companion:
-        watcher = companion.watcher
-        assert watcher is not None
+        assert companion.watcher is not None
+        link = companion.watcher.link
         house.frames(12)
         assert house.camera["state"] == "no_board"
-        watcher.choose("usb:Table")
-        watcher.lock(focus=True)
-        watcher.lock(exposure=True)
+        link.choose("usb:Table")
+        link.lock(focus=True)
+        link.lock(exposure=True)
         house.frames(2)
-        assert (watcher.camera, watcher.source) == ("usb:2", "usb:Table")
+        assert (link.camera, link.source) == ("usb:2", "usb:Table")
         assert house.webcam.opened[-1].released == 1
         assert house.camera["state"] == "sees_board"
-        assert watcher.locks == Locks(True, True)
-        watcher.choose("usb:9")
+        assert link.locks == Locks(True, True)
+        link.choose("usb:9")
         house.frames(1)
         assert "USB camera 9 is missing" in house.camera["sentence"]
-        assert watcher.locks is None
+        assert link.locks is None
 
 
 def test_in_the_dark_the_camera_exposes_longer_and_says_so(house: House) -> None:
@@ -277,7 +277,7 @@ def test_an_exposure_that_is_locked_on_the_page_is_left_alone_in_the_dark(house:
     with house.open() as companion:
         house.frames(1)
         assert companion.watcher is not None
-        companion.watcher.lock(exposure=True)
+        companion.watcher.link.lock(exposure=True)
         house.webcam.light = 0.25
         house.frames(140)
         assert house.webcam.controls[cv2.CAP_PROP_EXPOSURE] == 100
@@ -289,9 +289,9 @@ def test_the_simulated_table_has_no_other_camera(tmp_path: Path) -> None:
     with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
         assert companion.watcher is not None
         with pytest.raises(CameraError, match="only this camera: start without --simulate"):
-            companion.watcher.choose("usb:0")
+            companion.watcher.link.choose("usb:0")
         companion.step()
-        assert companion.watcher.locks is None
+        assert companion.watcher.link.locks is None
         assert (tmp_path / "lenses.json").exists() is False
 
 

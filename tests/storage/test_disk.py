@@ -26,7 +26,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import HistorySettings
 from companion.core.errors import JournalError
 from companion.core.kit import Seat
-from companion.maintenance.housekeeping import QUIET_S, Housekeeping
+from companion.maintenance.housekeeping import QUIET_S, Housekeeping, KeptGames
 from companion.storage import migrations
 from companion.storage.disk_space import RESERVE_BYTES, DiskLevel, Space
 from companion.storage.journal import Journal
@@ -146,7 +146,7 @@ def test_what_the_table_does_by_itself_waits_for_a_full_disk(tmp_path: Path, mon
         played.table.resume("host")
         played.wait(1)
         with monkeypatch.context() as patch:
-            patch.setattr(Journal, "append", full)
+            patch.setattr(Journal, "append_together", full)
             versions = {played.table.version}
             for _ in range(100):
                 played.wait(0.1)
@@ -175,11 +175,9 @@ def a_house(
         )
         with Housekeeping(
             played.table,
-            journal,
-            history,
-            album=album,
-            clock=clock,
-            settings=HistorySettings(**settings),  # type: ignore[arg-type] # as the test says
+            KeptGames(journal, history, album),
+            clock,
+            HistorySettings(**settings),  # type: ignore[arg-type] # as the test says
             space=Space(journal.path, free),
         ) as house:
             yield played, house, album, history

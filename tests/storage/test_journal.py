@@ -269,6 +269,14 @@ def test_a_damaged_end_is_cut_said_and_set_aside_and_the_game_goes_on(path: Path
         assert [row[0] for row in db.execute("SELECT id FROM cut")] == last[-2:]
 
 
+def test_inputs_that_are_gone_from_the_end_are_counted(path: Path) -> None:
+    made_journal(path)
+    last = [row[0] for row in rows(path) if row[1] == 3]
+    changed(path, f"DELETE FROM entries WHERE id >= {last[-2]}")
+    with Journal(path) as journal:
+        assert journal.notice.startswith("The end of game 3 was damaged: 2 inputs are lost")
+
+
 def test_a_game_whose_beginning_is_lost_leaves_its_number_behind(path: Path) -> None:
     made_journal(path)
     changed(path, "DELETE FROM entries WHERE game = 3")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -86,6 +87,9 @@ def test_one_flipped_bit_in_the_log_is_said_wherever_it_is(path: Path, tmp_path:
                 assert f"{6 - left} input" in journal.notice, place
                 assert "in game 1" in journal.notice
                 assert "journal.damaged-1.sqlite" in journal.notice
+                assert {stat.S_IMODE(each.stat().st_mode) for each in damaged_files(again)} == {0o600}, (
+                    "keys are in them"
+                )
                 kept = [each.name for each in damaged_files(again)]
                 assert kept == ["journal.damaged-1.sqlite", "journal.damaged-1.sqlite-wal"]
                 assert Path(f"{cut}-wal").stat().st_size == (again.parent / kept[1]).stat().st_size
@@ -389,6 +393,15 @@ def test_a_scrambled_header_is_rescued_with_all_games(path: Path, seed: int) -> 
     assert [each.name for each in damaged_files(path) if each.suffix == ".sqlite"] == ["journal.damaged-1.sqlite"]
     with Journal(path) as journal:
         assert journal.notice == ""
+
+
+def test_what_a_cut_rescue_left_behind_is_in_no_ones_way(path: Path) -> None:
+    made_journal(path, games=1)
+    path.write_bytes(bytes(100) + path.read_bytes()[100:])
+    path.with_name("journal.mended.sqlite").write_bytes(b"left behind")
+    with Journal(path) as journal:
+        assert " of 1 game are kept" in journal.notice
+    assert not path.with_name("journal.mended.sqlite").exists()
 
 
 def test_without_a_second_place_a_format_that_can_be_is_believed(path: Path) -> None:

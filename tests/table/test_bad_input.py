@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from service import Client
+from table_tools import both_seats, playing
 
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, WebSettings
+from companion.core.errors import Malformed
 from companion.core.kit import Seat
 from companion.service.app import Companion
 
@@ -160,3 +163,26 @@ def test_a_forged_cookie_opens_no_seat(room: Room) -> None:
         cookies = "; ".join(f"{name}={value}" for name in names)
         status, _, _ = Client(room.north.url).send("/api/seat/south/mine", b"{}", JSON | {"Cookie": cookies})
         assert status == 403
+
+
+@pytest.mark.parametrize("name", ["x" * 25, "Ann\x07", "A\x00b", "one\ntwo", "\u202eAnn"])
+def test_a_name_that_cannot_be_shown_is_refused_and_nobody_sits(tmp_path: Path, name: str) -> None:
+    with playing(tmp_path) as played:
+        with pytest.raises(Malformed, match="at most 24 printable characters"):
+            played.table.take_seat(Seat.SOUTH, name)
+        assert played.table.view().seats[Seat.SOUTH].name is None
+        played.table.take_seat(Seat.SOUTH, f" {'x' * 24} ")
+
+
+def test_what_is_sealed_is_shown_to_whoever_sealed_it_alone(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        played.begin()
+        played.table.hand_in(Seat.SOUTH, played.table.view().moment, "UUS")
+        sealed = played.table.view(Seat.SOUTH).own.sealed
+        assert sealed is not None
+        assert sealed.action == "UUS"
+        played.table.free_seat(Seat.SOUTH)
+        assert played.table.view(Seat.SOUTH).own.sealed is None
+        played.table.take_seat(Seat.SOUTH, "Eve")
+        assert played.table.view(Seat.SOUTH).own.sealed is None

@@ -87,6 +87,8 @@ def test_hand_moves_follow_stacks() -> None:
     assert done == {"purple robot": True, "lime robot": False}
     left_behind = reading(b2="purple robot", b3="lime flag", c3="lime robot")
     assert not hand_moves(KIT, before, after, left_behind)[0].done, "the flag was forgotten"
+    covered = reading("b3 c4", b2="purple robot", c3="lime robot")
+    assert not any(move.done for move in hand_moves(KIT, before, after, covered)), "a hand is over where they were"
 
 
 def test_what_turns_over_under_another_piece_is_done_once_hands_were_there() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,6 @@ from companion.table.session import Phase
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 PLACES = ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")
 WHITE, BLACK = ("white scout",), ("black scout",)
-
-
-@pytest.fixture
-def played(tmp_path: Path) -> Iterator[Played]:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        yield played
 
 
 def sq(text: str) -> Square:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,19 +15,13 @@ from companion.core.errors import Illegal, Stale
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, PadKey, Press, TurnLamp
 from companion.storage.journal import Journal
+from companion.table.clocks.deadlines import AFTER_S, Timekeeper
 from companion.table.prompts import lamps_of
 from companion.table.session import Phase
 from companion.table.table import Table
 from hardware.simulated import simulated_panel
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
-
-
-@pytest.fixture
-def played(tmp_path: Path) -> Iterator[Played]:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        yield played
 
 
 def begin(played: Played, way: str = "clock", **options: object) -> None:
@@ -106,6 +99,32 @@ def test_casual_play_has_no_clock_and_begins_at_once(played: Played) -> None:
     act(played)
     played.wait(1000)
     assert left(played) == 109
+
+
+def test_at_an_alarm_the_buzzer_has_the_processor_for_itself(played: Played) -> None:
+    class Notes:
+        def __init__(self) -> None:
+            self.at_s: list[float] = []
+
+        def note_clock(self, moment: str, now_s: float) -> None:
+            self.at_s.append(now_s)
+
+        def clock_of(self, moment: str) -> float | None:
+            return None
+
+    begin(played)
+    session, notes = session_of(played.table), Notes()
+    assert session.countdown is not None
+    assert session.countdown.due_s is not None
+    keeper, due_s = Timekeeper(notes), session.countdown.due_s
+    times_s = (due_s - 1.7, due_s - 1.02, due_s - 0.99, due_s - 0.04, due_s + 0.01)
+    for now_s in times_s:
+        keeper.note(session, now_s)
+    assert notes.at_s == [times_s[0], times_s[2], times_s[4]], (
+        "not while the last second, or the end, is about to sound"
+    )
+    assert keeper.pause_s(session, due_s - 1) == pytest.approx(1 + AFTER_S), "it sounds, then it counts"
+    assert keeper.pause_s(session, due_s + 2) == 0
 
 
 # ---- whose press counts, and when ---------------------------------------------------------------------------------

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-from table_tools import Played, both_seats, playing
+from table_tools import Played
 
 from companion.core.grid import Square
 from companion.core.kit import Seat
@@ -15,13 +11,6 @@ from companion.games import GAMES
 from companion.table.board_check import tops
 
 KITS = {name: game.kit(game.options({})) for name, game in GAMES.items()}
-
-
-@pytest.fixture
-def played(tmp_path: Path) -> Iterator[Played]:
-    with playing(tmp_path) as opened:
-        both_seats(opened)
-        yield opened
 
 
 def sees(played: Played, *strangers: int, quiet: bool = True) -> str:

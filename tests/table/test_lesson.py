@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -17,13 +16,6 @@ from companion.table.session import Phase
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 EACH = pytest.mark.parametrize("name", GAMES)
-
-
-@pytest.fixture
-def played(tmp_path: Path) -> Iterator[Played]:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        yield played
 
 
 def begin(played: Played, name: str) -> None:
@@ -223,3 +215,15 @@ def test_help_of_the_table_says_the_same_whatever_is_sealed(played: Played) -> N
     assert not played.table.view().help, "a new moment, a new question"
     with pytest.raises(Illegal, match="do as the sign says"):
         played.table.help(True)
+
+
+def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(played: Played) -> None:
+    begin(played, "outbuffered")
+    view = played.table.view()
+    assert view.sign.text == "Both: give the orders shown here"
+    assert view.guide is not None
+    played.table.hand_in(Seat.SOUTH, view.moment, view.guide.step.orders[Seat.SOUTH])
+    assert [played.table.view(viewer).sign.text for viewer in (Seat.SOUTH, None)] == [
+        "Waiting for lime",
+        "Lime: give the order shown here",
+    ]

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import re
 from html import unescape
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 from setup_tools import Kept, kept
 
+from companion.core.errors import JournalError
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey
 from companion.games import GAMES
+from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
 from companion.table.session import Phase
 from web.routes.host import chosen_options
@@ -142,6 +145,23 @@ def test_sides_change_places_with_their_phones(tmp_path: Path) -> None:
         place.table.new_game("outbuffered", {}, 1)
         status, told = place.post("/api/host/swap-seats")
         assert (status, "between games" in json.dumps(told)) == (409, True)
+
+
+def test_nobody_sees_a_seat_free_while_sides_change_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A phone that looked in between was sent to the join page, and stayed there; a disk that refuses changes nothing."""
+    with kept(tmp_path) as place:
+        place.sit(Seat.SOUTH, "Mara"), place.sit(Seat.NORTH, "Jonas")
+        seen: list[list[str | None]] = []
+        place.table.when_changed(lambda: seen.append([each.name for each in place.table.view().seats.values()]))
+
+        def full(*_: object) -> None:
+            raise JournalError("The input could not be saved: nothing has changed.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Journal, "append_together", full)
+            assert place.post("/api/host/swap-seats")[0] == 503
+        assert place.post("/api/host/swap-seats")[0] == 200
+        assert [names for names, _ in groupby(seen)] == [["Mara", "Jonas"], ["Jonas", "Mara"]]
 
 
 def test_one_alone_changes_to_the_other_side_and_one_phone_keeps_both(tmp_path: Path) -> None:

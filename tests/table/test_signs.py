@@ -5,11 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from inside import live_of, session_of
 from table_tools import Played, both_seats, playing
 
+from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translate
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import SEATS, Kit, Seat
+from companion.core.ports import Cue, TurnLamp
+from companion.table.prompts import lamps_of
 from companion.table.session import Phase
 
 SOUTH, NORTH = SEATS
@@ -186,3 +190,77 @@ def play(played: Played, action: str) -> None:
     (seat,) = (seat for seat in SEATS if view.seats[seat].awaited)
     played.table.hand_in(Seat(seat), view.moment, action)
     played.finish_stages()
+
+
+def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(played: Played) -> None:
+    start = "a1 b1 c1 d1 e1 / a10 b10 c10 d10 e10"
+    played.table.new_game("scouts", {"seconds": 300, "start": start}, seed=1)
+    played.table.confirm("host", played.table.view().moment, 0)
+    called = []
+    for seat, text in ((Seat.SOUTH, "a1-a2"), (Seat.SOUTH, "."), (Seat.NORTH, "a10-a9"), (Seat.NORTH, "b10-b9")):
+        if session_of(played.table).paused:
+            played.table.resume("host")
+        played.signals.clear()
+        played.table.hand_in(seat, played.table.view().moment, text)
+        played.finish_stages()
+        called.append([signal.seats for signal in played.signals if signal.cue is Cue.TURN_PASSES])
+    assert called == [[], [{Seat.NORTH}], [], []]
+
+
+def test_a_lamp_pulses_for_sealed_orders_and_stays_on_where_cards_are_played(played: Played) -> None:
+    for game, awaited in (("outbuffered", TurnLamp.PULSE), ("scouts", TurnLamp.PULSE), ("binmat", TurnLamp.ON)):
+        played.table.new_game(game, {}, seed=1)
+        if (view := played.table.view()).phase is Phase.SETUP:
+            played.table.confirm("host", view.moment, view.turn.stage)
+        if session_of(played.table).paused:
+            played.table.resume("host")
+        lamps = lamps_of(live_of(played.table))
+        due = session_of(played.table).awaited
+        assert {seat: lamps[seat].turn for seat in SEATS} == {
+            seat: awaited if seat in due else TurnLamp.OFF for seat in SEATS
+        }, game
+        played.table.abandon()
+
+
+def test_whoever_lays_out_the_board_hears_of_another_one_once(played: Played) -> None:
+    kits: list[Kit | None] = []
+    played.table.connect(on_kit=kits.append)
+    played.begin()
+    played.turn("UUS", "UUS")
+    played.finish_stages()
+    assert [kit and kit.game for kit in kits] == [None, "outbuffered"]
+
+
+def test_while_a_turn_is_shown_nobody_is_asked_for_orders(played: Played) -> None:
+    played.begin()
+    sign = played.table.view(SOUTH).sign
+    assert (sign.text, sign.small) == ("Three orders to go", "Nobody sees yours before the reveal.")
+    played.table.abandon()
+    played.table.new_game("arena", {}, seed=1)
+    played.table.confirm("host", played.table.view().moment, 0)
+    assert (standing := played.table.view(SOUTH).board.standing) is not None
+    assert standing.sheet is not None
+    played.turn("1:N", "1:S")
+    assert (standing := played.table.view(SOUTH).board.standing) is not None
+    assert (standing.sheet, standing.keys) == (None, ())
+
+
+def test_a_board_that_is_right_again_is_said_once_and_one_that_stays_right_never(played: Played) -> None:
+    played.begin()
+    right = played.table.view().board.layout
+    wrong = {square: faces for square, faces in right.items() if faces != ("purple robot",)}
+    heard = []
+    for layout in (right, right, wrong, wrong, right, right):
+        played.signals.clear()
+        for _ in range(3):
+            played.show(layout)
+            played.wait(1.0)
+        heard.append([cue for cue in played.cues if cue.startswith("board")])
+    assert heard == [[], [], ["board_wrong"], [], ["board_agrees"], []]
+
+
+def test_what_is_revealed_cannot_be_taken_back(played: Played) -> None:
+    played.begin()
+    played.turn("UUS", "UUS")
+    with pytest.raises(Illegal, match="Too late: the orders have been revealed"):
+        played.table.take_back(SOUTH, played.table.view().moment)

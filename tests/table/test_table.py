@@ -533,7 +533,7 @@ def test_a_full_disk_refuses_the_input_and_keeps_the_game(played: Played, monkey
         raise JournalError("The input could not be saved (database or disk is full): nothing has changed.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Journal, "append", full)
+        patch.setattr(Journal, "append_together", full)
         with pytest.raises(JournalError, match="nothing has changed"):
             played.table.hand_in(Seat.SOUTH, before.moment, "UUS")
     view = played.table.view(Seat.SOUTH)

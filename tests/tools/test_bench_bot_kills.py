@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from companion.tools.bench.bot_kills import kill_bots
+from companion.tools.bench.bots.kills import kill_bots
 
 
 def test_the_game_goes_on_whatever_program_is_killed() -> None:

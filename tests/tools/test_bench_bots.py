@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from companion.archive.statistics import wilson_interval
+from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.tools.bench.bots import Pairing, pairings, play_game
-from companion.tools.bench.rivals import GREEDY, random_player
+from companion.tools.bench.bots import bench_bots, pairings
+from companion.tools.bench.bots.matches import play_game
+from companion.tools.bench.bots.perfect import MOST_LOST_A_TURN, losses
+from companion.tools.bench.bots.results import Pairing
+from companion.tools.bench.bots.rivals import GREEDY, random_player, rival_of
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -34,17 +40,76 @@ def test_every_rule_of_thumb_beats_chance(name: str) -> None:
 
 def test_seats_are_swapped_and_games_counted() -> None:
     pairing = Pairing("scouts", 1, "random", None, 0.0, 2)
-    first, second = play_game(pairing, 0), play_game(pairing, 1)
-    for tally in (first, second):
-        assert tally.wins + tally.losses + tally.ties == 1
-        assert len(tally.times_s) == len(tally.nodes) > 0
-    assert (first.wins, second.wins) == (1, 1)
+    games = [play_game(pairing, 0, number, "") for number in range(2)]
+    for game in games:
+        assert len(game.times_ms) == len(game.nodes) > 0
+    assert [game.won for game in games] == [1, 1]
 
 
 def test_roles_are_played_each_for_itself() -> None:
-    greedy = [pairing for pairing in pairings("binmat", 10) if pairing.rival == "greedy"]
+    greedy = [pairing for pairing in pairings("binmat") if pairing.rival == "greedy"]
     assert [(pairing.seat, pairing.bar) for pairing in greedy] == [(Seat.SOUTH, 0.40), (Seat.NORTH, 0.80)]
-    assert {pairing.seat for pairing in pairings("kahmate", None) if pairing.rival == "greedy"} == {None}
+    assert {pairing.seat for pairing in pairings("kahmate") if pairing.rival == "greedy"} == {None}
+
+
+def test_a_run_that_was_broken_off_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "games.jsonl"
+    bench_bots(["scouts 3 v random"], 1, file, 0, 1)
+    with file.open("ab") as torn:
+        torn.write(b'{"pairing":"scouts 3 v ran')
+    first = file.read_bytes().splitlines()[0]
+    bench_bots(["scouts 3 v random"], 2, file, 0, 1)
+    lines = file.read_bytes().splitlines()
+    assert lines[0] == first
+    assert sum(b'"number":0' in line for line in lines) == 1
+    assert sum(b'"number":1' in line for line in lines) == 1
+    assert "2-0-0 (won, lost, tied), 100.0% [34.2%, 100.0%], bar 99%" in capsys.readouterr().out
+    bench_bots(["scouts 3 v random"], 2, file, 0, 1)
+    assert file.read_bytes().split() == b"\n".join(lines).split(), "nothing is left to be played"
+
+
+def test_games_of_other_programs_do_not_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "games.jsonl"
+    file.write_bytes(
+        b'{"pairing":"scouts 3 v random","sample":0,"number":0,"code":"another","won":-1,"times_ms":[1],"nodes":[1]}\n'
+    )
+    bench_bots(["scouts 3 v random"], 1, file, 0, 1)
+    assert "1-0-0 (won, lost, tied)" in capsys.readouterr().out
+
+
+def test_a_perfect_opponent_gains_little(capsys: pytest.CaptureFixture[str]) -> None:
+    found = losses(1, 5)
+    assert 20 <= len(found.turns) <= 30
+    assert 0 < found.mean <= MOST_LOST_A_TURN
+    assert bench_bots(["outbuffered 3 v perfect"], 1, None, 5, 1)
+    assert f"loses {found.mean:.4f} a turn" in capsys.readouterr().out
+
+
+def test_what_an_opponents_own_process_costs_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench_bots(["outbuffered costs"], 1, None, 3, 1)
+    told = capsys.readouterr().out
+    seconds, megabytes = re.search(r"p99 ([0-9.]+) s of processor time .* ([0-9]+) MB", told).groups()
+    assert 0 < float(seconds) <= 2
+    assert 20 < int(megabytes) <= 60
+
+
+def test_a_beginner_is_worse_than_greed() -> None:
+    game, won = GAMES["scouts"], 0
+    for number in range(4):
+        rng, seat = Random(number), SEATS[number % 2]
+        state = game.setup(game.options({}), rng)
+        players = {seat: GREEDY["scouts"], seat.other: rival_of("beginner", "scouts")}
+        while due := game.to_act(state):
+            actions = {each: game.parse(players[each](game, state, each, rng)) for each in due}
+            state = game.apply(state, actions, rng).state
+        outcome = game.outcome(state)
+        won += outcome is not None and seat in outcome.winners
+    assert won >= 3
+
+
+def test_an_unknown_pairing_is_refused() -> None:
+    with pytest.raises(Malformed, match="There is no pairing like that: chess"):
+        bench_bots(["chess"], 1, None, 0, 1)
 
 
 def test_the_bound_asks_for_more_games() -> None:

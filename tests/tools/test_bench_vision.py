@@ -269,7 +269,7 @@ def test_pictures_that_are_not_read_are_kept_with_their_truth(
         def read_picture(self, luma: object) -> Reading:
             return Reading({})
 
-    monkeypatch.setattr(pictures, "BoardReader", Blind)
+    monkeypatch.setattr(pictures, "board_reader", Blind)
     assert not reading.run_vision(quick=True, only="clean-1", keep=tmp_path)
     told = capsys.readouterr().out
     assert "clean-1-1 (arena): " in told
@@ -378,7 +378,7 @@ def test_a_reader_that_sleeps_settles_nothing(tmp_path: Path, monkeypatch: pytes
         def read(self, frame: object) -> Reading:
             return Reading({Square(0, 0): "nobody"}, game="outbuffered", quiet=True)
 
-    monkeypatch.setattr(sequences, "BoardReader", Sleeper)
+    monkeypatch.setattr(sequences, "board_reader", Sleeper)
     tally = bench_games(1, tmp_path, lambda line: None)
     assert tally.wrong == tally.frames
     assert tally.settled == tally.right == 0

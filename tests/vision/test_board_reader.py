@@ -17,7 +17,7 @@ from companion.core.kit import Board, Face, Kit, Layout, Seat
 from companion.core.ports import Reading
 from companion.games.outbuffered import Outbuffered
 from vision.detection.markers import MarkerFinder
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.pieces.frame_reader import FrameReader
 from vision.pose.pose import corner_points_mm, flat, solve_pose
 from vision.simulation.render import camera_pose
@@ -58,7 +58,7 @@ class Seen:
         self.table = SimulatedTable(kit, View(**view))
         self.table.set_up(layout)
         self.camera = RenderedCamera(self.table, FakeClock())
-        self.reader = BoardReader(KITS)
+        self.reader = board_reader(KITS)
         self.reader.use(kit)
 
     def read(self, frames: int = 3) -> Reading:
@@ -196,7 +196,7 @@ def test_a_hand_over_a_square_means_unknown(skin: tuple[int, int, int], learned:
             scene.table.hold_hand(None)
             scene.read(4)
         else:
-            scene.reader = BoardReader(KITS)
+            scene.reader = board_reader(KITS)
         scene.table.hold_hand(square)
         for reading in (scene.read(1), scene.read(3)):
             assert square in reading.unknown, f"a hand over {square}: {reading.seen.get(square, 'empty')}"
@@ -213,7 +213,7 @@ def test_a_piece_without_its_marker_in_sight_is_unknown() -> None:
     blank = np.asarray(scene.table.render_luma()).copy()
     outline = np.array(scene.table.pieces()[-1].outline_px).astype(np.int32)
     cv2.fillPoly(blank, [outline], 60)
-    assert B2 in BoardReader(KITS).read_picture(blank).unknown
+    assert B2 in board_reader(KITS).read_picture(blank).unknown
 
 
 def test_glare_on_a_marker_means_unknown() -> None:
@@ -331,7 +331,7 @@ def test_a_board_first_seen_in_part_is_never_read_wrongly(hidden: tuple[int, ...
 
 
 def test_no_board_means_no_knowledge() -> None:
-    reader = BoardReader(KITS)
+    reader = board_reader(KITS)
     empty = Seen().camera.frame()
     reading = reader.read(replace(empty, luma=np.full((720, 1280), 120, np.uint8)))
     assert (reading.game, reading.seen, reading.quiet) == (None, {}, False)
@@ -367,7 +367,7 @@ def test_another_games_board_is_told_by_its_corners() -> None:
 
 def test_an_unknown_camera_model_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"model “phone” is unknown: expected one of camera-module-1"):
-        BoardReader(KITS, "phone")
+        board_reader(KITS, "phone")
 
 
 @pytest.mark.parametrize(("tilt", "focal", "k1"), [(35.0, 0.80, 0.0), (45.0, 0.62, -0.05), (40.0, 0.95, 0.0)])

@@ -18,7 +18,7 @@ from companion.core.kit import Kit, Layout
 from companion.core.ports import Reading, WorldPiece
 from companion.games import GAMES
 from companion.games.arena.board import WALLS_MAP
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.pieces.tags import covered, tags_of, top_mm, turned_size
 from vision.pose.pose import rectangle_corners_mm
 from vision.simulation.table import RenderedCamera, SimulatedTable
@@ -68,7 +68,7 @@ class Seen:
         self.table = SimulatedTable(self.kit, View(**view))
         self.table.set_up(LAYOUTS[name] if layout is None else layout)
         self.camera = RenderedCamera(self.table, FakeClock())
-        self.reader = BoardReader(KITS)
+        self.reader = board_reader(KITS)
         self.reader.use(self.kit)
 
     def read(self, frames: int = 3) -> Reading:
@@ -333,7 +333,7 @@ def test_squares_next_to_walls_are_told_to_be_empty_and_a_hand_there_is_not(
     table = SimulatedTable(kit)
     table.set_up(lay(b1="petrol robot 1", d4="coral robot 2"))
     for learned in (False, True):
-        reader, camera = BoardReader({"arena": kit}), RenderedCamera(table, FakeClock())
+        reader, camera = board_reader({"arena": kit}), RenderedCamera(table, FakeClock())
         for hand in ("d3", "e5", "c2", "b7"):
             if learned:
                 table.hold_hand(None)

@@ -1,6 +1,5 @@
 """Cameras by their source: pictures, folders and films, which cameras there are, and how one is found again."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
@@ -125,13 +124,6 @@ def test_other_sources_are_refused_in_words(source: str, words: str) -> None:
 @pytest.fixture
 def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> UsbBus:
     return UsbBus(monkeypatch, tmp_path)
-
-
-@pytest.fixture
-def pi(monkeypatch: pytest.MonkeyPatch) -> Iterator[PiHost]:
-    host = PiHost(monkeypatch)
-    yield host
-    host.close()
 
 
 def test_all_cameras_are_listed_and_none_is_opened(bus: UsbBus, pi: PiHost) -> None:

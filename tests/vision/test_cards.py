@@ -11,7 +11,7 @@ from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
 from companion.core.ports import Reading
 from companion.games.binmat import Binmat
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.simulation.pieces import BACK
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import View
@@ -30,7 +30,7 @@ def table() -> SimulatedTable:
 
 
 def read(table: SimulatedTable) -> Reading:
-    return BoardReader({KIT.game: KIT}).read_picture(table.render_luma())
+    return board_reader({KIT.game: KIT}).read_picture(table.render_luma())
 
 
 def piece(table: SimulatedTable, card: str) -> int:
@@ -119,7 +119,7 @@ def test_the_same_card_twice_is_a_stranger_and_no_stack(table: SimulatedTable) -
     both = once.copy()
     half = int(np.mean([table.square_px(Square(file, 0))[0] for file in (3, 4)]))
     both[:, half:] = again[:, half:]
-    reading = BoardReader({KIT.game: KIT}).read_picture(both)
+    reading = board_reader({KIT.game: KIT}).read_picture(both)
     marker = next(card.marker for card in KIT.deck.cards if card.name == "9^") if KIT.deck else 0
     assert reading.strangers == (marker,)
     for zone in (C1, Square(5, 0)):
@@ -147,7 +147,7 @@ def test_a_thing_in_a_zone_makes_it_unknown(table: SimulatedTable) -> None:
     luma = table.render_luma()
     x, y = table.square_px(C2)
     cv2.circle(luma, (round(x) - 30, round(y)), 28, 110, -1)
-    reading = BoardReader({KIT.game: KIT}).read_picture(luma)
+    reading = board_reader({KIT.game: KIT}).read_picture(luma)
     assert C2 in reading.unknown
     assert is_named(reading, C1, "9^")
 
@@ -155,7 +155,7 @@ def test_a_thing_in_a_zone_makes_it_unknown(table: SimulatedTable) -> None:
 def test_still_pictures_agree_and_a_moved_card_is_read_anew() -> None:
     table, clock = SimulatedTable(KIT, VIEW), FakeClock()
     table.set_up(BOTH)
-    reader = BoardReader({KIT.game: KIT})
+    reader = board_reader({KIT.game: KIT})
     with RenderedCamera(table, clock) as camera:
         readings = [reader.read(camera.frame()) for _ in range(5)]
         assert [reading.quiet for reading in readings] == [False, False, True, True, True]

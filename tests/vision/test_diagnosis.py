@@ -14,11 +14,12 @@ from companion.core.clock import FakeClock
 from companion.core.grid import Square
 from companion.core.ports import CameraOffer, Frame, Reading, Weakness
 from companion.games import GAMES
+from vision.cameras.camera_link import Cameras
 from vision.diagnosis import SETTLED, UNPACKED, BoardEye
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import default_view
-from vision.watcher import Cameras, Watcher, WatchListeners
+from vision.watcher import WatchListeners, board_watcher
 
 KITS = {name: game.kit(game.options({})) for name, game in GAMES.items()}
 
@@ -31,13 +32,13 @@ class Looked:
         self.clock = FakeClock()
         self.table = SimulatedTable(kit, replace(default_view(kit), **view))
         self.table.set_up(game.expected(game.setup(game.options({}), Random(0))) or {})
-        reader = BoardReader(KITS)
+        reader = board_reader(KITS)
         reader.use(kit)
         self.eye = BoardEye(reader, "auto", lambda: (CameraOffer("usb:0", "C920"),))
         self.frames: list[Frame] | None = None
         cameras = Cameras(lambda: RenderedCamera(self.table, self.clock))
-        self.watcher = Watcher(cameras, reader, self.clock, WatchListeners(on_look=self.saw))
-        self.eye.steer(self.watcher)
+        self.watcher = board_watcher(cameras, reader, self.clock, WatchListeners(on_look=self.saw))
+        self.eye.steer(self.watcher.link)
 
     def saw(self, frame: Frame, reading: Reading) -> None:
         if self.frames is not None:
@@ -120,7 +121,7 @@ def test_a_square_under_a_hand_is_not_known() -> None:
         (
             "binmat",
             {"tilt_deg": 52.0, "width": 1280, "height": 720},
-            "Let it look down more steeply",
+            "Point it down more steeply",
             "it would not fit",
         ),
         ("scouts", {"shift_mm": (120.0, 0.0)}, "Turn the camera a little", "The corner South-East of the board"),

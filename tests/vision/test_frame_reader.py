@@ -17,7 +17,7 @@ from vision.detection.marker_scan import Scanner, boxes_of
 from vision.detection.markers import MarkerFinder, without_shadows
 from vision.detection.motion import BLOCK_PX, Motion
 from vision.detection.rectified_search import RectifiedSearch
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.pieces.empty_squares import EmptySquares
 from vision.pieces.regions import SquaresUnder, blocks_over
 from vision.pieces.voting import Vote, Votes
@@ -43,7 +43,7 @@ class Seen:
         self.table = SimulatedTable(kit, View(width=1920, height=1080, **view))
         self.table.set_up(layout)
         self.camera = RenderedCamera(self.table, FakeClock())
-        self.reader = BoardReader({kit.game: kit})
+        self.reader = board_reader({kit.game: kit})
 
     def read(self, frames: int = 1) -> Reading:
         for _ in range(frames - 1):
@@ -322,7 +322,7 @@ def test_what_was_worked_out_for_cards_goes_with_them() -> None:
     """Where each pixel of a view of cards lies takes some 20 MB."""
     cards = GAMES["binmat"].kit(GAMES["binmat"].options({}))
     table = SimulatedTable(cards, View(width=1280, height=720))
-    reader = BoardReader({cards.game: cards, ARENA.game: ARENA})
+    reader = board_reader({cards.game: cards, ARENA.game: ARENA})
     reader.use(cards)
     camera = RenderedCamera(table, FakeClock())
     assert reader.read(camera.frame()).game == "binmat"

@@ -5,7 +5,7 @@ import pytest
 
 from companion.core.grid import Square
 from companion.games import GAMES
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import BoardReader, board_reader
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
@@ -31,7 +31,7 @@ def with_glint(
 def test_a_bare_square_with_a_small_reflection_is_empty(radius_mm: float, is_told: bool) -> None:
     table = SimulatedTable(KIT, View(width=1920, height=1080, light=0.45, tilt_deg=20.0))
     table.set_up({})
-    reader = BoardReader({KIT.game: KIT})
+    reader = board_reader({KIT.game: KIT})
     assert PLACE not in reader.read_picture(table.render_luma()).unknown
     reading = reader.read_picture(with_glint(table, reader, radius_mm))
     assert reading.seen == {}
@@ -43,7 +43,7 @@ def test_no_piece_hides_behind_a_reflection(radius_mm: float) -> None:
     table = SimulatedTable(KIT, View(width=1920, height=1080, light=0.45, tilt_deg=20.0))
     face = KIT.faces[0].name
     table.set_up({PLACE: (face,)})
-    reader = BoardReader({KIT.game: KIT})
+    reader = board_reader({KIT.game: KIT})
     reader.read_picture(table.render_luma())
     reading = reader.read_picture(with_glint(table, reader, radius_mm))
     assert PLACE in reading.unknown or reading.seen.get(PLACE) == face

@@ -32,7 +32,7 @@ from random import Random
 from companion.games import GAMES
 from companion.core.ports import Frame
 from vision.diagnosis import BoardEye
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.simulation.table import SimulatedTable
 
 for name, game in GAMES.items():
@@ -41,7 +41,7 @@ for name, game in GAMES.items():
     table = SimulatedTable(kit)
     table.set_up(game.expected(game.setup(options, Random(1))) or {})
     table.move_to(table.pieces()[0].id, next(iter(kit.board.squares)))
-    reader = BoardReader({name: kit})
+    reader = board_reader({name: kit})
     reader.use(kit)
     eye = BoardEye(reader)
     for number, cut in enumerate((0, 0, 0, 7), start=1):  # the last one has an odd shape, and is no array of its own

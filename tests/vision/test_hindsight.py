@@ -6,7 +6,7 @@ from companion.core.clock import FakeClock
 from companion.core.grid import Square
 from companion.core.ports import Reading
 from companion.games import GAMES
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.pieces.empty_squares import EmptySquares
 from vision.pieces.hindsight import Hindsight
 from vision.pieces.voting import Vote, Votes
@@ -27,7 +27,7 @@ class Shaded:
         self.table = SimulatedTable(KIT, BLIND)
         self.table.set_up({B4: (PIECE,)})
         self._camera = RenderedCamera(self.table, FakeClock())
-        self._reader = BoardReader({KIT.game: KIT})
+        self._reader = board_reader({KIT.game: KIT})
 
     def read(self, times: int = 1) -> Reading:
         for _ in range(times - 1):

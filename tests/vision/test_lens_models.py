@@ -14,7 +14,7 @@ from companion.tools.bench.reading.wide_lenses import GLASSES, through, truth_of
 from vision.cameras.lenses import KeptLens
 from vision.detection.markers import Luma
 from vision.diagnosis import BoardEye
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.pieces.frame_reader import FrameReader
 from vision.pose.board_fit import Evidence
 from vision.pose.lens_choice import explaining_fit
@@ -45,7 +45,7 @@ def assert_nothing_wrong(reading: Reading, truth: dict[object, str]) -> None:
 def test_a_board_is_read_through_a_lens_that_nobody_has_told_of(name: str, kit: Kit) -> None:
     rng = Random(f"{name} 0")
     layout = layout_of(kit, rng, 0.8, 1.0)
-    reading = BoardReader({kit.game: kit}).read_picture(through(GLASSES[name], kit, layout, wide_view(rng)))
+    reading = board_reader({kit.game: kit}).read_picture(through(GLASSES[name], kit, layout, wide_view(rng)))
     truth = dict(truth_of(kit, layout))
     assert_nothing_wrong(reading, truth)
     assert dict(reading.seen) == truth
@@ -96,7 +96,7 @@ def test_an_ordinary_lens_stays_one() -> None:
 def test_a_wide_lens_is_learned_once_and_kept_with_its_model() -> None:
     rng = Random("kept")
     layout = layout_of(ARENA, rng, 0.8, 1.0)
-    reader = BoardReader({ARENA.game: ARENA})
+    reader = board_reader({ARENA.game: ARENA})
     view = View(tilt_deg=42.0, turn_deg=20.0, fill=0.95)  # from straight above no view tells a focal length
     reader.read_picture(through(GLASSES["fisheye of 120 degrees"], ARENA, layout, view))
     tuner = reader.learned
@@ -127,7 +127,7 @@ def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
     layout = layout_of(ARENA, Random("mirror"))
     table = SimulatedTable(ARENA, View(tilt_deg=25.0))
     table.set_up(layout)
-    reader = BoardReader({ARENA.game: ARENA})
+    reader = board_reader({ARENA.game: ARENA})
     eye = BoardEye(reader)
     for number in range(5):
         frame = Frame(np.asarray(cv2.flip(table.render_luma(), axis), np.uint8), number / 5, number)
@@ -140,11 +140,11 @@ def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
     assert board is not None
     assert board.note == reader.note
     assert board.advice == ()
-    assert dict(BoardReader({ARENA.game: ARENA}).read_picture(frame.luma).seen) == truth_of(ARENA, layout)
+    assert dict(board_reader({ARENA.game: ARENA}).read_picture(frame.luma).seen) == truth_of(ARENA, layout)
 
 
 def test_a_picture_without_a_board_is_not_looked_at_twice_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    reader, asked = BoardReader({ARENA.game: ARENA}), list[int]()
+    reader, asked = board_reader({ARENA.game: ARENA}), list[int]()
     monkeypatch.setattr(FrameReader, "shows_board", lambda self, luma: bool(asked.append(1)))
     rng = np.random.default_rng(0)
     for number in range(30):
@@ -187,7 +187,7 @@ def test_a_second_sheet_is_never_read_as_the_empty_board(game: str, hidden: str)
     for index in corners:
         quad = pose.to_px(corner_points_mm(board, board.corners[index]))
         cv2.fillConvexPoly(luma, quad.round().astype(np.int32), (120,))
-    reader = BoardReader({game: kit})
+    reader = board_reader({game: kit})
     reading = reader.read_picture(luma)
     assert_nothing_wrong(reading, dict(truth_of(kit, layout)))
     assert "two boards" in reader.note + reader.problem
@@ -198,6 +198,6 @@ def test_a_second_sheet_is_never_read_as_the_empty_board(game: str, hidden: str)
 
 def test_two_bare_sheets_are_no_board_until_one_is_put_away() -> None:
     luma, _ = two_sheets(ARENA, {})
-    reader = BoardReader({ARENA.game: ARENA})
+    reader = board_reader({ARENA.game: ARENA})
     assert reader.read_picture(luma).game is None
     assert reader.problem == "The camera sees two boards “standard”: put one of them away"

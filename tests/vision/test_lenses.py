@@ -16,17 +16,18 @@ from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.ports import Frame, Reading
 from companion.games.outbuffered import Outbuffered
+from vision.cameras.camera_link import Cameras
 from vision.cameras.catalogue import CameraOpener
 from vision.cameras.files import PictureCamera
 from vision.cameras.lenses import LensShelf, nominal_lens
 from vision.cameras.source import Device
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
-from vision.watcher import Cameras, Watcher, WatchListeners
+from vision.watcher import Watcher, WatchListeners, board_watcher
 
 GAME = Outbuffered()
 KIT = GAME.kit(GAME.options({}))
@@ -209,9 +210,9 @@ class Watched:
 
     def start(self) -> Watcher:
         settings = CameraSettings(source="usb:0", size="1280x720")
-        self.reader = BoardReader({KIT.game: KIT})
+        self.reader = board_reader({KIT.game: KIT})
         cameras = Cameras(CameraOpener(settings, self.clock).open, lenses=LensShelf(self.path, settings))
-        return Watcher(cameras, self.reader, self.clock, WatchListeners(self.readings.append))
+        return board_watcher(cameras, self.reader, self.clock, WatchListeners(self.readings.append))
 
 
 def test_the_camera_learns_its_lens_and_has_it_at_the_next_start(
@@ -269,7 +270,7 @@ def test_a_camera_that_was_lost_for_a_moment_keeps_what_it_has_learned(
 
 def test_another_lens_starts_the_reading_anew() -> None:
     table = SimulatedTable(KIT)
-    reader = BoardReader({KIT.game: KIT})
+    reader = board_reader({KIT.game: KIT})
     first = reader.read(Frame(table.render_luma(), 0.0, 1))
     reader.use_lens(Lens(0.8), exact=True)
     assert reader.pose is None

@@ -14,7 +14,7 @@ from companion.core.grid import Square
 from companion.core.kit import SEATS, Kit, RowFault, RowSeen, RowsWanted, Seat
 from companion.core.ports import Frame
 from companion.games import GAMES
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.tile_rows import LaidTile, RowPlace
 from vision.simulation.view import View, default_view
@@ -38,7 +38,7 @@ class Table:
         self.world.lay_tiles(SOUTH, south)
         self.world.lay_tiles(NORTH, north)
         self.camera = RenderedCamera(self.world, FakeClock())
-        self.reader = BoardReader({KIT.game: KIT})
+        self.reader = board_reader({KIT.game: KIT})
         self.reader.use(KIT)
 
     def frame(self) -> Frame:

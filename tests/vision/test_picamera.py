@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -18,13 +17,6 @@ from companion.core.errors import CameraError
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import chosen, close_device
 from vision.cameras.source import Locks
-
-
-@pytest.fixture
-def pi(monkeypatch: pytest.MonkeyPatch) -> Iterator[PiHost]:
-    host = PiHost(monkeypatch)
-    yield host
-    host.close()
 
 
 def opened(settings: CameraSettings | None = None, which: str = "") -> PiCamera:

@@ -16,7 +16,7 @@ from companion.core.grid import Square
 from companion.core.kit import Kit
 from companion.games.outbuffered import Outbuffered
 from vision.detection.markers import MarkerFinder, best_guess, marker_modules
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import corner_points_mm, flat
@@ -93,7 +93,7 @@ def test_the_bench_of_the_reader_tells_every_cost() -> None:
 
 def test_a_still_board_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     table = SimulatedTable(SMALL)
-    reader, camera = BoardReader({SMALL.game: SMALL}), RenderedCamera(table, FakeClock())
+    reader, camera = board_reader({SMALL.game: SMALL}), RenderedCamera(table, FakeClock())
     for _ in range(6):
         reading = reader.read(camera.frame())
     assert reading.quiet

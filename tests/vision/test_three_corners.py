@@ -7,7 +7,7 @@ import pytest
 
 from companion.tools.bench.reading.corners import cover_corner
 from companion.tools.bench.reading.scenes import kits
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.pose.board_fit import Evidence
 from vision.pose.lens_choice import checked_fit
 from vision.pose.optics import LENSES, Lens
@@ -88,7 +88,7 @@ def test_a_board_with_a_hidden_corner_is_read_whole(picture: tuple[Picture, Pose
     luma, true = picture
     luma = luma.copy()
     cover_corner(luma, true, ARENA, ARENA.board.corners[hidden], Random(hidden))
-    reader = BoardReader({ARENA.game: ARENA})
+    reader = board_reader({ARENA.game: ARENA})
     reading = reader.read_picture(luma)
     assert reader.pose is not None
     assert reader.pose.markers == 3

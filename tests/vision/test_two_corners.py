@@ -11,7 +11,7 @@ from companion.tools.bench.reading.peers import peers
 from companion.tools.bench.reading.scenes import kits
 from vision.detection.marker_scan import Scanner
 from vision.detection.rectified_search import RectifiedSearch
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.pieces.frame_reader import FrameReader
 from vision.pieces.square_judge import SquareJudge
 from vision.pose.board_fit import Belief, Evidence, Tag, fit_board, fit_lines
@@ -145,7 +145,7 @@ def test_a_hand_between_leaves_what_is_beyond_unknown_and_the_reader_says_so() -
     luma[rows.min() : rows.max()] = 150
     top = true.to_px(flat(np.array([(0.0, board.height_mm)])))[0, 1]
     luma[: int(top)] = 150
-    reader = BoardReader({KAHMATE.game: KAHMATE})
+    reader = board_reader({KAHMATE.game: KAHMATE})
     reading = reader.read_picture(luma)
     assert reading.game == "kahmate"
     assert {square for square in board.squares if square.rank >= 8} <= reading.unknown

@@ -17,7 +17,7 @@ from vision.cards.card_view import SCALE, CardView, DarkPrint, dark_print
 from vision.cards.fans import Lying, marker_places, zones_of
 from vision.cards.hidden_lines import SeenLines
 from vision.cards.unread import UnreadCards
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.pose.pose import Maps, Points, rectangle_corners_mm
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
@@ -47,7 +47,7 @@ def put(table: SimulatedTable, card: str, x_mm: float, y_mm: float, turn: float 
 
 
 def read(table: SimulatedTable) -> Reading:
-    return BoardReader({KIT.game: KIT}).read_picture(table.render_luma())
+    return board_reader({KIT.game: KIT}).read_picture(table.render_luma())
 
 
 def is_whole(reading: Reading, zone: Square) -> bool:

@@ -9,9 +9,10 @@ from companion.core.errors import CameraError
 from companion.core.grid import Square
 from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Reading
 from companion.games.outbuffered import Outbuffered
-from vision.pieces.board_reader import BoardReader
+from vision.cameras.camera_link import Cameras
+from vision.pieces.board_reader import board_reader
 from vision.simulation.table import RenderedCamera, SimulatedTable
-from vision.watcher import READING_THREADS, Cameras, Watcher, WatchListeners
+from vision.watcher import READING_THREADS, WatchListeners, board_watcher
 
 KIT = Outbuffered().kit(Outbuffered().options({}))
 
@@ -49,9 +50,9 @@ class Watched:
         self.camera = Flaky(RenderedCamera(self.table, self.clock))
         self.readings: list[Reading] = []
         self.statuses: list[CameraStatus] = []
-        self.reader = BoardReader({KIT.game: KIT})
+        self.reader = board_reader({KIT.game: KIT})
         listeners = WatchListeners(self.readings.append, self.statuses.append)
-        self.watcher = Watcher(Cameras(self.camera.open), self.reader, self.clock, listeners)
+        self.watcher = board_watcher(Cameras(self.camera.open), self.reader, self.clock, listeners)
 
     @property
     def states(self) -> list[CameraState]:
@@ -135,7 +136,7 @@ def test_the_thread_survives_an_error_that_nobody_foresaw() -> None:
         statuses.append(status)
         done.set()
 
-    with Watcher(Cameras(broken), BoardReader({}), clock, WatchListeners(on_status=heard)) as watcher:
+    with board_watcher(Cameras(broken), board_reader({}), clock, WatchListeners(on_status=heard)) as watcher:
         watcher.start()
         watcher.start()
         assert done.wait(5)
@@ -154,21 +155,21 @@ def test_a_camera_that_is_chosen_is_opened_at_once_even_in_a_long_pause() -> Non
         return watched.camera.inner
 
     cameras = Cameras(watched.camera.open, open_source)
-    watcher = Watcher(cameras, watched.reader, watched.clock, WatchListeners())
+    watcher = board_watcher(cameras, watched.reader, watched.clock, WatchListeners())
     for _ in range(5):
         watcher.step()
         watched.clock.advance(5.0)
     watcher.step()  # the next try is due in ten seconds of a clock that stands still
     with watcher:
         watcher.start()
-        watcher.choose("usb:1")
+        watcher.link.choose("usb:1")
         assert opened.wait(5)
 
 
 def test_the_watcher_in_its_thread_reads_and_gives_the_camera_back() -> None:
     watched, settled = Watched(), threading.Event()
     listeners = WatchListeners(lambda reading: settled.set() if reading.quiet else watched.clock.advance(0.01))
-    watcher = Watcher(Cameras(watched.camera.open), watched.reader, watched.clock, listeners, 1000)
+    watcher = board_watcher(Cameras(watched.camera.open), watched.reader, watched.clock, listeners, 1000)
     cv2.setNumThreads(2)
     with watcher:
         watcher.use(KIT)
@@ -187,3 +188,7 @@ def test_a_picture_that_comes_with_an_alarm_is_not_read() -> None:
     watched.watcher.pace.alarms([])
     watched.clock.advance(0.1)
     assert watched.watcher.step() is not None
+    watched.watcher.pace.alarms([watched.clock.monotonic_s() + 0.01])
+    watched.camera.mood = "gone"
+    assert watched.watcher.step() is None
+    assert watched.camera.closed == 0, "nor is one asked for"

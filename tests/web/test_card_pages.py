@@ -18,18 +18,12 @@ from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.games import GAMES
 from companion.games.binmat.cards import DECK
-from companion.games.screen import CardUi, Choice, ChoiceKey
+from companion.games.screen import CardChoice, CardUi, ChoiceKey
 from companion.table.session import Phase
 from web.rendering import cards
 from web.server.sse import message
 
 PUBLIC = ("/", "/?screen", "/watch", "/api/view")
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
-        yield opened
 
 
 # ---- what pages show ---------------------------------------------------------------------------------------------------
@@ -94,7 +88,7 @@ def test_stacks_show_their_last_cards_and_how_many_more() -> None:
 
 def test_keys_that_need_no_card_carry_their_action() -> None:
     keys = (ChoiceKey("done", "Done", is_main=True), ChoiceKey("play", "Play"), ChoiceKey("pass", "Pass"))
-    tableau = CardUi(keys=keys, choices=(Choice(".", "done"), Choice("p5&1", "play", "5&", "1")))
+    tableau = CardUi(keys=keys, choices=(CardChoice(".", "done"), CardChoice("p5&1", "play", "5&", "1")))
     assert [action for _, action in cards.straight_keys(tableau)] == [".", None, None]
     assert cards.plain_choices(tableau)[1] == ["p5&1", "play", "5&", "1"]
 

@@ -5,24 +5,16 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
+from web_fixtures import HOST_KEY, Place, error_of, page_of, view_of
 
 from companion.core.kit import Seat
 from web.server import sse
 from web.server.sse import serve
 
 HOST = {"X-Host-Key": HOST_KEY}
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
-        yield opened
 
 
 # ---- anybody at the table ----------------------------------------------------------------------------------------------

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Response
 from flask.testing import FlaskClient
-from web_fixtures import HOST_KEY, Place, open_place, page_of
+from web_fixtures import HOST_KEY, Place, page_of
 
 from companion.diagnostics.findings import Finding, Grade, Status
 
@@ -21,12 +19,6 @@ FOUND = (
     Finding("disk", Grade.FAIL, "Only 3 MB free."),
     Finding("camera", Grade.NOTE, "There is none."),
 )
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as place:
-        yield place
 
 
 def host_of(place: Place) -> FlaskClient:

@@ -27,7 +27,7 @@ from companion.printing.sprites import drawing
 from companion.service.share_pictures import MOST_FRAMES
 from web.context import static_files
 from web.routes.history import day, length, seconds
-from web.routes.pages import packed
+from web.static_files import packed
 
 HOST = {"X-Host-Key": HOST_KEY}
 

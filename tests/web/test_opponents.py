@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,6 @@ from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
 
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as place:
-        yield place
 
 
 def test_a_character_is_asked_exchanged_and_sent_away(place: Place) -> None:
@@ -47,6 +40,16 @@ def test_a_stranger_takes_no_opponent_out_of_a_game(place: Place) -> None:
         assert "A game is on" in error_of(answer)["message"]
     assert view_of(place)["seats"]["north"]["name"] == "Bo"
     assert sitter.post("/api/seat/north/machine", json={"name": "Pip"}, environ_base=far).status_code == 200
+
+
+def test_the_statistics_rate_people_against_each_character(place: Place) -> None:
+    place.sit("south", "Ada").post("/api/seat/north/machine", json={"name": "Bo"})
+    place.to_orders()
+    place.table.resign(Seat.NORTH)
+    place.table.disclose("host")
+    page = page_of(place.browser(), "/statistics")
+    assert '<td data-of="Rating">−234 to +800</td>' in page
+    assert "+100 gets 64 % of the points" in page
 
 
 @pytest.mark.parametrize("name", ["", "pip", "Hal", "Pip ", "../Pip", "P" * 201])

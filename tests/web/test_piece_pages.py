@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from inside import live_of, pipeline_of
-from web_fixtures import HOST_KEY, SALT, Place, error_of, open_place, page_of, view_of
+from web_fixtures import HOST_KEY, SALT, Place, error_of, page_of, view_of
 
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
@@ -29,12 +28,6 @@ PLACINGS = {
     Seat.NORTH: "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11",
 }
 PATHS = ("/", "/?screen", "/watch", "/seat/south", "/seat/north", "/host")
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
-        yield opened
 
 
 def kit_of(game: str) -> Kit:

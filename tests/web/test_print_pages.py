@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from web_fixtures import Place, error_of, open_place, page_of
+from web_fixtures import Place, error_of, page_of
 
 from companion.core.grid import Square
 from companion.games import GAMES
@@ -21,12 +20,6 @@ from web.routes.rules import figure
 
 PAGE = {"Accept": "text/html"}
 ID = re.compile(r"[a-z]+(-[a-z]+)*")
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
-        yield opened
 
 
 # ---- what can be printed ---------------------------------------------------------------------------------------------

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from web_fixtures import Place, open_place
+from web_fixtures import Place
 
 from companion.core.kit import Seat
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
-        yield opened
 
 
 def begin(place: Place, game: str) -> None:

@@ -46,7 +46,7 @@ def test_every_stylesheet_that_is_named_is_served_and_every_file_is_in_one() -> 
 
 def test_every_script_that_is_named_is_there_and_none_is_idle() -> None:
     scripts = {path.stem for path in (WEB / "static").glob("*.js")}
-    wanted = named("scripts") | named("needs.module") | named("needs.later") | {"covered"}
+    wanted = named("scripts") | named("needs.module") | named("needs.later") | {"covered", "early"}
     assert {"live", "slots", "chance"} <= wanted
     imported = re.findall(r"(?:from|import\()\s*['`]\./([\w-]+)\.js", "".join(
         path.read_text(encoding="utf-8") for path in (WEB / "static").glob("*.js")

@@ -19,12 +19,6 @@ from companion.games import GAMES
 PUBLIC = ("/", "/watch", "/join", "/rules/", "/rules/outbuffered", "/host", "/s", "/nowhere")
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
-        yield opened
-
-
 # ---- a turn through the doors ----------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from tour import Stop, touring
 
 from companion.games import GAMES
 from web.context import static_files
-from web.routes.pages import packed, script_words
+from web.static_files import packed, script_words
 
 MOST = 60_000
 """Bytes at the first load: the page as it is, styles and scripts packed."""

@@ -7,71 +7,63 @@ still table vote. A wrong entry is worse than an unknown one.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from companion.core.errors import ConfigError
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
 from companion.core.kit import Kit
 from companion.core.ports import Advice, Frame, Reading, Weakness
-from vision.detection.foreign_objects import lying_free
 from vision.detection.marker_scan import Scanner
 from vision.detection.markers import Luma
-from vision.detection.motion import RELIT, Blocks, Motion, Stir
+from vision.detection.motion import Stir
 from vision.detection.rectified_search import RectifiedSearch
+from vision.pieces.changed_blocks import ChangedBlocks
 from vision.pieces.frame_reader import FrameReader
-from vision.pieces.regions import blocks_over
+from vision.pieces.mirror_watch import MirrorWatch, mirrored
+from vision.pieces.object_watch import ObjectWatch
 from vision.pieces.voting import Votes
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.locator import BoardLocator
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose, flat
 
-_RETRY_FRAMES = 10
-"""After so many still frames squares that stayed unknown are looked at again."""
 _SAME_PX = 2.0
 """Poses that differ by less are one."""
-_TURN_FRAMES, _TURN_BACK_FRAMES = 6, 24
-"""So often in a row no board is found before the picture's mirror image is tried again; the more where a board has been
-seen the way it is: what shows one in the mirror image then is a mirror on the table."""
+
+
+def board_reader(
+    kits: Mapping[str, Kit], model: str = "webcam", frames: int = 3, *, thorough: bool = False
+) -> BoardReader:
+    """A reader of boards for one camera.
+
+    `kits` are the kits by game, `model` the camera's name among `LENSES`; `frames` still pictures have to agree;
+    `thorough` takes more time for each picture. Raises `ConfigError` for an unknown model.
+    """
+    if model not in LENSES:
+        raise ConfigError(
+            say("[camera] model “{model}” is unknown: expected one of {known}", model=model, known=", ".join(LENSES))
+        )
+    reader = FrameReader(kits, BoardLocator(LENSES[model]), Scanner(thorough=thorough), RectifiedSearch())
+    return BoardReader(reader, MirrorWatch(reader), ChangedBlocks(), ObjectWatch(reader), Votes(frames))
 
 
 class BoardReader:
-    """Reads frames of one camera; safe to call `use` from another thread.
-
-    `kits` are the kits by game, `model` the camera's name among `LENSES`; `frames` still pictures have to agree;
-    `thorough` takes more time for each picture.
-    """
+    """Reads frames of one camera; safe to call `use` from another thread. `board_reader` puts one together."""
 
     def __init__(
-        self, kits: Mapping[str, Kit], model: str = "webcam", frames: int = 3, *, thorough: bool = False
+        self, frame_reader: FrameReader, mirror: MirrorWatch, changes: ChangedBlocks, objects: ObjectWatch, votes: Votes
     ) -> None:
-        if model not in LENSES:
-            raise ConfigError(
-                say(
-                    "[camera] model “{model}” is unknown: expected one of {known}", model=model, known=", ".join(LENSES)
-                )
-            )
-        scanner = Scanner(thorough=thorough)
-        self.frame_reader = FrameReader(kits, BoardLocator(LENSES[model]), scanner, RectifiedSearch())
+        self.frame_reader = frame_reader
+        self._mirror, self._changes, self._objects, self._votes = mirror, changes, objects, votes
         self._lock, self._asking = threading.Lock(), threading.Lock()
-        self._motion, self._votes = Motion(), Votes(frames)
         self._settled: Reading | None = None
         self._last: Reading | None = None
-        self._since_look = self._still_frames = 0
-        self._fresh: Blocks | None = None
         self._asked: tuple[Kit | None] | None = None
         self._preferred: Kit | None = None
-        self._foreign: frozenset[Square] = frozenset()
-        self._bare: tuple[Pose, NDArray[np.float32]] | None = None
-        self._mirrored = self._proven = False
-        self._blind = 0
-        self._turned: tuple[Frame, Frame] | None = None
 
     @property
     def problem(self) -> str:
@@ -81,20 +73,16 @@ class BoardReader:
     @property
     def is_stirred(self) -> bool:
         """Did something move in the last frame?"""
-        return not self._still_frames
+        return not self._changes.still_frames
 
     @property
     def is_mirrored(self) -> bool:
         """Does the camera mirror its pictures, as webcams do for whoever looks at himself?"""
-        return self._mirrored
+        return self._mirror.is_mirrored
 
     def as_read(self, frame: Frame) -> Frame:
         """The frame as it is read: a mirrored one turned back. `pose` holds in that."""
-        if not self._mirrored:
-            return frame
-        if self._turned is None or self._turned[0] is not frame:
-            self._turned = frame, replace(frame, luma=_mirrored(frame.luma), colours=turned_back(frame.colours))
-        return self._turned[1]
+        return self._mirror.as_read(frame)
 
     @property
     def advice(self) -> tuple[Advice, ...]:
@@ -111,7 +99,7 @@ class BoardReader:
     def note(self) -> str:
         """What else there is to say of the last picture in which a board was read, as sentences; mostly empty."""
         twin, vague = self.frame_reader.locator.twin, ""
-        mirrored = say("The camera mirrors its picture, and the companion turns it back") if self._mirrored else ""
+        mirrored = say("The camera mirrors its picture, and the companion turns it back") if self.is_mirrored else ""
         if self.frame_reader.vague:
             vague = say("Two corners of the board are hidden: show a third one, so that every square can be read")
         return joined(". ", (twin, vague, mirrored))
@@ -130,8 +118,7 @@ class BoardReader:
         """Another camera, with this lens from the next frame on; an exact one is not refined. Waits for the reader."""
         with self._lock:
             self.frame_reader.locator.use_lens(lens, exact)
-            self._mirrored = self._proven = False
-            self._blind, self._turned = 0, None
+            self._mirror.begin()
             self.frame_reader.pose, self.frame_reader.seen, self._settled, self._last = None, None, None, None
             self._votes.begin()
 
@@ -166,24 +153,23 @@ class BoardReader:
             if self._asked is not None:
                 self._restart()
             frame = self.as_read(frame)
-            stir = self._motion.see(frame.luma)
-            self._since_look += 1
-            self._still_frames = 0 if stir.moving else self._still_frames + 1
+            stir = self._changes.see(frame.luma)
             settled = self._settled
             if settled is not None and not stir.moving and not stir.drifted:
-                due = self._since_look >= _RETRY_FRAMES or not settled.unknown <= self.frame_reader.resigned
+                due = self._changes.is_retry_due or not settled.unknown <= self.frame_reader.resigned
                 if not (settled.unknown and due):
                     return replace(settled, at_s=frame.at_s, frame=frame.number)
-            if glance and self._still_frames <= 1 and stir.changed is not None and self._last is not None:
+            if glance and self._changes.still_frames <= 1 and stir.changed is not None and self._last is not None:
                 self._votes.begin()
                 self._settled = None
                 return replace(self._last, quiet=False, at_s=frame.at_s, frame=frame.number)
             self._last = reading = self._read_anew(frame, stir)
             if reading.game is not None:
-                self._blind, self._proven = 0, True
-            elif self._turns_round(frame.luma):
-                frame = replace(frame, luma=_mirrored(frame.luma))
-                return self._read_anew(frame, self._motion.see(frame.luma))
+                self._mirror.sees_board()
+            elif self._mirror.turns_round(frame.luma):
+                self._votes.begin()
+                frame = replace(frame, luma=mirrored(frame.luma))
+                return self._read_anew(frame, self._changes.see_turned(frame.luma))
             return reading
 
     def read_picture(self, luma: Luma) -> Reading:
@@ -191,25 +177,12 @@ class BoardReader:
         with self._lock:
             self._restart()
             look = self.frame_reader.look(luma, still=True)
-            if look.game is None and self.frame_reader.shows_board(turned := _mirrored(luma)):
-                self._mirrored = True
+            if look.game is None and (turned := self._mirror.turned_picture(luma)) is not None:
                 look = self.frame_reader.look(turned, still=True)
             told = look.seen, look.unknown, look.beside, look.strangers
             return Reading(*told, game=look.game, fans=look.fans, markers=look.markers)
 
     # ---- over frames ----
-
-    def _turns_round(self, luma: Luma) -> bool:
-        """After a picture without a board: is one in its mirror image? Then all later ones are turned round. Looked at
-        now and then, as it takes as long as the picture itself."""
-        self._blind += 1
-        every = _TURN_BACK_FRAMES if self._proven else _TURN_FRAMES
-        if self._blind % every != (0 if self._proven else 1) or not self.frame_reader.shows_board(_mirrored(luma)):
-            return False
-        self._mirrored, self._blind = not self._mirrored, 0
-        self._motion = Motion()
-        self._votes.begin()
-        return True
 
     def _restart(self) -> None:
         with self._asking:
@@ -218,11 +191,11 @@ class BoardReader:
         self.frame_reader.use(kit)
         self._settled = self._last = None
         self._votes.forget()
-        self._foreign, self._bare = frozenset(), None
+        self._objects.forget()
 
     def _read_anew(self, frame: Frame, stir: Stir) -> Reading:
         before, moving = self.frame_reader.pose, stir.moving
-        blocks = self._blocks_to_read(stir)
+        blocks = self._changes.to_read(stir, self.frame_reader.seen, self.frame_reader.resigned)
         look = self.frame_reader.look(
             frame.luma,
             still=not moving or stir.changed is None,
@@ -234,18 +207,15 @@ class BoardReader:
         before = pose if _agree(pose, before) else before
         if not moving:
             self.frame_reader.learn()
-        self._motion.mark_read(self.frame_reader.looked)
-        if self.frame_reader.looked is None and self._motion.small is not None:
-            self._fresh = np.ones(self._motion.small.shape, dtype=bool)
-        waited, self._since_look = self._since_look, 0
+        was_due = self._changes.is_retry_due
+        self._changes.mark_read(self.frame_reader.looked)
         # What was read with a worse pose has no vote.
         if moving or self._votes.last_is_stirred or pose is not before:
             self._votes.begin()
             self._settled = None
         joined, quiet = self._votes.add(look)
-        self._foreign &= joined.unknown
         if quiet:
-            self._look_for_things(frame.luma, joined.unknown, long=not moving and waited >= _RETRY_FRAMES)
+            self._objects.look(frame.luma, joined.unknown, self._changes.small, long=not moving and was_due)
         reading = Reading(
             joined.seen,
             joined.unknown,
@@ -257,54 +227,13 @@ class BoardReader:
             frame.number,
             joined.fans,
             joined.markers,
-            self._foreign,
+            self._objects.among(joined.unknown),
         )
         self._settled = reading if quiet else None
         if quiet:
-            self._fresh = None
+            self._changes.settle()
             self.frame_reader.resigned = frozenset() if self._votes.are_few else joined.unknown
         return reading
-
-    def _look_for_things(self, luma: Luma, unknown: frozenset[Square], *, long: bool) -> None:
-        """Which unknown squares of a board that lies still does something cover that is no piece? It must have lain
-        there for `long`; and what the board looked like before is remembered while nothing does."""
-        seen, now = self.frame_reader.seen, self._motion.small
-        if seen is None or now is None:
-            return
-        covered = self.frame_reader.covered(luma, unknown)
-        if not covered:
-            self._bare = seen.pose, now
-        elif long and self._bare is not None and self._bare[0] is seen.pose:
-            self._foreign = lying_free(seen.kit, seen.pose, covered, now, self._bare[1])
-
-    def _blocks_to_read(self, stir: Stir) -> Blocks | None:
-        """Which blocks of the picture to look at again; None: all of them.
-
-        What was read while something moved is read once more when all is still, and so is what stayed unknown.
-        """
-        seen = self.frame_reader.seen
-        if seen is None or stir.changed is None or abs(stir.light - 1) > RELIT:
-            return None
-        blocks = stir.changed
-        wanted = seen.unknown if self._since_look >= _RETRY_FRAMES else seen.unknown - self.frame_reader.resigned
-        if wanted and not stir.moving:
-            blocks = blocks | blocks_over(seen.kit, seen.pose, wanted, blocks.shape)
-        fresh = blocks if self._fresh is None or self._fresh.shape != blocks.shape else self._fresh | blocks
-        self._fresh = fresh
-        return blocks if stir.moving else fresh
-
-
-def turned_back(
-    colours: Callable[[], NDArray[np.uint8] | None] | None,
-) -> Callable[[], NDArray[np.uint8] | None] | None:
-    """The colours of a mirrored picture turned back, when somebody asks for them."""
-    if colours is None:
-        return None
-    return lambda: None if (told := colours()) is None else np.ascontiguousarray(told[:, ::-1])
-
-
-def _mirrored(luma: Luma) -> Luma:
-    return np.asarray(cv2.flip(luma, 1), dtype=np.uint8)
 
 
 def _agree(pose: Pose | None, before: Pose | None) -> bool:

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from companion.core.i18n import joined, say, say_n, translate
 from companion.core.kit import SEATS, Card, Kit, Seat
-from companion.games.screen import CardEntry, CardUi, Choice, ChoiceKey, Lane, Pile, Tally
+from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Lane, Pile, Tally
 from companion.table.table_view import ClockView, TableView
 
 MOST_TICKS = 120
@@ -218,7 +218,7 @@ def main_action(view: TableView) -> tuple[str, str] | None:
     return next(found, None)
 
 
-def _is_straight(choice: Choice) -> bool:
+def _is_straight(choice: CardChoice) -> bool:
     return choice.card is None and choice.lane is None
 
 

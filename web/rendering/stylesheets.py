@@ -28,6 +28,10 @@ STYLESHEETS: Mapping[str, tuple[str, ...]] = {
     "check": ("check",),
     "workbench": ("workbench",),
     "here": ("tokens", "here"),
+    "hub-wall": (*_BASE, "cards", "wall", "hub-wall"),
+    "hub-watch": ("cards", "hub-watch"),
+    "hub-overlay": (*_BASE, "cards", "wall", "hub-overlay"),
+    "hub-host": ("hub-host",),
 }
 """The sheets that are served, without their ending, and the files of each."""
 

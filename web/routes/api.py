@@ -12,7 +12,7 @@ from werkzeug.exceptions import UnsupportedMediaType
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.base import Key
+from companion.games.pads import Key
 from web.context import PageContext, own_square, start_board
 from web.rendering.board import plan_svg
 from web.rendering.json_view import plain_view

@@ -23,7 +23,7 @@ from companion.archive.played_games import (
     ReplayStep,
     Tendency,
 )
-from companion.bots.coach import Advice, Coach
+from companion.bots.coach import Coach, Hint
 from companion.core.dates import long_date, time_of_day
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, plain_words, say, spoken
@@ -60,7 +60,7 @@ class HistoryPages:
     def __init__(self, page_context: PageContext, past: GameArchive) -> None:
         self._page_context = page_context
         self._past = past
-        self._advices: dict[tuple[int, str, Seat, str], Advice] = {}
+        self._advices: dict[tuple[int, str, Seat, str], Hint] = {}
 
     def blueprint(self) -> Blueprint:
         """All routes."""
@@ -185,7 +185,7 @@ class HistoryPages:
         advices = {seat: advice for seat in SEATS if (advice := self._reviewed(coach, replay, turn, seat))}
         return render_template("_better.html", advices=advices, replay=replay)
 
-    def _reviewed(self, coach: Coach, replay: Replay, turn: int, seat: Seat) -> Advice | None:
+    def _reviewed(self, coach: Coach, replay: Replay, turn: int, seat: Seat) -> Hint | None:
         """The coach's judgement of a seat's action, asked for once; None: it did nothing."""
         known = replay.known(turn, seat)
         if known is None:

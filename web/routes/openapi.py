@@ -17,7 +17,7 @@ from werkzeug.routing import Rule
 from companion import __version__
 from web.context import PageContext
 from web.rendering import answers
-from web.routes import api, camera, check, history, rules, settings, workbench
+from web.routes import api, camera, check, history, hub, rules, settings, workbench
 from web.routes.seats import opponents, tiles
 
 PATH = "/api/openapi.json"
@@ -64,6 +64,7 @@ BODIES: Mapping[str, type[api.Body]] = {
     "camera.choose": camera.ChooseBody,
     "check.light": check.Light,
     "check.play": check.PlayCue,
+    "hub.join": hub.JoinHub,
     "history.remove": history.Remove,
     "history.forget": history.Forget,
     "settings.reset": settings.Reset,
@@ -131,6 +132,7 @@ _OF_HOST = (
     "/camera",
     "/check",
     "/host/start",
+    "/host/hub",
 )
 """How the paths begin that are the host's; pictures of the camera are the machine's own screen's, too."""
 _SECURITY = {

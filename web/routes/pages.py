@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import mimetypes
-import re
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from random import randint
 from typing import Any
 from urllib.parse import quote
@@ -26,20 +22,16 @@ from flask import (
 )
 from werkzeug.exceptions import NotFound
 
-from companion.core.i18n import LANGUAGES, words_for_scripts
 from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.table.table_view import TableView
-from web.context import PageContext, render_fragment, static_files, static_version
+from web.context import PageContext, render_fragment
 from web.routes.api import SEAT
 from web.routes.join import Joining
 from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, message
-
-YEAR_S = 365 * 24 * 3600
-_OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
-"""An address on this machine: browsers take `//` and `/\\` for the way to another one."""
+from web.static_files import StaticFiles
 
 
 class Pages:
@@ -49,8 +41,6 @@ class Pages:
         self._page_context = page_context
         self._table = page_context.table
         self._guard = page_context.guard
-        self._static = static_files()
-        self._static_version = static_version()
 
     def blueprint(self) -> Blueprint:
         """All routes."""
@@ -60,15 +50,12 @@ class Pages:
             ("/watch", self.watch),
             (f"/seat/{SEAT}", self.seat),
             ("/clock", self.clock),
-            ("/favicon.svg", self.favicon),
-            ("/favicon.ico", self.favicon),
-            ("/static/<version>/<name>", self.static),
             ("/live/<any(table, watch):page>", self.live),
             ("/live/host", self.live_host),
             (f"/live/seat/{SEAT}", self.live_seat),
         ):
             pages.add_url_rule(path, view_func=door)
-        pages.add_url_rule("/language", view_func=self.language, methods=["POST"])
+        StaticFiles().add_to(pages)
         return pages
 
     # ---- pages that follow the table ----
@@ -154,39 +141,9 @@ class Pages:
 
     # ---- the rest ----
 
-    def language(self) -> Any:
-        """Choose the language of this browser, and back to the page that asked."""
-        code, back = request.form.get("code", ""), request.form.get("back", "/")
-        if code not in LANGUAGES:
-            raise NotFound
-        answer = make_response(redirect(back if _OWN_PAGE.fullmatch(back) else "/", 303))
-        answer.set_cookie("language", code, max_age=YEAR_S, samesite="Lax", httponly=True)
-        return answer
-
     def clock(self) -> Response:
         """The time by which the table's clocks run, for pages that show what is left of it."""
         return jsonify(now_s=self._table.now_s())
-
-    def favicon(self) -> Response:
-        """The sign."""
-        return self.static("", "favicon.svg")
-
-    def static(self, version: str, name: str) -> Response:
-        """Styles and scripts; kept for ever under the address of their version."""
-        content = self._static.get(name) or script_words(name)
-        if content is None:
-            raise NotFound
-        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        answer = Response(content, mimetype=kind)
-        if request.accept_encodings.quality("gzip") > 0:
-            answer.set_data(packed(content))
-            answer.content_encoding = "gzip"
-        answer.vary.add("Accept-Encoding")
-        fresh = version == self._static_version
-        answer.headers["Cache-Control"] = f"public, max-age={YEAR_S}, immutable" if fresh else "no-cache"
-        answer.add_etag()
-        answer.make_conditional(request)
-        return answer
 
     # ---- inside ----
 
@@ -219,21 +176,6 @@ def _nothing() -> None:
 def _seat_part(view: TableView, seat: Seat) -> str:
     """Which fragment a seat's page shows: its own, or the way back from its pad."""
     return "at_pad" if view.seats[seat].door == "pad" else "seat"
-
-
-@cache
-def packed(content: bytes) -> bytes:
-    """A static file as it goes over the air, packed once. Pages never are: their size could tell what is secret."""
-    return gzip.compress(content, mtime=0)
-
-
-def script_words(name: str) -> bytes | None:
-    """`words.es.js`: what the scripts say, in a language; None for any other name."""
-    code = name.removeprefix("words.").removesuffix(".js")
-    if code not in LANGUAGES or name != f"words.{code}.js":
-        return None
-    words = json.dumps(words_for_scripts(code), ensure_ascii=False, separators=(",", ":"))
-    return f"export default {words};\n".encode()
 
 
 def _this_app() -> Flask:

@@ -12,7 +12,8 @@ from werkzeug.exceptions import NotFound
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
-from companion.games.base import Game, Illustration, Key
+from companion.games.base import Game, Illustration
+from companion.games.pads import Key
 from companion.printing.rulebook import illustrations
 from companion.table.board_check import HandMove
 from web.context import PageContext

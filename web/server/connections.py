@@ -21,6 +21,7 @@ from werkzeug.http import parse_cookie
 
 from web.security.admission import Admission, Asker
 from web.security.host_names import OWN_ADDRESS, asked_host
+from web.security.proxies import Caller, Proxies
 from web.security.rate_limit import OWN_ADDRESSES, plain_address
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class _Arrival(HTTPRequestParser):  # type: ignore[misc]  # waitress comes witho
         self.began_s = time.monotonic()
         self.is_upload = False
         self.asker: Asker | None = None
+        self.caller = Caller(address)
         self._server = server
         self._address = address
 
@@ -68,8 +70,9 @@ class _Arrival(HTTPRequestParser):  # type: ignore[misc]  # waitress comes witho
             raise ParsingError("Request target is invalid") from None
         if self.header_bytes_received < MAX_HEADER_BYTES:  # else it is refused for that
             self._require_host()
+        self.caller = self._server.proxies.caller(self._address, self.headers)
         key = self.headers.get("X_HOST_KEY")
-        most_bytes = self._server.gate.may_bring(self.path, self._address, self.cookies, key)
+        most_bytes = self._server.gate.may_bring(self.path, self.caller.address, self.cookies, key)
         self.is_upload = most_bytes > 0
         self.adj = self._server.adjusted(most_bytes or MAX_SMALL_BYTES)
 
@@ -107,6 +110,12 @@ class _StampedTask(WSGITask):  # type: ignore[misc]  # waitress comes without ty
         environ[HAND_OVER] = self._take_over
         if self.channel.is_secure:
             environ["wsgi.url_scheme"] = "https"
+        caller: Caller = self.request.caller
+        environ["REMOTE_ADDR"] = environ["REMOTE_HOST"] = caller.address
+        if caller.scheme:
+            environ["wsgi.url_scheme"] = caller.scheme
+        if asked_host(caller.host):
+            environ["HTTP_HOST"] = caller.host
         return environ
 
     def _take_over(self, held: HeldStream, writer: Callable[[], Writer]) -> None:
@@ -205,7 +214,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without type
         """Who asks what is to be answered next."""
         request = self.requests[0]
         if request.asker is None:
-            request.asker = self._gated.gate.asker(self.addr[0], request.cookies)
+            request.asker = self._gated.gate.asker(request.caller.address, request.cookies)
         asker: Asker = request.asker
         return asker
 
@@ -246,8 +255,9 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without type
 class GatedServer(TcpWSGIServer):  # type: ignore[misc]  # waitress comes without types
     """The web server: every request goes through the gate before it gets a thread."""
 
-    def __init__(self, app: Any, gate: Admission, now_s: Callable[[], float], **how: Any) -> None:
+    def __init__(self, app: Any, gate: Admission, now_s: Callable[[], float], proxies: Proxies, **how: Any) -> None:
         self.gate = gate
+        self.proxies = proxies
         self.now_s = now_s
         self.door: TlsListener | None = None
         self._waiting: deque[Channel] = deque()

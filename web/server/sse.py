@@ -18,14 +18,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from flask import Flask, Response
 
 from companion.core.errors import CompanionError, SystemTrouble
 from companion.core.i18n import say, speaking, spoken
-from companion.table.table import Table
 from web.security.admission import Admission
+from web.security.proxies import Proxies
 from web.security.rate_limit import OWN_ADDRESSES, address_group
 from web.server import connections as channels
 from web.server.held_stream import HeldStream, StreamBody
@@ -93,10 +93,24 @@ SHARE = 0.75
 """Of the places for spectators one address has at most this share: a café's guests may come by one."""
 
 
+class Followed(Protocol):
+    """What pages follow, such as a table: `version` is another one after every change."""
+
+    @property
+    def version(self) -> int:
+        """The number of the newest change."""
+
+    def wait(self, version: int, timeout_s: float) -> int:
+        """Wait until it has changed since `version`, at most so long; answers the newest."""
+
+    def when_changed(self, call: Callable[[], None]) -> None:
+        """Have this called after every change."""
+
+
 class Streams:
     """The open streams of one application; `close` ends them all and may be called twice."""
 
-    def __init__(self, table: Table, viewers: int) -> None:
+    def __init__(self, table: Followed, viewers: int) -> None:
         self.table = table
         self._left = {Audience.SPECTATOR: viewers, **KEPT}
         self.held: Counter[tuple[str, Audience]] = Counter()
@@ -265,7 +279,12 @@ class Server:
     """The pages on a port; `close` may be called twice."""
 
     def __init__(
-        self, app: Flask, listener: socket.socket, connections: int, tls: ssl.SSLContext | None = None
+        self,
+        app: Flask,
+        listener: socket.socket,
+        connections: int,
+        tls: ssl.SSLContext | None = None,
+        proxies: tuple[str, ...] = (),
     ) -> None:
         self._app = app
         self._sockets: dict[int, Any] = {}
@@ -274,6 +293,7 @@ class Server:
             app,
             Admission(app.extensions["guard"], time.monotonic, connections),
             now_s,
+            Proxies(proxies),
             map=self._sockets,
             _sock=listener,
             sockinfo=(listener.family, listener.type, listener.proto, listener.getsockname()),
@@ -337,8 +357,19 @@ def _secure_door(server: channels.GatedServer, tls: ssl.SSLContext) -> TlsListen
     return TlsListener(tls, hand_over, server.gate.leave)
 
 
-def serve(app: Flask, host: str, port: int, viewers: int, tls: ssl.SSLContext | None = None) -> Server:
-    """The application on a port (0: any free one), not yet started; raises `PortInUse`. With `tls` it is secured."""
+def serve(
+    app: Flask,
+    host: str,
+    port: int,
+    viewers: int,
+    tls: ssl.SSLContext | None = None,
+    *,
+    proxies: tuple[str, ...] = (),
+) -> Server:
+    """The application on a port (0: any free one), not yet started; raises `PortInUse`.
+
+    With `tls` it is secured. `proxies` are the addresses of those that may stand in front.
+    """
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -353,7 +384,7 @@ def serve(app: Flask, host: str, port: int, viewers: int, tls: ssl.SSLContext | 
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_PHONE_MS)
     connections = viewers + sum(KEPT.values()) + SPARE_CONNECTIONS
     _allow_files(connections * (12 if tls else 4) + SPARE_FILES)
-    return Server(app, listener, connections, tls)
+    return Server(app, listener, connections, tls, proxies)
 
 
 def _allow_files(number: int) -> None:

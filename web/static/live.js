@@ -65,6 +65,25 @@ function styles(fresh) {
   }).filter(Boolean);
 }
 
+// While a finger is down nothing moves under it: what comes meanwhile is shown once its click is through. Keys that count
+// from the touch have counted, and whoever holds on for long sees the page go on.
+const PRESS_MS = 1000;
+const CLICK_MS = 100; // the browser's own click follows the finger by less
+let press = null; // a promise while a finger is down
+let lift;
+let lifting = 0;
+
+function liftIn(ms) {
+  clearTimeout(lifting);
+  lifting = setTimeout(() => { press = null; lift?.(); }, ms);
+}
+addEventListener('pointerdown', ({ target }) => {
+  if (target.closest?.('[data-edge], #look')) return;
+  press ??= new Promise(done => { lift = done; });
+  liftIn(PRESS_MS);
+}, true);
+for (const [end, ms] of [['pointerup', CLICK_MS], ['click', 0], ['pointercancel', 0]]) addEventListener(end, () => liftIn(ms), true);
+
 async function show(html) {
   newest = html;
   const box = document.createElement('div');
@@ -84,6 +103,7 @@ async function show(html) {
   // The play is there before the step is that it plays.
   if (fresh.some(each => each.dataset.scene)) missing.push(import('./motion.js').catch(() => {}));
   if (missing.length) await Promise.all(missing);
+  while (press) await press;
   if (newest !== html) return;
   const focused = document.activeElement;
   for (const each of fresh) {

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.bots.base import Bot, Choice, Verdict
+from companion.bots.outbuffered.other_player import Expected, OtherPlayer
 from companion.bots.outbuffered.turns import (
     BUFFERS,
     CARRIED,
@@ -41,24 +42,17 @@ SCALE = 30_000
 """What a won position would be in the table, which holds whole numbers."""
 DISCOUNT = 0.98
 """What a turn takes away from the worth of a position, so that a win now is better than one later."""
-MAY_LOSE = 0.025
-"""So much a turn may cost against a perfect player, as a part of a game, for what beats a weak one."""
-MOST_LOST = 0.2
-"""So much a turn may cost at most, out of what the other side has given away."""
 _NOISE = {1: 0.22, 2: 0.10, 3: 0.0}
 _ROUNDS = 240
 """Rounds of regret matching for one matrix."""
 _TRUST = (0.95, 0.7, 0.4)
 """How far the guess of the other’s buffer may be trusted; each is mixed with the equilibrium until it costs little."""
-_FORGET = 0.95
-_CREDIT = 0.2
-"""So much of a game is put at risk before the other side has given anything away."""
 Matrix = NDArray[np.float32]
 Vector = NDArray[np.float32]
 
 _WINS = say("This wins whatever the other side does.")
 _BALANCED = say("Orders that vary leave the other side no good answer.")
-_READS = say("This goes by how the other side likes to play.")
+_READS = say("This is based on how the other side tends to play.")
 _BEST = say("This looks best against what most people do here.")
 
 
@@ -107,6 +101,16 @@ class OutbufferedBot(Bot):
         choice = Choice(self._text(game.rows[best]), BUFFERS * BUFFERS, (_BALANCED if sure is None else _WINS,))
         return Verdict(choice, max(0.0, loss))
 
+    def strategy(self, view: Mapping[str, Any]) -> dict[str, float]:
+        """How likely level 3 plays each buffer in this view, without a turn being played by it."""
+        position = self._turns.position(view)
+        game = self._game(position, view)
+        if (sure := game.sure_win()) is not None:
+            return {self._text(game.rows[sure]): 1.0}
+        kept = _kept(self._leaning(position, game).mix)
+        total = float(kept.sum())
+        return {self._text(game.rows[row]): float(share) / total for row, share in enumerate(kept) if share}
+
     def _text(self, buffer: int) -> str:
         return buffer_text(buffer, self._is_turned)
 
@@ -137,6 +141,13 @@ class OutbufferedBot(Bot):
     # ---- level 3 -----------------------------------------------------------------------------------------------------
 
     def _equilibrium(self, position: Position, game: TurnGame) -> Choice:
+        """A buffer drawn from the mixed strategy, and what is to be learned from the turn's end."""
+        plan = self._leaning(position, game)
+        row = self._drawn(plan.mix)
+        self._other.expect(Expected(position, game, row, plan.kinds, game.payoff.T @ plan.mix - np.float32(plan.worth)))
+        return Choice(self._text(game.rows[row]), BUFFERS * BUFFERS, (plan.reason,))
+
+    def _leaning(self, position: Position, game: TurnGame) -> Plan:
         """Close to the equilibrium, leaning towards what beats the player who is seen."""
         mine, theirs, worth = balance(game.payoff, None, 0.0)
         kinds = [*_kinds_of_player(game, theirs), *self._plain_kinds(game), self._other.habit(position, game)]
@@ -150,9 +161,7 @@ class OutbufferedBot(Bot):
             hope = float(mixed @ game.payoff @ guess)
             if hope > hoped:
                 best, reason, hoped = mixed, _READS, hope
-        row = self._drawn(best)
-        self._other.expect(Expected(position, game, row, kinds, game.payoff.T @ best - worth))
-        return Choice(self._text(game.rows[row]), BUFFERS * BUFFERS, (reason,))
+        return Plan(best, worth, kinds, reason)
 
     def _plain_kinds(self, game: TurnGame) -> list[Vector]:
         """What players do who judge by distances alone."""
@@ -174,9 +183,8 @@ class OutbufferedBot(Bot):
         return [_soft(payoff.mean(axis=0), 0.02), _soft(payoff.mean(axis=0), 0.1), _soft(payoff[0], 0.05)]
 
     def _drawn(self, mix: Vector) -> int:
-        """An index of a mixed strategy; what is hardly ever played is noise of the approximation."""
-        kept = np.where(mix < 0.003, 0, mix)
-        return self.rng.choices(range(len(kept)), kept.tolist())[0]
+        """An index of a mixed strategy."""
+        return self.rng.choices(range(len(mix)), _kept(mix).tolist())[0]
 
     # ---- levels 1 and 2 ----------------------------------------------------------------------------------------------
 
@@ -280,6 +288,11 @@ def _matched(regret: Vector, more: Vector) -> Vector:
     return regret / total if total > 1e-9 else np.full_like(regret, 1 / len(regret))
 
 
+def _kept(mix: Vector) -> Vector:
+    """A mixed strategy without what is hardly ever played, which is noise of the approximation."""
+    return np.where(mix < 0.003, 0, mix).astype(np.float32)
+
+
 def _soft(value: Vector, temperature: float) -> Vector:
     """A choice that is the likelier the better; `temperature` is how little a difference matters."""
     weights = np.exp((value - value.max()) / temperature)
@@ -309,64 +322,13 @@ def _kinds_of_player(game: TurnGame, balanced: Vector) -> list[Vector]:
 
 
 @dataclass(frozen=True)
-class Expected:
-    """A turn whose end will tell something; `gains` is what each answer gives away."""
+class Plan:
+    """A mixed strategy, what the equilibrium is sure of, the kinds of player that were thought of, and the reason."""
 
-    position: Position
-    game: TurnGame
-    row: int
+    mix: Vector
+    worth: float
     kinds: list[Vector]
-    gains: Vector
-
-
-class OtherPlayer:
-    """Which kind of player the other one is, learned from the positions that turns have ended in.
-
-    `given` is what the other one has given away so far, as a part of a game; no more than it is put at risk.
-    """
-
-    def __init__(self) -> None:
-        self.given = 0.0
-        self._trust: NDArray[np.float64] | None = None
-        self._expected: Expected | None = None
-        self._habits: dict[Position, Vector] = {}
-
-    def may_lose(self) -> float:
-        """How much this turn may cost against a perfect player: more against one who has already given much away."""
-        return min(MOST_LOST, max(0.35 * self.given, min(MAY_LOSE, max(0.0, _CREDIT + self.given))))
-
-    def guess(self, kinds: Sequence[Vector]) -> Vector:
-        """What the other side is likely to play."""
-        trust = self._trust if self._trust is not None else np.full(len(kinds), 1 / len(kinds))
-        mixed = sum((weight * kind for weight, kind in zip(trust, kinds, strict=True)), np.zeros(len(kinds[0])))
-        return np.asarray(mixed, np.float32)
-
-    def habit(self, position: Position, game: TurnGame) -> Vector:
-        """What it played when this position was there before; anything at first."""
-        columns = len(game.columns)
-        played = self._habits.get(position, np.zeros(columns, np.float32)) + np.float32(0.3 / columns)
-        return np.asarray(played / played.sum(), np.float32)
-
-    def expect(self, expected: Expected) -> None:
-        """Remember a turn whose end will tell."""
-        self._expected = expected
-
-    def ended_in(self, position: Position) -> None:
-        """The turn is over: kinds of player who would have led there are the likelier ones."""
-        turn, self._expected = self._expected, None
-        if turn is None:
-            return
-        same = np.array([end == position for end, _ in turn.game.ends])[turn.game.table[turn.row]]
-        if not same.any():
-            return
-        trust = self._trust if self._trust is not None else np.full(len(turn.kinds), 1 / len(turn.kinds))
-        mixed = self.guess(turn.kinds) * same + 1e-6 * same
-        played = np.asarray(mixed / mixed.sum(), np.float32)
-        self.given += float(played @ turn.gains)
-        self._habits[turn.position] = 0.7 * self._habits.get(turn.position, np.zeros_like(played)) + played
-        fit = np.array([0.9 * float(kind[same].sum()) + 0.1 * float(same.mean()) for kind in turn.kinds])
-        after = trust**_FORGET * fit
-        self._trust = after / after.sum()
+    reason: str
 
 
 # ---- what a position is worth ----------------------------------------------------------------------------------------

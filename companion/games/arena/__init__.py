@@ -20,7 +20,8 @@ from companion.games.arena.screen import opened_orders, plan_of, standing_of
 from companion.games.arena.state import ArenaOptions, Reason, State, check_board, first_state, lead
 from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES, extras_of
-from companion.games.base import Game, Outcome, PadGrammar, Stage, Step, View, plain_layout, plain_outcome
+from companion.games.base import Game, Outcome, Stage, Step, View, plain_layout, plain_outcome
+from companion.games.pads import PadGrammar
 from companion.games.screen import BoardUi, Play, UnitOrder
 
 _BOTH, _NOBODY = frozenset(SEATS), frozenset[Seat]()

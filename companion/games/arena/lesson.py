@@ -56,6 +56,6 @@ HELP = {
     "Move": say("one square, unless two want it"),
     "Attack": say("12 points off the next square"),
     "Defend": say("every hit counts half"),
-    "Self-destruct": say("6 points off all around"),
+    "Self-destruct": say("6 points off everyone around it"),
 }
 """What comes of each order, by its English word."""

@@ -9,7 +9,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.arena.board import DIRECTIONS, INITIALS, WORDS
 from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders, parse_orders
-from companion.games.base import Key, PadGrammar
+from companion.games.pads import Key, PadGrammar
 
 _READY = "ready"
 _AWAY = {"up": "N", "down": "S", "left": "W", "right": "E"}

@@ -15,8 +15,6 @@ Cards = tuple[str, ...]
 
 SUITS = "&%+!^#"
 VALUES = "23456789a@*?>"
-SUIT_NAMES: Mapping[str, str] = {"&": "FORM", "%": "KIN", "+": "DATA", "!": "CHAOS", "^": "VOID", "#": "CHOICE"}
-MODIFIER_NAMES: Mapping[str, str] = {"@": "TRAP", "*": "WILD", "?": "BOUNCE", ">": "BREAK"}
 MODIFIERS = "@*?>"
 TRAP, WILD, BOUNCE, BREAK = tuple(MODIFIERS)
 

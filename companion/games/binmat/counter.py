@@ -19,7 +19,7 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import Kit, Layout, Seat
-from companion.games.base import Event, Key, Outcome, PadGrammar, Stage, Step, View, plain_outcome
+from companion.games.base import Event, Outcome, Stage, Step, View, plain_outcome
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, listed, parse_cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edition, Fight, resolve
@@ -29,7 +29,8 @@ from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
 from companion.games.events import CommonEvent
 from companion.games.mixins import CardGame, TimedGame
-from companion.games.screen import CardEntry, CardUi, Choice, ChoiceKey, Count
+from companion.games.pads import Key, PadGrammar
+from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Count
 
 DONE, CALL, WON = ".", "c", "!"
 OPEN_MARK = "u"
@@ -395,10 +396,10 @@ def _keys(state: Counter) -> tuple[ChoiceKey, ...]:
     return (_READY, _COMBAT)
 
 
-def _choices(state: Counter) -> tuple[Choice, ...]:
+def _choices(state: Counter) -> tuple[CardChoice, ...]:
     if state.called or state.due:
-        return (Choice(DONE, "done"), Choice(WON, "won"))
-    return (Choice(DONE, "done"), Choice(CALL, "combat"))
+        return (CardChoice(DONE, "done"), CardChoice(WON, "won"))
+    return (CardChoice(DONE, "done"), CardChoice(CALL, "combat"))
 
 
 def _entry(state: Counter) -> CardEntry | None:

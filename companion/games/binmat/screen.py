@@ -18,7 +18,7 @@ from companion.games.binmat.state import (
     known_defence,
     known_hand,
 )
-from companion.games.screen import CardUi, Choice, ChoiceKey, Count, Lane
+from companion.games.screen import CardChoice, CardUi, ChoiceKey, Count, Lane
 
 SIDES: Mapping[Seat, Side] = {
     DEFENDER: Side(ROLES[DEFENDER], "ice", "#8ED6EA", "disc"),
@@ -145,14 +145,14 @@ def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:
     )
 
 
-def choices(state: State) -> tuple[Choice, ...]:
+def choices(state: State) -> tuple[CardChoice, ...]:
     """The legal actions of the seat that has the turn, each with what has to be tapped for it."""
     found = []
     for text in legal(state, state.seat):
         letter, card, lane = ORDERS[text]
         is_pile = lane in (ATTACKER_PILE, -1)
         key = _KEYS[text if text in _KEYS else letter].name
-        found.append(Choice(text, key, card or None, None if is_pile else str(lane)))
+        found.append(CardChoice(text, key, card or None, None if is_pile else str(lane)))
     return tuple(found)
 
 

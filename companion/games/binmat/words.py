@@ -20,7 +20,7 @@ OPTION_ROWS = (
     OptionRow(
         "edition",
         say("Edition"),
-        say("Rulebook: the rules for people with cards. Hackmud: the game as it is played there since 2021."),
+        say("Rulebook: the rules for playing with cards. Hackmud: the game as it is played there since 2021."),
         ((say("Rulebook"), "rulebook"), (say("Hackmud"), "hackmud")),
     ),
     OptionRow(

@@ -11,7 +11,7 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
-from companion.games.base import Drawn, Game, Outcome, PadGrammar, Step, View
+from companion.games.base import Drawn, Game, Outcome, Step, View
 from companion.games.kahmate import actions as notation
 from companion.games.kahmate import board, board_moves, faults, legal, moves, screen, turn
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
@@ -20,6 +20,7 @@ from companion.games.kahmate.events import KahmateEvent
 from companion.games.kahmate.lesson import HELP, LESSON
 from companion.games.kahmate.state import KahmateOptions, State, dump, expected, first_state, lead, to_act
 from companion.games.kahmate.words import EXTRAS, OPTION_ROWS, RULES
+from companion.games.pads import PadGrammar
 from companion.games.screen import BoardUi, Play
 
 _COMMANDS: Mapping[type, str] = {Run: say("Run"), Pass: say("Pass"), Kick: say("Kick"), Tackle: say("Tackle")}

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from companion.core.i18n import listed, say
 from companion.core.kit import SEATS, Seat
-from companion.games.base import Key, PadGrammar
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.board import (
     IN_GOAL,
@@ -25,6 +24,7 @@ from companion.games.kahmate.board import (
 )
 from companion.games.kahmate.moves import able, canonical
 from companion.games.kahmate.state import EMPTY, FULL_HAND, RUNS, Course, FaceOff, Kind, State
+from companion.games.pads import Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
 
 _FORMATIONS = (("c2", "f2", "d2", "e2", "a2", "d1"), ("f10", "c10", "e10", "d10", "h10", "e11"))

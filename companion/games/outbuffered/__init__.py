@@ -13,12 +13,13 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
-from companion.games.base import Game, Key, Outcome, PadGrammar, Step, View, plain_layout, plain_outcome
+from companion.games.base import Game, Outcome, Step, View, plain_layout, plain_outcome
 from companion.games.outbuffered.board import INITIALS, NAMES, SIDES, ground_of, kit_of
 from companion.games.outbuffered.events import OutbufferedEvent
 from companion.games.outbuffered.lesson import HELP, LESSON
 from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, lead, plan, play
 from companion.games.outbuffered.words import EXTRAS, OPTION_ROWS, RULES
+from companion.games.pads import Key, PadGrammar
 from companion.games.screen import Possible
 
 _BUFFER = re.compile("[UDLRIS]{3}")

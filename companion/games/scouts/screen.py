@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import SEATS, Seat
-from companion.games.base import PadGrammar
+from companion.games.pads import PadGrammar
 from companion.games.scouts.board import FILES, NAMES, ROCK_NAMES, SEAT_NAMES, SQUARES, squares_in
 from companion.games.scouts.legal import due_words, home_rank
 from companion.games.scouts.moves import (

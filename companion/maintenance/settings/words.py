@@ -77,8 +77,18 @@ WORDS: Mapping[str, Words] = {
     ),
     "table.coach": Words(
         say("Coach"),
-        say("Who may ask what it would do: people who play against the machine, everybody, or nobody. It is marked."),
+        say(
+            "Who may ask what it would do: people who play against the machine, everybody, or nobody. "
+            "Such games are marked."
+        ),
         choices={"machine": say("Against the machine"), "always": say("Everybody"), "never": say("Nobody")},
+        at_once=True,
+        page=True,
+    ),
+    "table.demonstration_minutes": Words(
+        say("Demonstration after"),
+        say("Minutes without anybody at the table until two machines play on its screen, for a shop window. 0: never."),
+        unit=say("min"),
         at_once=True,
         page=True,
     ),
@@ -248,6 +258,13 @@ WORDS: Mapping[str, Words] = {
         say("Other names"),
         say(
             "Names under which the pages can be opened besides this machine’s name and addresses, separated by spaces."
+        ),
+    ),
+    "web.proxies": Words(
+        say("Proxies"),
+        say(
+            "Addresses of proxies in front of the pages, separated by spaces. "
+            "Their word on a guest’s address counts. Nobody who comes through one is at this machine’s own screen."
         ),
     ),
     "web.certificate": Words(

@@ -22,7 +22,6 @@ NOTHING = "-"
 """Stands in the seed's text for a seat that has given nothing."""
 GIVERS = ("phone", "shared", "pad", "table", "machine")
 """What gave a contribution: a phone, one phone for both seats, the seat's pad, or the table's button."""
-SECRET_BYTES = 32
 _PRESS = re.compile(r"(pad|table)-[0-9]{1,24}")
 _HEX = re.compile(r"[0-9a-f]{64}")
 

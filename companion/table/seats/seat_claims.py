@@ -12,8 +12,8 @@ from companion.core.kit import Seat
 from companion.core.ports import Press
 from companion.table.mailbox import Mailbox
 from companion.table.records import MoveSeat
-from companion.table.reducer import checked_name
 from companion.table.seats.claims import Claims, ClaimView, Mark
+from companion.table.seats.sitting import checked_name
 from companion.table.session import Session
 
 

@@ -47,10 +47,10 @@ class Seating:
         if session.phase not in (Phase.LOBBY, Phase.OVER):
             raise Illegal(Refusal.WRONG_PHASE, say("A game is on: seats can be changed between games"))
         sitters = dict(session.seats)
-        for seat in sitters:
-            self._pipeline.accept(FreeSeat(seat))
-        for seat, sitter in sitters.items():
-            self._pipeline.accept(TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door))
+        frees = [FreeSeat(seat) for seat in sitters]
+        takes = [TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door) for seat, sitter in sitters.items()]
+        if sitters:  # a phone that looked in between would find its seat free, and itself at the join page
+            self._pipeline.accept_together([*frees, *takes])
 
     def let_in(self, record: MoveSeat) -> None:
         """A phone goes on for a pad's seat: what was entered at its pad and not handed in is gone."""

@@ -40,12 +40,12 @@ class StaffBell:
         self._since_s = 0.0
         self._called_s: float | None = None
         self._number = 0
-        self._is_heard = False
+        self._ears: frozenset[str] = frozenset()
 
     @property
     def is_heard(self) -> bool:
         """Is there a key, and anybody who would hear it?"""
-        return self._is_heard
+        return bool(self._ears)
 
     @property
     def call(self) -> Call:
@@ -67,13 +67,14 @@ class StaffBell:
         told = {Call.CALLED: say("The staff has been called."), Call.COMING: say("Somebody is coming.")}
         return told.get(self._call, "")
 
-    def hear(self, is_heard: bool) -> None:
-        """There is a key that is heard, or there is none any more; a call that stands goes with it."""
+    def hear(self, is_heard: bool, by: str = "broker") -> None:
+        """Somebody hears the key, or does not any more; a call that stands goes with the last who hears it."""
         with self._lock:
-            if self._is_heard == is_heard:
+            ears = self._ears | {by} if is_heard else self._ears - {by}
+            if ears == self._ears:
                 return
-            self._is_heard = is_heard
-            if not is_heard:
+            self._ears = ears
+            if not ears:
                 self._call, self._by = Call.NONE, ""
         self.when_changed()
 
@@ -81,7 +82,7 @@ class StaffBell:
         """Call somebody; while somebody is called already it changes nothing. Raises `Illegal`."""
         now_s = self._clock.monotonic_s()
         with self._lock:
-            if not self._is_heard:
+            if not self._ears:
                 raise Illegal(Refusal.WRONG_PHASE, say("Nobody can be called from here now: ask somebody in person."))
             if self._call is not Call.NONE:
                 return

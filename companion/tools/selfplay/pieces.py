@@ -9,7 +9,8 @@ from typing import Any
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
 from companion.core.ports import WorldPiece
-from companion.games.base import Game, PadGrammar
+from companion.games.base import Game
+from companion.games.pads import PadGrammar
 from companion.table.board_check import HandMove, Problem, hand_moves, tops
 from companion.table.session import Phase
 from companion.table.table_view import TableView

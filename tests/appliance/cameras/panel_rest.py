@@ -1,4 +1,4 @@
-"""How often a panel at rest wakes the processor, on the kernel's simulated pins and the real lgpio."""
+"""How often a panel at rest wakes the processor, on the kernel's simulated pins."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from pathlib import Path
 from companion.core.clock import RealClock
 from companion.core.config import PanelSettings
 from companion.core.kit import Seat
-from companion.core.ports import Press, SeatLamps, TurnLamp
+from companion.core.ports import Cue, Press, SeatLamps, Signal, TurnLamp
 from hardware.panel import Panel
 
 LOOK_S = 5.0
 
 
 def switches() -> int:
-    """How often the threads of this process have been given the processor."""
-    told = (Path(f"/proc/self/task/{task}/status").read_text() for task in os.listdir("/proc/self/task"))
+    """How often the threads of this process and of those that it has begun have been given the processor."""
+    begun = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    tasks = [path for process in ("self", *begun) for path in Path(f"/proc/{process}/task").iterdir()]
+    told = ((path / "status").read_text() for path in tasks)
     return sum(int(line.split()[1]) for text in told for line in text.splitlines() if "ctxt_switches" in line)
 
 
@@ -52,14 +54,21 @@ def main() -> None:
     with Panel(PanelSettings(), RealClock(), presses.append) as panel:
         print("panel:", len(panel.buttons), "keys", len(panel.lamps), "lamps", panel.has_buzzer, panel.problems)
         print(f"panel at rest: {rate():.0f} switches a second", flush=True)
+        print("panel waves:", len(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()), "process")
         press(5, 5)
         press(25, 5)
         print("panel pressed:", [(str(each.seat), str(each.key), each.held) for each in presses], flush=True)
         panel.show({seat: SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON) for seat in Seat})
         time.sleep(0.5)
         print(f"panel lit: {rate():.0f} switches a second", flush=True)
+        shares = [round(sum(int(level(pin)) for _ in range(1000)) / 1000, 2) for pin in (17, 14)]
+        print("panel shares:", shares, flush=True)
+        panel.signal(Signal(Cue.TIME_OUT))
+        time.sleep(0.05)
+        sounds = {level(18) for _ in range(200)}
         panel.show({})
         time.sleep(0.5)
+        print("panel tone:", sorted(sounds), "then", sorted({level(18) for _ in range(200)}), flush=True)
         dark = {(level(17), level(14)) for _ in range(200)}
         print(f"panel dark again: {rate():.0f} switches a second, lines {sorted(dark)}", flush=True)
         panel.adjust(False, 1.0)

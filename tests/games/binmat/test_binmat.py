@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from binmat_tools import GAME, at, attacking, every_card, play, plays, refused, start, texts
 
-from companion.core.errors import Illegal, Refusal
+from companion.core.errors import Illegal, Malformed, Refusal
 from companion.games.binmat.cards import DECK
 from companion.games.binmat.combat import ATTACKER, DEFENDER
 from companion.games.binmat.orders import Reason
@@ -38,6 +38,14 @@ def test_game_setup_shuffles_by_the_rng_alone() -> None:
 
 
 # ---- Game Structure, The Turn Cycle --------------------------------------------------------------------------
+
+
+def test_hands_that_are_dealt_by_hand_are_at_most_half_the_deck() -> None:
+    for cards in (30, 36):
+        GAME.options({"hands": [list(DECK[: cards // 2]), list(DECK[cards // 2 : cards])]})
+    for hands in ([DECK[:21], DECK[21:42]], [DECK[:3], DECK[3:7]], [DECK[:6], DECK[:6]]):
+        with pytest.raises(Malformed, match="different cards, six of them or twelve"):
+            GAME.options({"hands": [list(hand) for hand in hands]})
 
 
 def test_game_structure_is_110_turns_and_five_seconds_a_turn() -> None:

@@ -12,6 +12,7 @@ from companion.games.base import Event
 from companion.games.binmat.cards import DECK, SUITS, VALUES, listed, number_of, parse_card, parse_cards, shown
 from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, Edition, Fight, Trap, plain, resolve, sum_of
 from companion.games.binmat.orders import Reason
+from companion.games.binmat.sentences import sum_reason
 from companion.games.binmat.words import RULES
 
 RULEBOOK, HACKMUD = Edition.RULEBOOK, Edition.HACKMUD
@@ -395,3 +396,19 @@ def test_a_combat_has_at_most_four_steps_of_short_sentences_with_rules(fight: Fi
 
 def test_values_are_written_as_in_the_deck() -> None:
     assert [card[0] for card in DECK[:13]] == list(VALUES)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "lifts", "total", "power", "why"),
+    [
+        ((), (("*&", 2), ("*%", 4)), 4, 2, "*& counts 2, *% lifts it to 4."),
+        ((3,), (("*&", 4),), 4, 2, "3, *& lifts it to 4."),
+        ((2, 3), (), 5, 0, "2 + 3 = 5, 5 is no power of two."),
+        ((), (), 0, 0, "No card counts."),
+        ((4,), (), 4, 2, None),
+    ],
+)
+def test_why_a_stack_counts_so_much(
+    numbers: tuple[int, ...], lifts: tuple[tuple[str, int], ...], total: int, power: int, why: str | None
+) -> None:
+    assert sum_reason(numbers, lifts, total, power) == why

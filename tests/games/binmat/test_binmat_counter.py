@@ -13,6 +13,7 @@ from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Step
 from companion.games.binmat.counter import Counter, OpenCards, parse_counter
+from companion.games.mixins import tableau_of
 
 GAME = game_named("binmat")
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
@@ -62,6 +63,17 @@ def test_a_combat_stops_the_clock_and_its_end_ends_the_turn() -> None:
     assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (None, {NORTH}, 109)
     state = press(state, ".")
     assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (5, {SOUTH}, 108)
+
+
+@pytest.mark.parametrize(("presses", "choices"), [((), ". c"), (("c",), ". !")])
+def test_what_can_be_tapped_is_what_is_legal(presses: tuple[str, ...], choices: str) -> None:
+    state = press(begun(), *presses)
+    tableau = tableau_of(GAME, state, None)
+    assert tableau is not None
+    assert [choice.text for choice in tableau.choices] == choices.split()
+    for choice in tableau.choices:
+        (seat,) = GAME.to_act(state)
+        GAME.check(state, seat, GAME.parse(choice.text))
 
 
 def test_the_attacker_wins_only_by_a_combat() -> None:

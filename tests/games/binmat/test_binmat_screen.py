@@ -12,7 +12,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import DECK
 from companion.games.binmat.combat import ATTACKER, DEFENDER
 from companion.games.binmat.orders import ORDERS, Reason
-from companion.games.screen import Choice, Count
+from companion.games.screen import CardChoice, Count
 
 # ---- notation and options ------------------------------------------------------------------------------------
 
@@ -89,10 +89,10 @@ def test_the_tableau_offers_exactly_the_legal_actions_to_who_is_to_act() -> None
     mine = GAME.tableau(state, DEFENDER)
     assert mine
     assert [choice.text for choice in mine.choices] == list(GAME.legal_actions(state, DEFENDER))
-    assert Choice("p8&3", "down", "8&", "3") in mine.choices
-    assert Choice("u>+2", "up", ">+", "2") in mine.choices
-    assert Choice("c2", "combat", None, "2") in mine.choices
-    assert Choice("--", "pass") in mine.choices
+    assert CardChoice("p8&3", "down", "8&", "3") in mine.choices
+    assert CardChoice("u>+2", "up", ">+", "2") in mine.choices
+    assert CardChoice("c2", "combat", None, "2") in mine.choices
+    assert CardChoice("--", "pass") in mine.choices
     assert {choice.key for choice in mine.choices} <= {key.name for key in mine.keys}
     for viewer in (ATTACKER, None):
         other = GAME.tableau(state, viewer)
@@ -100,7 +100,7 @@ def test_the_tableau_offers_exactly_the_legal_actions_to_who_is_to_act() -> None
         assert other.choices == ()
     attacker = GAME.tableau(attacking(at(state, attacker_deck="9&")), ATTACKER)
     assert attacker
-    assert Choice("da", "deck") in attacker.choices
+    assert CardChoice("da", "deck") in attacker.choices
 
 
 def test_the_tableau_shows_counts_piles_and_words() -> None:

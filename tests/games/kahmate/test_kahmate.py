@@ -11,7 +11,7 @@ from kahmate_tools import GAME, NORTH, SOUTH, Slow, do, placed, told
 
 from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Seat
-from companion.games.base import plain_layout
+from companion.games.base import Drawn, plain_layout
 
 BLUE, PINK = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11"
 
@@ -283,3 +283,9 @@ def test_golden_game() -> None:
     assert plain_layout(GAME.expected(state)) == GOLDEN_END
     assert state.outcome is not None
     assert (state.outcome.winners, state.outcome.reason) == ({SOUTH}, "Blue fast carries the ball into goal: a try.")
+
+
+def test_chance_is_needed_until_ball_and_beginner_are_chosen() -> None:
+    given: tuple[dict[str, object], ...] = ({}, {"ball_card": 3}, {"starter": "north"})
+    assert [GAME.drawn(GAME.options(options)) for options in given] == [Drawn.PLAY] * 3
+    assert GAME.drawn(GAME.options({"ball_card": 3, "starter": "north"})) is Drawn.NEVER

@@ -11,10 +11,11 @@ from kahmate_tools import GAME, NORTH, SOUTH, at, do, on, placed, with_hands
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
-from companion.games.base import PadGrammar, plain_layout
+from companion.games.base import plain_layout
 from companion.games.kahmate.actions import Run, Tackle
 from companion.games.kahmate.legal import Reason
 from companion.games.kahmate.state import State
+from companion.games.pads import PadGrammar
 from companion.games.screen import Duellist, HandCard, Play
 
 NEW = GAME.setup(GAME.options({}), Random(0))

@@ -68,6 +68,17 @@ def test_a_flood_waits_and_a_seat_does_not(place: Place) -> None:
     assert sum(gate.begin(bad, "/live/watch") for _ in range(1000)) == STRANGER.per_s
 
 
+def test_a_stream_that_ends_makes_no_room_for_another_request(place: Place) -> None:
+    gate = gate_of(place, FakeClock())
+    bad = gate.asker(BAD, {})
+    assert all(gate.begin(bad, "/") for _ in range(EACH))
+    assert gate.begin(bad, "/live/watch")
+    gate.end(bad, "/live/watch")
+    assert not gate.begin(bad, "/")
+    gate.end(bad, "/")
+    assert gate.begin(bad, "/")
+
+
 def test_a_seat_that_floods_does_not_delay_the_other(place: Place) -> None:
     clock, south, north = FakeClock(), token(place, "south"), token(place, "north")
     gate = gate_of(place, clock)

@@ -141,6 +141,18 @@ def test_an_evening_of_guessing_is_hopeless() -> None:
     assert EVERYBODY.most_in(hour_s) * 0.9 < looked_at <= EVERYBODY.most_in(hour_s)
 
 
+def test_right_guesses_cost_nobody_anything() -> None:
+    guesses = Guesses(Rate(1, 0), FakeClock().monotonic_s, Rate(2, 0))
+    assert [guesses.check("192.0.2.1", lambda: True) for _ in range(5)] == [True] * 5
+    assert [guesses.check(f"192.0.2.{n}", lambda: False) for n in range(3)] == [False, False, None]
+
+
+def test_a_name_that_has_its_own_bucket_keeps_it_when_there_are_too_many() -> None:
+    buckets = Buckets(Rate(2, 0), FakeClock().monotonic_s, most=1)
+    assert [buckets.take(name) for name in ("first", "second", "third", "third")] == [True, True, True, False]
+    assert buckets.take("first")
+
+
 def test_one_phone_that_guesses_does_not_keep_the_others_out(cafe: Place) -> None:
     bad = stranger(cafe)
     refused = [bad.post("/api/seat/south/take", json={"code": "zzzzzz"}) for _ in range(40)]

@@ -78,6 +78,13 @@ def test_no_other_site_changes_anything_by_any_route(place: Place) -> None:
     assert state_of(place) == before
 
 
+def test_what_a_person_types_or_our_own_page_sends_is_no_other_site(place: Place) -> None:
+    browser = place.sit("south")
+    for site in ("none", "same-origin"):
+        answer = browser.post("/api/seat/south/mine", json={}, headers={"Sec-Fetch-Site": site})
+        assert answer.status_code == 200, site
+
+
 def test_looking_changes_nothing_at_any_route(place: Place) -> None:
     """Nor does any other method that a route does not offer."""
     both = place.sit("south")
@@ -136,7 +143,7 @@ def test_the_workbench_and_debug_pages_are_there_in_simulation_alone(tmp_path: P
 @pytest.mark.parametrize(
     "host",
     ["192.168.1.7:8080", "10.42.0.1", "127.0.0.1:80", "[::1]:8080", "[fe80::1%eth0]", "100.64.3.4", "localhost",
-     "LOCALHOST.:8080", "spieltisch", "spieltisch.local:8080", "table.example.org"],
+     "LOCALHOST.:8080", "spieltisch", "spieltisch.local:8080", "table.example.org", "table.lan"],
 )  # fmt: skip
 def test_the_own_names_are_known(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("socket.gethostname", lambda: "spieltisch.home.example")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,6 @@ from web_fixtures import Place, error_of, open_place, page_of, without_receipts
 
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import DECK
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -58,6 +51,16 @@ def test_both_seats_by_one_form(place: Place) -> None:
     assert "at most 24 printable characters" in answer.get_data(as_text=True)
     assert phone.post("/pass", data={"south": "Mara", "north": ""}).status_code == 303
     assert {seat: shown.name for seat, shown in place.table.view().seats.items()} == {"south": "Mara", "north": ""}
+
+
+def test_a_browser_that_took_both_seats_by_itself_is_passed_to_nobody(place: Place) -> None:
+    """It has asked for no cover, or has left both seats since, so there is none."""
+    moment, browser = place.to_orders(), place.browser()
+    assert browser.post("/pass", data={"south": "Mara", "north": "Jonas"}).location == "/pass"
+    assert browser.post("/pass/end").status_code == 303
+    assert browser.post("/api/seat/south/take", json={}).status_code == 200
+    assert browser.post("/api/seat/north/take", json={}).status_code == 200
+    assert [hand_in(browser, seat, moment, "UUS") for seat in SEATS] == [200, 200]
 
 
 def test_a_seat_of_somebody_else_is_not_taken_over(place: Place) -> None:

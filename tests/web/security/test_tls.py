@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from web_fixtures import Place, open_place
+from web_fixtures import Place
 
 from companion.cli.doctor import examine
 from companion.core.clock import FakeClock
@@ -34,12 +34,6 @@ ENDED, FOR_CLIENTS = (str(FILES / name) for name in ("ended.pem", "for-clients.p
 """The one counted in the first quarter of 2020, the other is not made for servers."""
 ELSEWHERE = "127.0.0.66"
 """An address of this machine that is not its own screen's."""
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
-        yield opened
 
 
 @pytest.fixture

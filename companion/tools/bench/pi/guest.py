@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,9 @@ from companion.core.resources import save_memory
 from companion.games.base import plain_layout
 from companion.service.app import Companion
 from companion.service.lifecycle import spare_collections
-from vision.cameras.catalogue import CameraOpener
 from vision.cameras.source import Source
 from vision.detection.markers import Luma
+from vision.simulation.table import SimulatedTable
 
 HEAD = np.dtype([("number", "<i8"), ("at_s", "<f8")])
 """What the file of pictures begins with: the number of the newest, and when it was exposed; then two pictures."""
@@ -69,13 +68,8 @@ class Guest(Companion):
         super().__init__(load_settings(settings), simulate=True)
         self.table.connect(on_alarms=self.alarms.extend)
 
-    def _watch(
-        self,
-        open_camera: Callable[[], Camera],  # noqa: ARG002 - the rendered one, for which there is no time
-        opener: CameraOpener | None = None,
-        expected: bool | Callable[[], bool] = True,
-    ) -> None:
-        super()._watch(lambda: PaintedCamera(*self._painted, self.clock), opener, expected)
+    def _simulated_camera(self, world: SimulatedTable) -> Camera:  # noqa: ARG002 - there is no time to render it
+        return PaintedCamera(*self._painted, self.clock)
 
     def obey(self, order: dict[str, Any]) -> Any:
         """Do one thing; what it answers is None where nobody waits for it."""

@@ -27,7 +27,7 @@ from companion.tools.bench.reading.scenes import (
     nudge_of,
     ordinary_view,
 )
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.pose.pose import Pose, flat, square_corners_mm
 from vision.simulation.ground_truth import Print
 from vision.simulation.render import camera_pose
@@ -172,7 +172,7 @@ def _curl(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> None:
 
 def judge_view(shown: CornerView, peer: Peer, tally: CornerTally) -> None:
     """The reader and the peer read one view."""
-    reader = BoardReader({**default_kits(), shown.kit.game: shown.kit})
+    reader = board_reader({**default_kits(), shown.kit.game: shown.kit})
     began_s = time.process_time()
     reading = reader.read_picture(shown.luma)
     tally.ms.append((time.process_time() - began_s) * 1000)

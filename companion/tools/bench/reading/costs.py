@@ -21,7 +21,7 @@ from companion.tools.bench.reading.peers import peers
 from companion.tools.bench.reading.pictures import Verdict
 from companion.tools.bench.reading.scenes import default_kits
 from vision.cameras.files import load_luma
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 from vision.still_pictures import read_images
@@ -82,7 +82,7 @@ class _Watched:
         single = [names[:1] for names in kit.pieces if kit.face(names[0]).size == (1, 1)]
         self.table = SimulatedTable(kit, View(width=1920, height=1080, tilt_deg=30.0))
         self.table.set_up(dict(zip(squares[:: max(1, len(squares) // len(single))], single, strict=False)))
-        self.reader = BoardReader(default_kits())
+        self.reader = board_reader(default_kits())
         self._peer = peers()[0]
         self._number = 0
 
@@ -116,7 +116,7 @@ def _costs(kit: Kit, frames: int) -> Costs:
     watched = _Watched(kit)
     full, changed, settling, still, peer = (list[float]() for _ in range(5))
     for _ in range(max(3, frames // 2)):
-        watched.reader = BoardReader(default_kits())
+        watched.reader = board_reader(default_kits())
         full.append(watched.read_ms())
         peer.append(watched.peer_ms())
     settling += [watched.read_ms() for _ in range(_SETTLING)][:2]
@@ -138,10 +138,10 @@ def _memory_mb(kit: Kit) -> float:
     frames = [watched.frame() for _ in range(4)]
     watched.nudge(1.0)
     frames += [watched.frame() for _ in range(4)]
-    BoardReader(default_kits()).read(frames[0])  # what is made once for all readers
+    board_reader(default_kits()).read(frames[0])  # what is made once for all readers
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
-    reader = BoardReader(default_kits())
+    reader = board_reader(default_kits())
     for frame in frames:
         reader.read(frame)
     held = tracemalloc.get_traced_memory()[0] - before

@@ -29,7 +29,7 @@ from companion.tools.bench.reading.peers import peers
 from companion.tools.bench.reading.pictures import Verdict
 from companion.tools.bench.reading.scenes import default_kits
 from vision.cards.fans import UNREAD, Lying, marker_places, print_boxes
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.pose.pose import Points, rectangle_corners_mm, square_corners_mm
 from vision.simulation.card_scenes import share_outside, views
 from vision.simulation.table import SimulatedTable
@@ -318,7 +318,7 @@ def bench_fans(
     kit = next(kit for kit in default_kits().values() if kit.deck is not None)
     peer, tally = peers(CARD_DICTIONARY)[0], FanTally()
     for number, table in enumerate(hard_tables(kit, pictures, seed)):
-        reader = BoardReader({kit.game: kit})
+        reader = board_reader({kit.game: kit})
         began_s = time.process_time()
         reading = reader.read_picture(table.luma)
         between_s = time.process_time()

@@ -20,7 +20,7 @@ from companion.tools.bench.reading.corners import cover_corner
 from companion.tools.bench.reading.peers import peers
 from companion.tools.bench.reading.pictures import Verdict
 from companion.tools.bench.reading.scenes import default_kits, layout_of
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.simulation.render import camera_pose
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
@@ -81,7 +81,7 @@ def _first(kit: Kit, number: int, times: int, hidden: int) -> tuple[float, int]:
     reader_s, peer_s, read = list[float](), list[float](), 0
     peer = peers()[0]
     for _ in range(times):
-        luma, reader = table.render_luma(), BoardReader(default_kits())
+        luma, reader = table.render_luma(), board_reader(default_kits())
         for marker in covered:
             cover_corner(luma, camera_pose(kit, table.view), kit, marker, rng)
         began_s = time.process_time()

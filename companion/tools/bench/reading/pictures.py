@@ -37,7 +37,7 @@ from companion.tools.bench.reading.scenes import (
     default_kits,
     scene,
 )
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.simulation.ground_truth import Print
 
 READER = "reader"
@@ -235,7 +235,7 @@ def read_scene(wanted: Scene, detectors: Sequence[Peer], keep: Path | None) -> t
         return pictures[dictionary]
 
     luma, prints = picture(DICTIONARY)
-    reader = BoardReader({**default_kits(), wanted.kit.game: wanted.kit})
+    reader = board_reader({**default_kits(), wanted.kit.game: wanted.kit})
     tally = Score(condition, int(severity), READER)
     began_s = time.process_time()
     reading = reader.read_picture(luma)

@@ -27,7 +27,7 @@ from companion.tools.bench.reading.scenes import (
     ordinary_view,
 )
 from companion.tools.bench.reading.sensors import Room, Sensor
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
@@ -124,7 +124,7 @@ class Played:
             self._sensor = Sensor(room, number)
         self.table = SimulatedTable(self._kit, view)
         self.table.set_up(layout_of(self._kit, self._rng, 0.4, 0.7))
-        self._reader = BoardReader({**default_kits(), self._kit.game: self._kit})
+        self._reader = board_reader({**default_kits(), self._kit.game: self._kit})
         self._frames = 0
         self._touched: set[Square] = set()
 

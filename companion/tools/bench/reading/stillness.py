@@ -19,7 +19,7 @@ from companion.tools.bench.reading.pictures import Verdict, wrong_entries
 from companion.tools.bench.reading.scenes import default_kits, layout_of, ordinary_view
 from companion.tools.bench.reading.sensors import RANGES, Room, Sensor
 from vision.detection.markers import Luma
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.simulation.table import SimulatedTable
 
 SIZES = (1280, 720), (1920, 1080)
@@ -89,7 +89,7 @@ class StillTable:
         self.table = SimulatedTable(case.kit, view)
         self.table.set_up(_cards(case.kit, self._rng) if case.kit.deck else layout_of(case.kit, self._rng))
         self._sensor = Sensor(case.room, self._rng.randrange(1000))
-        self.reader = BoardReader(default_kits())
+        self.reader = board_reader(default_kits())
         self._clean: Luma | None = None
         self._frames = 0
 

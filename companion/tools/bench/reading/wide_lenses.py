@@ -16,7 +16,7 @@ from companion.core.kit import DICTIONARY, Kit, Layout
 from companion.tools.bench.reading.peers import Luma, Peer, peers, squares_found
 from companion.tools.bench.reading.pictures import Verdict
 from companion.tools.bench.reading.scenes import Scene, default_kits, kits, layout_of, ordinary_view
-from vision.pieces.board_reader import BoardReader
+from vision.pieces.board_reader import board_reader
 from vision.pose.optics import Points
 from vision.simulation.ground_truth import Print
 from vision.simulation.table import SimulatedTable
@@ -153,7 +153,7 @@ def truth_of(kit: Kit, layout: Layout) -> dict[Square, str]:
 
 def _judge(kit: Kit, layout: Layout, luma: Luma, peer: Peer, tally: ViewTally) -> None:
     """The reader and the peer read one picture; a piece of several squares counts as often."""
-    reading = BoardReader({**default_kits(), kit.game: kit}).read_picture(luma)
+    reading = board_reader({**default_kits(), kit.game: kit}).read_picture(luma)
     truth = truth_of(kit, layout)
     tally.pieces += len(truth)
     tally.right += sum(reading.seen.get(square) == face for square, face in truth.items())

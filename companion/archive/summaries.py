@@ -1,0 +1,113 @@
+"""Every game in a few figures: from memory, from a file, or folded now; those of the journal and those brought in."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from companion.archive.cache import SummaryFolder
+from companion.archive.game_files import end_reason
+from companion.archive.replay import GameFile
+from companion.archive.summary import Summary, summary_of, summary_of_file
+from companion.core.errors import CompanionError, Malformed
+from companion.core.i18n import packed, say
+from companion.storage.journal import Entry, Journal
+
+_BROUGHT = "brought "
+"""How the stamp of a game from elsewhere begins."""
+_LARGEST = 2**63 - 1
+"""Of the numbers that SQLite knows."""
+
+
+class Summaries:
+    """The summaries of one journal's games; `folder` holds those of games that are over, None: none are kept there.
+
+    `has_room` answers whether there is room on the disk for what can be made anew.
+    """
+
+    def __init__(self, journal: Journal, folder: Path | None, has_room: Callable[[], bool]) -> None:
+        self._journal = journal
+        self._notes = SummaryFolder(folder) if folder else None
+        self._has_room = has_room
+        self._lock = threading.RLock()
+        self._known: dict[int, tuple[str, Summary]] = {}
+        self._seated: tuple[int, list[Entry]] = (-1, [])
+
+    def stamp(self, number: int) -> str | None:
+        """A text that changes with a game; None: there is no such game."""
+        if number > _LARGEST:
+            return None
+        stamp = self._journal.archive.stamp(number)
+        if stamp is not None:
+            return stamp
+        digest = self._journal.archive.imported_digest(number)
+        return None if digest is None else f"{_BROUGHT}{digest}"
+
+    def numbers(self) -> list[tuple[int, str]]:
+        """Every game with a stamp that changes with the game, the newest first."""
+        brought = {number: f"{_BROUGHT}{kept.digest}" for number, kept in self._journal.archive.imported().items()}
+        return sorted({**brought, **self._journal.archive.stamps()}.items(), reverse=True)
+
+    def summary(self, number: int, stamp: str) -> Summary:
+        """A game in a few figures: from memory, from its file, or folded now, one game at a time."""
+        known = self._known.get(number)
+        if known and known[0] == stamp:
+            return known[1]
+        with self._lock:
+            summary = self._notes.get(number, stamp) if self._notes else None
+            if summary is None:
+                summary = self._made_of_file(number) if is_brought(stamp) else self._made(number)
+                if summary.is_over and self._notes and self._has_room():
+                    self._notes.keep(number, stamp, summary)
+            self._known[number] = (stamp, summary)
+        return summary
+
+    def _made(self, number: int) -> Summary:
+        entries, broken = self._journal.legible(number)
+        if not entries:
+            return _unreadable(say("Its beginning cannot be read."))
+        return summary_of(entries, broken, self._sittings(entries[-1].id))[0]
+
+    def _made_of_file(self, number: int) -> Summary:
+        try:
+            played = self.imported(number)
+            return summary_of_file(played, end_reason(played))
+        except CompanionError as error:
+            return _unreadable(error.message)
+
+    def _sittings(self, last: int) -> list[Entry]:
+        """Who sat down and stood up until some input; read anew when there may be more."""
+        known, seated = self._seated
+        if known < last:
+            seated, _ = self._journal.legible(0)
+            self._seated = (last, seated)
+        return seated
+
+    def imported(self, number: int) -> GameFile:
+        """A game that was brought in, as its file has it; raises `Malformed`."""
+        content = self._journal.archive.imported_file(number)
+        if content is None:
+            raise Malformed(say("There is no game {number}: look at the list of games", number=number))
+        try:
+            return msgspec.json.decode(content, type=GameFile)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Malformed(say("It cannot be read ({error}).", error=str(error))) from None
+
+    def drop(self, number: int) -> None:
+        """Forget a game that was removed."""
+        with self._lock:
+            self._known.pop(number, None)
+        if self._notes:
+            self._notes.remove(number)
+
+
+def is_brought(stamp: str) -> bool:
+    """Does a stamp say that the game comes from elsewhere?"""
+    return stamp.startswith(_BROUGHT)
+
+
+def _unreadable(trouble: str) -> Summary:
+    return Summary("", 0.0, 0.0, {}, {}, 0, False, trouble=packed(trouble))

@@ -1,0 +1,90 @@
+"""What level 3 of Outbuffered learns of the other player from the positions in which turns have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.bots.outbuffered.turns import Position
+
+MAY_LOSE = 0.025
+"""So much a turn may cost against a perfect player, as a part of a game, for what beats a weak one."""
+MOST_LOST = 0.2
+"""So much a turn may cost at most, out of what the other side has given away."""
+_FORGET = 0.95
+_CREDIT = 0.2
+"""So much of a game is put at risk before the other side has given anything away."""
+Vector = NDArray[np.float32]
+
+
+class TurnTable(Protocol):
+    """What a turn can lead to: its ends, which of them each pair of buffers leads to, and the other's buffers."""
+
+    ends: Sequence[tuple[Position, bool]]
+    table: NDArray[np.int32]
+    columns: list[int]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A turn whose end will tell something; `gains` is what each answer gives away."""
+
+    position: Position
+    game: TurnTable
+    row: int
+    kinds: list[Vector]
+    gains: Vector
+
+
+class OtherPlayer:
+    """Which kind of player the other one is, learned from the positions that turns have ended in.
+
+    `given` is what the other one has given away so far, as a part of a game; no more than it is put at risk.
+    """
+
+    def __init__(self) -> None:
+        self.given = 0.0
+        self._trust: NDArray[np.float64] | None = None
+        self._expected: Expected | None = None
+        self._habits: dict[Position, Vector] = {}
+
+    def may_lose(self) -> float:
+        """How much this turn may cost against a perfect player: more against one who has already given much away."""
+        return min(MOST_LOST, max(0.35 * self.given, min(MAY_LOSE, max(0.0, _CREDIT + self.given))))
+
+    def guess(self, kinds: Sequence[Vector]) -> Vector:
+        """What the other side is likely to play."""
+        trust = self._trust if self._trust is not None else np.full(len(kinds), 1 / len(kinds))
+        mixed = sum((weight * kind for weight, kind in zip(trust, kinds, strict=True)), np.zeros(len(kinds[0])))
+        return np.asarray(mixed, np.float32)
+
+    def habit(self, position: Position, game: TurnTable) -> Vector:
+        """What it played when this position was there before; anything at first."""
+        columns = len(game.columns)
+        played = self._habits.get(position, np.zeros(columns, np.float32)) + np.float32(0.3 / columns)
+        return np.asarray(played / played.sum(), np.float32)
+
+    def expect(self, expected: Expected) -> None:
+        """Remember a turn whose end will tell."""
+        self._expected = expected
+
+    def ended_in(self, position: Position) -> None:
+        """The turn is over: kinds of player who would have led there are the likelier ones."""
+        turn, self._expected = self._expected, None
+        if turn is None:
+            return
+        same = np.array([end == position for end, _ in turn.game.ends])[turn.game.table[turn.row]]
+        if not same.any():
+            return
+        trust = self._trust if self._trust is not None else np.full(len(turn.kinds), 1 / len(turn.kinds))
+        mixed = self.guess(turn.kinds) * same + 1e-6 * same
+        played = np.asarray(mixed / mixed.sum(), np.float32)
+        self.given += float(played @ turn.gains)
+        self._habits[turn.position] = 0.7 * self._habits.get(turn.position, np.zeros_like(played)) + played
+        fit = np.array([0.9 * float(kind[same].sum()) + 0.1 * float(same.mean()) for kind in turn.kinds])
+        after = trust**_FORGET * fit
+        self._trust = after / after.sum()

@@ -1,0 +1,167 @@
+"""`companion hub`: a hub of many tables on this machine, and this table's way to one: `hub join`, `hub leave`."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from companion.cli.running import ask_running
+from companion.core.config import Settings, WebSettings
+from companion.core.errors import JournalInUse, SystemTrouble
+from companion.core.network import host_key_text, shown_code
+from companion.storage.journal import Journal
+
+FOLDER = "~/.local/share/tabletop-hub"
+PORT, NATS_PORT = 8500, 4222
+
+
+def add_hub(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    add_settings: Callable[[argparse.ArgumentParser], None],
+    settings_of: Callable[[argparse.Namespace], Settings],
+    port: Callable[[str], int],
+) -> None:
+    """`companion hub` with its options, and its two commands for a table."""
+    command = commands.add_parser("hub", help="run a hub of many tables; hub join, hub leave: of this table")
+    command.add_argument("--folder", type=Path, default=Path(FOLDER), metavar="DIR", help="where the hub keeps all")
+    command.add_argument("--name", help="what the room is called")
+    command.add_argument("--host", default="0.0.0.0", help="address to listen on")
+    command.add_argument("--port", type=port, default=PORT, help=f"port of the pages (as delivered {PORT})")
+    command.add_argument("--nats-port", type=port, default=NATS_PORT, help=f"port for tables ({NATS_PORT})")
+    command.add_argument("--names", action="append", default=[], metavar="NAME", help="further names of the pages")
+    command.add_argument("--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them")
+    command.add_argument("--viewers", type=int, default=200, metavar="N", help="spectators of one table at once")
+    command.add_argument("--delay", type=float, metavar="SECONDS", help="how much later spectators see everything")
+    command.add_argument("--language", choices=("auto", "en", "es", "fr"), default="auto", help="of the wall")
+    command.add_argument(
+        "--keep-mb", type=int, default=2048, metavar="N", help="so much of the disk for what tables say"
+    )
+    command.add_argument("--certificate", default="", metavar="FILE", help="PEM file, for HTTPS and TLS")
+    command.add_argument("--key", default="", metavar="FILE", help="its key")
+    command.add_argument("--nats", action="append", default=[], metavar="URL", help="a NATS cluster instead of our own")
+    command.add_argument("--nats-seed", type=Path, metavar="FILE", help="the NKey seed that enters it")
+    command.add_argument("--nats-ca", default="", metavar="FILE", help="the certificate that its are signed by")
+    command.add_argument("--replicas", type=int, default=1, choices=(1, 3, 5), help="copies of everything in it")
+    command.set_defaults(run=_run)
+    parts = command.add_subparsers(metavar="COMMAND")
+    join = parts.add_parser("join", help="let this table join a hub, by the code on the hub's screen")
+    add_settings(join)
+    join.add_argument("address", help="of the hub's pages, such as hub.local:8500")
+    join.add_argument("code", help="on the hub's screen")
+    join.add_argument("--names", action="store_true", help="show the players' names at the hub")
+    join.add_argument("--ca", default="", metavar="FILE", help="the certificate that the hub's is signed by")
+    join.add_argument("--port", type=port, help="port of the running companion, if not the one in the settings")
+    join.set_defaults(run=lambda options: _join(options, settings_of(options)))
+    leave = parts.add_parser("leave", help="let this table leave its hub")
+    add_settings(leave)
+    leave.add_argument("--port", type=port, help="port of the running companion, if not the one in the settings")
+    leave.set_defaults(run=lambda options: _leave(settings_of(options)))
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        from companion.hub_server.app import Hub, HubSettings  # noqa: PLC0415 - brings what only a hub needs
+    except ImportError:
+        raise SystemTrouble("The programs for a hub are not installed: pip install 'tabletop-companion[hub]'") from None
+    if bool(options.certificate) != bool(options.key):
+        raise SystemTrouble("Give both --certificate and --key, or neither")
+    if bool(options.nats) != bool(options.nats_seed):
+        raise SystemTrouble("A cluster needs both --nats and --nats-seed")
+    for proxy in options.proxies:
+        try:
+            ipaddress.ip_network(proxy, strict=False)
+        except ValueError:
+            raise SystemTrouble(f"--proxies: {proxy} is not an address or a network") from None
+    try:
+        web = msgspec.convert(
+            {
+                "host": options.host,
+                "port": options.port,
+                "viewers": options.viewers,
+                "names": options.names,
+                "proxies": options.proxies,
+                "certificate": options.certificate,
+                "key": options.key,
+            },
+            WebSettings,
+        )
+    except msgspec.ValidationError as error:
+        raise SystemTrouble(str(error)) from None
+    settings = HubSettings(
+        folder=options.folder.expanduser(),
+        web=web,
+        name=options.name,
+        delay_s=options.delay,
+        nats_host=options.host,
+        nats_port=options.nats_port,
+        keep_mb=options.keep_mb,
+        language=options.language,
+        nats_urls=tuple(options.nats),
+        nats_seed=_seed(options.nats_seed),
+        nats_ca=options.nats_ca,
+        replicas=options.replicas,
+    )
+    over = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: over.set())
+    with Hub(settings) as hub:
+        print(f"The wall:  {hub.urls()[0]}")
+        print(f"Host key:  {hub.host_key}")
+        print(f"Code to join:  {shown_code(hub.door.code)}")
+        print(f"On each table:  companion hub join {hub.urls()[0].split('//')[1].rstrip('/')} {hub.door.code}")
+        print("Ctrl-C ends the hub.", flush=True)
+        over.wait()
+    return 0
+
+
+def _seed(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        return path.read_text().strip()
+    except OSError as error:
+        raise SystemTrouble(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _join(options: argparse.Namespace, settings: Settings) -> int:
+    from companion.hub.joining import join  # noqa: PLC0415 - brings what only a hub needs
+    from companion.hub.membership import membership_path, write_membership  # noqa: PLC0415
+    from companion.storage.outbox import Outbox  # noqa: PLC0415
+
+    ca = str(Path(options.ca).expanduser().resolve()) if options.ca else ""
+    wish = {"address": options.address, "code": options.code, "names": options.names, "ca": ca}
+    try:
+        with Journal(settings.journal_path) as journal:
+            start = Outbox(journal).start()
+            name = socket.gethostname().partition(".")[0]
+            member = join(options.address, options.code, name, names=options.names, ca=ca, start=start)
+            write_membership(membership_path(settings), member)
+    except JournalInUse:
+        ask_running(settings.web, _host_key(settings), "/api/host/hub/join", wish)
+        print("This table has joined the hub.")
+        return 0
+    print(f"This table has joined the hub as number {member.number}; it sends as soon as the companion runs.")
+    return 0
+
+
+def _leave(settings: Settings) -> int:
+    try:
+        with Journal(settings.journal_path):
+            settings.journal_path.with_name("hub.json").unlink(missing_ok=True)
+    except JournalInUse:
+        ask_running(settings.web, _host_key(settings), "/api/host/hub/leave", {})
+    print("This table belongs to no hub.", file=sys.stdout)
+    return 0
+
+
+def _host_key(settings: Settings) -> str:
+    with Journal(settings.journal_path, read_only=True) as journal:
+        return host_key_text(journal.key("host"))

@@ -1,0 +1,45 @@
+"""What the table and its adapters say to each other, a file a port: devices stand behind them, chosen once at start."""
+
+from companion.core.ports.camera import Camera, CameraState, CameraStatus, Frame, Reading
+from companion.core.ports.diagnosis import (
+    Advice,
+    Album,
+    BoardSeen,
+    CameraOffer,
+    Eye,
+    SettledFrame,
+    SquareSeen,
+    Weakness,
+)
+from companion.core.ports.panel import Alarm, Cue, PadKey, Press, SeatLamps, Signal, TurnLamp
+from companion.core.ports.simulation import PanelHands, PanelView, World, WorldPiece
+from companion.core.ports.speech import Spoken, Utterance
+
+__all__ = [
+    "Advice",
+    "Alarm",
+    "Album",
+    "BoardSeen",
+    "Camera",
+    "CameraOffer",
+    "CameraState",
+    "CameraStatus",
+    "Cue",
+    "Eye",
+    "Frame",
+    "PadKey",
+    "PanelHands",
+    "PanelView",
+    "Press",
+    "Reading",
+    "SeatLamps",
+    "SettledFrame",
+    "Signal",
+    "Spoken",
+    "SquareSeen",
+    "TurnLamp",
+    "Utterance",
+    "Weakness",
+    "World",
+    "WorldPiece",
+]

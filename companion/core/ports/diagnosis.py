@@ -1,0 +1,152 @@
+"""The camera page: what an eye tells of the camera and the board; and the album of photographs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from companion.core.grid import Square
+from companion.core.kit import Kit
+from companion.core.ports.camera import Frame, Reading
+
+
+class Weakness(StrEnum):
+    """What makes a place of the board hard to read."""
+
+    CUT = "cut"
+    """It lies outside the picture."""
+    GLARE = "glare"
+    DARK = "dark"
+    BLUR = "blur"
+    SMALL = "small"
+    """A marker that lies there has too few pixels."""
+    TWIN = "twin"
+    """Another copy of the board lies in the picture."""
+
+
+@dataclass(frozen=True)
+class SquareSeen:
+    """One square as the camera sees it: what is read there, how surely (0..1), and what makes it hard.
+
+    `faces`: as in a layout, empty for a square without a piece; `known` False: nobody can tell what lies there.
+    `weak`: worst first. `module_px`: how many pixels a module of a marker lying there has.
+    """
+
+    square: Square
+    faces: tuple[str, ...]
+    known: bool
+    sure: float
+    weak: tuple[Weakness, ...] = ()
+    module_px: float = 0.0
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One thing to do about what the camera sees badly, in at most 40 characters, and the reason."""
+
+    text: str
+    why: str
+    weakness: Weakness
+
+
+@dataclass(frozen=True)
+class BoardSeen:
+    """The board in one frame: `frame` is its number, `picture` a JPEG from straight above that shows `area_mm`.
+
+    `area_mm` is (low x, low y, high x, high y) in board mm. `advice` is sorted, the worst first; empty: all is well.
+    """
+
+    frame: int
+    picture: bytes
+    kit: Kit
+    reading: Reading
+    squares: tuple[SquareSeen, ...]
+    area_mm: tuple[float, float, float, float]
+    advice: tuple[Advice, ...]
+    distance_mm: float
+    tilt_deg: float
+    note: str = ""
+    """What else there is to say of the picture, as sentences without the last full stop."""
+
+
+@dataclass(frozen=True)
+class SettledFrame:
+    """A frame in which the board had just come to rest. `number` is that of the eye.
+
+    `lens` is its focal ratio and k1, where it needs them k2 and 1 for a fisheye as well.
+    """
+
+    number: int
+    frame: Frame
+    reading: Reading
+    lens: tuple[float, ...]
+    outline_px: tuple[tuple[float, float], ...]
+    """Around the printed board and what stands on it, in the picture; nothing outside belongs to the game."""
+    squares_px: Mapping[Square, tuple[tuple[float, float], ...]]
+    """The corners of each square in the picture."""
+
+
+@dataclass(frozen=True)
+class CameraOffer:
+    """A camera that could be used: `source` as in the settings, and a name for people."""
+
+    source: str
+    name: str
+
+
+class Eye(Protocol):
+    """What the camera page asks, from any thread. Nothing is computed unless it is asked for."""
+
+    def number(self) -> int:
+        """The number of the last frame, counted on over all cameras; 0: there was none yet."""
+
+    def picture(self) -> bytes | None:
+        """The last frame as a JPEG of at most 960 px; None: there was none yet."""
+
+    def blind_advice(self) -> tuple[Advice, ...]:
+        """What may be wrong with the picture while no board is found in it."""
+
+    def board(self, frame: int | None = None) -> BoardSeen | None:
+        """The board in the last frame, or in a settled one, its weak places and advice; None: no board is seen."""
+
+    def settled(self) -> tuple[SettledFrame, ...]:
+        """The last frames in which the board came to rest, oldest first."""
+
+    def settled_picture(self, frame: int, width_px: int) -> bytes | None:
+        """A settled frame as a JPEG of at most that width; None: it is not kept any more."""
+
+    def photograph(self) -> bytes | None:
+        """The board alone, from straight above, as a small JPEG; None: it does not lie still in view."""
+
+    def cameras(self) -> tuple[CameraOffer, ...]:
+        """All cameras that could be used."""
+
+    def source(self) -> str:
+        """Which one is used, as in the settings."""
+
+    def name(self) -> str:
+        """The name of the camera that is open; empty: none."""
+
+    def choose(self, source: str) -> None:
+        """Use another camera from the next frame on; raises `CameraError` where there is only this one."""
+
+    def locks(self) -> tuple[bool | None, bool | None] | None:
+        """Are focus and exposure locked? None, for one or both: this camera cannot be told to."""
+
+    def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
+        """Lock focus or exposure as they are, or let them follow; None leaves one as it is."""
+
+
+class Album(Protocol):
+    """Photographs of the board, one a turn, by game and moment."""
+
+    trouble: str
+    """Why none is kept now, as a sentence; empty: all is well."""
+
+    def moments(self, game: int) -> tuple[str, ...]:
+        """The moments of a game of which there is a photograph, oldest first."""
+
+    def photograph(self, game: int, moment: str) -> bytes | None:
+        """The board when that turn was done, as JPEG."""

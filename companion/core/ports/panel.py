@@ -1,0 +1,112 @@
+"""Pads, lamps and tones: what is pressed, what is shown, what is heard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from companion.core.event_cues import EventCue
+from companion.core.kit import Seat
+
+
+class PadKey(StrEnum):
+    """The eight buttons of a pad; `TABLE` is the single button of the table."""
+
+    UP = "up"
+    DOWN = "down"
+    LEFT = "left"
+    RIGHT = "right"
+    A = "a"
+    B = "b"
+    BACK = "back"
+    READY = "ready"
+    TABLE = "table"
+
+
+@dataclass(frozen=True)
+class Press:
+    """A debounced press, stamped at its first edge. `held`: the key has been down for a second (sent once more)."""
+
+    seat: Seat | None
+    key: PadKey
+    at_s: float
+    held: bool = False
+
+
+class Cue(StrEnum):
+    """What lamps and tones announce of the table; the values are the rows of the cue language."""
+
+    AWAKE = "awake"
+    SEAT_TAKEN = "seat_taken"
+    ORDERS_WANTED = "orders_wanted"
+    KEY_TAKEN = "key_taken"
+    KEY_TAKEN_FREE = "key_taken_free"
+    KEY_REFUSED = "key_refused"
+    KEY_BACK = "key_back"
+    KEYS_CLEARED = "keys_cleared"
+    SEALED = "sealed"
+    TAKEN_BACK = "taken_back"
+    REVEAL = "reveal"
+    STEP = "step"
+    HANDS_WANTED = "hands_wanted"
+    BOARD_AGREES = "board_agrees"
+    BOARD_WRONG = "board_wrong"
+    ASKED = "asked"
+    TURN_PASSES = "turn_passes"
+    TIME_SHORT = "time_short"
+    TIME_OUT = "time_out"
+    CLOCK_LOW = "clock_low"
+    CLOCK_LAST = "clock_last"
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    OFFER = "offer"
+    WON = "won"
+    TIE = "tie"
+    TROUBLE = "trouble"
+    OFF_WAIT = "off_wait"
+    OFF = "off"
+
+
+class TurnLamp(StrEnum):
+    """Steady patterns of the turn lamp, by rising rank."""
+
+    OFF = "off"
+    ON = "on"
+    PULSE = "pulse"
+    OFFERED = "blink_2000"
+    HANDS = "blink_1000"
+    LAST = "blink_500"
+    WRONG = "blink_400"
+    TROUBLE = "two_flashes"
+
+
+@dataclass(frozen=True)
+class SeatLamps:
+    """The steady pattern of one seat's four lamps: so many order lamps on, and the turn lamp.
+
+    `order_lamps` lists which of the lamps 1, 2, 3 are on. `entering`: they blink together instead, because a first
+    key is entered in a game whose number of orders is free (a count would tell too much). `mark`: these order lamps
+    blink instead, the others are dark: the mark of a phone that asks to go on for this pad.
+    """
+
+    order_lamps: frozenset[int] = frozenset()
+    turn: TurnLamp = TurnLamp.OFF
+    entering: bool = False
+    mark: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Signal:
+    """One cue of the table or of an event, whom it concerns, and a number where it has one (order n, step n)."""
+
+    cue: Cue | EventCue
+    seats: frozenset[Seat] = frozenset()
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A cue that is due at a monotonic time, unless the clock is stopped before."""
+
+    at_s: float
+    signal: Signal

@@ -1,0 +1,105 @@
+"""How a table joins a hub: it makes a key, shows the code, and is told where to send what everybody may know."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import urllib.error
+import urllib.request
+from urllib.parse import urlsplit
+
+import msgspec
+
+from companion import __version__
+from companion.core.errors import SystemTrouble
+from companion.core.i18n import say
+from companion.hub.membership import Membership
+
+try:
+    import nats  # noqa: F401 - the connection needs it later
+    import nkeys
+except ImportError:
+    raise SystemTrouble(
+        say("The programs for a hub are not installed: pip install “tabletop-companion[hub]”")
+    ) from None
+
+ANSWERS_S = 10.0
+MOST_ANSWER = 16_384
+
+
+class JoinRequest(msgspec.Struct, frozen=True):
+    """What a table says to join: the code on the hub's screen, its public key, its name and version."""
+
+    code: str
+    key: str
+    name: str
+    version: str
+
+
+class JoinAnswer(msgspec.Struct, frozen=True):
+    """What the hub answers: the table's name in subjects and its number, the room's name, and where its NATS is.
+
+    A server without a host is at the hub's own address.
+    """
+
+    table: str
+    number: int
+    room: str
+    servers: tuple[str, ...]
+
+
+class JoinRefusal(msgspec.Struct, frozen=True):
+    """An error as the hub's pages tell it."""
+
+    error: dict[str, str | None]
+
+
+def join(address: str, code: str, name: str, *, names: bool, ca: str = "", start: int = 0) -> Membership:
+    """Join the hub whose pages are at this address; raises `SystemTrouble` in words for people."""
+    base = address if "//" in address else f"http://{address}"
+    base, host = base.rstrip("/"), urlsplit(base).hostname
+    if not host or urlsplit(base).scheme not in ("http", "https"):
+        raise SystemTrouble(say("“{address}” is not the address of a hub, such as hub.local:8500", address=address))
+    seed = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER)
+    key = nkeys.from_seed(bytearray(seed)).public_key.decode()
+    answer = _ask(f"{base}/api/hub/join", JoinRequest(code, key, name, __version__), ca)
+    servers = tuple(_at(server, host) for server in answer.servers)
+    return Membership(base, answer.table, answer.number, answer.room, servers, seed.decode(), start, names, ca)
+
+
+def trusted(ca: str) -> ssl.SSLContext:
+    """How the hub's certificate is checked; raises `SystemTrouble`."""
+    try:
+        return ssl.create_default_context(cafile=ca or None)
+    except OSError as error:
+        raise SystemTrouble(
+            say("The certificate {file} cannot be read: {error}", file=ca, error=error.strerror or str(error))
+        ) from None
+
+
+def _ask(url: str, request: JoinRequest, ca: str) -> JoinAnswer:
+    body = msgspec.json.encode(request)
+    asked = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    context = trusted(ca) if url.startswith("https:") else None
+    try:
+        with urllib.request.urlopen(asked, timeout=ANSWERS_S, context=context) as answer:
+            return msgspec.json.decode(answer.read(MOST_ANSWER), type=JoinAnswer)
+    except urllib.error.HTTPError as error:
+        try:
+            told = msgspec.json.decode(error.read(MOST_ANSWER), type=JoinRefusal).error["message"]
+        except (msgspec.MsgspecError, KeyError, OSError):
+            told = say("There is no hub at {address}", address=url)
+        raise SystemTrouble(str(told)) from None
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
+        reason = getattr(error, "reason", error)
+        raise SystemTrouble(
+            say("The hub at {address} does not answer: {error}", address=url, error=str(reason))
+        ) from None
+
+
+def _at(server: str, host: str) -> str:
+    """A server's address; one without a host is where the pages are."""
+    scheme, _, rest = server.partition("://")
+    if not rest.startswith(":"):
+        return server
+    return f"{scheme}://[{host}]{rest}" if ":" in host else f"{scheme}://{host}{rest}"

@@ -1,0 +1,78 @@
+"""What a table remembers of the hub that it has joined: a file beside the journal, for the service alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from companion.core.config import Settings
+from companion.core.errors import SystemTrouble
+from companion.core.files import MAX_TEXT, read_file
+from companion.core.i18n import say
+from companion.maintenance.releases.releases import sync_folder
+
+FILE = "hub.json"
+
+
+class Membership(msgspec.Struct, frozen=True):
+    """`seed` is the table's secret NKey, made here; `address` the hub's pages, `servers` its NATS.
+
+    `table` is the table's name in subjects, `number` that for people. Inputs of the journal are sent from behind
+    `start` on; `names`: people's names are told as well. `ca` is a file with the certificate that the hub's is signed
+    by; empty: one that this machine trusts.
+    """
+
+    address: str
+    table: str
+    number: int
+    room: str
+    servers: tuple[str, ...]
+    seed: str
+    start: int = 0
+    names: bool = False
+    ca: str = ""
+
+    def __repr__(self) -> str:
+        return f"Membership(address={self.address!r}, number={self.number})"
+
+
+def membership_path(settings: Settings) -> Path:
+    """Where it is kept."""
+    return settings.journal_path.with_name(FILE)
+
+
+def read_membership(path: Path) -> Membership | None:
+    """The hub that this table has joined; None: none. Raises `SystemTrouble` for a file that cannot be read."""
+    try:
+        return msgspec.json.decode(read_file(path, MAX_TEXT), type=Membership)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError) as error:
+        raise SystemTrouble(
+            say("{file} cannot be read: {error}. Join the hub anew.", file=str(path), error=str(error))
+        ) from None
+
+
+def write_membership(path: Path, membership: Membership) -> None:
+    """Remember it, so that after a power cut it is there or not; raises `SystemTrouble`."""
+    unfinished = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.unlink(missing_ok=True)
+        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(msgspec.json.encode(membership))
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise SystemTrouble(
+            say("{file} cannot be written: {error}", file=str(path), error=error.strerror or str(error))
+        ) from None
+
+
+def forget_membership(path: Path) -> None:
+    """Belong to no hub any more."""
+    path.unlink(missing_ok=True)

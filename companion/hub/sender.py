@@ -1,0 +1,282 @@
+"""The line to the hub, in a thread of its own: every input once and in order, and how the table is now.
+
+What was sent is known by asking the hub for the last message that it has of this table. The next one names that
+message's number, and JetStream refuses it behind any other: whatever is killed, cut or repeated on the way, an input is
+there once, behind the one before. The table never waits for this thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import nats
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.errors import TimeoutError as NatsTimeout
+from nats.js import JetStreamContext
+from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
+
+from companion.core.clock import Clock
+from companion.core.errors import CompanionError, Malformed
+from companion.core.i18n import say
+from companion.hub.joining import trusted
+from companion.hub.membership import Membership
+from companion.hub.subjects import (
+    AGE,
+    RECORDS,
+    SEQUENCE,
+    STORED,
+    WRONG_SEQUENCE,
+    command_subject,
+    inbox_prefix,
+    record_subject,
+    state_subject,
+)
+from companion.storage.journal import Journal
+from companion.storage.outbox import Outbox
+from companion.table.public.messages import PublicRecord, encoded, read_record
+
+log = logging.getLogger(__name__)
+CONNECT_S, ANSWERS_S = 5, 3.0
+AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
+"""After a line that broke: so soon it is tried anew, and at most so long later."""
+GOODBYE_S = 0.5
+"""At the end: so long what is on its way may take."""
+PULSE_S = 10.0
+"""How often a table says how it is where nothing changes: a hub that hears nothing for long calls it lost."""
+
+
+class KeepsNothing(CompanionError, RuntimeError):
+    """The hub hears, and answers that it has written nothing, or does not answer."""
+
+    kind = "hub_keeps_nothing"
+
+
+class NewsSource(Protocol):
+    """What the line asks of its table, in the line's thread."""
+
+    def state(self) -> bytes:
+        """How the table is now, as it is sent."""
+
+    def command(self, payload: bytes) -> None:
+        """The hub asks for something."""
+
+    def connected(self, is_connected: bool) -> None:
+        """The hub hears us, or does not any more."""
+
+
+class HubLine:
+    """Sends what is new until `close`, which may be called twice; `wake` may be called from any thread."""
+
+    def __init__(self, membership: Membership, journal: Journal, clock: Clock, source: NewsSource) -> None:
+        self._membership = membership
+        self._outbox = Outbox(journal)
+        self._source = source
+        self._clock = clock
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._news = asyncio.Event()
+        self._is_closing = False
+        self._told: bytes = b""
+        self._work: asyncio.Task[None] | None = None
+        self.is_connected = False
+        self.trouble = ""
+        """Why the hub does not get everything, as a sentence; empty: it does."""
+        self._thread = threading.Thread(target=self._run, name="hub", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._loop = asyncio.new_event_loop()
+        self._thread.start()
+
+    def wake(self) -> None:
+        """There is something new."""
+        self._call(self._news.set)
+
+    def close(self) -> None:
+        """Hang up; what was not sent yet is sent after the next start."""
+        self._is_closing = True
+        self.wake()
+        if self._thread.is_alive():
+            self._thread.join(GOODBYE_S)
+            self._call(self._cancel)
+            self._thread.join()
+
+    def _call(self, act: Callable[[], Any]) -> None:
+        with contextlib.suppress(RuntimeError):  # it has ended
+            if self._loop:
+                self._loop.call_soon_threadsafe(act)
+
+    # ---- in the line's thread ----
+
+    def _cancel(self) -> None:
+        if self._work:
+            self._work.cancel()
+
+    def _run(self) -> None:
+        loop = self._loop
+        assert loop is not None
+        asyncio.set_event_loop(loop)
+        self._work = loop.create_task(self._keep_on())
+        try:
+            loop.run_until_complete(self._work)
+        except asyncio.CancelledError:
+            self._is(False, "")
+        finally:
+            end_loop(loop)
+
+    async def _keep_on(self) -> None:
+        pause_s = AGAIN_S
+        while not self._is_closing:
+            try:
+                await self._talk()
+            except (OSError, NatsError, TimeoutError, CompanionError) as error:
+                was_connected = self.is_connected
+                self._is(False, _why(error))
+                pause_s = AGAIN_S if was_connected else min(AGAIN_MOST_S, pause_s * 2)
+            except Exception:
+                log.exception("Hub: the line broke")
+                self._is(False, say("Something went wrong on the line to the hub: the log says more."))
+                pause_s = AGAIN_MOST_S
+            if not self._is_closing:
+                await self._rest(pause_s, may_be_woken=False)
+        self._is(False, "")
+
+    async def _talk(self) -> None:
+        """Connect, and send whatever there is until the line breaks."""
+        own = self._membership
+        lost = asyncio.Event()
+
+        async def is_over(*_: Any) -> None:
+            lost.set()
+            self._news.set()
+
+        async def nothing(_: Exception) -> None:
+            """Errors come out of what is awaited."""
+
+        client = Client()
+        is_secure = any(server.startswith("tls:") for server in own.servers)
+        try:
+            await client.connect(
+                list(own.servers),
+                nkeys_seed_str=own.seed,
+                inbox_prefix=inbox_prefix(own.table),
+                tls=trusted(own.ca) if is_secure else None,
+                allow_reconnect=False,
+                max_reconnect_attempts=1,
+                reconnect_time_wait=0,
+                connect_timeout=CONNECT_S,
+                ping_interval=10,
+                error_cb=nothing,
+                closed_cb=is_over,
+                disconnected_cb=is_over,
+            )
+            stream = client.jetstream(timeout=ANSWERS_S)
+            await client.subscribe(command_subject(own.table), cb=self._heard)
+            sequence = await self._find_place(stream)
+            self._is(True, self.trouble if self._outbox.next() else "")
+            self._told = b""
+            while not (self._is_closing or lost.is_set()):
+                self._news.clear()
+                await self._tell_state(client)
+                while (record := self._outbox.next()) and not self._is_closing:
+                    sequence = await self._send(stream, record, sequence)
+                    self._outbox.sent()
+                    await self._tell_state(client)
+                if not await self._rest(PULSE_S):
+                    self._told = b""
+        finally:
+            if not client.is_closed:
+                await client.close()
+
+    async def _find_place(self, stream: JetStreamContext) -> int:
+        """Go on behind the last input that the hub has; answers the number of its message."""
+        own, outbox = self._membership, self._outbox
+        try:
+            last = await stream.get_msg(RECORDS, subject=record_subject(own.table), direct=True)
+        except NotFoundError:
+            outbox.seek(min(own.start, outbox.last()))
+            return 0
+        try:
+            there = read_record(last.data or b"")
+        except Malformed:  # a newer program's, or somebody's who had this table's key: begin the game that is on anew
+            outbox.seek(outbox.start(), last.seq or 1)
+            return last.seq or 0
+        if outbox.mark(there.entry) == there.mark:
+            outbox.seek(there.entry, there.epoch)
+        else:  # a journal that was brought back from a backup has another past
+            outbox.seek(outbox.start(), there.epoch + 1)
+        return last.seq or 0
+
+    async def _send(self, stream: JetStreamContext, record: PublicRecord, sequence: int) -> int:
+        """Have it written at the hub, synced; answers the number of its message."""
+        name = f"{self._membership.table}-{record.epoch}-{record.entry}"
+        age_s = max(0.0, self._clock.monotonic_s() - self._outbox.accepted_s)
+        headers = {STORED: name, SEQUENCE: str(sequence), AGE: f"{age_s:.3f}"}
+        try:
+            answer = await stream.publish(record_subject(self._membership.table), encoded(record), headers=headers)
+        except (NatsTimeout, NoStreamResponseError):
+            raise KeepsNothing(
+                say("The hub keeps nothing just now: its disk may be full. What is played here is sent later.")
+            ) from None
+        self._is(True, "")
+        return answer.seq
+
+    async def _tell_state(self, client: Client) -> None:
+        state = self._source.state()
+        if state != self._told:
+            await client.publish(state_subject(self._membership.table), state)
+            self._told = state
+
+    async def _heard(self, message: Msg) -> None:
+        self._source.command(message.data)
+
+    async def _rest(self, seconds: float, may_be_woken: bool = True) -> bool:
+        """Wait for news, or so long; answers whether there are any."""
+        loop = asyncio.get_running_loop()
+        end_s = loop.time() + seconds
+        while not self._is_closing and (left_s := end_s - loop.time()) > 0:
+            try:
+                await asyncio.wait_for(self._news.wait(), left_s)
+            except TimeoutError:
+                return False
+            if may_be_woken:
+                return True
+            self._news.clear()
+        return self._news.is_set()
+
+    def _is(self, is_connected: bool, trouble: str) -> None:
+        if trouble != self.trouble and trouble:
+            log.warning("Hub: %s", trouble)
+        changed = (is_connected, trouble) != (self.is_connected, self.trouble)
+        self.is_connected, self.trouble = is_connected, trouble
+        if changed:
+            self._source.connected(is_connected)
+
+
+def end_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Close a loop, and what still runs in it: the library leaves tasks behind."""
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.close()
+
+
+def _why(error: BaseException) -> str:
+    """Why the line broke, for people."""
+    if isinstance(error, CompanionError):
+        return error.message
+    if isinstance(error, APIError) and error.err_code == WRONG_SEQUENCE:
+        return say("The hub has more of this table than was sent: looking anew.")
+    text = str(error).lower()
+    if "authorization" in text or "permissions" in text:
+        return say("The hub does not know this table any more: join it anew.")
+    if isinstance(error, nats.errors.NoServersError | OSError | TimeoutError | asyncio.TimeoutError):
+        return say("The hub does not answer. What is played here is sent later.")
+    return say("The line to the hub broke. What is played here is sent later.")

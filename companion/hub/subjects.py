@@ -1,0 +1,48 @@
+"""The names by which a table and its hub find each other in NATS; both sides take them from here."""
+
+from __future__ import annotations
+
+RECORDS, STATES = "RECORDS", "STATES"
+"""The streams: what tables have accepted, kept and in order; and how each table is now, of which the newest is kept."""
+ALL_RECORDS, ALL_STATES = "tables.*.record", "tables.*.state"
+STORED, SEQUENCE = "Nats-Msg-Id", "Nats-Expected-Last-Subject-Sequence"
+"""Headers of a record: what it is called, and behind which message of its table it comes, or is refused."""
+AGE = "Companion-Age"
+"""Header of a record: so many seconds ago the table accepted it, for clocks that are shown far away."""
+WRONG_SEQUENCE = 10071
+"""JetStream's error for a message that does not come behind the one that it names."""
+
+
+def record_subject(table: str) -> str:
+    """Where a table tells what it has accepted."""
+    return f"tables.{table}.record"
+
+
+def state_subject(table: str) -> str:
+    """Where a table tells how it is."""
+    return f"tables.{table}.state"
+
+
+def command_subject(table: str) -> str:
+    """Where the hub asks something of a table."""
+    return f"commands.{table}"
+
+
+def inbox_prefix(table: str) -> str:
+    """Where a table gets answers; no other table may listen there."""
+    return f"_INBOX_{table}"
+
+
+def table_of(subject: str) -> str:
+    """The table that a subject is about."""
+    return subject.split(".")[1]
+
+
+def may_publish(table: str) -> tuple[str, ...]:
+    """All that a table may say: its own subjects, and the question how far it has come."""
+    return (record_subject(table), state_subject(table), f"$JS.API.DIRECT.GET.{RECORDS}.{record_subject(table)}")
+
+
+def may_hear(table: str) -> tuple[str, ...]:
+    """All that a table may listen to."""
+    return (f"{inbox_prefix(table)}.>", command_subject(table))

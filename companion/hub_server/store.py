@@ -1,0 +1,361 @@
+"""The hub's line to NATS, in a thread of its own: the streams, what tables tell, and the child that keeps it.
+
+Whatever breaks is begun anew: the child, the connection, the consumer, which goes on behind the last message that the
+room has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import shutil
+import ssl
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+from nats.js.api import ConsumerConfig, DeliverPolicy, DiscardPolicy, StorageType, StreamConfig, StreamInfo
+from nats.js.errors import NotFoundError
+
+from companion.core.errors import CompanionError, Malformed
+from companion.core.i18n import say
+from companion.hub.sender import end_loop
+from companion.hub.subjects import AGE, ALL_RECORDS, ALL_STATES, RECORDS, STATES, command_subject, table_of
+from companion.hub_server.nats_server import NatsServer
+from companion.table.public.messages import MOST_BYTES, PublicRecord, PublicState, read_record, read_state
+from web.security.rate_limit import Buckets, Rate
+
+log = logging.getLogger(__name__)
+KEPT_EACH = 5000
+"""So many records of each table are kept: some fifty games."""
+ROUND_S = 0.1
+LOOK_S = 1.0
+"""How often the child and the disk are looked at."""
+AGAIN_S, GOODBYE_S = 0.25, 1.0
+ANSWERS_S = 5.0
+FREE_BYTES = 32 * 1024 * 1024
+"""With less the hub says that its disk is full."""
+FLOOD = Rate(20_000, 100.0)
+"""What a table may send: a long outage at once, and then more than any table does. A message that is none counts
+`BAD_COUNTS` times."""
+BAD_COUNTS = 200
+MOST_AGE_S = 86_400.0
+
+
+class StoreAnew(CompanionError, RuntimeError):
+    """NATS was ended and is to be started anew."""
+
+    kind = "store_anew"
+
+
+class Heard(Protocol):
+    """Who is told what tables say, in the line's thread; calls must be quick."""
+
+    def on_record(self, table: str, record: PublicRecord, age_s: float) -> None:
+        """A table has accepted something."""
+
+    def on_state(self, table: str, state: PublicState) -> None:
+        """How a table is."""
+
+    def on_bad(self, table: str, why: str) -> None:
+        """A message that cannot be read."""
+
+    def on_flood(self, table: str) -> None:
+        """A table sends more than a table does."""
+
+    def on_trouble(self, trouble: str) -> None:
+        """What is wrong with the hub; empty: nothing any more."""
+
+    def on_round(self) -> None:
+        """Time has passed."""
+
+
+@dataclass(frozen=True)
+class StoreSettings:
+    """Where NATS is and how it is entered: `server` is the hub's own child, None: a cluster at `urls`."""
+
+    folder: Path
+    server: NatsServer | None
+    urls: tuple[str, ...]
+    seed: str
+    ca: str = ""
+    keep_mb: int = 2048
+    replicas: int = 1
+
+
+class HubStore:
+    """Listens until `close`, which may be called twice; the other methods may be called from any thread."""
+
+    def __init__(self, settings: StoreSettings, heard: Heard) -> None:
+        self._settings = settings
+        self._heard = heard
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._client: Client | None = None
+        self._is_closing = False
+        self._sequence = 0
+        self._is_full = False
+        self._work: asyncio.Task[None] | None = None
+        self._looked_s = -LOOK_S
+        self._buckets = Buckets(FLOOD, time.monotonic)
+        self.is_ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="hub-store", daemon=True)
+        self._failed: CompanionError | None = None
+
+    def start(self) -> None:
+        """Begin, and wait until tables may come; raises `SystemTrouble` where the child cannot be started."""
+        self._loop = asyncio.new_event_loop()
+        self._thread.start()
+        while not self.is_ready.wait(0.1):
+            if not self._thread.is_alive():
+                break
+        if self._failed:
+            raise self._failed
+
+    def command(self, table: str, payload: bytes) -> None:
+        """Ask something of a table; it may be gone."""
+        self._call(lambda: asyncio.ensure_future(self._publish(command_subject(table), payload)))
+
+    def use(self, users: str) -> None:
+        """These may come in from now on; only with a child of the hub's own."""
+        server = self._settings.server
+        if server:
+            server.write(users)
+            self._call(server.reload)
+
+    def forget(self, table: str) -> None:
+        """Remove what is kept of a table."""
+        self._call(lambda: asyncio.ensure_future(self._purge(table)))
+
+    def close(self) -> None:
+        """Hang up, and end the child."""
+        self._is_closing = True
+        if self._thread.is_alive():
+            self._thread.join(GOODBYE_S)
+            self._call(self._cancel)
+            self._thread.join()
+
+    def _call(self, act: Callable[[], Any]) -> None:
+        with contextlib.suppress(RuntimeError):  # it has ended
+            if self._loop:
+                self._loop.call_soon_threadsafe(act)
+
+    # ---- in the line's thread ----
+
+    def _cancel(self) -> None:
+        if self._work:
+            self._work.cancel()
+
+    def _run(self) -> None:
+        loop, server = self._loop, self._settings.server
+        assert loop is not None
+        asyncio.set_event_loop(loop)
+        try:
+            if server:
+                server.start()
+            self._work = loop.create_task(self._keep_on())
+            loop.run_until_complete(self._work)
+        except asyncio.CancelledError:
+            pass
+        except CompanionError as error:
+            self._failed = error
+        finally:
+            end_loop(loop)
+            if server:
+                server.close()
+            self.is_ready.set()
+
+    async def _keep_on(self) -> None:
+        while not self._is_closing:
+            try:
+                if self._settings.server and not self._settings.server.check():
+                    log.warning("Hub: nats-server had died and was started anew")
+                await self._listen()
+            except (OSError, NatsError, TimeoutError, CompanionError) as error:
+                log.warning("Hub: NATS: %s", error)
+                self._heard.on_trouble(self._why(error))
+            except Exception:
+                log.exception("Hub: the line to NATS broke")
+                self._heard.on_trouble(say("Something went wrong in the hub: the log says more."))
+            end_s = time.monotonic() + AGAIN_S
+            while not self._is_closing and time.monotonic() < end_s:
+                await self._round()
+
+    async def _listen(self) -> None:
+        settings, lost = self._settings, asyncio.Event()
+
+        async def is_over(*_: Any) -> None:
+            lost.set()
+
+        async def nothing(_: Exception) -> None:
+            """Errors come out of what is awaited."""
+
+        self._client = client = Client()
+        try:
+            await client.connect(
+                list(settings.urls),
+                nkeys_seed_str=settings.seed,
+                tls=self._tls(),
+                allow_reconnect=False,
+                max_reconnect_attempts=1,
+                reconnect_time_wait=0,
+                connect_timeout=5,
+                error_cb=nothing,
+                closed_cb=is_over,
+                disconnected_cb=is_over,
+                pending_size=8 * 1024 * 1024,
+            )
+            stream = client.jetstream(timeout=ANSWERS_S)
+            found = await self._make_streams(stream)
+            if found.state.last_seq < self._sequence:
+                self._sequence = 0  # its store is another one
+            await client.subscribe(ALL_STATES, cb=self._state)
+            first = self._sequence + 1
+            start = (
+                ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first)
+                if self._sequence
+                else ConsumerConfig(deliver_policy=DeliverPolicy.LAST_PER_SUBJECT)
+            )
+            await stream.subscribe(
+                ALL_RECORDS, stream=RECORDS, ordered_consumer=True, config=start, cb=self._record, pending_msgs_limit=-1
+            )
+            self._heard.on_trouble("")
+            self.is_ready.set()
+            while not (self._is_closing or lost.is_set()):
+                await self._round()
+                if time.monotonic() - self._looked_s >= LOOK_S:
+                    self._looked_s = time.monotonic()
+                    await self._look(stream)
+        finally:
+            self._client = None
+            if not client.is_closed:
+                await client.close()
+
+    async def _round(self) -> None:
+        self._heard.on_round()
+        await asyncio.sleep(ROUND_S)
+
+    def _tls(self) -> ssl.SSLContext | None:
+        settings = self._settings
+        if not any(url.startswith("tls:") for url in settings.urls):
+            return None
+        context = ssl.create_default_context(cafile=settings.ca or None)
+        if settings.server:  # on this machine itself, whatever name its certificate bears
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return context
+
+    async def _make_streams(self, stream: JetStreamContext) -> StreamInfo:
+        settings = self._settings
+        records = StreamConfig(
+            name=RECORDS,
+            subjects=[ALL_RECORDS],
+            storage=StorageType.FILE,
+            discard=DiscardPolicy.OLD,
+            max_msgs_per_subject=KEPT_EACH,
+            max_bytes=settings.keep_mb * 1024 * 1024 * 9 // 10,
+            max_msg_size=MOST_BYTES * 2,
+            duplicate_window=120,
+            num_replicas=settings.replicas,
+            allow_direct=True,
+        )
+        states = StreamConfig(
+            name=STATES,
+            subjects=[ALL_STATES],
+            storage=StorageType.MEMORY,
+            max_msgs_per_subject=1,
+            max_bytes=32 * 1024 * 1024,
+            num_replicas=settings.replicas,
+        )
+        for config in (records, states):
+            try:
+                await stream.stream_info(config.name or "")
+                await stream.update_stream(config)
+            except NotFoundError:
+                await stream.add_stream(config)
+        return await stream.stream_info(RECORDS)
+
+    async def _record(self, message: Msg) -> None:
+        table = table_of(message.subject)
+        self._sequence = max(self._sequence, message.metadata.sequence.stream)
+        try:
+            record = read_record(message.data)
+        except Malformed as error:
+            self._bad(table, error)
+            return
+        self._count(table, 1)
+        self._heard.on_record(table, record, _age_s(message))
+
+    async def _state(self, message: Msg) -> None:
+        table = table_of(message.subject)
+        try:
+            state = read_state(message.data)
+        except Malformed as error:
+            self._bad(table, error)
+            return
+        self._count(table, 1)
+        self._heard.on_state(table, state)
+
+    def _bad(self, table: str, error: Malformed) -> None:
+        self._count(table, BAD_COUNTS)
+        self._heard.on_bad(table, error.message)
+
+    def _count(self, table: str, times: int) -> None:
+        if not all(self._buckets.take(table) for _ in range(times)):
+            self._heard.on_flood(table)
+
+    async def _look(self, stream: JetStreamContext) -> None:
+        """Is there room, and does the store answer?
+
+        After a disk that was full NATS keeps on refusing what it once could not write: it is started anew. Raises
+        `StoreAnew` for that.
+        """
+        server, settings = self._settings.server, self._settings
+        was_full = self._is_full
+        self._is_full = server is not None and shutil.disk_usage(settings.folder).free < FREE_BYTES
+        try:
+            await stream.stream_info(RECORDS)
+            answers = True
+        except (NatsError, TimeoutError):
+            answers = False
+        if server and not self._is_full and (was_full or not answers):
+            server.close()
+            raise StoreAnew(say("The hub’s store does not answer; it is started anew."))
+        full = say("The hub’s disk is full: tables keep what they have, and send it once there is room.")
+        self._heard.on_trouble(full if self._is_full else "" if answers else self._why(OSError()))
+
+    async def _publish(self, subject: str, payload: bytes) -> None:
+        if self._client and self._client.is_connected:
+            await self._client.publish(subject, payload)
+
+    async def _purge(self, table: str) -> None:
+        if self._client and self._client.is_connected:
+            stream = self._client.jetstream(timeout=ANSWERS_S)
+            for name, what in ((RECORDS, "record"), (STATES, "state")):
+                try:
+                    await stream.purge_stream(name, subject=f"tables.{table}.{what}")
+                except (NatsError, TimeoutError) as error:
+                    log.warning("Hub: what is kept of a table cannot be removed: %s", error)
+
+    def _why(self, error: BaseException) -> str:
+        if isinstance(error, CompanionError):
+            return error.message
+        if self._settings.server:
+            return say("The hub’s store does not answer; it is started anew.")
+        return say("The NATS cluster does not answer.")
+
+
+def _age_s(message: Msg) -> float:
+    """How long ago the table accepted what this record tells: when it was sent, and since then in the store."""
+    try:
+        then_s = float((message.headers or {}).get(AGE, "0"))
+    except ValueError:
+        then_s = 0.0
+    kept_s = time.time() - message.metadata.timestamp.timestamp()
+    return min(max(0.0, then_s) + max(0.0, kept_s), MOST_AGE_S)

@@ -1,0 +1,132 @@
+"""The camera of an installation: found at the start, watched by a thread of its own, looked at by people."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+
+from companion.archive.photographs import Photographer, PhotographFolder
+from companion.core.clock import Clock
+from companion.core.config import Settings
+from companion.core.errors import CameraError
+from companion.core.log_fields import log_fields
+from companion.core.ports import CameraOffer, CameraState, CameraStatus
+from companion.games import GAMES
+from companion.table.table import Table
+from vision.cameras.camera_link import Cameras
+from vision.cameras.catalogue import CameraOpener, cameras, is_device
+from vision.cameras.lenses import LensShelf
+from vision.diagnosis import SETTLED, SETTLED_IF_SMALL, BoardEye
+from vision.pieces.board_reader import board_reader
+from vision.watcher import Watcher, WatchListeners, board_watcher
+
+log = logging.getLogger(__name__)
+
+
+class BoardWatch:
+    """Watches the board for a table, and keeps photographs in the `album`; a context manager.
+
+    `watcher`, `eye`, `photographer`: None while no camera is watched, or no photographs are wanted. `on_read_s` is
+    given the seconds that each reading took, `on_round` called after every round of the watcher's thread.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        table: Table,
+        album: PhotographFolder,
+        *,
+        on_read_s: Callable[[float], None],
+        on_round: Callable[[], None],
+    ) -> None:
+        self._settings, self._clock, self._table, self._album = settings, clock, table, album
+        self._on_read_s, self._on_round = on_read_s, on_round
+        self._stack = ExitStack()
+        self.watcher: Watcher | None = None
+        self.eye: BoardEye | None = None
+        self.photographer: Photographer | None = None
+
+    def find(self, *, may_simulate: bool, threads: bool) -> str:
+        """Watch the board if there is a camera; one that is named or connected is retried, not given up.
+
+        Without any the watch waits for one to be connected, unless the table may be simulated instead. Answers what was
+        found, as a sentence.
+        """
+        settings = self._settings.camera
+        if settings.source == "none":
+            return "No camera: switched off in the settings."
+        opener = CameraOpener(settings, self._clock)
+        if threads and is_device(settings.source) and not may_simulate:  # to open one may take seconds
+            self._watch_real(opener, settings.source != "auto" or (lambda: bool(cameras())))
+            return "The camera is being opened; the pages work already."
+        expected = True
+        try:
+            camera = opener.open()
+        except CameraError as error:
+            expected = settings.source != "auto" or bool(cameras())
+            found = f"{error.message} The companion keeps trying." if expected else f"No camera: {error.message}"
+            if expected:
+                self._table.camera_is(CameraStatus(CameraState.TROUBLE, error.message))
+            elif may_simulate:
+                return found
+        else:
+            found = f"Camera: {camera.name}."
+            camera.close()
+        self._watch_real(opener, expected)
+        return found
+
+    def _watch_real(self, opener: CameraOpener, expected: bool | Callable[[], bool]) -> None:
+        settings = self._settings
+        lenses = LensShelf(settings.lenses_path, settings.camera)
+        self.watch(Cameras(opener.open, opener.open, expected, lenses, settings.camera.mains_hz), _offers)
+
+    def watch(self, watched: Cameras, offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()) -> None:
+        """Watch the board with one of these cameras; `offers` answers which others there are."""
+        settings, table = self._settings.camera, self._table
+        reader = board_reader({name: game.kit(game.options({})) for name, game in GAMES.items()})
+        kept = SETTLED_IF_SMALL if settings.is_small else SETTLED
+        self.eye = eye = BoardEye(reader, settings.source, offers, kept)
+
+        def after_round() -> None:
+            eye.make_room()
+            self._on_round()
+
+        listeners = WatchListeners(
+            on_reading=table.saw,
+            on_status=self._camera_is,
+            on_look=eye.saw,
+            on_read_s=self._on_read_s,
+            on_rows=table.saw_rows,
+            on_round=after_round,
+        )
+        self.watcher = watcher = board_watcher(watched, reader, self._clock, listeners, settings.fps)
+        eye.steer(watcher.link)
+        self._stack.enter_context(watcher)
+        table.connect(
+            on_kit=watcher.use,
+            on_alarms=lambda alarms: watcher.pace.alarms(each.at_s for each in alarms),
+            on_rows=watcher.read_rows,
+        )
+        table.when_changed(lambda: watcher.pace.changed(self._clock.monotonic_s()))
+        if settings.photographs_mb:
+            tell = partial(table.notice, "photographs")
+            photographer = Photographer(table, self._album, eye.photograph, self._clock, tell)
+            self.photographer = self._stack.enter_context(photographer)
+
+    def _camera_is(self, status: CameraStatus) -> None:
+        log.info("Camera: %s", status.sentence, extra=log_fields("camera", state=str(status.state)))
+        self._table.camera_is(status)
+
+    def __enter__(self) -> BoardWatch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+
+def _offers() -> tuple[CameraOffer, ...]:
+    """The cameras that are connected now."""
+    return tuple(CameraOffer(each.source, each.name) for each in cameras())

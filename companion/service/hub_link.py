@@ -1,0 +1,127 @@
+"""The table's place at a hub: nothing at all until it has joined one; what sends is imported and begun only then."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Self
+
+from companion.core.clock import Clock
+from companion.core.config import Settings
+from companion.core.errors import CompanionError
+from companion.storage.journal import Journal
+from companion.table.seats.staff_call import StaffBell
+from companion.table.table import Table
+
+if TYPE_CHECKING:
+    from companion.hub.adapter import HubAdapter
+
+log = logging.getLogger(__name__)
+FILE = "hub.json"
+"""As `companion.hub.membership` names it, which is not imported where it is not there."""
+
+
+class HubLink:
+    """Joins a hub and leaves it while the service runs; `close` may be called twice."""
+
+    def __init__(
+        self,
+        table: Table,
+        journal: Journal,
+        settings: Settings,
+        clock: Clock,
+        *,
+        bell: StaffBell,
+        health: Callable[[], str],
+    ) -> None:
+        self._table = table
+        self._journal = journal
+        self._path = settings.journal_path.with_name(FILE)
+        self._clock = clock
+        self._bell = bell
+        self._health = health
+        self._lock = threading.Lock()
+        self._adapter: HubAdapter | None = None
+        self._trouble = ""
+
+    def open(self) -> None:
+        """Begin to send, where this table belongs to a hub."""
+        if self._path.exists():
+            try:
+                self._begin()
+            except CompanionError as error:
+                self._trouble = error.message
+                log.warning("Hub: %s", error.message)
+
+    @property
+    def is_member(self) -> bool:
+        """Has this table joined a hub?"""
+        return self._adapter is not None or bool(self._trouble)
+
+    @property
+    def sentence(self) -> str:
+        """How the line to the hub is; empty: this table has joined none."""
+        adapter = self._adapter
+        return adapter.sentence if adapter else self._trouble
+
+    @property
+    def address(self) -> str:
+        """Where the hub's pages are; empty: this table has joined none."""
+        adapter = self._adapter
+        return adapter.membership.address if adapter else ""
+
+    def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
+        """Join the hub at this address, and leave the one of before; raises a `CompanionError`."""
+        from companion.hub.joining import join  # noqa: PLC0415 - a table without a hub pays nothing for it
+        from companion.hub.membership import write_membership  # noqa: PLC0415
+        from companion.storage.outbox import Outbox  # noqa: PLC0415
+
+        with self._lock:
+            start = Outbox(self._journal).start()
+            membership = join(address, code, self._name(), names=names, ca=ca, start=start)
+            self._end()
+            write_membership(self._path, membership)
+            self._begin()
+        self._table.redraw()
+
+    def leave(self) -> None:
+        """Belong to no hub any more; what it was told it keeps until its host removes this table."""
+        with self._lock:
+            self._end()
+            self._path.unlink(missing_ok=True)
+            self._trouble = ""
+        self._table.redraw()
+
+    def close(self) -> None:
+        """Hang up."""
+        with self._lock:
+            self._end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _begin(self) -> None:
+        from companion.hub.adapter import HubAdapter  # noqa: PLC0415
+        from companion.hub.membership import read_membership  # noqa: PLC0415
+
+        membership = read_membership(self._path)
+        if membership is not None:
+            self._adapter = HubAdapter(
+                membership, self._table, self._journal, self._clock, bell=self._bell, health=self._health
+            )
+            self._adapter.start()
+            self._trouble = ""
+
+    def _end(self) -> None:
+        adapter, self._adapter = self._adapter, None
+        if adapter:
+            adapter.close()
+
+    @staticmethod
+    def _name() -> str:
+        return socket.gethostname().partition(".")[0]

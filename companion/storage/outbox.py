@@ -1,0 +1,121 @@
+"""What the journal tells the world: a public message an input, made of the journal anew each time, and never written.
+
+Who sends them keeps nothing but how far he has come, and asks that of whoever receives them. So nothing is lost with
+a power cut, and nothing is ever sent that is not in the journal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from companion.core.errors import CompanionError
+from companion.core.kit import SEAT_WORDS
+from companion.storage.journal import Entry, Journal
+from companion.table.public.messages import PublicRecord
+from companion.table.public.view import public_view
+from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, HandIn, MoveSeat, NewGame, TakeSeat
+from companion.table.reducer import advance
+from companion.table.session import Session
+
+_BESIDE = TakeSeat | FreeSeat | MoveSeat | Commit | Contribute
+"""What is of no game, and is there in the next one."""
+_AT_ONCE = 64
+
+
+class Outbox:
+    """The inputs behind some place of a journal, one after the other; for one thread.
+
+    `epoch` is written on every message; `seek` begins anew anywhere.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.epoch = 0
+        self._after = 0
+        self._session = Session()
+        self._waiting: list[Entry] = []
+        self._made: PublicRecord | None = None
+        self.accepted_s = 0.0
+        """When the last message's input was accepted, by the monotonic clock of that run of the service."""
+
+    def last(self) -> int:
+        """The last input in the journal; 0: there is none."""
+        number: int | None = self._journal.database.read("SELECT MAX(id) FROM entries")[0][0]
+        return number or 0
+
+    def start(self) -> int:
+        """The place before the game that is on, or was last: what came earlier is nobody's news."""
+        begun = self._journal.database.read("SELECT MIN(id) FROM entries WHERE game = (SELECT MAX(game) FROM entries)")
+        first: int | None = begun[0][0]
+        return (first or 1) - 1
+
+    def mark(self, number: int) -> str:
+        """What tells this input from another one in its place; empty: there is none."""
+        found = self._journal.after(number - 1, 1)
+        return _mark(found[0]) if found and found[0].id == number else ""
+
+    def seek(self, after: int, epoch: int = 0) -> None:
+        """Go on behind this input, with the table as it was then."""
+        self.epoch, self._after, self._waiting, self._made = epoch, after, [], None
+        begun = self._journal.database.read("SELECT MAX(game) FROM entries WHERE id <= ?", (after,))
+        game = begun[0][0] or 0
+        self._session = Session()
+        for entry in self._journal.entries(0, game):
+            if entry.id <= after and (entry.game == game or isinstance(entry.record, _BESIDE)):
+                self._take(entry.record)
+
+    def next(self) -> PublicRecord | None:
+        """The next message, the same one until `sent`; None: there is no news."""
+        if self._made is not None:
+            return self._made
+        if not self._waiting:
+            self._waiting = self._journal.after(self._after, _AT_ONCE)
+        if not self._waiting:
+            return None
+        entry = self._waiting.pop(0)
+        self._take(entry.record)
+        self._made, self.accepted_s = self._message(entry), entry.now_s
+        return self._made
+
+    def sent(self) -> None:
+        """The last message is where it belongs."""
+        if self._made is not None:
+            self._after, self._made = self._made.entry, None
+
+    def _message(self, entry: Entry) -> PublicRecord:
+        record = entry.record
+        seat = getattr(record, "seat", None) if isinstance(record, HandIn | TakeSeat | FreeSeat | MoveSeat) else None
+        return PublicRecord(
+            entry.id,
+            _mark(entry),
+            self.epoch,
+            str(record.__struct_config__.tag),
+            self._session.number,
+            round(entry.at, 3),
+            public_view(self._session, entry.now_s),
+            seat,
+        )
+
+    def _take(self, record: AnyRecord) -> None:
+        try:
+            self._session = advance(self._session, _nameless(record))[0]
+        except CompanionError:  # a record of a version with other rules: the next game is readable again
+            seats = self._session.seats
+            self._session = Session(seats=seats)
+            if isinstance(record, NewGame):
+                self._session = Session(seats=seats, number=record.number)
+
+
+def _nameless(record: AnyRecord) -> AnyRecord:
+    """The record without what somebody is called."""
+    if isinstance(record, TakeSeat | MoveSeat) and record.name:
+        return msgspec.structs.replace(record, name=str(SEAT_WORDS[record.seat]))
+    return record
+
+
+def _mark(entry: Entry) -> str:
+    """Of what is no secret: an input's place, game, kind and time."""
+    told = f"{entry.id} {entry.game} {entry.record.__struct_config__.tag} {entry.now_s!r}"
+    return hashlib.sha256(told.encode()).hexdigest()[:12]

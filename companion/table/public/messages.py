@@ -1,0 +1,204 @@
+"""Messages about a table for everybody: plain values that can be sent, kept and drawn elsewhere, and are read strictly.
+
+Sentences travel packed, so that each reader has them in an own language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from companion.core import i18n
+from companion.core.errors import Malformed
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.core.ports import CameraState
+from companion.table.seats.staff_call import Call
+from companion.table.session import Phase
+
+MOST_BYTES = 32 * 1024
+"""A message is not larger: the view of a game with a map of one's own has some 5 kB."""
+_MOST_DEPTH = 8
+_FIELD = re.compile(r"\{\{|\}\}|\{(\w+)(?:![cowi])?\}")
+
+
+class _Plain(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Base of everything that is sent."""
+
+
+class PublicOrder(_Plain, frozen=True):
+    """A revealed order: its letter in the notation, where it leads on a picture, and its letter for players, packed."""
+
+    letter: str
+    drawing: str
+    initial: Any = ""
+
+
+class PublicMove(_Plain, frozen=True):
+    """What a hand has to do: faces from one square to another; None is beside the board."""
+
+    faces: tuple[str, ...]
+    origin: str | None = None
+    target: str | None = None
+    turned: bool = False
+
+
+class PublicClock(_Plain, frozen=True):
+    """A clock at the moment of its message: what is left of how much, seconds, and whether it runs."""
+
+    limit_s: float
+    left_s: float
+    runs: bool = False
+
+
+class PublicSeat(_Plain, frozen=True):
+    """A seat: is it taken, and by which door; is it waited for, has it handed in; its chess clock."""
+
+    door: str = ""
+    awaited: bool = False
+    sealed: bool = False
+    clock: PublicClock | None = None
+
+
+class PublicLane(_Plain, frozen=True):
+    """A lane of cards, as `companion.games.screen.Lane`; None is a back."""
+
+    name: str
+    north: tuple[str | None, ...] = ()
+    deck: tuple[str | None, ...] = ()
+    south: tuple[str | None, ...] = ()
+    discard: tuple[str | None, ...] = ()
+
+
+class PublicView(_Plain, frozen=True):
+    """The table for everybody. `layout` is what lay on the board before the moves of the stage that is shown."""
+
+    phase: Phase
+    moment: str = ""
+    game: str | None = None
+    title: Any = ""
+    options: Mapping[str, Any] = {}
+    turn: int = 0
+    stage: int = 0
+    steps: int = 0
+    step: Any = ""
+    sign: Any = ""
+    why: Any = ""
+    seats: Mapping[Seat, PublicSeat] = {}
+    layout: Mapping[str, tuple[str, ...]] = {}
+    target: Mapping[str, tuple[str, ...]] = {}
+    moves: tuple[PublicMove, ...] = ()
+    lanes: tuple[PublicLane, ...] = ()
+    orders: tuple[Mapping[Seat, PublicOrder], ...] = ()
+    happened: tuple[Any, ...] = ()
+    clock: PublicClock | None = None
+    paused: bool = False
+    winners: tuple[Seat, ...] = ()
+    result: Any = ""
+    score: tuple[int, int, int] = (0, 0, 0)
+
+
+class PublicRecord(_Plain, frozen=True):
+    """One input that the table has accepted, as everybody may know it, and the table after it.
+
+    `entry` is its place in the journal and `mark` tells it from another input in that place of a journal that was
+    brought back from a backup; then `epoch` is one more. `at` is Unix time by the table's clock.
+    """
+
+    entry: int
+    mark: str
+    epoch: int
+    what: str
+    game: int
+    at: float
+    view: PublicView
+    seat: Seat | None = None
+
+
+class PublicState(_Plain, frozen=True):
+    """How the table is at this moment, beside its game; nothing of it is history.
+
+    `names` are there where the table's owner has agreed to tell them. `health` is the doctor's line, `wrong` what the
+    camera sees wrong on the board; `at` is Unix time by the table's clock. Sentences are packed.
+    """
+
+    version: str
+    at: float
+    names: Mapping[Seat, str] = {}
+    call: Call = Call.NONE
+    call_by: str = ""
+    health: Any = ""
+    camera: CameraState = CameraState.NONE
+    notices: tuple[Any, ...] = ()
+    wrong: tuple[Any, ...] = ()
+
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+_record = msgspec.json.Decoder(PublicRecord)
+_state = msgspec.json.Decoder(PublicState)
+
+
+def encoded(told: PublicRecord | PublicState) -> bytes:
+    """A message as it is sent: the same bytes for the same value."""
+    return _encoder.encode(told)
+
+
+def read_record(payload: bytes) -> PublicRecord:
+    """A record as somebody has sent it; raises `Malformed` for anything that is none."""
+    record: PublicRecord = _read(_record, payload)
+    view = record.view
+    sentences = (view.title, view.step, view.sign, view.why, view.result, *view.happened)
+    orders = (order.initial for step in view.orders for order in step.values())
+    for sentence in (*sentences, *orders):
+        words(sentence)
+    return record
+
+
+def read_state(payload: bytes) -> PublicState:
+    """A state as somebody has sent it; raises `Malformed`."""
+    state: PublicState = _read(_state, payload)
+    for sentence in (state.health, *state.notices, *state.wrong):
+        words(sentence)
+    return state
+
+
+def _read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
+    if len(payload) > MOST_BYTES:
+        raise Malformed(say("This message is too large"))
+    try:
+        return decoder.decode(payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Malformed(say("This message cannot be read: {error}", error=str(error))) from None
+
+
+def words(packed: Any, depth: int = 0) -> str:
+    """The sentence that was packed, to be said in any language; raises `Malformed` for one that is none.
+
+    A pattern names its parts and does nothing else with them: no attribute, no index, no width.
+    """
+    if isinstance(packed, str):
+        return packed
+    if isinstance(packed, dict) and depth < _MOST_DEPTH:
+        if packed.keys() == {"typed"} and isinstance(packed["typed"], str):
+            return i18n.Verbatim(packed["typed"])
+        if packed.keys() == {"say", "many", "parts"} and isinstance(packed["parts"], dict):
+            pattern, many, parts = packed["say"], packed["many"], packed["parts"]
+            is_whole = all(_fits(each, parts) for each in (pattern, many))
+            if is_whole and (not many or type(parts.get("n")) is int):
+                for part in parts.values():
+                    if type(part) not in (int, float):
+                        words(part, depth + 1)
+                said: str = i18n.unpacked(packed)
+                return said
+    raise Malformed(say("This message holds a sentence that is none"))
+
+
+def _fits(pattern: object, parts: Mapping[str, Any]) -> bool:
+    """Is this a pattern, and are all its parts there?"""
+    if not isinstance(pattern, str):
+        return False
+    rest = _FIELD.sub("", pattern)
+    return "{" not in rest and "}" not in rest and {name for name in _FIELD.findall(pattern) if name} <= parts.keys()

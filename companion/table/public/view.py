@@ -1,0 +1,96 @@
+"""What everybody may know of a session, as a message. Nothing gets in that is not named here.
+
+Names of people never do: whoever makes a view gives a session without them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companion.core import i18n
+from companion.core.kit import SEATS, Layout, Seat
+from companion.games.base import plain_layout
+from companion.games.screen import Lane, Pile
+from companion.table.public.messages import PublicClock, PublicLane, PublicMove, PublicOrder, PublicSeat, PublicView
+from companion.table.session import Phase, Session
+from companion.table.state import TableState
+from companion.table.table_view import ClockView, TableView
+from companion.table.views import view_of
+
+
+def public_view(session: Session, now_s: float) -> PublicView:
+    """What everybody may know of a session without names at a monotonic time."""
+    view = view_of(TableState(session), None)
+    tableau = view.board.tableau
+    outcome = view.match.outcome if view.phase is Phase.OVER else None
+    clock = view.time.clock
+    return PublicView(
+        phase=view.phase,
+        moment=view.moment,
+        game=view.game,
+        title=i18n.packed(view.title) if view.game else "",
+        options=_options(session),
+        turn=view.turn.number if view.game else 0,
+        stage=view.turn.stage,
+        steps=view.turn.steps,
+        step=i18n.packed(view.turn.title),
+        sign=i18n.packed(view.sign.text),
+        why=i18n.packed(view.sign.small),
+        seats={seat: _seat(view, seat, now_s) for seat in SEATS},
+        layout=_layout(view.board.layout),
+        target=_layout(view.board.target),
+        moves=_moves(view),
+        lanes=tuple(_lane(each) for each in tableau.lanes) if tableau else (),
+        orders=tuple(
+            {seat: PublicOrder(each.letter, each.on_board, i18n.packed(each.initial)) for seat, each in step.items()}
+            for step in view.turn.orders
+        ),
+        happened=tuple(i18n.packed(event.text) for event in view.turn.events),
+        clock=_clock(clock, now_s) if clock else None,
+        paused=bool(clock and clock.paused),
+        winners=tuple(sorted(outcome.winners)) if outcome else (),
+        result=i18n.packed(outcome.reason) if outcome else "",
+        score=view.match.score,
+    )
+
+
+def _options(session: Session) -> dict[str, Any]:
+    """The options that the host's page offers: any other, such as the order of a deck, may be a secret."""
+    rows = session.game.option_rows if session.game else ()
+    return {row.name: session.raw_options[row.name] for row in rows if row.name in session.raw_options}
+
+
+def _seat(view: TableView, seat: Seat, now_s: float) -> PublicSeat:
+    shown, clock = view.seats[seat], view.time.clocks.get(seat)
+    return PublicSeat(shown.door, shown.awaited, shown.receipt is not None, _clock(clock, now_s) if clock else None)
+
+
+def _clock(clock: ClockView, now_s: float) -> PublicClock:
+    left_s = clock.left_s if clock.due_s is None else clock.due_s - now_s
+    runs = clock.due_s is not None and not clock.has_run_out
+    return PublicClock(round(clock.limit_s, 1), round(max(0.0, left_s), 1), runs)
+
+
+def _lane(lane: Lane) -> PublicLane:
+    return PublicLane(str(lane.name), *(_pile(pile) for pile in (lane.north, lane.deck, lane.south, lane.discard)))
+
+
+def _pile(pile: Pile) -> tuple[str | None, ...]:
+    return tuple(None if card is None else str(card) for card in pile)
+
+
+def _layout(layout: Layout | None) -> dict[str, tuple[str, ...]]:
+    return {square: tuple(faces) for square, faces in (plain_layout(layout) or {}).items()}
+
+
+def _moves(view: TableView) -> tuple[PublicMove, ...]:
+    moves = (instruction.move for instruction in view.turn.instructions)
+    return tuple(
+        PublicMove(tuple(map(str, move.faces)), _name(move.origin), _name(move.target), move.turned)
+        for move in moves
+        if move.faces
+    )
+
+
+def _name(square: object) -> str | None:
+    return None if square is None else str(square)

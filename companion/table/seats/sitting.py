@@ -1,0 +1,51 @@
+"""Who sits where, as the fold of a journal sees it: each function answers the next session and its cues, or raises."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.i18n import say
+from companion.core.ports import Cue, Signal
+from companion.table.chance.pledges import without
+from companion.table.records import FreeSeat, MoveSeat, TakeSeat
+from companion.table.session import Session, Sitter
+
+MAX_NAME = 24
+
+
+def checked_name(text: str) -> str:
+    """A name as it is kept; raises `Malformed` for one that is too long or cannot be shown."""
+    name = text.strip()
+    if len(name) > MAX_NAME or not name.isprintable():
+        raise Malformed(say("A name may have at most {number} printable characters", number=MAX_NAME))
+    return name
+
+
+def take_seat(session: Session, record: TakeSeat) -> tuple[Session, tuple[Signal, ...]]:
+    """Somebody sits down."""
+    if record.seat in session.seats:
+        raise Illegal(
+            Refusal.SEAT_TAKEN,
+            say("{seat!c} is taken: sit down on the other side, or ask the host to free the seat", seat=record.seat),
+        )
+    sitter = Sitter(checked_name(record.name), record.nonce, record.door)
+    signal = Signal(Cue.SEAT_TAKEN, frozenset({record.seat}))
+    return replace(session, seats={**session.seats, record.seat: sitter}), (signal,)
+
+
+def free_seat(session: Session, record: FreeSeat) -> tuple[Session, tuple[Signal, ...]]:
+    """Somebody gets up."""
+    seats = {seat: sitter for seat, sitter in session.seats.items() if seat != record.seat}
+    return replace(without(session, record.seat), seats=seats), ()
+
+
+def move_seat(session: Session, record: MoveSeat) -> tuple[Session, tuple[Signal, ...]]:
+    """A seat goes to another phone or pad, perhaps to somebody else."""
+    sitter = session.seats.get(record.seat)
+    if sitter is None:
+        raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
+    moved = Sitter(record.name or sitter.name, record.nonce or sitter.nonce, record.door)
+    return replace(session, seats={**session.seats, record.seat: moved}), (
+        Signal(Cue.SEAT_TAKEN, frozenset({record.seat})),
+    )

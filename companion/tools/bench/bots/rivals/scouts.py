@@ -1,0 +1,61 @@
+"""A greedy player of Scouts."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from companion.core.kit import Seat
+from companion.games.base import Game
+from companion.games.scouts.board import NAMES, SQUARES, squares_in
+from companion.games.scouts.moves import chain_text, dashes, has_play, movers, shortest
+from companion.games.scouts.state import Position, moved
+from companion.games.scouts.state import State as ScoutsState
+
+_WIN = 1e6
+
+
+def greedy_scouts(game: Game[Any, Any], state: ScoutsState, seat: Seat, rng: Random) -> str:
+    """The first play of the pair of plays that brings the own scouts farthest beyond the other's."""
+    position = state.position
+    if position.to_place or not has_play(position):
+        return str(rng.choice([text for text in game.legal_actions(state, seat) if text[0] in "@."]))
+    best, best_value = "", -_WIN
+    for text, after in _scouts_plays(position):
+        value = _scouts_value(after)
+        if not after.is_won and after.due:
+            value = max((_scouts_value(last) for _, last in _scouts_plays(after)), default=value)
+        value += rng.random() / 100
+        if value > best_value:
+            best, best_value = text, value
+    return best
+
+
+def _scouts_plays(position: Position) -> list[tuple[str, Position]]:
+    found = []
+    for square in squares_in(movers(position)):
+        name, origin = NAMES[square], 1 << square
+        found += [
+            (f"{name}-{NAMES[target]}", moved(position, origin, 1 << target))
+            for target in squares_in(dashes(position, square))
+        ]
+        found += [(chain_text(chain), moved(position, origin, 1 << chain[-1])) for chain in shortest(position, square)]
+    return found
+
+
+def _scouts_value(position: Position) -> float:
+    """How far all scouts have come, those on the way home counted double, those beneath others halved."""
+    if position.is_won:
+        return _WIN / 2
+    value = 0.0
+    groups = (
+        (position.own, position.intel, position.seat, 1.0),
+        (position.own_low, position.low_intel, position.seat, 0.5),
+        (position.foe, position.intel, 1 - position.seat, -1.0),
+        (position.foe_low, position.low_intel, 1 - position.seat, -0.5),
+    )
+    for mask, turned, side, sign in groups:
+        for square in squares_in(mask):
+            ahead = SQUARES[square].rank if side == 0 else 9 - SQUARES[square].rank
+            value += sign * (9 + 2 * (9 - ahead) if turned >> square & 1 else ahead)
+    return value

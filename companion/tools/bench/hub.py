@@ -1,0 +1,309 @@
+"""A hub and its tables: kills under load, and what a table's own inputs take with the hub there, hanging and gone.
+
+Each figure stands beside a bare publish to the same NATS in the same run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+from nats.aio.client import Client
+from nats.js.errors import NotFoundError
+
+from companion.core.clock import RealClock
+from companion.core.config import TableSettings
+from companion.core.kit import SEATS
+from companion.games import GAMES
+from companion.hub.adapter import HubAdapter
+from companion.hub.joining import join
+from companion.hub.membership import Membership
+from companion.hub.subjects import RECORDS, record_subject
+from companion.hub_server.folder import HubFolder
+from companion.storage.journal import Journal
+from companion.table.public.messages import read_record
+from companion.table.seats.staff_call import StaffBell
+from companion.table.session import Phase
+from companion.table.table import Table
+
+HUB_KILLS, NATS_KILLS = 100, 20
+ROUNDS, INPUTS = 12, 20
+"""So often each state of the hub is measured in turn, and so many inputs each time."""
+MOST_RATIO = 1.1
+BARE = 300
+_WAIT_S = 60.0
+
+
+class BenchTable:
+    """A table on the real clock that plays by itself, and its line to a hub where it has joined one."""
+
+    def __init__(self, folder: Path, member: Membership | None) -> None:
+        folder.mkdir(exist_ok=True)
+        clock = RealClock()
+        self.member = member
+        self.journal = Journal(folder / "journal.sqlite")
+        self.table = Table(self.journal, clock, TableSettings(reading_time_s=0.0))
+        self.line: HubAdapter | None = None
+        self._rng = Random(1)
+        if member:
+            bell = StaffBell(clock)
+            self.line = HubAdapter(member, self.table, self.journal, clock, bell=bell, health=str)
+            self.line.start()
+
+    def step(self) -> float:
+        """One turn of the first game; answers the seconds that handing in both orders took."""
+        table, game = self.table, next(iter(GAMES.values()))
+        view = table.view()
+        if view.phase in (Phase.LOBBY, Phase.OVER):
+            table.new_game(game.name, {}, seed=self._rng.randrange(1 << 30))
+            view = table.view()
+        while view.phase is not Phase.ORDERS:
+            if view.phase is Phase.OVER:
+                return self.step()
+            table.confirm("host", view.moment, view.turn.stage, force=True)
+            view = table.view()
+        begun_s = time.perf_counter()
+        for seat in SEATS:
+            table.hand_in(seat, view.moment, "III")
+        return time.perf_counter() - begun_s
+
+    def entries(self) -> list[int]:
+        """All inputs that a hub is to be told."""
+        start = self.member.start if self.member else 0
+        return [entry.id for entry in self.journal.entries() if entry.id > start]
+
+    def close(self) -> None:
+        """End line, table and journal."""
+        if self.line:
+            self.line.close()
+        self.table.close()
+        self.journal.close()
+
+
+def bench_hub(hub_kills: int = HUB_KILLS, nats_kills: int = NATS_KILLS) -> bool:
+    """Measure both and print it; answers whether every bound is kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        good = _latencies(Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        return _kills(Path(folder), hub_kills, nats_kills) and good
+
+
+# ---- a table's own inputs --------------------------------------------------------------------------------------------
+
+
+def _latencies(folder: Path) -> bool:
+    """Two tables take turns, one with a hub and one without, while the hub is there, hangs, and is gone."""
+    hub = HubProcess(folder / "hub")
+    alone = BenchTable(folder / "alone", None)
+    at_hub = BenchTable(folder / "at-hub", join(f"127.0.0.1:{hub.port}", hub.code, "bench", names=False))
+    try:
+        bare_ms = asyncio.run(_bare_ms(hub.nats, hub.seed))
+        print(f"hub: a bare publish, synced: p50 {statistics.median(bare_ms):.2f} ms, p99 {_p99(bare_ms):.2f} ms")
+        good = _compare("there", alone, at_hub)
+        hub.signal(signal.SIGSTOP)
+        good &= _compare("hanging", alone, at_hub)
+        hub.signal(signal.SIGCONT)
+        hub.kill()
+        return _compare("gone", alone, at_hub) and good
+    finally:
+        hub.kill()
+        for table in (alone, at_hub):
+            table.close()
+
+
+def _compare(state: str, alone: BenchTable, at_hub: BenchTable) -> bool:
+    times_ms: dict[BenchTable, list[float]] = {alone: [], at_hub: []}
+    for number in range(ROUNDS):
+        for table in (alone, at_hub) if number % 2 else (at_hub, alone):
+            times_ms[table] += [table.step() * 1000 for _ in range(INPUTS)]
+    middle = statistics.median(times_ms[at_hub]) / statistics.median(times_ms[alone])
+    late = _p99(times_ms[at_hub]) / _p99(times_ms[alone])
+    is_good = middle <= MOST_RATIO
+    print(
+        f"hub {state}: both orders handed in, p50 {statistics.median(times_ms[at_hub]):.2f} ms "
+        f"({middle:.2f} x a table without a hub, at most {MOST_RATIO}), p99 {_p99(times_ms[at_hub]):.2f} ms "
+        f"({late:.2f} x)  {'ok' if is_good else 'TOO SLOW'}",
+        flush=True,
+    )
+    return is_good
+
+
+async def _bare_ms(url: str, seed: str) -> list[float]:
+    client, found = Client(), []
+    await client.connect(url, nkeys_seed_str=seed, allow_reconnect=False)
+    stream = client.jetstream()
+    for _ in range(BARE):
+        begun_s = time.perf_counter()
+        await stream.publish(record_subject("bare"), bytes(2000))
+        found.append((time.perf_counter() - begun_s) * 1000)
+    await stream.purge_stream(RECORDS, subject=record_subject("bare"))
+    await client.close()
+    return found
+
+
+# ---- kills -----------------------------------------------------------------------------------------------------------
+
+
+class HubProcess:
+    """`companion hub` as a process; its address stays the same over kills."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.port, self.nats_port = folder, _free_port(), _free_port()
+        self.code = ""
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        words = ["--folder", str(self.folder), "--host", "127.0.0.1", "--keep-mb", "64"]
+        ports = ["--port", str(self.port), "--nats-port", str(self.nats_port)]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "companion", "hub", *words, *ports],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        told = ""
+        while self._process.stdout and "Ctrl-C" not in told:
+            line = self._process.stdout.readline()
+            if not line:
+                raise RuntimeError(f"the hub does not start: {told}")
+            told += line
+        found = re.search(r"hub join \S+ (\w+)", told)
+        self.code = found[1] if found else ""
+
+    @property
+    def nats(self) -> str:
+        """Where its NATS is."""
+        return f"nats://127.0.0.1:{self.nats_port}"
+
+    @property
+    def seed(self) -> str:
+        """Its own NKey."""
+        return HubFolder(self.folder).now.seed
+
+    def kill(self) -> None:
+        """SIGKILL of the hub: its NATS dies with it. May be called twice."""
+        self._process.kill()
+        self._process.wait()
+        if self._process.stdout:
+            self._process.stdout.close()
+
+    def kill_nats(self) -> None:
+        """SIGKILL of its NATS alone."""
+        for child in self._children():
+            os.kill(child, signal.SIGKILL)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Stop both, or let them go on."""
+        for each in (self._process.pid, *self._children()):
+            os.kill(each, number)
+
+    def _children(self) -> list[int]:
+        tasks = Path(f"/proc/{self._process.pid}/task").iterdir()
+        return [int(each) for task in tasks for each in (task / "children").read_text().split()]
+
+
+def _kills(folder: Path, hub_kills: int, nats_kills: int) -> bool:
+    """A table plays without a pause; hub and NATS are killed at random moments. Then everything is there once."""
+    hub, rng = HubProcess(folder / "hub"), Random(2)
+    member = join(f"127.0.0.1:{hub.port}", hub.code, "bench", names=False)
+    table = BenchTable(folder / "table", member)
+    moments = ["hub"] * hub_kills + ["nats"] * nats_kills
+    rng.shuffle(moments)
+    try:
+        with _playing(table):
+            for what in moments:
+                time.sleep(rng.uniform(0.05, 0.6))
+                if what == "nats":
+                    hub.kill_nats()
+                else:
+                    hub.kill()
+                    hub.start()
+        entries = table.entries()
+        kept = _kept_by_then(hub, member.table, entries)
+    finally:
+        table.close()
+        hub.kill()
+    kept = [entry for entry in kept if entry >= kept[0]] if kept else []
+    is_good = kept == entries[-len(kept) :] and bool(kept) and kept[-1] == entries[-1]
+    print(
+        f"hub: {hub_kills} SIGKILLs of the hub and {nats_kills} of NATS while {len(entries)} inputs were made: "
+        f"{len(kept)} kept, {len(kept) - len(set(kept))} twice, "
+        f"{len(set(entries[-len(kept) :]) - set(kept))} missing, in order: {kept == sorted(kept)}  "
+        f"{'ok' if is_good else 'NOT GOOD'}",
+        flush=True,
+    )
+    return is_good
+
+
+@contextmanager
+def _playing(table: BenchTable) -> Iterator[None]:
+    """The table plays meanwhile, some ten turns a second."""
+    over = threading.Event()
+
+    def play() -> None:
+        while not over.wait(0.1):
+            table.step()
+
+    player = threading.Thread(target=play)
+    player.start()
+    try:
+        yield
+    finally:
+        over.set()
+        player.join()
+
+
+def _kept_by_then(hub: HubProcess, table: str, entries: list[int]) -> list[int]:
+    """What the store has of a table once it has the last input, or after a minute."""
+    end_s = time.monotonic() + _WAIT_S
+    kept: list[int] = []
+    while time.monotonic() < end_s and (not kept or kept[-1] != entries[-1]):
+        time.sleep(0.5)
+        kept = _patiently(lambda: asyncio.run(_kept(hub.nats, table, hub.seed)))
+    return kept
+
+
+def _patiently(ask: Callable[[], list[int]]) -> list[int]:
+    """What is answered; nothing while NATS has just been killed."""
+    try:
+        return ask()
+    except (OSError, TimeoutError):
+        return []
+
+
+async def _kept(url: str, table: str, seed: str) -> list[int]:
+    client, found, place = Client(), [], 1
+    await client.connect(url, nkeys_seed_str=seed, allow_reconnect=False, max_reconnect_attempts=1)
+    try:
+        stream = client.jetstream()
+        while True:
+            message = await stream.get_msg(RECORDS, seq=place, subject=record_subject(table), next=True, direct=True)
+            place = (message.seq or 0) + 1
+            found.append(read_record(message.data or b"").entry)
+    except NotFoundError:
+        return found
+    finally:
+        await client.close()
+
+
+def _p99(times_ms: list[float]) -> float:
+    return sorted(times_ms)[int(0.99 * len(times_ms))]
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])

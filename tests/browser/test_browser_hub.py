@@ -1,0 +1,101 @@
+"""The hub's pages in a real browser: nothing that axe finds, nothing too wide, the wall and spectators follow a room."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hub_room import hub_pages, played_records, room_of_twelve
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import WALL, browser, until
+from tour import dress, resize
+
+from companion.core.clock import RealClock
+from companion.table.public.messages import PublicState
+from web.hub.room import Room, RoomTable
+from web.server.sse import serve
+
+pytestmark = pytest.mark.browser
+
+AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
+_RUN = """
+const done = arguments[0];
+axe.run(document, { resultTypes: ['violations'], preload: false }).then(
+  found => done(found.violations.flatMap(v => v.nodes.slice(0, 3).map(n => `${v.id}: ${n.html.slice(0, 160)}`))),
+  error => done([`axe itself: ${error}`]));
+"""
+_WIDE = "return document.documentElement.scrollWidth - innerWidth"
+WIDTHS = (768, 1024, 1366, 1920, 2560)
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    if AXE.exists():
+        return AXE.read_text(encoding="utf-8")
+    if os.environ.get("COMPANION_REQUIRE_BROWSER"):
+        pytest.fail("axe-core is needed here: npm ci --prefix tests")
+    pytest.skip("axe-core is not installed: npm ci --prefix tests")
+
+
+@pytest.fixture(scope="module")
+def room() -> Room:
+    return room_of_twelve(RealClock())
+
+
+@pytest.fixture
+def address(room: Room) -> Iterator[str]:
+    with hub_pages(room, RealClock()) as app, serve(app, "127.0.0.1", 0, 16) as server:
+        server.start()
+        yield f"http://127.0.0.1:{server.port}"
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[WebDriver]:
+    with browser(WALL) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("path", ["/", "/watch", "/watch/1", "/watch/4", "/watch/8", "/overlay/1", "/host"])
+def test_every_page_of_the_hub(path: str, window: WebDriver, address: str, room: Room, axe: str) -> None:
+    for table in room.tables():  # nobody has fallen silent meanwhile
+        if table.state:
+            room.state(table.id, table.state, RealClock().wall_s())
+    if path == "/host":
+        window.get(f"{address}/host")
+        window.find_element(By.ID, "key").send_keys("abcde-fghij")
+        window.find_element(By.CSS_SELECTOR, "button.go").click()
+    window.get(address + path)
+    for width in (*WIDTHS, *((320, 390) if path.startswith(("/watch", "/host")) else ())):
+        resize(window, (width, 900))
+        assert window.execute_script(_WIDE) <= 0, width
+    window.execute_script(axe)
+    for theme in ("light", "dark"):
+        dress(window, WALL, theme)
+        assert window.execute_async_script(_RUN) == []
+    window.get("about:blank")
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"), [("/", "Free", "Turn 1"), ("/watch/1", "Nothing to see yet", "turn 1")]
+)
+def test_the_wall_and_a_spectator_follow_what_is_told(path: str, before: str, after: str, window: WebDriver) -> None:
+    clock = RealClock()
+    room = Room("", clock)
+    room.put(RoomTable("a", 1, ""))
+    room.state("a", PublicState("1.0.0", clock.wall_s()), clock.wall_s())
+    with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0, 16) as server:
+        server.start()
+        window.get(f"http://127.0.0.1:{server.port}{path}")
+
+        def says(text: str) -> bool:
+            room.step()
+            return text in window.find_element(By.ID, "live").text
+
+        until(before, lambda: says(before))
+        for record in played_records("outbuffered", 1, 1):
+            room.record("a", record)
+        until(after, lambda: says(after))
+        window.get("about:blank")

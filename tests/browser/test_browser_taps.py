@@ -1,0 +1,142 @@
+"""A tap is never lost: not while the page changes under the finger, and not before the script of a key has come."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from flask import request
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import PHONE, browser, says, tap, until
+from tour import cdp
+from web_fixtures import Place, open_place
+
+from companion.core.kit import Seat
+from web.server.sse import serve
+
+pytestmark = pytest.mark.browser
+
+_FROM_THE_START = """
+window.heard = 0;
+window.EventSource = class extends EventSource {
+  constructor(...of) {
+    super(...of);
+    this.addEventListener('message', () => { window.heard += 1; });
+  }
+};
+document.addEventListener('readystatechange', () => {
+  if (location.hash && document.readyState === 'interactive') document.querySelector(location.hash).click();
+});
+"""
+"""Counts what a stream has brought, and taps what an address names before any module has run."""
+_CENTRE = """
+const { left, top, width, height } = document.querySelector(arguments[0]).getBoundingClientRect();
+return [left + width / 2, top + height / 2];
+"""
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[WebDriver]:
+    with browser(PHONE) as opened:
+        cdp(opened, "Network.enable")
+        cdp(opened, "Page.addScriptToEvaluateOnNewDocument", source=_FROM_THE_START)
+        yield opened
+
+
+@contextmanager
+def south(folder: Path, window: WebDriver) -> Iterator[tuple[Place, str]]:
+    """A table with its pages, and the address of South's, where the window's browser sits."""
+    with open_place(folder) as place, serve(place.app, "127.0.0.1", 0, 16) as server:
+        server.start()
+        url = f"http://127.0.0.1:{server.port}"
+        cdp(window, "Network.clearBrowserCookies")
+        for cookie in place.sit("south", "Mara")._cookies.values():
+            cdp(window, "Network.setCookie", name=cookie.key, value=cookie.value, url=url)
+        yield place, f"{url}/seat/south"
+        window.get("about:blank")
+
+
+def is_sealed(place: Place) -> bool:
+    return place.table.view().seats[Seat.SOUTH].sealed_at is not None
+
+
+def pointer(window: WebDriver, kind: str, at: tuple[float, float], is_down: bool) -> None:
+    """A finger, or a mouse, comes down or goes up."""
+    x, y = at
+    if kind == "finger":
+        points = [{"x": x, "y": y}] if is_down else []
+        cdp(window, "Input.dispatchTouchEvent", type="touchStart" if is_down else "touchEnd", touchPoints=points)
+    else:
+        what = "mousePressed" if is_down else "mouseReleased"
+        cdp(window, "Input.dispatchMouseEvent", type=what, x=x, y=y, button="left", clickCount=1)
+
+
+@pytest.mark.parametrize("kind", ["finger", "mouse"])
+@pytest.mark.parametrize(
+    ("key", "has_worked"),
+    [
+        (".order[data-letter='U']", "return document.querySelector('.slot').dataset.letter === 'U'"),
+        (".slot", "return document.querySelector('.slot').matches('.chosen')"),
+    ],
+)
+def test_what_comes_while_a_finger_is_down_waits_for_it(
+    tmp_path: Path, window: WebDriver, kind: str, key: str, has_worked: str
+) -> None:
+    """A draw is offered meanwhile: it stands above the keys, and all of them are made anew."""
+    with south(tmp_path, window) as (place, url):
+        place.sit("north", "Jonas")
+        place.to_orders()
+        window.get(url)
+        says(window, "orders to go")
+        until("the stream", lambda: window.execute_script("return window.heard"))
+        before = window.execute_script("return window.heard")
+        at = window.execute_script(_CENTRE, key)
+        pointer(window, kind, at, True)
+        place.table.offer_draw(Seat.NORTH)
+        until("the offer has come", lambda: window.execute_script("return window.heard") > before)
+        pointer(window, kind, at, False)
+        until("what the tap does", lambda: window.execute_script(has_worked))
+        until("the offer is shown", lambda: window.execute_script("return !!document.querySelector('.offer')"))
+
+
+def test_a_finger_that_stays_down_stops_no_page(tmp_path: Path, window: WebDriver) -> None:
+    with south(tmp_path, window) as (place, url):
+        place.sit("north", "Jonas")
+        place.to_orders()
+        window.get(url)
+        says(window, "orders to go")
+        at = window.execute_script(_CENTRE, ".slot")
+        pointer(window, "finger", at, True)
+        place.table.offer_draw(Seat.NORTH)
+        until("the offer is shown", lambda: window.execute_script("return !!document.querySelector('.offer')"))
+        pointer(window, "finger", at, False)
+
+
+def test_a_tap_waits_for_the_script_of_what_a_fragment_has_brought(tmp_path: Path, window: WebDriver) -> None:
+    """Kahmate's placing is proposed: its main key can be tapped as soon as it is there."""
+    has_come = threading.Event()
+
+    def hold_back() -> None:
+        if request.path.endswith("/placing.js"):
+            has_come.wait()
+
+    with south(tmp_path, window) as (place, url):
+        place.app.before_request_funcs.setdefault(None, []).append(hold_back)
+        try:
+            window.get(url)
+            place.table.new_game("kahmate", {}, 1)
+            tap(window, "#placing #commit")
+            assert not is_sealed(place)
+        finally:
+            has_come.set()
+        until("the placing is sealed", lambda: is_sealed(place))
+
+
+def test_a_tap_waits_for_the_scripts_of_the_page(tmp_path: Path, window: WebDriver) -> None:
+    with south(tmp_path, window) as (place, url):
+        place.table.new_game("kahmate", {}, 1)
+        window.get(f"{url}#commit")
+        until("the placing is sealed", lambda: is_sealed(place))

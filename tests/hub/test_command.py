@@ -1,0 +1,183 @@
+"""`companion hub` and `companion hub join`, and a table's host page: from nothing to a room, by the real processes."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hub_tools import free_port, hub_settings, kept, running, until
+from inside import app_of, session_of
+
+from companion.cli import main
+from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.errors import SystemTrouble
+from companion.core.network import host_key_text
+from companion.hub.joining import join
+from companion.hub.membership import membership_path, read_membership
+from companion.hub_server.app import Hub
+from companion.service.app import Companion
+from companion.storage.journal import Journal
+
+
+@contextmanager
+def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """`companion hub` as a process: it, its address, its code."""
+    words = ["--folder", str(folder), "--host", "127.0.0.1", "--port", "0", "--nats-port", str(free_port())]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "companion", "hub", "--name", "Club", "--keep-mb", "64", *words],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        told = ""
+        while "Ctrl-C" not in told:
+            line = process.stdout.readline()
+            assert line, told
+            told += line
+        found = re.search(r"hub join (\S+) (\w+)", told)
+        assert found, told
+        yield process, found[1], found[2]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+        process.stdout.close()
+
+
+def children(pid: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()] or [
+        int(each) for task in Path(f"/proc/{pid}/task").iterdir() for each in (task / "children").read_text().split()
+    ]
+
+
+def test_one_command_runs_a_hub_and_one_line_lets_a_table_join(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with hub_process(tmp_path / "hub") as (process, address, code):
+        nats = until("NATS runs", lambda: children(process.pid))[0]
+        assert main(["hub", "join", "--state-dir", str(tmp_path / "table"), address, code]) == 0
+        assert "as number 1" in capsys.readouterr().out
+        member = read_membership(membership_path(Settings(state_dir=str(tmp_path / "table"))))
+        assert member is not None
+        assert (member.number, member.room, member.names) == (1, "Club", False)
+        assert oct((tmp_path / "table/hub.json").stat().st_mode)[-3:] == "600"
+        assert main(["hub", "join", "--state-dir", str(tmp_path / "table"), address, "wrong"]) == 1
+        assert "not the code" in capsys.readouterr().err
+        assert b"Club" in urllib.request.urlopen(f"http://{address}/").read()
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(10)
+        until("NATS died with its hub", lambda: not Path(f"/proc/{nats}").exists())
+
+
+def test_a_running_companion_joins_and_leaves_by_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = Settings(
+        state_dir=str(tmp_path / "table"),
+        web=WebSettings(host="127.0.0.1", port=0),
+        table=TableSettings(reading_time_s=0.1),
+    )
+    with running(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion:
+        (tmp_path / "settings.toml").write_text(
+            f'state_dir = "{tmp_path}/table"\n[web]\nhost = "127.0.0.1"\nport = {companion.server.port}\n'
+        )
+        known = ["--settings", str(tmp_path / "settings.toml")]
+        assert main(["hub", "join", *known, hub.urls()[0], hub.door.code, "--names"]) == 0
+        assert companion.hub.sentence
+        until("it is there", lambda: "of Our club" in companion.hub.sentence)
+        companion.table.new_game("outbuffered", {}, 1)
+        member = read_membership(tmp_path / "table/hub.json")
+        assert member is not None
+        assert member.names
+        until("the game is there", lambda: [each.what for each in kept(hub, member.table)][-1:] == ["new_game"])
+        until("there is a key that calls somebody", lambda: companion.broker.bell.is_heard)
+        assert main(["hub", "leave", *known]) == 0
+        assert companion.hub.sentence == ""
+        assert not (tmp_path / "table/hub.json").exists()
+        assert session_of(companion.table).number == 1
+    capsys.readouterr()
+
+
+def test_the_hosts_page_joins_and_leaves(tmp_path: Path) -> None:
+    settings = Settings(state_dir=str(tmp_path / "table"), web=WebSettings(host="127.0.0.1", port=0))
+    with running(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion:
+        key = {"X-Host-Key": companion.host_key}
+        app = app_of(companion.server)
+        browser = app.test_client()
+        assert browser.get("/host/hub").status_code == 403
+        assert "Enter the hub’s address" in browser.get("/host/hub", headers=key).text
+        wrong = browser.post("/host/hub", data={"address": hub.urls()[0], "code": "wrong"}, headers=key)
+        assert wrong.status_code == 400
+        assert "not the code" in wrong.text
+        form = {"address": hub.urls()[0], "code": hub.door.code}
+        assert browser.post("/host/hub", data=form).status_code == 403
+        assert browser.post("/host/hub", data=form, headers=key).status_code == 303
+        until("it is there", lambda: "Table 1 of Our club." in browser.get("/host", headers=key).text)
+        assert browser.post("/api/host/hub/leave", json={}).status_code == 403
+        assert browser.post("/api/host/hub/leave", json={}, headers=key).status_code == 200
+        assert "Join a hub of many tables" in browser.get("/host", headers=key).text
+
+
+def test_a_file_that_cannot_be_read_keeps_no_table_from_playing(tmp_path: Path) -> None:
+    (tmp_path / "hub.json").write_text("nonsense")
+    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
+    with Companion(settings, simulate=True) as companion:
+        assert "Join the hub anew" in companion.hub.sentence
+        companion.table.new_game("outbuffered", {}, 1)
+
+
+def test_a_hub_with_a_certificate_is_entered_by_it_alone(tmp_path: Path) -> None:
+    made = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+    ]
+    paths = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "cert.pem")]
+    names = ["-subj", "/CN=hub", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run([*made, *paths, *names], check=True, capture_output=True)
+    web = WebSettings(
+        host="127.0.0.1",
+        port=0,
+        names=("127.0.0.1",),
+        certificate=str(tmp_path / "cert.pem"),
+        key=str(tmp_path / "key.pem"),
+    )
+    with Hub(hub_settings(tmp_path / "hub", web=web)) as hub:
+        address = f"https://127.0.0.1:{hub.server.port}"
+        with pytest.raises(SystemTrouble, match="does not answer"):
+            join(address, hub.door.code, "x", names=False)
+        settings = Settings(state_dir=str(tmp_path / "table"), web=WebSettings(host="127.0.0.1", port=0))
+        with Companion(settings, simulate=True) as companion:
+            companion.hub.join(address, hub.door.code, False, str(tmp_path / "cert.pem"))
+            until("it is there", lambda: "Table 1" in companion.hub.sentence)
+            member = read_membership(tmp_path / "table/hub.json")
+            assert member is not None
+            assert all(server.startswith("tls://") for server in member.servers)
+
+
+def test_wrong_usage_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, said in (
+        (["--certificate", "x"], "both --certificate and --key"),
+        (["--nats", "nats://x"], "both --nats and --nats-seed"),
+        (["--viewers", "1"], "viewers"),
+        (["--proxies", "proxy.local"], "not an address or a network"),
+    ):
+        assert main(["hub", "--folder", str(tmp_path), *words]) == 1
+        assert said in capsys.readouterr().err
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        assert host_key_text(journal.key("host"))

@@ -1,0 +1,146 @@
+"""A room of twelve tables without any network: each has played some real game so far, for pictures and pages' tests."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from flask import Flask
+from inside import session_of
+from table_tools import Played
+
+from companion.core.clock import Clock, FakeClock
+from companion.core.config import WebSettings
+from companion.core.i18n import packed, say
+from companion.core.kit import SEATS
+from companion.games import GAMES
+from companion.storage.journal import Journal
+from companion.storage.outbox import Outbox
+from companion.table.public.messages import PublicRecord, PublicState
+from companion.table.seats.staff_call import Call
+from companion.table.session import Phase
+from web.hub.app import HubSite, create_hub_app
+from web.hub.host import Joined
+from web.hub.room import Room, RoomTable
+
+NAMES = [
+    "Mara",
+    "Jonas",
+    "Ines",
+    "Theo",
+    "Lea",
+    "Olaf",
+    "Sami",
+    "Ruth",
+    "Kofi",
+    "Anna",
+    "Yuki",
+    "Paul",
+    "Nora",
+    "Ben",
+    "Luis",
+    "Emma",
+    "Ada",
+    "Max",
+    "Eva",
+    "Finn",
+    "Mila",
+    "Hugo",
+]
+PLAN = (
+    ("outbuffered", 3), ("outbuffered", 2), ("outbuffered", 99), ("kahmate", 5), ("scouts", 4), ("arena", 2),
+    ("outbuffered", 4), ("binmat", 6), ("kahmate", 9), ("scouts", 99), ("arena", 1), ("", 0),
+)  # fmt: skip
+"""The games of the tables, and how many decisions were made."""
+
+
+class NoHub:
+    """A hub's host whose wishes are noted."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Any, ...]] = []
+
+    def join(self, name: str, key: str) -> Joined:
+        self.asked.append(("join", name, key))
+        return Joined("0" * 16, 1, ("nats://:4222",))
+
+    def _note(self, *what: Any) -> bool:
+        self.asked.append(what)
+        return what[1] != 99
+
+    def remove(self, number: int) -> bool:
+        return self._note("remove", number)
+
+    def rename(self, number: int, name: str) -> bool:
+        return self._note("rename", number, name)
+
+    def let_in(self, number: int) -> bool:
+        return self._note("let in", number)
+
+    def answer(self, number: int, words: str) -> bool:
+        return self._note("answer", number, words)
+
+    def use_delay(self, delay_s: float) -> None:
+        self.asked.append(("delay", delay_s))
+
+
+def played_records(game: str, decisions: int, seed: int) -> list[PublicRecord]:
+    """What a table tells of a game in which so many random decisions were made; it ends in the middle of a turn."""
+    with tempfile.TemporaryDirectory() as folder, Journal(Path(folder) / "journal.sqlite") as journal:
+        table = Played(journal, FakeClock())
+        with table.table:
+            if game:
+                rng = Random(seed)
+                table.table.new_game(game, {}, seed=seed)
+                while decisions and (view := table.table.view()).phase is not Phase.OVER:
+                    if view.time.clock and view.time.clock.paused:
+                        table.table.resume("host")
+                    elif view.phase is Phase.ORDERS:
+                        session = session_of(table.table)
+                        for seat in sorted(session.awaited):
+                            action = GAMES[game].random_action(session.state, seat, rng)
+                            table.table.hand_in(seat, session.moment, str(action))
+                        decisions -= 1
+                    elif decisions:
+                        table.table.confirm("host", view.moment, view.turn.stage, force=True)
+        outbox, told = Outbox(journal), []
+        outbox.seek(0)
+        while record := outbox.next():
+            told.append(record)
+            outbox.sent()
+        return told
+
+
+def room_of_twelve(clock: Clock) -> Room:
+    """The room, with a call at table 7 and a table that nobody hears."""
+    room = Room("Tuesday club", clock)
+    for number, (game, decisions) in enumerate(PLAN, start=1):
+        name = f"id{number}"
+        room.put(RoomTable(name, number, "" if number != 6 else "By the window"))
+        for record in played_records(game, decisions, number):
+            room.record(name, record)
+        names = dict(zip(SEATS, NAMES[2 * number - 2 :], strict=False)) if game else {}
+        call = Call.CALLED if number == 7 else Call.NONE
+        health = packed(say("The card is nearly full.")) if number == 4 else ""
+        room.state(
+            name,
+            PublicState("1.0.0", clock.wall_s(), names, call, "south" if number == 7 else "", health),
+            clock.wall_s(),
+        )
+    return room
+
+
+@contextmanager
+def hub_pages(room: Room, clock: Clock, host: Any = None, **web: Any) -> Iterator[Flask]:
+    """The application over a room."""
+    site = HubSite(WebSettings(**web), lambda: ("http://192.0.2.7:8500/",), b"k" * 32, "abcde-fghij")
+    app = create_hub_app(room, host or NoHub(), clock, site)
+    try:
+        yield app
+    finally:
+        app.extensions["watch"].close()
+        app.extensions["streams"].close()

@@ -1,0 +1,140 @@
+"""A real hub with its NATS on free ports, tables that join it, and what it has kept."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mqtt_tools import free_port, until
+from nats.aio.client import Client
+from nats.js.errors import NotFoundError
+from table_tools import Played
+
+from companion.core.clock import Clock, RealClock
+from companion.core.config import WebSettings
+from companion.core.kit import SEATS
+from companion.hub.adapter import HubAdapter
+from companion.hub.joining import join
+from companion.hub.membership import Membership
+from companion.hub.subjects import RECORDS, record_subject
+from companion.hub_server.app import Hub, HubSettings
+from companion.storage.journal import Journal
+from companion.table.public.messages import PublicRecord, read_record
+from companion.table.seats.staff_call import StaffBell
+from companion.table.session import Phase
+
+__all__ = [
+    "TableAtHub", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "until",
+]  # fmt: skip
+
+
+def hub_settings(folder: Path, **more: Any) -> HubSettings:
+    """A hub on this machine alone, on free ports."""
+    web = WebSettings(host="127.0.0.1", port=0, viewers=64)
+    given = {"name": "Our club", "nats_host": "127.0.0.1", "nats_port": free_port(), "keep_mb": 64, **more}
+    return HubSettings(folder, given.pop("web", web), **given)
+
+
+@contextmanager
+def running(folder: Path, **more: Any) -> Iterator[Hub]:
+    """A hub that runs meanwhile."""
+    with Hub(hub_settings(folder, **more)) as hub:
+        yield hub
+
+
+class TableAtHub:
+    """A table on a journal, that has joined a hub: `Played` without threads, and its line with one."""
+
+    def __init__(self, folder: Path, member: Membership, clock: Clock | None = None) -> None:
+        self.folder, self.member, self.clock = folder, member, clock or RealClock()
+        self.journal = Journal(folder / "journal.sqlite")
+        self.played = Played(self.journal, self.clock)  # type: ignore[arg-type] # nothing here lets its time pass
+        self.bell = StaffBell(self.clock, self.played.table.redraw)
+        self.health = ""
+        self.line = HubAdapter(
+            member, self.played.table, self.journal, self.clock, bell=self.bell, health=lambda: self.health
+        )
+        self.line.start()
+
+    @property
+    def table(self) -> Any:
+        return self.played.table
+
+    def play(self, turns: int = 1) -> None:
+        """A game with so many turns, unless one is on."""
+        if self.table.view().phase in (Phase.LOBBY, Phase.OVER):
+            self.played.begin()
+        for _ in range(turns):
+            self.played.turn("III", "III")
+            self.played.finish_stages()
+
+    def sit(self, *names: str) -> None:
+        for seat, name in zip(SEATS, names, strict=True):
+            self.table.take_seat(seat, name)
+
+    def entries(self) -> list[int]:
+        """The inputs that are to be told."""
+        return [entry.id for entry in self.journal.entries() if entry.id > self.member.start]
+
+    def close(self) -> None:
+        self.line.close()
+        self.table.close()
+        self.journal.close()
+
+
+def joined(hub: Hub, folder: Path, *, names: bool = False, clock: Clock | None = None) -> TableAtHub:
+    """A table that has just joined a hub."""
+    folder.mkdir(exist_ok=True)
+    member = join(hub.urls()[0], hub.door.code, folder.name, names=names)
+    return TableAtHub(folder, member, clock)
+
+
+def kept(hub: Hub, table: str) -> list[PublicRecord]:
+    """All that a hub's store has of a table, in its order."""
+
+    async def ask() -> list[PublicRecord]:
+        assert hub.nats is not None
+        client = Client()
+        await client.connect(hub.nats.url, nkeys_seed_str=hub.folder.now.seed, allow_reconnect=False)
+        try:
+            stream = client.jetstream()
+            found, place = [], 1
+            while True:
+                try:
+                    message = await stream.get_msg(
+                        RECORDS, seq=place, subject=record_subject(table), next=True, direct=True
+                    )
+                except NotFoundError:
+                    return found
+                assert message.seq
+                place = message.seq + 1
+                found.append(read_record(message.data or b""))
+        finally:
+            await client.close()
+
+    return asyncio.run(ask())
+
+
+def has_all(hub: Hub, table: TableAtHub) -> bool:
+    """Does the hub's room show the table's last input?"""
+    shown = next((each.shown for each in hub.room.tables() if each.id == table.member.table), None)
+    return shown is not None and shown.record.entry == table.entries()[-1]
+
+
+def needs(hub: Hub, number: int) -> str:
+    """What the room says that a table needs."""
+    table = hub.room.table(number)
+    assert table is not None
+    return table.needs(hub.room.now_s())
+
+
+def kill_nats(hub: Hub) -> None:
+    """SIGKILL of the hub's NATS."""
+    assert hub.nats is not None
+    pid = until("NATS runs", lambda: hub.nats and hub.nats.pid)
+    os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,140 @@
+"""What the journal tells the world: every input once, from any place on, and nothing that somebody may not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from fuzz.tables import SECRETS, Twin
+from table_tools import Played
+
+from companion.core.clock import FakeClock
+from companion.core.kit import Seat
+from companion.games.binmat.cards import DECK
+from companion.hub.adapter import HubAdapter
+from companion.hub.membership import Membership
+from companion.storage.journal import Journal
+from companion.storage.outbox import Outbox
+from companion.table.public.messages import PublicRecord, encoded, read_record
+from companion.table.records import HandIn
+from companion.table.seats.staff_call import StaffBell
+from companion.table.session import Phase
+
+
+def messages(journal: Journal, after: int = 0) -> list[PublicRecord]:
+    """All that is told behind an input."""
+    outbox = Outbox(journal)
+    outbox.seek(after)
+    found = []
+    while record := outbox.next():
+        found.append(record)
+        outbox.sent()
+    return found
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Iterator[tuple[Played, Journal]]:
+    clock = FakeClock()
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        table = Played(journal, clock)
+        with table.table:
+            yield table, journal
+
+
+def play_a_turn(table: Played) -> None:
+    table.table.take_seat(Seat.SOUTH, "Mara")
+    table.table.take_seat(Seat.NORTH, "Jonas")
+    table.begin()
+    table.turn("URU", "IDS")
+    table.finish_stages()
+
+
+def test_every_input_is_told_once_and_in_order(played: tuple[Played, Journal]) -> None:
+    table, journal = played
+    play_a_turn(table)
+    told = messages(journal)
+    assert [record.entry for record in told] == [entry.id for entry in journal.entries()]
+    assert [record.what for record in told if record.game][:4] == ["new_game", "begin", "hand_in", "hand_in"]
+    last = told[-1].view
+    assert (last.phase, last.turn, last.moment) == (Phase.ORDERS, 2, table.table.view().moment)
+    assert all(read_record(encoded(record)) == record for record in told)
+
+
+def test_from_any_place_on_the_same_bytes_are_told(played: tuple[Played, Journal]) -> None:
+    table, journal = played
+    play_a_turn(table)
+    table.table.abandon()
+    table.begin()
+    whole = [encoded(record) for record in messages(journal)]
+    for after in range(len(whole)):
+        assert [encoded(record) for record in messages(journal, after)] == whole[after:]
+
+
+def test_a_message_waits_until_it_is_sent(played: tuple[Played, Journal]) -> None:
+    table, journal = played
+    play_a_turn(table)
+    outbox = Outbox(journal)
+    outbox.seek(0)
+    first = outbox.next()
+    assert first is outbox.next()
+    outbox.sent()
+    second = outbox.next()
+    assert first is not None
+    assert second is not None
+    assert second.entry == first.entry + 1
+
+
+def test_names_are_told_nowhere(played: tuple[Played, Journal]) -> None:
+    table, journal = played
+    play_a_turn(table)
+    told = b"".join(encoded(record) for record in messages(journal))
+    assert b"Mara" not in told
+    assert b"Jonas" not in told
+
+
+def test_what_came_before_the_last_game_is_no_news(played: tuple[Played, Journal]) -> None:
+    table, journal = played
+    assert Outbox(journal).start() == 0
+    play_a_turn(table)
+    table.table.abandon()
+    table.begin()
+    first = messages(journal, Outbox(journal).start())[0]
+    assert (first.what, first.game) == ("new_game", 2)
+
+
+def test_another_past_has_another_mark(tmp_path: Path) -> None:
+    marks = []
+    for late_s in (0.0, 1.5):
+        clock = FakeClock(start_s=10 + late_s)
+        with Journal(tmp_path / f"{late_s}.sqlite") as journal:
+            table = Played(journal, clock)
+            with table.table:
+                table.begin()
+            marks.append([Outbox(journal).mark(number) for number in (1, 2, 99)])
+    assert marks[0][2] == marks[1][2] == ""
+    assert all(one != other for one, other in zip(marks[0][:2], marks[1][:2], strict=True))
+
+
+# ---- secrets: two tables that differ only in what one seat hides send equal bytes ----
+
+
+@pytest.mark.parametrize("game", SECRETS)
+def test_twins_that_differ_in_a_secret_tell_the_same(game: str, tmp_path: Path) -> None:
+    _, one, other = SECRETS[game]
+    rest = [card for card in DECK if card not in one]
+    told = []
+    with ExitStack() as stack:
+        for name, texts in (("one", one), ("other", other)):
+            twin = Twin(tmp_path, name, stack)
+            twin.hide(game, texts, rest)
+            records = [entry.record for entry in twin.journal.entries()]
+            line = HubAdapter(
+                Membership("", "0", 1, "", (), ""), twin.table, twin.journal, twin.clock, bell=StaffBell(twin.clock),
+                health=str,
+            )  # fmt: skip
+            told.append((line.state(), *(encoded(record) for record in messages(twin.journal))))
+            assert any(isinstance(record, HandIn) for record in records)
+            line.close()
+    assert told[0] == told[1]

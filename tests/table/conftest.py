@@ -1,0 +1,16 @@
+"""A table at which both seats are taken, for every test that asks for what is `played`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from table_tools import Played, both_seats, playing
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Iterator[Played]:
+    with playing(tmp_path) as opened:
+        both_seats(opened)
+        yield opened

@@ -1,0 +1,91 @@
+"""What is sent of a table is read strictly: a table that sends anything else is refused, and harms nobody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from companion.core.errors import Malformed
+from companion.core.i18n import Verbatim, packed, say, say_n, translate
+from companion.table.public.messages import (
+    MOST_BYTES,
+    PublicRecord,
+    PublicState,
+    PublicView,
+    encoded,
+    read_record,
+    read_state,
+    words,
+)
+from companion.table.session import Phase
+
+
+def record(sign: Any) -> bytes:
+    return encoded(PublicRecord(1, "ab", 0, "begin", 1, 0.0, PublicView(Phase.ORDERS, sign=sign)))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        say("{side!c} wins", side=say("lime")),
+        say_n("{n} minute late.", "{n} minutes late.", 3),
+        say("{name}’s {piece}", name=Verbatim("Mara"), piece=say("ball")),
+        say("Wait."),
+    ],
+)
+def test_sentences_arrive_in_every_language(said: str) -> None:
+    back = words(msgspec.json.decode(record(packed(said)))["view"]["sign"])
+    for language in ("en", "es", "fr"):
+        assert translate(back, language) == translate(said, language)
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [
+        {"say": "{a.__class__}", "many": "", "parts": {"a": "x"}},
+        {"say": "{a[0]}", "many": "", "parts": {"a": "x"}},
+        {"say": "{a:>999999999}", "many": "", "parts": {"a": "x"}},
+        {"say": "{a!r}", "many": "", "parts": {"a": "x"}},
+        {"say": "{a}", "many": "", "parts": {}},
+        {"say": "{", "many": "", "parts": {}},
+        {"say": "{}", "many": "", "parts": {}},
+        {"say": "{n}", "many": "{n}s", "parts": {"n": "many"}},
+        {"say": "{n}", "many": 3, "parts": {"n": 1}},
+        {"say": "x", "many": "", "parts": {"a": {"say": "{b.c}", "many": "", "parts": {"b": 1}}}},
+        {"say": "x", "many": "", "parts": {"a": [1]}},
+        {"typed": 3},
+        {"else": "x"},
+        17,
+        None,
+    ],
+)
+def test_a_sentence_that_does_more_than_name_its_parts_is_refused(sign: Any) -> None:
+    with pytest.raises(Malformed, match="holds a sentence that is none"):
+        read_record(record(sign))
+    with pytest.raises(Malformed, match="holds a sentence that is none"):
+        read_state(encoded(PublicState("1", 0.0, health=sign)))
+
+
+def test_a_sentence_in_a_sentence_without_end_is_refused() -> None:
+    nested: Any = "x"
+    for _ in range(50):
+        nested = {"say": "{a}", "many": "", "parts": {"a": nested}}
+    with pytest.raises(Malformed):
+        read_record(record(nested))
+
+
+@pytest.mark.parametrize(
+    "payload", [b"", b"{}", b"[]", b"\xff", b'{"entry": "x"}', record("ok")[:-1] + b', "more": 1}']
+)
+def test_what_is_no_message_is_refused(payload: bytes) -> None:
+    with pytest.raises(Malformed, match="cannot be read"):
+        read_record(payload)
+    with pytest.raises(Malformed, match="cannot be read"):
+        read_state(payload)
+
+
+def test_a_message_that_is_too_large_is_refused() -> None:
+    with pytest.raises(Malformed, match="too large"):
+        read_record(record("x" * MOST_BYTES))

@@ -1,0 +1,149 @@
+"""A proxy in front: whose headers count, and that nobody behind one stands at the machine's own screen; by a real nginx."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from mqtt_tools import free_port, until
+
+from companion.core.config import Settings, WebSettings, read_settings
+from companion.core.errors import ConfigError
+from companion.service.app import Companion
+from web.security.proxies import SOMEWHERE, Proxies
+
+NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+needs_nginx = pytest.mark.skipif(NGINX is None, reason="no nginx: apt-get install nginx-light")
+HOST_KEY_LINE = "Host key:"
+"""What the table screen shows the machine's own browser alone."""
+
+
+@pytest.mark.parametrize(
+    ("address", "headers", "told"),
+    [
+        ("192.0.2.9", {}, ("192.0.2.9", "", "")),
+        ("192.0.2.9", {"X_FORWARDED_FOR": "127.0.0.1", "X_FORWARDED_PROTO": "https"}, ("192.0.2.9", "", "")),
+        ("10.0.0.2", {"X_FORWARDED_FOR": "192.0.2.7"}, ("192.0.2.7", "", "")),
+        ("10.0.0.2", {"X_FORWARDED_FOR": "127.0.0.1, 192.0.2.7, 10.0.0.3"}, ("192.0.2.7", "", "")),
+        ("10.0.0.2", {"X_FORWARDED_FOR": "127.0.0.1"}, (SOMEWHERE, "", "")),
+        ("10.0.0.2", {"X_FORWARDED_FOR": "::1"}, (SOMEWHERE, "", "")),
+        ("10.0.0.2", {"X_FORWARDED_FOR": "nonsense, 10.0.0.3"}, (SOMEWHERE, "", "")),
+        ("10.0.0.2", {}, (SOMEWHERE, "", "")),
+        ("10.0.0.2", {"X_FORWARDED_FOR": "[2001:db8::7]:4711"}, ("2001:db8::7", "", "")),
+        ("10.0.0.2", {"X_FORWARDED_FOR": "192.0.2.7:4711"}, ("192.0.2.7", "", "")),
+        (
+            "10.0.0.2",
+            {
+                "X_FORWARDED_FOR": "192.0.2.7",
+                "X_FORWARDED_PROTO": "http, HTTPS",
+                "X_FORWARDED_HOST": "a, table.example.org",
+            },
+            ("192.0.2.7", "https", "table.example.org"),
+        ),
+        ("10.0.0.2", {"X_FORWARDED_FOR": "192.0.2.7", "X_FORWARDED_PROTO": "gopher"}, ("192.0.2.7", "", "")),
+        ("127.0.0.1", {}, ("127.0.0.1", "", "")),
+        ("127.0.0.1", {"X_FORWARDED_FOR": "192.0.2.7"}, (SOMEWHERE, "", "")),
+        ("::1", {"VIA": "1.1 somebody"}, (SOMEWHERE, "", "")),
+    ],
+)
+def test_whose_headers_count(address: str, headers: dict[str, str], told: tuple[str, str, str]) -> None:
+    assert Proxies(["10.0.0.0/24"]).caller(address, headers) == told
+
+
+@pytest.mark.parametrize("proxies", ['["proxy.local"]', '["10.0.0.0/99"]', '[""]', '"10.0.0.1"'])
+def test_what_is_no_address_is_refused(proxies: str) -> None:
+    with pytest.raises(ConfigError, match="proxies"):
+        read_settings(f"[web]\nproxies = {proxies}")
+
+
+@contextmanager
+def table_behind_nginx(folder: Path, *, is_named: bool, more: str = "") -> Iterator[tuple[Companion, int]]:
+    """A table on a port of the loopback, and nginx in front of it; `is_named`: the settings know it."""
+    web = WebSettings(
+        host="127.0.0.1", port=0, names=("table.example.org",), proxies=("127.0.0.1",) if is_named else ()
+    )
+    with Companion(Settings(state_dir=str(folder), web=web), simulate=True) as companion:
+        port = free_port()
+        forwarded = (
+            "proxy_set_header Host $host; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;"
+            "proxy_set_header X-Forwarded-Proto https; proxy_set_header X-Forwarded-Host $host;"
+        )
+        config = folder / "nginx.conf"
+        config.write_text(
+            f"pid {folder}/nginx.pid; daemon off; error_log {folder}/error.log; worker_processes 1;"
+            "events {} http { access_log off;"
+            + "".join(
+                f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+            )
+            + f"server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://127.0.0.1:{companion.server.port};"
+            f"proxy_http_version 1.1; proxy_set_header Connection ''; {more or forwarded} }} }} }}"
+        )
+        assert NGINX is not None
+        process = subprocess.Popen([NGINX, "-c", str(config), "-p", str(folder)], stderr=subprocess.DEVNULL)
+        try:
+            until("nginx answers", lambda: _answers(port))
+            yield companion, port
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def _answers(port: int) -> bool:
+    try:
+        return ask(port, "/health")[0] == 200
+    except OSError:
+        return False
+
+
+def ask(port: int, path: str, **headers: str) -> tuple[int, str, http.client.HTTPMessage]:
+    """A request as a browser sends it to the public name."""
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    try:
+        line.request("GET", path, headers={"Host": "table.example.org", "Accept": "text/html", **headers})
+        answer = line.getresponse()
+        return answer.status, answer.read().decode(), answer.headers
+    finally:
+        line.close()
+
+
+@needs_nginx
+def test_behind_a_proxy_that_is_named_everything_works_and_nobody_is_at_the_own_screen(tmp_path: Path) -> None:
+    with table_behind_nginx(tmp_path, is_named=True) as (companion, port):
+        status, page, _ = ask(port, "/")
+        assert status == 200
+        assert companion.host_key not in page
+        forged = ask(port, "/", **{"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "localhost"})
+        assert companion.host_key not in forged[1]
+        line = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        own = {"Host": "table.example.org", "Origin": "https://table.example.org", "Content-Type": "application/json"}
+        line.request("POST", "/api/seat/south/take", json.dumps({"name": "Mara"}), own)
+        answer = line.getresponse()
+        assert answer.status == 200
+        assert "Secure" in (answer.headers["Set-Cookie"] or "")
+        answer.read()
+        line.request("GET", "/live/watch", headers={"Host": "table.example.org", "Accept": "text/event-stream"})
+        stream = line.getresponse()
+        assert stream.status == 200
+        assert stream.readline().startswith(b"retry")  # it is not held back until it is whole
+        until("the first picture comes", lambda: b"live" in stream.readline())
+        line.close()
+        # a program that asks without the proxy from the same address is no own screen either
+        assert companion.host_key not in ask(companion.server.port, "/", Host="127.0.0.1")[1]
+
+
+@needs_nginx
+@pytest.mark.parametrize("more", ["", "proxy_set_header Via somebody;"])
+def test_a_proxy_that_is_not_named_gives_nobody_the_own_screen(tmp_path: Path, more: str) -> None:
+    with table_behind_nginx(tmp_path, is_named=False, more=more and f"proxy_set_header Host $host; {more}") as (
+        companion,
+        port,
+    ):
+        assert companion.host_key not in ask(port, "/")[1]
+        assert companion.host_key in ask(companion.server.port, "/", Host="127.0.0.1")[1]

@@ -1,0 +1,291 @@
+"""The pages of a hub: the wall, its host, spectators with and without a delay, the overlay; in three languages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from hub_room import NoHub, hub_pages, played_records, room_of_twelve
+
+from companion.core.clock import FakeClock
+from companion.core.kit import Seat
+from companion.table.public.messages import PublicState, PublicView
+from companion.table.seats.staff_call import Call
+from companion.table.session import Phase
+from web.hub.room import SILENT_S, Room, RoomTable
+
+FAR = {"REMOTE_ADDR": "192.0.2.50"}
+KEY = {"X-Host-Key": "abcde-fghij"}
+
+
+@pytest.fixture(scope="module")
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture(scope="module")
+def room(clock: FakeClock) -> Room:
+    return room_of_twelve(clock)
+
+
+@pytest.fixture(scope="module")
+def host() -> NoHub:
+    return NoHub()
+
+
+@pytest.fixture(scope="module")
+def app(room: Room, clock: FakeClock, host: NoHub) -> Iterator[Flask]:
+    with hub_pages(room, clock, host) as app:
+        yield app
+
+
+def page(app: Flask, path: str, language: str = "en", **more: Any) -> str:
+    answer = app.test_client().get(path, headers={"Accept-Language": language}, **more)
+    assert answer.status_code == 200, answer.status
+    return answer.text
+
+
+def words(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", html).split())
+
+
+# ---- the wall ----
+
+
+def test_the_wall_shows_every_table_with_its_game_and_its_people(app: Flask) -> None:
+    html = page(app, "/")
+    told = words(html[html.index('<main id="live"') :])
+    for part in (
+        "Tuesday club",
+        "12 tables",
+        "Mara",
+        "Hugo",
+        "Finished",
+        "Set-up",
+        "12 Free",
+        "Sit down and play",
+        "By the window",
+    ):
+        assert part in told
+    assert html.count('class="board"') == 10
+    assert "Table 7 calls" in told
+    assert "7 It calls." in told
+
+
+@pytest.mark.parametrize(("language", "calls"), [("es", "La mesa 7 llama"), ("fr", "La table 7 appelle")])
+def test_the_wall_speaks_the_browsers_language(app: Flask, language: str, calls: str) -> None:
+    assert calls in words(page(app, "/", language))
+
+
+def test_the_code_and_the_key_are_on_the_hubs_own_screen_alone(app: Flask) -> None:
+    code = app.extensions["door"].code
+    shown = f"{code[:3]}-{code[3:]}"
+    assert shown in page(app, "/")
+    assert "abcde-fghij" in page(app, "/")
+    far = page(app, "/", environ_overrides=FAR)
+    assert shown not in far
+    assert code not in far
+    assert "abcde-fghij" not in far
+
+
+def test_a_table_that_falls_silent_is_said_and_comes_back() -> None:
+    clock = FakeClock()
+    room = Room("", clock)
+    room.put(RoomTable("a", 1, ""))
+    room.state("a", PublicState("1.0.0", clock.wall_s()), clock.wall_s())
+    with hub_pages(room, clock) as app:
+        assert "Sit down at table 1" in words(page(app, "/"))
+        clock.advance(SILENT_S + 1)
+        room.step()
+        assert "Table 1: Nothing is heard of it." in words(page(app, "/"))
+        assert "Not connected" in words(page(app, "/"))
+        clock.advance(1)
+        room.state("a", PublicState("1.0.0", clock.wall_s()), clock.wall_s())
+        assert "Not connected" not in words(page(app, "/"))
+        room.is_in_trouble("The hub’s disk is full.")
+        clock.advance(1)
+        room.step()
+        assert "The hub’s disk is full." in words(page(app, "/"))
+        assert app.test_client().get("/health").status_code == 503
+
+
+def test_a_room_without_tables_says_so() -> None:
+    clock = FakeClock()
+    with hub_pages(Room("", clock), clock) as app:
+        assert "No table has joined yet" in words(page(app, "/"))
+        assert "Our tables" in words(page(app, "/"))
+        assert "No table has joined yet" in words(page(app, "/watch"))
+
+
+# ---- watching ----
+
+
+def test_a_table_is_watched_by_its_number(app: Flask, room: Room) -> None:
+    assert app.test_client().get("/1").headers["Location"] == "/watch/1"
+    assert app.test_client().get("/watch/99").status_code == 404
+    assert app.test_client().get("/99").status_code == 404
+    html = page(app, "/watch/1", environ_overrides=FAR)
+    assert "Mara" in html
+    assert 'class="board"' in html
+    assert 'data-live="/live/watch/1"' in html
+    assert words(page(app, "/watch")).count("Table ") >= 12
+
+
+def test_the_overlay_shows_board_orders_and_names(app: Flask) -> None:
+    html = page(app, "/overlay/1")
+    assert 'class="wall overlay"' in html
+    told = words(html)
+    for part in ("Mara", "Jonas", "Outbuffered, turn 3", "Step 1 of 3", "0 : 0"):
+        assert part in told
+    assert html.count('class="shut"') == 4  # of six orders two are open
+
+
+def test_spectators_see_everything_so_much_later_and_nothing_sooner() -> None:
+    clock = FakeClock()
+    room = Room("", clock, delay_s=60)
+    room.put(RoomTable("a", 1, ""))
+    records = played_records("outbuffered", 2, 1)
+    with hub_pages(room, clock) as app:
+        assert "Nothing to see yet" in page(app, "/watch/1")
+        for record in records:
+            room.record("a", record)
+            clock.advance(1)
+        room.step()
+        assert "Nothing to see yet" in page(app, "/watch/1")
+        delayed = room.delayed("a")
+        assert delayed is not None
+        seen = []
+        for _ in range(80 + len(records)):
+            clock.advance(1)
+            room.step()
+            if delayed.shown and (not seen or delayed.shown.record.entry != seen[-1]):
+                seen.append(delayed.shown.record.entry)
+                assert room.now_s() - delayed.shown.came_s >= 60
+        assert seen == [record.entry for record in records]
+        assert "1 minute late." in words(page(app, "/watch/1"))
+        room.use_delay(0)
+        assert "late" not in words(page(app, "/watch/1"))
+
+
+def test_a_record_that_was_long_on_its_way_is_shown_as_late_as_any_other() -> None:
+    clock = FakeClock()
+    room = Room("", clock, delay_s=60)
+    room.put(RoomTable("a", 1, ""))
+    room.record("a", played_records("outbuffered", 1, 1)[0], age_s=59)
+    delayed = room.delayed("a")
+    assert delayed is not None
+    assert delayed.shown is None
+    clock.advance(1)
+    room.step()
+    assert delayed.shown is not None
+
+
+def test_what_comes_twice_or_from_before_changes_nothing() -> None:
+    clock = FakeClock()
+    room = Room("", clock)
+    room.put(RoomTable("a", 1, ""))
+    records = played_records("outbuffered", 2, 1)
+    for record in (*records, records[0], records[-1]):
+        room.record("a", record)
+    shown = room.table(1)
+    assert shown is not None
+    assert shown.shown is not None
+    assert shown.shown.record == records[-1]
+    room.record("nobody", records[0])
+    room.state("nobody", PublicState("1", 0.0), 0.0)
+    room.refuse_unread("nobody")
+    assert len(room.tables()) == 1
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        PublicView(Phase.ORDERS, game="chess", title="Chess", layout={"a1": ("king",)}),
+        PublicView(Phase.ORDERS, game="outbuffered", layout={"z99": ("king",), "a1": ("purple robot", "x")}),
+        PublicView(Phase.ORDERS, game="outbuffered", layout={"nowhere": ()}),
+        PublicView(Phase.ORDERS, game="arena", options={"map": "nonsense" * 10}),
+        PublicView(Phase.OVER, game="binmat"),
+        PublicView(Phase.STAGES, game="scouts", moves=({"faces": ("x",), "origin": "a1"},)),  # type: ignore[arg-type]
+    ],
+)
+def test_what_this_hub_does_not_know_is_not_drawn_and_breaks_nothing(view: PublicView) -> None:
+    clock = FakeClock()
+    room = Room("", clock)
+    room.put(RoomTable("a", 1, ""))
+    record = msgspec.structs.replace(
+        played_records("outbuffered", 1, 1)[-1], view=msgspec.json.decode(msgspec.json.encode(view), type=PublicView)
+    )
+    room.record("a", record)
+    with hub_pages(room, clock) as app:
+        for path in ("/", "/watch", "/watch/1", "/overlay/1"):
+            page(app, path)
+
+
+# ---- the host ----
+
+
+def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
+    browser = app.test_client()
+    assert browser.get("/host").status_code == 403
+    assert "That is not the hub’s key" in browser.post("/host", data={"key": "wrong"}).text
+    assert browser.post("/host", data={"key": "abcde-fghij"}).status_code == 303
+    told = words(browser.get("/host").text)
+    for part in ("It calls.", "Somebody is coming", "The card is nearly full.", "By the window", "1.0.0"):
+        assert part in told
+
+
+@pytest.mark.parametrize(
+    ("door", "body", "asked"),
+    [
+        ("answer", {"number": 7, "say": "coming"}, ("answer", 7, "coming")),
+        ("remove", {"number": 3}, ("remove", 3)),
+        ("rename", {"number": 3, "name": " By  the door "}, ("rename", 3, "By the door")),
+        ("let-in", {"number": 3}, ("let in", 3)),
+        ("delay", {"seconds": 30}, ("delay", 30.0)),
+    ],
+)
+def test_what_the_host_wants_is_done_and_nobody_else_may(
+    app: Flask, host: NoHub, door: str, body: dict[str, Any], asked: tuple[Any, ...]
+) -> None:
+    browser: FlaskClient = app.test_client()
+    assert browser.post(f"/api/hub/{door}", json=body, environ_overrides=FAR).status_code == 403
+    assert asked not in host.asked
+    assert browser.post(f"/api/hub/{door}", json=body, headers=KEY).status_code == 200
+    assert host.asked[-1] == asked
+    assert browser.post(f"/api/hub/{door}", json={"more": 1}, headers=KEY).status_code == 400
+    if "number" in body:
+        assert browser.post(f"/api/hub/{door}", json={**body, "number": 99}, headers=KEY).status_code == 404
+
+
+def test_a_new_code_makes_the_old_one_worthless(app: Flask) -> None:
+    door, browser = app.extensions["door"], app.test_client()
+    wish = {"code": door.code, "key": f"U{'A' * 55}", "name": "x", "version": "1"}
+    assert browser.post("/api/hub/join", json=wish, environ_overrides=FAR).get_json()["number"] == 1
+    assert browser.post("/api/hub/new-code", json={}, headers=KEY).get_json()["code"] == door.code
+    answer = browser.post("/api/hub/join", json=wish, environ_overrides=FAR)
+    assert answer.status_code == 403
+    assert "not the code" in answer.get_json()["error"]["message"]
+    bad = browser.post("/api/hub/join", json={**wish, "code": door.code, "key": "none"}, environ_overrides=FAR)
+    assert bad.status_code == 400
+
+
+def test_guessing_the_code_soon_helps_nobody(app: Flask) -> None:
+    browser = app.test_client()
+    wish = {"code": "zzzzzz", "key": f"U{'A' * 55}"}
+    answers = [
+        browser.post("/api/hub/join", json=wish, environ_overrides={"REMOTE_ADDR": "192.0.2.77"}) for _ in range(8)
+    ]
+    assert "Too many wrong codes" in answers[-1].get_json()["error"]["message"]
+
+
+def test_a_call_that_is_answered_is_shown(clock: FakeClock) -> None:
+    room = Room("", clock)
+    room.put(RoomTable("a", 1, ""))
+    room.state("a", PublicState("1.0.0", clock.wall_s(), {Seat.SOUTH: "Mara"}, Call.COMING), clock.wall_s())
+    with hub_pages(room, clock) as app:
+        assert "Somebody is coming" in words(page(app, "/"))

@@ -1,0 +1,212 @@
+"""The one camera that is watched: opened, opened anew after trouble, exchanged for another, told to hold still."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from companion.core.clock import Clock
+from companion.core.errors import CameraError
+from companion.core.i18n import say
+from companion.core.ports import Camera, Frame
+from vision.cameras.blank_detector import BlankDetector
+from vision.cameras.exposure import LightKeeper
+from vision.cameras.lens_keeper import LensKeeper
+from vision.cameras.lenses import LensShelf
+from vision.cameras.source import Device, Locks
+
+_PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
+SILENCE_S = 3.0
+"""A camera that gives no picture for so long is in trouble."""
+
+
+@dataclass(frozen=True)
+class Cameras:
+    """The cameras that may be watched, and what is known of them.
+
+    `open` opens that of the settings, `open_other` another one by its source (None: there is no other). `expected`
+    says whether a camera that was never there is a trouble or only none; it is asked when one is missed, where that has
+    to be found out. `lenses` keeps what is learned about lenses; `mains_hz` is the frequency of the lamps' mains.
+    """
+
+    open: Callable[[], Camera]
+    open_other: Callable[[str], Camera] | None = None
+    expected: bool | Callable[[], bool] = True
+    lenses: LensShelf | None = None
+    mains_hz: int = 50
+
+
+class CameraLink:
+    """The camera that is open, if any. `camera`, `source`, `choose`, `lock` and `locks` may be used from any thread,
+    everything else from the watcher's."""
+
+    def __init__(self, cameras: Cameras, clock: Clock, lens: LensKeeper) -> None:
+        self._cameras, self._clock, self._lens = cameras, clock, lens
+        self._camera: Camera | None = None
+        self._failures = 0
+        self._last_frame_s: float | None = None
+        self._sight = BlankDetector()
+        self._light: LightKeeper | None = None
+        self._begun = False
+        self._asking = threading.Lock()
+        self._source: str | None = None
+        self._changed = False
+        self._wanted: Locks | None = None
+        self._locks: Locks | None = None
+        self.wake = threading.Event()
+        """Set when there is something to do before the next picture is due."""
+
+    # ---- what the camera page asks for, from any thread ----
+
+    @property
+    def camera(self) -> str:
+        """The name of the camera that is open; empty when none is."""
+        camera = self._camera
+        return camera.name if camera else ""
+
+    @property
+    def source(self) -> str | None:
+        """The source that was chosen last; None: that of the settings."""
+        return self._source
+
+    def choose(self, source: str) -> None:
+        """Take another camera from the next step on, as `[camera] source` names it; until the next start.
+
+        Raises `CameraError` where there is nothing to choose: the simulated table has one camera.
+        """
+        if self._cameras.open_other is None:
+            raise CameraError(
+                say("The simulated table has only this camera: start without --simulate to choose another")
+            )
+        with self._asking:
+            self._source, self._changed, self._wanted = source, True, None
+        self.wake.set()
+
+    def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
+        """Hold focus or exposure (True) or let them follow the picture (False) from the next step on; None: as it is.
+
+        What a camera cannot do is left undone: see `locks`.
+        """
+        with self._asking:
+            before = self._wanted or Locks(None, None)
+            self._wanted = Locks(
+                before.focus if focus is None else focus, before.exposure if exposure is None else exposure
+            )
+
+    @property
+    def locks(self) -> Locks | None:
+        """(focus, exposure): does it stand still? None for what the camera cannot, and for all when it can neither."""
+        return self._locks
+
+    # ---- one frame ----
+
+    @property
+    def is_open(self) -> bool:
+        """Is a camera open?"""
+        return self._camera is not None
+
+    @property
+    def light(self) -> str:
+        """What is the matter with the light, as a sentence; empty when nothing is."""
+        return self._light.sentence if self._light else ""
+
+    def is_exchanged(self) -> bool:
+        """Was another camera chosen? Then the one so far is given back."""
+        with self._asking:
+            changed, self._changed = self._changed, False
+        if changed:
+            self.drop()
+            self._failures = 0
+            self._sight = BlankDetector()
+        return changed
+
+    def grab(self) -> Frame | None:
+        """The next frame, opening the camera if need be; raises `CameraError`, also after a long silence."""
+        self._set_locks()
+        if self._camera is None:
+            self._begun = False
+            other = self._cameras.open_other
+            self._camera = other(self._source) if self._source and other else self._cameras.open()
+            self._last_frame_s = self._clock.monotonic_s()
+        frame = self._camera.frame()
+        now = self._clock.monotonic_s()
+        silent_s = now - (now if self._last_frame_s is None else self._last_frame_s)
+        if frame is None:
+            if silent_s >= SILENCE_S:
+                raise CameraError(
+                    say(
+                        "The camera {name} has sent no picture for {seconds} s: check its cable",
+                        name=self._camera.name,
+                        seconds=f"{silent_s:.0f}",
+                    )
+                )
+            return None
+        if not self._begun:
+            self._begin(self._camera, now)
+            self._begun = True
+        self._last_frame_s = now
+        return frame
+
+    def trouble(self, frame: Frame) -> str:
+        """Why a real camera sees nothing, as a sentence; empty: it does. Raises `CameraError` when opening it anew may
+        help."""
+        device = self._camera
+        if isinstance(device, Device):
+            now = self._clock.monotonic_s()
+            trouble = self._sight.trouble(device.name, frame.luma, now)
+            if trouble:
+                if self._sight.wants_reopening(now):
+                    raise CameraError(trouble)
+                return trouble
+            if self._light:
+                self._light.see(frame.luma, now)
+            self._locks = device.locks
+        self._failures = 0
+        return ""
+
+    def learn(self, now_s: float) -> None:
+        """A picture was read: keep what it has told about the lens."""
+        if self._camera:
+            self._lens.learn(self._camera, now_s)
+
+    def fail(self) -> float:
+        """Give a camera in trouble back; answers after how many seconds it should be opened again."""
+        self.drop()
+        pause_s = _PAUSES_S[min(self._failures, len(_PAUSES_S) - 1)]
+        self._failures += 1
+        return pause_s
+
+    def drop(self) -> None:
+        """Give the camera back; where none is open nothing happens."""
+        camera, self._camera = self._camera, None
+        self._light, self._locks = None, None
+        if camera is not None:
+            self._lens.note(camera)
+            # A device that is gone cannot be closed properly; the trouble has been told already.
+            with contextlib.suppress(CameraError):
+                camera.close()
+
+    def close(self) -> None:
+        """Give the camera back, and write down what is known about lenses."""
+        self.drop()
+        self._lens.save()
+
+    def _set_locks(self) -> None:
+        """Lock and unlock what other threads have asked for, once a camera is open that can."""
+        device = self._camera if isinstance(self._camera, Device) else None
+        if device is None:
+            return
+        with self._asking:
+            wanted, self._wanted = self._wanted, None
+        if wanted is not None:
+            device.lock(wanted.focus, wanted.exposure)
+            if self._light and wanted.exposure is not None:
+                self._light.held = wanted.exposure
+
+    def _begin(self, camera: Camera, now_s: float) -> None:
+        """A camera was opened and has sent its first picture: use its lens, look after its light."""
+        self._sight.begin(now_s)
+        self._light = LightKeeper(camera, self._cameras.mains_hz) if isinstance(camera, Device) else None
+        self._lens.begin(camera)

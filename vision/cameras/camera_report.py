@@ -1,0 +1,58 @@
+"""What people are told of the camera: that it sees the board, that it does not, or what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from companion.core.i18n import joined, say
+from companion.core.ports import CameraState, CameraStatus
+
+_NONE_YET = say("There is no camera: connect one and it will be used; without one you play by tapping")
+_GONE_S = 1.0
+"""A board that is out of sight for less, behind an arm or a cup, is not said to be gone."""
+
+
+class CameraReport:
+    """Says each change once to `on_status`; `expected` is that of `Cameras`."""
+
+    def __init__(self, on_status: Callable[[CameraStatus], None], expected: bool | Callable[[], bool]) -> None:
+        self._on_status, self._expected = on_status, expected
+        self._status: CameraStatus | None = None
+        self._board_s: float | None = None
+
+    def expect(self) -> None:
+        """From now on a camera that is missing is a trouble: it works, or somebody has chosen it."""
+        self._expected = True
+
+    def sees_board(self, note: str, light: str, now_s: float) -> None:
+        """A board was read; `note` and `light` are sentences about the picture, or empty."""
+        self._board_s = now_s
+        self._say(CameraStatus(CameraState.SEES_BOARD, joined(". ", (say("The camera sees the board"), note, light))))
+
+    def sees_none(self, problem: str, light: str, now_s: float) -> None:
+        """There was no board in the picture; `problem` says why, if that is known."""
+        if self._board_s is None or now_s - self._board_s >= _GONE_S:
+            sentence = problem or say(
+                "The camera sees no board: put it down with all four corner markers in the picture"
+            )
+            self._say(CameraStatus(CameraState.NO_BOARD, joined(". ", (sentence, light))))
+
+    def is_blank(self, sentence: str) -> None:
+        """The camera sends pictures and sees nothing."""
+        self._board_s = None
+        self._say(CameraStatus(CameraState.TROUBLE, sentence))
+
+    def is_missed(self, sentence: str) -> None:
+        """The camera fails; that is no trouble where none was ever there."""
+        self._board_s = None
+        if callable(self._expected):
+            self._expected = self._expected()
+        if self._expected:
+            self._say(CameraStatus(CameraState.TROUBLE, sentence))
+        else:
+            self._say(CameraStatus(CameraState.NONE, _NONE_YET))
+
+    def _say(self, status: CameraStatus) -> None:
+        if status != self._status:
+            self._status = status
+            self._on_status(status)

@@ -1,0 +1,77 @@
+"""Whether the camera mirrors its pictures, as webcams do for whoever looks at himself; they are turned back then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.core.ports import Frame
+from vision.detection.markers import Luma
+from vision.pieces.frame_reader import FrameReader
+
+_TURN_FRAMES, _TURN_BACK_FRAMES = 6, 24
+"""So often in a row no board is found before the picture's mirror image is tried again; the more where a board has been
+seen the way it is: what shows one in the mirror image then is a mirror on the table."""
+
+
+class MirrorWatch:
+    """Remembers which way round one camera's pictures are; the `reader` tells whether one has a board in it."""
+
+    def __init__(self, reader: FrameReader) -> None:
+        self._reader = reader
+        self._turned: tuple[Frame, Frame] | None = None
+        self.begin()
+
+    def begin(self) -> None:
+        """Another camera."""
+        self.is_mirrored = self._proven = False
+        self._blind = 0
+        self._turned = None
+
+    def as_read(self, frame: Frame) -> Frame:
+        """The frame as it is read: a mirrored one turned back."""
+        if not self.is_mirrored:
+            return frame
+        if self._turned is None or self._turned[0] is not frame:
+            self._turned = frame, replace(frame, luma=mirrored(frame.luma), colours=turned_back(frame.colours))
+        return self._turned[1]
+
+    def sees_board(self) -> None:
+        """A board was read the way round that pictures are taken now."""
+        self._blind, self._proven = 0, True
+
+    def turns_round(self, luma: Luma) -> bool:
+        """After a picture without a board: is one in its mirror image? Then all later ones are turned round. Looked at
+        now and then, as it takes as long as the picture itself."""
+        self._blind += 1
+        every = _TURN_BACK_FRAMES if self._proven else _TURN_FRAMES
+        if self._blind % every != (0 if self._proven else 1) or not self._reader.shows_board(mirrored(luma)):
+            return False
+        self.is_mirrored, self._blind = not self.is_mirrored, 0
+        return True
+
+    def turned_picture(self, luma: Luma) -> Luma | None:
+        """The mirror image of a single picture without a board, if that shows one; None: it does not."""
+        turned = mirrored(luma)
+        if not self._reader.shows_board(turned):
+            return None
+        self.is_mirrored = True
+        return turned
+
+
+def mirrored(luma: Luma) -> Luma:
+    """A (height, width) picture with left and right exchanged."""
+    return np.asarray(cv2.flip(luma, 1), dtype=np.uint8)
+
+
+def turned_back(
+    colours: Callable[[], NDArray[np.uint8] | None] | None,
+) -> Callable[[], NDArray[np.uint8] | None] | None:
+    """The colours of a mirrored picture turned back, when somebody asks for them."""
+    if colours is None:
+        return None
+    return lambda: None if (told := colours()) is None else np.ascontiguousarray(told[:, ::-1])

@@ -1,0 +1,27 @@
+"""Order tiles that lie beside the board: they are read when that is wanted, and nobody is shown them."""
+
+from __future__ import annotations
+
+from companion.core.kit import Kit, RowsSeen, RowsWanted
+from companion.core.ports import Frame, Reading
+from vision.pieces.board_reader import BoardReader
+from vision.tiles.board_only import BoardOnly
+from vision.tiles.tile_reader import TileWatch
+
+
+class TilesBeside:
+    """The tiles of one `kit`, in the frames that the `reader` has read."""
+
+    def __init__(self, kit: Kit, reader: BoardReader) -> None:
+        self._watch, self._board_only, self._reader = TileWatch(kit), BoardOnly(kit.board), reader
+
+    def begin(self, wanted: RowsWanted | None) -> None:
+        """Read these rows from the next frames; None: none any more. From any thread."""
+        self._watch.begin(wanted)
+
+    def see(self, frame: Frame, reading: Reading) -> tuple[Frame, RowsSeen | None]:
+        """The frame without what lies beside the board, and the rows of tiles if they were wanted and are read."""
+        pose = self._reader.pose if reading.game == self._watch.kit.game else None
+        as_read = self._reader.as_read(frame)
+        shown = self._board_only.shown(as_read, pose)
+        return self._reader.as_read(shown), self._watch.see(as_read.luma, frame.at_s, pose)

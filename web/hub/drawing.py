@@ -1,0 +1,157 @@
+"""Public views as pictures and values for templates: boards, lanes, seats, clocks, from what tables have sent.
+
+A table may be of another version or worse: what this program does not know is not drawn, and nothing raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from markupsafe import Markup
+
+from companion.core.errors import CompanionError
+from companion.core.grid import Square
+from companion.core.i18n import say, spoken
+from companion.core.kit import SEATS, Kit, Layout, Seat, Side
+from companion.games import GAMES
+from companion.games.screen import Lane
+from companion.table.board_check import HandMove
+from companion.table.public.messages import PublicClock, PublicView, words
+from companion.table.session import Phase
+from web.hub.room import Shown
+from web.rendering.board import board_svg
+from web.rendering.board_picture import BoardPicture
+from web.rendering.cards import lanes_picture, lanes_sign
+
+_DRAWN = 512
+
+
+@dataclass(frozen=True)
+class ShownSeat:
+    """A seat on a page: its side, how it is called, its part of the result, and the attributes of its clock."""
+
+    seat: Seat
+    side: Side
+    name: str
+    awaited: bool
+    sealed: bool
+    result: str
+    clock: Markup
+
+
+def kit_of(view: PublicView) -> Kit | None:
+    """The kit of its game; None: there is none, or this hub does not know the game or its options."""
+    return _kit(view.game, msgspec.json.encode(view.options, order="sorted")) if view.game else None
+
+
+@lru_cache(maxsize=64)
+def _kit(game: str, options: bytes) -> Kit | None:
+    known = GAMES.get(game)
+    try:
+        return known.kit(known.options(msgspec.json.decode(options))) if known else None
+    except (CompanionError, ValueError, TypeError, KeyError):
+        return None
+
+
+def board_of(view: PublicView, *, with_moves: bool) -> Markup:
+    """The board or the lanes of a view in the language that is spoken; empty where nothing can be drawn.
+
+    Without moves it is a small sign: of cards it then shows the lanes alone.
+    """
+    drawn = msgspec.structs.replace(
+        PublicView(phase=view.phase),
+        game=view.game,
+        options=view.options,
+        layout=view.layout,
+        lanes=view.lanes,
+        moves=view.moves if with_moves else (),
+        target=view.target if with_moves else {},
+    )
+    return _board(msgspec.json.encode(drawn, order="sorted"), not with_moves, spoken())
+
+
+@lru_cache(maxsize=_DRAWN)
+def _board(encoded: bytes, is_small: bool, _language: str) -> Markup:
+    view = msgspec.json.decode(encoded, type=PublicView)
+    kit = kit_of(view)
+    if kit is None:
+        return Markup()
+    try:
+        if kit.deck and is_small:
+            return lanes_sign(kit)
+        if kit.deck:
+            lanes = [Lane(each.name, each.north, each.deck, each.south, each.discard) for each in view.lanes]
+            return lanes_picture(kit, lanes) if lanes else Markup()
+        layout, target = _layout(kit, view.layout), _layout(kit, view.target)
+        return board_svg(BoardPicture(kit, layout, tuple(_moves(kit, view)), target=target))
+    except (CompanionError, KeyError, ValueError, IndexError, ZeroDivisionError):
+        return Markup()
+
+
+def _layout(kit: Kit, layout: Mapping[str, tuple[str, ...]]) -> Layout:
+    """The part of a layout that this kit can show."""
+    known = {face.name for face in kit.faces}
+    squares = set(kit.board.squares)
+    parsed = {Square.parse(text): faces for text, faces in layout.items()}
+    return {square: tuple(f for f in faces if f in known) for square, faces in parsed.items() if square in squares}
+
+
+def _moves(kit: Kit, view: PublicView) -> list[HandMove]:
+    known = {face.name for face in kit.faces}
+    squares = set(kit.board.squares)
+    moves = []
+    for move in view.moves:
+        origin = Square.parse(move.origin) if move.origin else None
+        target = Square.parse(move.target) if move.target else None
+        if set(move.faces) <= known and {origin, target} - {None} <= squares:
+            moves.append(HandMove(move.faces, origin, target, turned=move.turned))
+    return moves
+
+
+def side_of(view: PublicView, seat: Seat) -> Side:
+    """How a seat appears: in its game's colours, or plain where no game is on that this hub knows."""
+    kit = kit_of(view)
+    if kit:
+        return kit.sides[seat]
+    plain = {Seat.SOUTH: (say("South"), "ink", "disc"), Seat.NORTH: (say("North"), "bare", "diamond")}
+    name, colour, drawing = plain[seat]
+    return Side(name, colour, "#1B1814", drawing)
+
+
+def seats_of(shown: Shown, names: Mapping[Seat, str], delay_s: float) -> tuple[ShownSeat, ...]:
+    """Both seats, South first."""
+    view = shown.record.view
+    found = []
+    for seat in SEATS:
+        told, side = view.seats.get(seat), side_of(view, seat)
+        clock = (told.clock if told else None) or (view.clock if told and told.awaited and view.clock else None)
+        result = ""
+        if view.phase is Phase.OVER and view.result:
+            result = "½" if len(view.winners) != 1 else "1" if seat in view.winners else "0"
+        found.append(
+            ShownSeat(
+                seat,
+                side,
+                names.get(seat, ""),
+                bool(told and told.awaited),
+                bool(told and told.sealed),
+                result,
+                clock_of(clock, shown, delay_s) if clock else Markup(),
+            )
+        )
+    return tuple(found)
+
+
+def clock_of(clock: PublicClock, shown: Shown, delay_s: float) -> Markup:
+    """The attributes by which a script draws what is left of a clock, by this hub's monotonic time."""
+    due = f"{shown.came_s - shown.age_s + delay_s + clock.left_s:.3f}" if clock.runs else ""
+    return Markup(f' data-due="{due}" data-left="{clock.left_s:.3f}" data-time="{clock.limit_s:g}"')
+
+
+def sentence(packed: Any) -> str:
+    """A sentence that was checked when it came in."""
+    return words(packed)

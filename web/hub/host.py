@@ -1,0 +1,235 @@
+"""The hub's host: who may join by the code on its screen, and what is done about tables."""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
+
+import msgspec
+from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
+from msgspec import Meta
+from werkzeug.exceptions import NotFound
+
+from companion import __version__
+from companion.core.clock import Clock
+from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.i18n import say
+from companion.core.network import plain_code
+from web.context import Fragment, Needs, render_fragment
+from web.hub.room import MOST_DELAY_S, Room
+from web.hub.spectators import this_app
+from web.routes.api import Body, Text, read_body
+from web.security.auth import Auth
+from web.security.join_code import ALPHABET, EACH, EVERYBODY, LENGTH
+from web.security.rate_limit import Guesses
+from web.server.sse import Audience, Streams
+
+_PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
+
+
+class Join(Body, frozen=True):
+    """A table joins: the code on the hub's screen, its public NKey, its name and version."""
+
+    code: Text
+    key: Text
+    name: Annotated[str, Meta(max_length=64)] = ""
+    version: Text = ""
+
+
+class Numbered(Body, frozen=True):
+    """Something about one table."""
+
+    number: int
+
+
+class Rename(Body, frozen=True):
+    """A table gets another name."""
+
+    number: int
+    name: Annotated[str, Meta(max_length=64)]
+
+
+class Answer(Body, frozen=True):
+    """Somebody goes to a table that calls, or the call is over."""
+
+    number: int
+    say: Literal["coming", "done"]
+
+
+class Delay(Body, frozen=True):
+    """Spectators see everything so many seconds later."""
+
+    seconds: Annotated[float, Meta(ge=0, le=MOST_DELAY_S)]
+
+
+class Joined(NamedTuple):
+    """What a table needs to know of its hub."""
+
+    table: str
+    number: int
+    servers: tuple[str, ...]
+
+
+class HubHost(Protocol):
+    """What the pages ask the hub to do; everything raises a `CompanionError` where it cannot be done."""
+
+    def join(self, name: str, key: str) -> Joined:
+        """A table joins."""
+
+    def remove(self, number: int) -> bool:
+        """A table leaves, and what is kept of it; answers whether there was one."""
+
+    def rename(self, number: int, name: str) -> bool:
+        """A table gets another name."""
+
+    def let_in(self, number: int) -> bool:
+        """A table that was shut out may say something again."""
+
+    def answer(self, number: int, words: str) -> bool:
+        """Tell a table that somebody is `coming`, or that it is `done`."""
+
+    def use_delay(self, delay_s: float) -> None:
+        """Spectators see everything so much later."""
+
+
+class JoinDoor:
+    """The code by which tables join; the same until the hub starts anew, or somebody wants another one."""
+
+    def __init__(self, host: HubHost, clock: Clock) -> None:
+        self._host = host
+        self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
+        self.code = ""
+        self.renew()
+
+    def renew(self) -> None:
+        """Another code from now on."""
+        self.code = "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
+
+    def join(self, wish: Join, address: str) -> Joined:
+        """Let a table in; raises `Illegal` for a wrong code, `Malformed` for a key that is none."""
+        code = plain_code(wish.code)
+        fits = self._guesses.check(address, lambda: hmac.compare_digest(code.encode(), self.code.encode()))
+        if fits is None:
+            raise Illegal(Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then look at the hub’s screen"))
+        if not fits:
+            raise Illegal(Refusal.JOIN_CODE, say("That is not the code that the hub’s screen shows now"))
+        if not _PUBLIC_KEY.fullmatch(wish.key):
+            raise Malformed(say("The table’s key is not a public NKey"))
+        return self._host.join(" ".join(wish.name.split()), wish.key)
+
+
+class HubHostPages:
+    """The host's page of the hub, and the doors under `/api/hub`."""
+
+    def __init__(self, room: Room, streams: Streams, host: HubHost, door: JoinDoor, guard: Auth) -> None:
+        self._room = room
+        self._streams = streams
+        self._host = host
+        self._door = door
+        self._guard = guard
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        pages = Blueprint("host", __name__)
+        pages.add_url_rule("/host", view_func=self.page)
+        pages.add_url_rule("/host", "key", self.enter_key, methods=["POST"])
+        pages.add_url_rule("/live/host", view_func=self.live)
+        for name, door in (
+            ("join", self.join),
+            ("remove", self.remove),
+            ("rename", self.rename),
+            ("let-in", self.let_in),
+            ("answer", self.answer),
+            ("delay", self.delay),
+            ("new-code", self.new_code),
+        ):
+            pages.add_url_rule(f"/api/hub/{name}", view_func=door, methods=["POST"])
+        return pages
+
+    # ---- pages ----
+
+    def page(self) -> Any:
+        """Every table, with what can be done about it."""
+        if not self._guard.is_host(request):
+            return make_response(render_template("hub_key.html", error=""), 403)
+        return render_fragment("hub_host.html", self._draw(), live="/live/host", most_s=MOST_DELAY_S)
+
+    def enter_key(self) -> Any:
+        """Become the hub's host in this browser."""
+        try:
+            fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
+            error = say("That is not the hub’s key. It is on the hub’s own screen and in its console.")
+        except Illegal as refusal:
+            fits, error = False, refusal.message
+        if not fits:
+            return make_response(render_template("hub_key.html", error=error), 403)
+        answer = make_response(redirect("/host", 303))
+        self._guard.host_cookie(answer)
+        return answer
+
+    def live(self) -> Response:
+        """The stream of the host's page."""
+        self._guard.require_host(request)
+        app = this_app()
+
+        def render() -> str:
+            with app.app_context():
+                return self._draw().html
+
+        return self._streams.follow(request.environ, render, Audience.SEAT)
+
+    def _draw(self) -> Fragment:
+        now_s, needs = self._room.now_s(), Needs()
+        tables = [(table, table.needs(now_s), table.is_lost(now_s)) for table in self._room.tables()]
+        html = render_template(
+            "_hub_host.html", needs=needs, tables=tables, code=self._door.code, version=__version__,
+            host_key=self._guard.host_key,
+        )  # fmt: skip
+        return Fragment(html, needs)
+
+    # ---- doors ----
+
+    def join(self) -> Response:
+        """A table joins by the code."""
+        joined = self._door.join(read_body(request, Join), request.remote_addr or "")
+        return jsonify(table=joined.table, number=joined.number, servers=joined.servers, room=str(self._room.title))
+
+    def remove(self) -> Response:
+        """A table leaves."""
+        return self._about(Numbered, lambda body: self._host.remove(body.number))
+
+    def rename(self) -> Response:
+        """A table gets another name."""
+        return self._about(Rename, lambda body: self._host.rename(body.number, " ".join(body.name.split())))
+
+    def let_in(self) -> Response:
+        """A table that was shut out may come back."""
+        return self._about(Numbered, lambda body: self._host.let_in(body.number))
+
+    def answer(self) -> Response:
+        """Somebody goes to a table that calls."""
+        return self._about(Answer, lambda body: self._host.answer(body.number, body.say))
+
+    def delay(self) -> Response:
+        """Spectators see everything later."""
+        self._guard.require_host(request)
+        self._host.use_delay(read_body(request, Delay).seconds)
+        return jsonify({})
+
+    def new_code(self) -> Response:
+        """Another code to join by: the one of before lets nobody in any more."""
+        self._guard.require_host(request)
+        read_body(request, Body)
+        self._door.renew()
+        self._room.change()
+        return jsonify(code=self._door.code)
+
+    def _about(self, kind: type[Any], act: Callable[[Any], bool]) -> Response:
+        self._guard.require_host(request)
+        body: msgspec.Struct = read_body(request, kind)
+        if not act(body):
+            raise NotFound
+        return jsonify({})

@@ -1,0 +1,289 @@
+"""A room of tables as its pages know it: what each has told, since when it is silent, and what may be shown by now."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from companion.core.clock import Clock
+from companion.core.i18n import Verbatim, say, say_n
+from companion.table.public.messages import PublicRecord, PublicState
+from companion.table.seats.staff_call import Call
+from companion.table.session import Phase
+
+SILENT_S = 30.0
+"""A table that has said nothing for so long is called lost: it says something every ten seconds."""
+CLOCK_OFF_S = 120.0
+"""A table whose clock is off by more is told so."""
+WALL_S = 0.25
+"""The wall is drawn at most so often, however much happens in the room."""
+MOST_DELAY_S = 3600
+MOST_WAITING = 20_000
+"""So many messages of a table wait for a delay to be over; then the oldest are shown early no more, but left out."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A record, when it came (the hub's monotonic time), and how old it was by then."""
+
+    record: PublicRecord
+    came_s: float
+    age_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class RoomTable:
+    """A table: its name in subjects, its number and name for people, and what it has told.
+
+    `heard_s` is when it was heard last (0: never since the hub began), `clock_off_s` how far its clock is ahead.
+    `refused` says what the hub does not take of it; `shut`: it may say nothing any more.
+    """
+
+    id: str
+    number: int
+    name: str
+    shown: Shown | None = None
+    state: PublicState | None = None
+    heard_s: float = 0.0
+    clock_off_s: float = 0.0
+    refused: str = ""
+    shut: bool = False
+
+    def is_lost(self, now_s: float) -> bool:
+        """Has it been silent for long?"""
+        return now_s - self.heard_s > SILENT_S
+
+    @property
+    def phase(self) -> Phase:
+        """Where its game stands."""
+        return self.shown.record.view.phase if self.shown else Phase.LOBBY
+
+    def needs(self, now_s: float) -> str:
+        """What somebody should do there, as a sentence; empty: nothing."""
+        state = self.state
+        if self.shut:
+            return say("It has sent too much and was shut out.")
+        if self.is_lost(now_s):
+            return say("Nothing is heard of it.")
+        if state and state.call is not Call.NONE:
+            return say("It calls.") if state.call is Call.CALLED else say("Somebody is coming.")
+        if self.refused:
+            return self.refused
+        if abs(self.clock_off_s) > CLOCK_OFF_S:
+            return say("Its clock is wrong.")
+        return ""
+
+
+class Notifier:
+    """What pages follow: a number that changes with it. Any thread may wait; `when_changed` calls must be quick."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._calls: list[Callable[[], None]] = []
+        self._version = 0
+
+    @property
+    def version(self) -> int:
+        """Another one after every change."""
+        return self._version
+
+    def wait(self, version: int, timeout_s: float) -> int:
+        """Wait until it is another one than `version`, at most so long; answers the newest."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._version != version, timeout_s)
+        return self._version
+
+    def when_changed(self, call: Callable[[], None]) -> None:
+        """Have this called after every change."""
+        self._calls.append(call)
+
+    def change(self) -> None:
+        """It is different now."""
+        with self._changed:
+            self._version += 1
+            self._changed.notify_all()
+        for call in self._calls:
+            call()
+
+
+class Delayed(Notifier):
+    """A table as spectators may see it by now; `waiting` are the records that are too young."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: Shown | None = None
+        self.waiting: deque[Shown] = deque(maxlen=MOST_WAITING)
+
+    def take(self, shown: Shown) -> None:
+        """A new record."""
+        self.waiting.append(shown)
+
+    def step(self, now_s: float, delay_s: float) -> None:
+        """Show what is old enough by now."""
+        fresh = None
+        while self.waiting and self.waiting[0].came_s - self.waiting[0].age_s + delay_s <= now_s:
+            fresh = self.waiting.popleft()
+        if fresh:
+            self.shown = fresh
+            self.change()
+
+    def due_s(self, delay_s: float) -> float | None:
+        """When there is something to show next."""
+        return self.waiting[0].came_s - self.waiting[0].age_s + delay_s if self.waiting else None
+
+
+class Room(Notifier):
+    """All tables; every method may be called from any thread.
+
+    What pages follow is the room itself (the wall) and `delayed(number)` (spectators). `step` has to be called every
+    now and then: it shows what has become old enough, and who has fallen silent.
+    """
+
+    def __init__(self, name: str, clock: Clock, delay_s: float = 0.0) -> None:
+        super().__init__()
+        self.name = name
+        self.delay_s = delay_s
+        self.trouble = ""
+        """What is wrong with the hub itself, as a sentence."""
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._tables: dict[str, RoomTable] = {}
+        self._delayed: dict[str, Delayed] = {}
+        self._lost: frozenset[str] = frozenset()
+        self._is_stale = False
+        self._drawn_s = -WALL_S
+
+    @property
+    def title(self) -> str:
+        """What the room is called."""
+        return Verbatim(self.name) if self.name else say("Our tables")
+
+    # ---- asked by pages ----
+
+    def now_s(self) -> float:
+        """The monotonic time by which clocks are shown."""
+        return self._clock.monotonic_s()
+
+    def tables(self) -> tuple[RoomTable, ...]:
+        """All tables by their numbers."""
+        with self._lock:
+            return tuple(sorted(self._tables.values(), key=lambda each: each.number))
+
+    def table(self, number: int) -> RoomTable | None:
+        """The table of that number."""
+        return next((each for each in self.tables() if each.number == number), None)
+
+    def delayed(self, table: str) -> Delayed | None:
+        """What spectators of a table follow."""
+        return self._delayed.get(table)
+
+    # ---- told by the hub ----
+
+    def put(self, table: RoomTable) -> None:
+        """There is this table; what is known of one that was there stays."""
+        with self._lock:
+            known = self._tables.get(table.id)
+            fresh = replace(known, number=table.number, name=table.name, shut=table.shut) if known else table
+            self._tables[table.id] = fresh
+            self._delayed.setdefault(table.id, Delayed())
+        self._touch()
+
+    def remove(self, table: str) -> None:
+        """A table has left."""
+        with self._lock:
+            self._tables.pop(table, None)
+            gone = self._delayed.pop(table, None)
+        if gone:
+            gone.change()
+        self._touch()
+
+    def record(self, table: str, record: PublicRecord, age_s: float = 0.0) -> None:
+        """A table has accepted something, so long ago."""
+        now_s = self.now_s()
+        shown = Shown(record, now_s, max(0.0, age_s))
+        with self._lock:
+            known = self._tables.get(table)
+            if known is None:
+                return
+            last = known.shown.record if known.shown else None
+            if last and (record.epoch, record.entry) <= (last.epoch, last.entry):
+                return  # it is there already
+            self._tables[table] = replace(known, shown=shown, heard_s=now_s, refused="")
+            delayed = self._delayed[table]
+            delayed.take(shown)
+        delayed.step(now_s, self.delay_s)
+        self._touch()
+
+    def state(self, table: str, state: PublicState, wall_s: float) -> None:
+        """How a table is; `wall_s` is the hub's own Unix time."""
+        with self._lock:
+            known = self._tables.get(table)
+            if known is None:
+                return
+            is_new = known.state is None or _timeless(known.state) != _timeless(state)
+            was_lost = known.is_lost(self.now_s())
+            self._tables[table] = replace(known, state=state, heard_s=self.now_s(), clock_off_s=state.at - wall_s)
+        if is_new or was_lost:
+            self._touch()
+
+    def refuse_unread(self, table: str) -> None:
+        """Something of a table cannot be read."""
+        why = say("It sends what this hub cannot read: give both the same version.")
+        with self._lock:
+            known = self._tables.get(table)
+            if known is None or known.refused == why:
+                return
+            self._tables[table] = replace(known, refused=why)
+        self._touch()
+
+    def is_in_trouble(self, trouble: str) -> None:
+        """Something is wrong with the hub itself, or nothing any more."""
+        if trouble != self.trouble:
+            self.trouble = trouble
+            self._touch()
+
+    def use_delay(self, delay_s: float) -> None:
+        """Spectators see everything so much later from now on; what they have seen stays seen."""
+        self.delay_s = min(max(0.0, delay_s), MOST_DELAY_S)
+        self._touch()
+
+    def step(self) -> None:
+        """Time has passed."""
+        now_s = self.now_s()
+        for delayed in tuple(self._delayed.values()):
+            delayed.step(now_s, self.delay_s)
+        lost = frozenset(each.id for each in self.tables() if each.is_lost(now_s))
+        if lost != self._lost:
+            self._lost = lost
+            self._is_stale = True
+        if self._is_stale and now_s - self._drawn_s >= WALL_S:
+            self._draw(now_s)
+
+    def _touch(self) -> None:
+        now_s = self.now_s()
+        if now_s - self._drawn_s >= WALL_S:
+            self._draw(now_s)
+        else:
+            self._is_stale = True
+
+    def _draw(self, now_s: float) -> None:
+        self._is_stale, self._drawn_s = False, now_s
+        self.change()
+
+
+def _timeless(state: PublicState) -> PublicState:
+    """The state without its time: what of it can be seen."""
+    return msgspec.structs.replace(state, at=0.0)
+
+
+def late_words(delay_s: float) -> str:
+    """How late spectators see what happens."""
+    if not delay_s:
+        return say("As it happens.")
+    if delay_s % 60 == 0:
+        return say_n("{n} minute late.", "{n} minutes late.", round(delay_s / 60))
+    return say_n("{n} second late.", "{n} seconds late.", round(delay_s))

@@ -1,0 +1,127 @@
+"""Tables followed from anywhere, by the hub and never by the table: a list, a page each, and an overlay for streams."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from flask import Blueprint, Flask, Response, current_app, redirect, render_template, request
+from werkzeug.exceptions import NotFound
+
+from companion.core.i18n import spoken
+from companion.table.session import Phase
+from web.context import Fragment, Needs, render_fragment
+from web.hub.drawing import seats_of, sentence
+from web.hub.room import Delayed, Room, RoomTable, late_words
+from web.server.sse import Streams
+
+
+class SpectatorPages:
+    """The routes under `/watch` and `/overlay`, and the short link of a table: `/7`.
+
+    Each table that somebody follows has streams of its own, so that nobody is woken by another table.
+    """
+
+    def __init__(self, room: Room, wall: Streams, viewers: int) -> None:
+        self._room = room
+        self._wall = wall
+        self._viewers = viewers
+        self._streams: dict[str, Streams] = {}
+        self._drawn: dict[tuple[str, str, str], tuple[tuple[int, int], Fragment]] = {}
+        self._lock = threading.Lock()
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        watch = Blueprint("watch", __name__)
+        watch.add_url_rule("/watch", view_func=self.choose)
+        watch.add_url_rule("/<int:number>", view_func=self.short)
+        watch.add_url_rule("/<any(watch, overlay):page>/<int:number>", view_func=self.page)
+        watch.add_url_rule("/live/<any(watch, overlay):page>/<int:number>", view_func=self.live)
+        return watch
+
+    @property
+    def watching(self) -> int:
+        """How many follow a table."""
+        return sum(streams.open for streams in tuple(self._streams.values()))
+
+    def choose(self) -> str:
+        """Every table to be followed."""
+        return render_template("hub_tables.html", tables=self._room.tables(), Phase=Phase)
+
+    def short(self, number: int) -> Any:
+        """The short link of a table."""
+        self._table(number)
+        return redirect(f"/watch/{number}")
+
+    def page(self, page: str, number: int) -> str:
+        """A table on a phone, or over a picture of its players."""
+        table = self._table(number)
+        fragment = self._fragment(page, table)
+        return render_fragment(f"hub_{page}.html", fragment, live=f"/live/{page}/{number}", table=table, theme="")
+
+    def live(self, page: str, number: int) -> Response:
+        """The stream of such a page."""
+        table, app = self._table(number), this_app()
+
+        def render() -> str:
+            now = self._room.table(number)
+            if now is None or now.id != table.id:
+                return '<main id="live" data-go="/watch"></main>'
+            with app.app_context():
+                return self._fragment(page, now).html
+
+        return self._streams_of(table).follow(request.environ, render)
+
+    def close(self) -> None:
+        """End every stream."""
+        for streams in tuple(self._streams.values()):
+            streams.close()
+
+    def _table(self, number: int) -> RoomTable:
+        table = self._room.table(number)
+        if table is None:
+            raise NotFound
+        return table
+
+    def _streams_of(self, table: RoomTable) -> Streams:
+        with self._lock:
+            if table.id not in self._streams:
+                followed = self._room.delayed(table.id)
+                if followed is None or self._wall.closing.is_set():
+                    raise NotFound
+                self._streams[table.id] = Streams(followed, self._viewers)
+            return self._streams[table.id]
+
+    def _fragment(self, page: str, table: RoomTable) -> Fragment:
+        followed = self._room.delayed(table.id) or Delayed()
+        key, version = (page, table.id, spoken()), (followed.version, round(self._room.delay_s))
+        with self._lock:
+            known = self._drawn.get(key)
+        if known and known[0] == version:
+            return known[1]
+        fragment = self._draw(page, table, followed)
+        with self._lock:
+            self._drawn[key] = (version, fragment)
+        return fragment
+
+    def _draw(self, page: str, table: RoomTable, followed: Delayed) -> Fragment:
+        needs, shown, delay_s = Needs(), followed.shown, self._room.delay_s
+        view = shown.record.view if shown else None
+        names = table.state.names if table.state else {}
+        html = render_template(
+            f"_hub_{page}.html",
+            needs=needs,
+            table=table,
+            public=view,
+            seats=seats_of(shown, names, delay_s) if shown else (),
+            title=sentence(view.title) if view else "",
+            late=late_words(delay_s),
+            is_late=delay_s > 0,
+        )
+        return Fragment(html, needs)
+
+
+def this_app() -> Flask:
+    """The application, for streams that are drawn outside of a request."""
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
+    return app

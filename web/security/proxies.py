@@ -1,0 +1,89 @@
+"""Who asks, where a proxy stands in front: its forwarded headers count only if its address is one of the settings.
+
+Nobody who comes through a proxy stands at the machine's own screen, whether it is named or not.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from web.security.rate_limit import OWN_ADDRESSES, plain_address
+
+SOMEWHERE = "0.0.0.0"
+"""The address of somebody who came through a proxy that does not say from where; they share their rates."""
+SIGNS = ("X_FORWARDED_FOR", "X_FORWARDED_HOST", "X_FORWARDED_PROTO", "X_REAL_IP", "FORWARDED", "VIA")
+"""Headers of which proxies add at least one, as the web server names them."""
+
+
+class Caller(NamedTuple):
+    """Who asks: the address that counts, and what the proxy says of scheme and host (empty: nothing)."""
+
+    address: str
+    scheme: str = ""
+    host: str = ""
+
+
+class Proxies:
+    """The proxies of the settings: addresses and networks.
+
+    >>> proxies = Proxies(["10.0.0.2"])
+    >>> proxies.caller("10.0.0.2", {"X_FORWARDED_FOR": "192.0.2.7", "X_FORWARDED_PROTO": "https"})
+    Caller(address='192.0.2.7', scheme='https', host='')
+    >>> proxies.caller("192.0.2.9", {"X_FORWARDED_FOR": "127.0.0.1"})
+    Caller(address='192.0.2.9', scheme='', host='')
+    """
+
+    def __init__(self, addresses: Iterable[str]) -> None:
+        self._networks = tuple(ipaddress.ip_network(address, strict=False) for address in addresses)
+
+    def caller(self, address: str, headers: Mapping[str, str]) -> Caller:
+        """Who asks by a connection from this address with these headers."""
+        if not self._has(address):
+            is_passed_on = address in OWN_ADDRESSES and any(name in headers for name in SIGNS)
+            return Caller(SOMEWHERE if is_passed_on else address)
+        scheme = _last(headers.get("X_FORWARDED_PROTO", "")).lower()
+        host = _last(headers.get("X_FORWARDED_HOST", ""))
+        return Caller(
+            self._first_stranger(headers.get("X_FORWARDED_FOR", "")),
+            scheme if scheme in ("http", "https") else "",
+            host,
+        )
+
+    def _first_stranger(self, forwarded: str) -> str:
+        """The last address that is no proxy of ours: what stands before it anybody may have written."""
+        for each in reversed(forwarded.split(",")):
+            address = _address(each)
+            if not address:
+                return SOMEWHERE
+            if not self._has(address):
+                return SOMEWHERE if address in OWN_ADDRESSES else address
+        return SOMEWHERE
+
+    def _has(self, address: str) -> bool:
+        if not self._networks:
+            return False
+        try:
+            asked = ipaddress.ip_address(address.partition("%")[0])
+        except ValueError:
+            return False
+        return any(asked in network for network in self._networks)
+
+
+def _address(text: str) -> str:
+    """An address as a proxy writes it, without brackets and port; empty for what is none."""
+    text = text.strip()
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        return plain_address(str(ipaddress.ip_address(text.partition("%")[0])))
+    except ValueError:
+        return ""
+
+
+def _last(header: str) -> str:
+    """The last value: the one that the nearest proxy has added."""
+    return header.rpartition(",")[2].strip()

@@ -1,0 +1,80 @@
+"""What every application of pages serves: styles, scripts, the sign of the browser's tab, the choice of a language."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import mimetypes
+import re
+from functools import cache
+from typing import Any
+
+from flask import Blueprint, Response, make_response, redirect, request
+from werkzeug.exceptions import NotFound
+
+from companion.core.i18n import LANGUAGES, words_for_scripts
+from web.context import static_files, static_version
+
+YEAR_S = 365 * 24 * 3600
+_OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
+"""An address on this machine: browsers take `//` and `/\\` for the way to another one."""
+
+
+class StaticFiles:
+    """The routes of what is the same for everybody."""
+
+    def __init__(self) -> None:
+        self._static = static_files()
+        self._static_version = static_version()
+
+    def add_to(self, pages: Blueprint) -> None:
+        """Add the routes to a blueprint, which has to be called `pages`: its styles are answered under any name."""
+        pages.add_url_rule("/favicon.svg", view_func=self.favicon)
+        pages.add_url_rule("/favicon.ico", view_func=self.favicon)
+        pages.add_url_rule("/static/<version>/<name>", view_func=self.static)
+        pages.add_url_rule("/language", view_func=self.language, methods=["POST"])
+
+    def language(self) -> Any:
+        """Choose the language of this browser, and back to the page that asked."""
+        code, back = request.form.get("code", ""), request.form.get("back", "/")
+        if code not in LANGUAGES:
+            raise NotFound
+        answer = make_response(redirect(back if _OWN_PAGE.fullmatch(back) else "/", 303))
+        answer.set_cookie("language", code, max_age=YEAR_S, samesite="Lax", httponly=True)
+        return answer
+
+    def favicon(self) -> Response:
+        """The sign."""
+        return self.static("", "favicon.svg")
+
+    def static(self, version: str, name: str) -> Response:
+        """Styles and scripts; kept for ever under the address of their version."""
+        content = self._static.get(name) or script_words(name)
+        if content is None:
+            raise NotFound
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        answer = Response(content, mimetype=kind)
+        if request.accept_encodings.quality("gzip") > 0:
+            answer.set_data(packed(content))
+            answer.content_encoding = "gzip"
+        answer.vary.add("Accept-Encoding")
+        fresh = version == self._static_version
+        answer.headers["Cache-Control"] = f"public, max-age={YEAR_S}, immutable" if fresh else "no-cache"
+        answer.add_etag()
+        answer.make_conditional(request)
+        return answer
+
+
+@cache
+def packed(content: bytes) -> bytes:
+    """A static file as it goes over the air, packed once. Pages never are: their size could tell what is secret."""
+    return gzip.compress(content, mtime=0)
+
+
+def script_words(name: str) -> bytes | None:
+    """`words.es.js`: what the scripts say, in a language; None for any other name."""
+    code = name.removeprefix("words.").removesuffix(".js")
+    if code not in LANGUAGES or name != f"words.{code}.js":
+        return None
+    words = json.dumps(words_for_scripts(code), ensure_ascii=False, separators=(",", ":"))
+    return f"export default {words};\n".encode()
