@@ -58,8 +58,10 @@ _SOLID_MM = 6.0
 _ASIDE_MM = 8.0
 _OUT_MM = 14.0
 """What shows of a card's marker may lie so far beyond the outer end of its zone."""
-_ON_LINE_MM, _LINE = 1.6, 0.7
-"""The line at the end of zones lies so near to its place, and is darker than this, by paper, ..."""
+_LINE_MM = 1.1
+"""A marker's rim beside a line at the end of zones, where nothing else tells it, between the middles of its pixels."""
+_ON_LINE_MM, _LINE = 2.0, 0.7
+"""That line lies so near to its place, and is darker than this, by paper, ..."""
 _GOES_ON_MM = np.array([1.0, 1.75, 2.5])
 """... also so far beyond a piece of it."""
 _OVER_MM = 2.5
@@ -278,10 +280,11 @@ class CardFinder:
                 columns = (self._is_in_column(card, quad, half=True) for card in upper[: None if is_cut else 1])
                 is_marker = any(columns)
             else:
-                near = spread.near(quad, 2.0)
+                near, end = spread.near(quad, 2.0), self._end_line(quad)
                 covers = [c.name for c in near if _is_at_edge(c, quad) and self._is_in_column(c, quad)]
-                is_marker = bool(covers) and abs(blob.long_mm / side - 1) <= _SIDE and blob.short_mm >= _RIM_MM
-                is_marker = is_marker and is_full and not self._is_end_line(even, quad)
+                is_long = abs(blob.long_mm / side - 1) <= _SIDE and is_full
+                is_marker = bool(covers) and is_long and blob.short_mm >= (_RIM_MM if end is None else _LINE_MM)
+                is_marker = is_marker and (end is None or not self._goes_on(even, quad, end))
             if is_marker:
                 seen = np.vstack([seen, quad.mean(axis=0)])
                 found.append(unread_card(quad, covers))
@@ -312,16 +315,17 @@ class CardFinder:
         is_corner = (np.abs(corners - (x, y)).max(axis=1) < off).any()
         return bool(abs(x - board.centre_mm(zone)[0]) < board.square_mm / 2 - _MARGIN_MM and not is_corner)
 
-    def _is_end_line(self, even: Luma, quad: Points) -> bool:
-        """Is it a part of the line at the outer end of the zones, which goes on beyond both ends of the quadrangle?"""
+    def _end_line(self, quad: Points) -> float | None:
+        """Where the line at the outer end of the zones is on which a quadrangle lies; None when it lies elsewhere."""
+        ends = (0.0, self.kit.board.height_mm)
+        return next((end for end in ends if np.abs(quad[:, 1] - end).max() <= _ON_LINE_MM), None)
+
+    def _goes_on(self, even: Luma, quad: Points, end_mm: float) -> bool:
+        """Is the line at an end seen on both sides of a quadrangle, so that this is a part of it?"""
         assert self._maps is not None
-        ends = np.array([0.0, self.kit.board.height_mm])
-        end = float(ends[np.abs(ends - quad[:, 1].mean()).argmin()])
-        if np.abs(quad[:, 1] - end).max() > _ON_LINE_MM:
-            return False
         beside = np.concatenate([quad[:, 0].min() - _GOES_ON_MM, quad[:, 0].max() + _GOES_ON_MM])
         across = np.arange(-_ON_LINE_MM, _ON_LINE_MM, 1 / SCALE)
-        places = np.stack(np.meshgrid(beside, end + across), axis=-1)
+        places = np.stack(np.meshgrid(beside, end_mm + across), axis=-1)
         at = self._maps.to_view(places).astype(np.float32).reshape(places.shape)
         grey = cv2.remap(even, at, None, cv2.INTER_LINEAR, borderValue=255)  # type: ignore[call-overload]  # stubs deny None
         return bool((grey.min(axis=0) < _LINE * PAPER).all())
