@@ -264,3 +264,9 @@ def test_what_is_revealed_cannot_be_taken_back(played: Played) -> None:
     played.turn("UUS", "UUS")
     with pytest.raises(Illegal, match="Too late: the orders have been revealed"):
         played.table.take_back(SOUTH, played.table.view().moment)
+
+
+def test_a_draw_that_is_offered_is_said_before_anything_else(played: Played) -> None:
+    played.begin()
+    played.table.offer_draw(NORTH)
+    assert [played.table.view(viewer).sign.small for viewer in (SOUTH, None)] == ["Lime offers a draw."] * 2

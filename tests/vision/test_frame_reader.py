@@ -83,6 +83,19 @@ def test_after_one_piece_has_moved_only_squares_near_it_are_judged_anew(monkeypa
     assert len(squares) < 20, f"of 81: {sorted(map(str, squares))}"
 
 
+def test_a_marker_is_sought_again_only_where_something_is_as_dark_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = Seen()
+    reading = seen.read()
+    assert reading.seen[A1] == "petrol robot 1"
+    luma, pose, closer = seen.table.render_luma(), seen.reader.pose, RectifiedSearch()
+    assert pose is not None
+    near = [A1.shifted(x, y) for x, y in ((1, 0), (0, 1), (1, 1))]
+    found = closer.look(ARENA, pose, luma, (), [*near, A1], thoroughly=True)
+    assert {ARENA.face_of_marker(sighting.marker).name for sighting in found} == {"petrol robot 1"}
+    monkeypatch.setattr(MarkerFinder, "find", lambda *_: pytest.fail("bare squares were searched"))
+    assert closer.look(ARENA, pose, luma, (), near, thoroughly=True) == ()
+
+
 def test_a_square_is_judged_anew_when_the_hand_leaves_the_piece_that_hides_its_edge() -> None:
     kit = GAMES["kahmate"].kit(GAMES["kahmate"].options({}))
     g6, g7, g9 = map(Square.parse, ("g6", "g7", "g9"))

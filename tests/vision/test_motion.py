@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from vision.detection import motion
 from vision.detection.motion import Motion, Stir
 
 Luma = NDArray[np.uint8]
@@ -237,3 +238,19 @@ def test_a_hand_over_half_of_the_paper_does_not_bend_the_light_of_the_rest() -> 
     assert stir.moving
     assert rows.min() * 8 >= 190
     assert (columns.min() * 8, columns.max() * 8) == pytest.approx((300, 800), abs=24)
+
+
+def test_what_comes_before_a_still_table_all_at_once_is_compared_a_single_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture of which a part has changed costs most of all where nothing moved until then."""
+    shown, compared = Shown(noisy(2.0)), []
+    shown.learn()
+    whole = motion.exposure_between
+    monkeypatch.setattr(motion, "exposure_between", lambda *pictures: compared.append(1) or whole(*pictures))
+    shown.picture[300:370, 600:670] = 30
+    stir = shown.see()
+    assert stir.moving
+    assert stir.changed is not None
+    assert stir.changed[300 // 8 + 1 : 370 // 8, 600 // 8 + 1 : 670 // 8].all()
+    assert np.abs(stir.places - (635, 335)).max() < 60
+    assert len(compared) == 1
+    assert not shown.see().moving, "it lies still in the next frame"

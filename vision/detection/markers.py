@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import cv2
@@ -30,7 +30,7 @@ class Sighting:
     score: float = 1.0
     """How surely it is this one: 1 when it decodes, else its correlation with the marker's print."""
 
-    @property
+    @cached_property
     def centre_px(self) -> Points:
         """(2,): where its diagonals cross, the true middle also in perspective."""
         a, b, c, d = self.corners_px
@@ -41,7 +41,12 @@ class Sighting:
         reach = ((b - a)[0] * along[1] - (b - a)[1] * along[0]) / cross
         return np.asarray(a + reach * across)
 
-    @property
+    @cached_property
+    def bounds_px(self) -> tuple[float, ...]:
+        """Left, top, right and bottom."""
+        return (*self.corners_px.min(axis=0).tolist(), *self.corners_px.max(axis=0).tolist())
+
+    @cached_property
     def side_px(self) -> float:
         """Square root of its area."""
         return float(np.sqrt(cv2.contourArea(self.corners_px.astype(np.float32))))

@@ -29,6 +29,8 @@ _LASTING = 5
 """Frames for which it has to be."""
 _CLUSTER, _CLEAR = 3.0, 6.0
 """A movement: the squares of changes, by what counts, in three by three blocks add up to this; and a clear one."""
+_SUDDEN = 4 * _CLEAR
+"""And one that is so clear against a picture that the frame before still looked like needs no second comparison."""
 _PART = 0.3
 """So much of them, in a block of a cluster, makes it part of the movement."""
 _BY_LIGHT = 0.15
@@ -69,7 +71,7 @@ class Motion:
         self._whole: Small | None = None
         self._looks: NDArray[np.float32] | None = None
         self._exposure: Exposure | None = None
-        self._calm = 0
+        self._calm, self._was_calm, self._strongest = 0, False, 0.0
         self._faint: dict[str, Blocks] = {}
         self._lights: deque[float] = deque(maxlen=_LASTING)
 
@@ -92,8 +94,16 @@ class Motion:
         if changed is None:
             # While nothing differs from what was read last, one comparison tells both.
             self._follow(now, rest)
+            self._was_calm = True
             return Stir(False, drifted, NOWHERE, np.zeros(now.shape, bool), light)
-        moving = self._moving(now)
+        moving: Blocks | None = changed
+        if self._was_calm and self._strongest >= _SUDDEN:
+            # It looked as it was read until a frame ago: what has changed has moved since then.
+            self._faint.pop("before", None)
+            self._go_on(now, rest, _wider(changed, 3))
+        else:
+            moving = self._moving(now)
+        self._was_calm = False
         places = NOWHERE
         if moving is not None:
             places = np.argwhere(moving)[:, ::-1].astype(np.float64) * BLOCK_PX + (BLOCK_PX - 1) / 2
@@ -134,7 +144,7 @@ class Motion:
         if young.any():
             self._read = self._read + np.where(young, rest / (self._looks + 1), 0)
             self._looks += young
-        self._before = np.asarray(now - rest * np.float32(1 - _FOLLOW), np.float32)
+        self._go_on(now, rest, None)
         self._faint.pop("before", None)
 
     def _moving(self, now: Small) -> Blocks | None:
@@ -143,13 +153,15 @@ class Motion:
         exposure = exposure_between(self._before, now)
         rest, shift = unexplained(self._before, now, exposure)
         moving = self._cluster("before", rest, shift)
-        near = (
-            None if moving is None else np.asarray(cv2.dilate(moving.view(np.uint8), np.ones((3, 3), np.uint8)), bool)
-        )
+        near = None if moving is None else _wider(moving, 3)
         self._noise.learn(rest, near)
+        self._go_on(now, rest, near)
+        return moving
+
+    def _go_on(self, now: Small, rest: Small, near: Blocks | None) -> None:
+        """The next frame is compared with this one, its noise taken off but where something has moved `near`."""
         followed = now - rest * np.float32(1 - _FOLLOW)
         self._before = np.asarray(followed if near is None else np.where(near, now, followed), np.float32)
-        return moving
 
     def _cluster(self, what: str, rest: Small, shift: Small) -> Blocks | None:
         """The blocks whose changes hang together and are more than noise, and, if they are faint, were so in the frame
@@ -159,7 +171,8 @@ class Motion:
         share *= share
         sums = np.asarray(cv2.boxFilter(share, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT), np.float32)
         before = self._faint.pop(what, None)
-        if cv2.minMaxLoc(sums)[1] < _CLUSTER:
+        self._strongest = cv2.minMaxLoc(sums)[1]
+        if self._strongest < _CLUSTER:
             return None
         cores = sums >= _CLUSTER
         lasting = sums >= _CLEAR

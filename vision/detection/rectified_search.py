@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +22,7 @@ from vision.detection.markers import (
     sharpened,
     without_shadows,
 )
+from vision.detection.veiled_markers import has_reflection, veiled_markers
 from vision.pose.pose import Maps, Points, Pose, flat
 
 _SQUARE_PX, _MARKER_PX = 48, 44
@@ -33,6 +34,12 @@ _CORNER_LIKENESS = 0.75
 _LEAST_LIKENESS = 0.55
 """Where three other corners say that one is, nothing that is less like it shows it: correlation anywhere in the view.
 Measured: 0.76 and more where it was found, in blur, glare and shadows; half of the covered ones stay below 0.5."""
+_COARSE, _DARKER, _LEAST_DARK = 0.25, 0.1, 0.4
+"""In a view so much smaller this part, at least, of each half of a marker is darker than paper by this share: its rim
+alone is half of it. Lines and letters are thinner, and the edges of other pieces lie on one side."""
+_MIDDLE = 0.28
+"""That is asked of places so near to the middle of a square, in squares: a marker farther off hides a part of the next
+square too, which is asked as well."""
 _WITH_QUIET_ZONE = 9 / 7
 """A marker of five modules a side has a black rim of one, and a white one of one around it."""
 
@@ -63,13 +70,33 @@ class _SquaresView(_View):
         x, y = self.maps.to_board(quad.mean(axis=0)[None])[0]
         return self.kit.board.square_at(x, y)
 
+    def may_hold_marker(self) -> bool:
+        """Is anything on one of the squares so dark, beside what is round it, on all sides of a marker's middle?"""
+        small = cv2.resize(self.luma, None, fx=_COARSE, fy=_COARSE, interpolation=cv2.INTER_AREA)
+        side = round(_COARSE * self.side)
+        paper = cv2.morphologyEx(small, cv2.MORPH_CLOSE, np.ones((side + 3, side + 3), np.uint8))
+        is_dark = cv2.subtract(paper, small) > _DARKER * paper
+        dark, away = is_dark.astype(np.float32), side // 4
+        across, down = cv2.blur(dark, (side // 2, side)), cv2.blur(dark, (side, side // 2))
+        least = np.minimum(across[:, 2 * away :], across[:, : -2 * away])[away:-away]
+        least = np.minimum(least, np.minimum(down[2 * away :], down[: -2 * away])[:, away:-away])
+        room = _MIDDLE * np.array([self.kit.board.pitch_mm, self.kit.board.rank_pitch_mm])
+        for square in self.area:
+            centre = np.array(self.kit.board.centre_mm(square))
+            ends = self.maps.to_view(np.array([centre - room, centre + room])) * _COARSE - away
+            (left, top), (right, bottom) = ends.min(axis=0).astype(int).clip(0), ends.max(axis=0).astype(int) + 1
+            if least[top:bottom, left:right].max(initial=0.0) >= _LEAST_DARK:
+                return True
+        return False
+
     def is_open(self, quad: Points) -> bool:
         """Does a quadrangle lie on a square of the area?"""
         return self.square_of(quad) in self.area
 
 
 class RectifiedSearch:
-    """Reads markers that the whole picture did not show: plain, sharpened, without shadows, by their likeness."""
+    """Reads markers that the whole picture did not show: plain, sharpened, without shadows, by their likeness, and what
+    reflections leave of them."""
 
     def __init__(self) -> None:
         self._finder = MarkerFinder(close=True)
@@ -86,20 +113,27 @@ class RectifiedSearch:
     ) -> tuple[Sighting, ...]:
         """Markers other than the `known` ids on and round these squares of a (height, width) picture: those that show
         plainly; where none does, or when it is to be done `thoroughly`, also those that a sharpened copy shows, or one
-        without shadows."""
-        views = [_view_of(kit, pose, luma, area, height) for area in _areas(open_squares) for height in _heights(kit)]
+        without shadows, and what reflections leave of one."""
+        every = (_view_of(kit, pose, luma, area, height) for area in _areas(open_squares) for height in _heights(kit))
+        views = [view for view in every if view.may_hold_marker()]
         more: dict[int, Sighting] = {}
         told = set[Square | None]()
+
+        def take(view: _SquaresView, sightings: Iterable[Sighting]) -> None:
+            for sighting in sightings:
+                corners = flat(view.maps.to_board(sighting.corners_px), view.maps.z_mm)
+                more[sighting.marker] = Sighting(sighting.marker, pose.to_px(corners), sighting.score)
+                told.add(view.square_of(sighting.corners_px))
+
         for ways in ((*_PLAIN, *_BETTER),) if thoroughly else (_PLAIN, _BETTER):
             for view in views:
-                if more and told.issuperset(view.area):
-                    continue
-                for sighting in self._at(view, view.markers - set(known) - set(more), view.is_open, ways):
-                    corners = flat(view.maps.to_board(sighting.corners_px), view.maps.z_mm)
-                    more[sighting.marker] = Sighting(sighting.marker, pose.to_px(corners), sighting.score)
-                    told.add(view.square_of(sighting.corners_px))
+                if not more or not told.issuperset(view.area):
+                    take(view, self._at(view, view.markers - set(known) - set(more), view.is_open, ways))
             if more:
                 break
+        if thoroughly or not more:
+            for view in views:
+                take(view, _veiled(view, view.markers - set(known) - set(more), told))
         return tuple(more.values())
 
     def marked(self, kit: Kit, pose: Pose, luma: Luma, squares: Collection[Square]) -> set[Square]:
@@ -152,6 +186,22 @@ class RectifiedSearch:
                 return
 
 
+def _veiled(view: _SquaresView, wanted: set[int], told: Collection[Square | None]) -> Iterator[Sighting]:
+    """What reflections leave in sight of the wanted markers on squares of a view of which nothing is told."""
+    if not has_reflection(view.luma, view.side):
+        return
+    for square in view.area.difference(told):
+        ends = view.maps.to_view(np.array(_room_of(view.kit, {square})))
+        (left, top), (right, bottom) = (
+            ends.min(axis=0).round().astype(int).clip(0),
+            ends.max(axis=0).round().astype(int),
+        )
+        for sighting in veiled_markers(view.luma[top:bottom, left:right], view.side, wanted):
+            found = Sighting(sighting.marker, sighting.corners_px + np.array([left, top]), sighting.score)
+            if view.square_of(found.corners_px) == square:
+                yield found
+
+
 def _likeness(view: Luma, marker: int) -> float:
     """The correlation of a view, at half its size, with a marker's print where it is most like it."""
     half = cv2.resize(view, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
@@ -191,15 +241,19 @@ def _heights(kit: Kit) -> list[float]:
 
 
 def _view_of(kit: Kit, pose: Pose, luma: Luma, area: set[Square], height_mm: float) -> _SquaresView:
-    """These squares from straight above at the height of a piece's marker, with room for pieces that lie askew."""
-    board = kit.board
-    scale = max(_SQUARE_PX / board.pitch_mm, _MARKER_PX / kit.tag_mm)
-    room = 0.75 * kit.tag_mm
-    centres = np.array([board.centre_mm(square) for square in area])
-    half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + room
-    low, high = centres.min(axis=0) - half, centres.max(axis=0) + half
-    maps = pose.plane_maps((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), height_mm, scale)
+    """These squares from straight above at the height of a piece's marker."""
+    scale = max(_SQUARE_PX / kit.board.pitch_mm, _MARKER_PX / kit.tag_mm)
+    maps = pose.plane_maps(*_room_of(kit, area), height_mm, scale)
     return _SquaresView(maps, maps.rectify(luma), kit.tag_mm * scale, kit, area)
+
+
+def _room_of(kit: Kit, area: Collection[Square]) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The lowest and the highest corner, mm, of these squares with room for pieces that lie askew."""
+    board = kit.board
+    centres = np.array([board.centre_mm(square) for square in area])
+    half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + 0.75 * kit.tag_mm
+    low, high = centres.min(axis=0) - half, centres.max(axis=0) + half
+    return (float(low[0]), float(low[1])), (float(high[0]), float(high[1]))
 
 
 def _guesses(

@@ -275,8 +275,10 @@ class FrameReader:
         new = self._precise(luma, kit, (s for s in found if not any(_same(s, other) for other in kept)))
         if any(s.marker in k.board.corners for s in new for k in self._kits.values() if k is not kit):
             return None
-        corners = set(board.corners)
-        is_held = any(s.marker in corners for s in kept) and not any(s.marker in corners for s in new)
+        before = {s.marker: s for s in touched if s.marker in board.corners}
+        is_held = any(s.marker in board.corners for s in kept) and not any(
+            s.marker in board.corners and not _unmoved(s, before.get(s.marker)) for s in new
+        )
         if not is_held and self.locator.locate(kit, (*kept, *new), (luma.shape[1], luma.shape[0])) is not pose:
             return None
         if self._under is None or self._under.pose is not pose:
@@ -350,6 +352,11 @@ def _corners(kit: Kit, found: Found) -> dict[int, Points]:
 def _same(one: Sighting, other: Sighting) -> bool:
     """Are these one marker in one place?"""
     return one.marker == other.marker and bool(np.abs(one.centre_px - other.centre_px).max() < other.side_px / 2)
+
+
+def _unmoved(now: Sighting, before: Sighting | None) -> bool:
+    """Is a marker where it was?"""
+    return before is not None and bool(np.abs(now.corners_px - before.corners_px).max() <= _UNMOVED_PX)
 
 
 def _others(sightings: Iterable[Sighting], known: Collection[Sighting]) -> tuple[Sighting, ...]:

@@ -46,6 +46,8 @@ class Placed:
     sure: bool
     fits: bool
     """Its size is that of a tag at this height."""
+    lifted_mm: tuple[float, float] = (0.0, 0.0)
+    """Its centre if it lies on what is beneath."""
 
 
 class Placer:
@@ -188,9 +190,10 @@ def _place(  # noqa: PLR0917 - what is known of one marker
         return Placed(face, None, sighting, x, y, turn_deg, squares, sure, fits)
     margin = max(1.5, 0.05 * kit.board.pitch_mm) + 2 * spread
     offsets = ((-margin, -margin), (margin, -margin), (margin, margin), (-margin, margin), (0.0, 0.0))
-    places = ((x, y), (float(lifted[0]), float(lifted[1])))
+    on_top = float(lifted[0]), float(lifted[1])
+    places = ((x, y), on_top)
     squares = frozenset(kit.board.square_at(px + dx, py + dy) for px, py in places for dx, dy in offsets)
-    return Placed(face, beneath, sighting, x, y, turn_deg, squares, len(squares) == 1, fits)
+    return Placed(face, beneath, sighting, x, y, turn_deg, squares, len(squares) == 1, fits, on_top)
 
 
 def _covered(
@@ -225,16 +228,13 @@ def bodies_mm(kit: Kit, pose: Pose, pieces: Sequence[Placed]) -> list[Points]:
     same where it would be on top of what may be beneath. All at once, which is much faster."""
     if not pieces:
         return []
-    raised = [(p, p.face.height_mm + p.beneath.height_mm) for p in pieces if p.beneath]
-    lifted = pose.to_plane(
-        np.array([p.sighting.centre_px for p, _ in raised]).reshape(-1, 2), np.array([height for _, height in raised])
-    )
     tops = [(p, p.x_mm, p.y_mm, p.face.height_mm) for p in pieces]
-    tops += [(p, float(x), float(y), height) for (p, height), (x, y) in zip(raised, lifted, strict=True)]
+    tops += [(p, *p.lifted_mm, p.face.height_mm + p.beneath.height_mm) for p in pieces if p.beneath]
     feet = np.array([_foot_mm(kit, piece, x, y) for piece, x, y, _ in tops])
-    heights = np.repeat([height + 3 for *_, height in tops], 4)
-    upper = pose.to_px(np.column_stack([feet.reshape(-1, 2), heights]))
-    behind = np.nan_to_num(pose.to_plane(upper), nan=0.0).reshape(-1, 4, 2)
+    # A ray from the eye past the top meets the board farther off: by as much as the eye is above it.
+    eye = pose.eye_mm
+    above = np.maximum(eye[2] - np.array([height + 3 for *_, height in tops]), 1.0)
+    behind = eye[:2] + (feet - eye[:2]) * (eye[2] / above)[:, None, None]
     hidden: dict[int, list[Points]] = {}
     for (piece, *_), foot, far in zip(tops, feet, behind, strict=True):
         hidden.setdefault(id(piece), []).extend((foot, far))

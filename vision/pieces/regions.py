@@ -18,6 +18,7 @@ _ABOVE_MM = 3.0
 """Pieces may stand a little higher than their markers."""
 _STEPS = 3
 _NO_SQUARE = -1
+_BEYOND = 0.0, 0.0, 1.0, 1.0
 
 
 def grown(blocks: Blocks) -> Blocks:
@@ -45,10 +46,9 @@ def _boxes(sightings: Sequence[Sighting], shape: tuple[int, ...]) -> NDArray[np.
     """(N, 4): the blocks, of (rows, columns), in which each marker shows: left, top, and the first ones beyond it."""
     if not sightings:
         return np.empty((0, 4), int)
-    corners = np.array([sighting.corners_px for sighting in sightings]) / BLOCK_PX
-    low, high = corners.min(axis=1), corners.max(axis=1) + 1
     rows, columns = shape
-    return np.hstack([low, high]).clip(0, (columns, rows, columns, rows)).astype(int)
+    bounds = np.array([sighting.bounds_px for sighting in sightings]) / BLOCK_PX + _BEYOND
+    return np.asarray(bounds.clip(0, (columns, rows, columns, rows)).astype(int))
 
 
 class SquaresUnder:
@@ -63,11 +63,12 @@ class SquaresUnder:
         """The squares whose paper shows in these blocks, and those on which something stands that may show there."""
         if self._numbers is None or self._numbers.shape[1:] != blocks.shape:
             self._numbers = self._all(blocks.shape)
-        paper, *above = (set(np.unique(layer[blocks]).tolist()) - {_NO_SQUARE} for layer in self._numbers)
-        return self._squares(paper), self._squares(paper.union(*above))
+        layers = self._numbers.reshape(len(self._numbers), -1)[:, np.flatnonzero(blocks)]
+        return self._squares(layers[0]), self._squares(layers)
 
-    def _squares(self, numbers: set[int]) -> set[Square]:
-        return {Square(*divmod(number, self._kit.board.ranks)) for number in numbers}
+    def _squares(self, numbers: NDArray[np.int16]) -> set[Square]:
+        found = set(numbers.ravel().tolist()) - {_NO_SQUARE}
+        return {Square(*divmod(number, self._kit.board.ranks)) for number in found}
 
     def _all(self, shape: tuple[int, ...]) -> NDArray[np.int16]:
         """(layers, rows, columns): the square in the middle of each block, on the paper and above it."""

@@ -139,8 +139,10 @@ class Snapshots:
     def _cut(self, layer: NDArray[_Kind], places: NDArray[np.int_]) -> NDArray[_Kind]:
         """(N, side, side): the cells of a view whose upper left pixels are at `places` (N, 2)."""
         side = self._cells.side
-        windows = np.lib.stride_tricks.sliding_window_view(layer, (side, side))
-        return np.asarray(windows[places[:, 0], places[:, 1]])
+        cells = np.empty((len(places), side, side), layer.dtype)
+        for number, (row, column) in enumerate(places.tolist()):
+            cells[number] = layer[row : row + side, column : column + side]
+        return cells
 
     def _glints(self, tones: Tone) -> Mask:
         """(N, side, side): which pixels of cells show reflections of a lamp: much brighter than the cell's paper, and
@@ -204,8 +206,8 @@ class _PaperLight:
     def over(self, maps: Maps) -> Tone:
         """(h, w): how bright paper is, over a view."""
         height, width = maps.pixels.shape[:2]
-        x = (maps.to_board(np.column_stack([np.arange(width), np.zeros(width)]))[:, 0] - self._middle[0]) / 100
-        y = (maps.to_board(np.column_stack([np.zeros(height), np.arange(height)]))[:, 1] - self._middle[1]) / 100
+        x = (maps.low_mm[0] + (np.arange(width) + 0.5) / maps.scale - self._middle[0]) / 100
+        y = (maps.high_mm[1] - (np.arange(height) + 0.5) / maps.scale - self._middle[1]) / 100
         along = (self._plane[0] + self._plane[1] * x).astype(np.float32)
         across = (self._plane[2] * y).astype(np.float32)
         white, (low, high) = along[None, :] + across[:, None], self._range

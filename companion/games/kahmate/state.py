@@ -178,7 +178,7 @@ def lead(state: State) -> float:
         return 0.0
     middle = (RANKS - 1) / 2
     if state.ball == IN_GOAL:
-        return -middle - 1 if state.seat == SOUTH else middle + 1
+        return middle + 1 if state.seat == SOUTH else -middle - 1  # whoever has scored is still on turn
     return state.ball // FILES - middle
 
 

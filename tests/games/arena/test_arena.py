@@ -391,3 +391,9 @@ def test_after_the_last_turn_robots_count_then_points(
     assert winners(step) == winner
     assert step.events[-1].text == reason
     assert titles(step)[-1] == "End of the turn"
+
+
+def test_an_attack_on_nothing_is_told() -> None:
+    assert [event.text for event in play(start(), "1:aN", "1:-").events] == [
+        "Petrol robot 1 attacks north and hits nothing."
+    ]

@@ -71,9 +71,20 @@ def test_what_can_be_tapped_is_what_is_legal(presses: tuple[str, ...], choices: 
     tableau = tableau_of(GAME, state, None)
     assert tableau is not None
     assert [choice.text for choice in tableau.choices] == choices.split()
-    for choice in tableau.choices:
-        (seat,) = GAME.to_act(state)
-        GAME.check(state, seat, GAME.parse(choice.text))
+    (seat,) = GAME.to_act(state)
+    assert {choice.text for choice in tableau.choices} <= {GAME.format(a) for a in GAME.legal_actions(state, seat)}
+
+
+def test_hands_are_dealt_by_people_unless_phones_hold_them() -> None:
+    ways = ("full", "clock", "referee")
+    assert [GAME.is_dealt_by_hand(GAME.options({"way": way})) for way in ways] == [False, True, True]
+
+
+@pytest.mark.parametrize(("call", "sign"), [("c", "both stacks face up"), ("c3", "both stacks of lane 3 face up")])
+def test_the_referee_says_which_stacks_it_wants_to_see(call: str, sign: str) -> None:
+    tableau = tableau_of(GAME, press(begun("referee"), call), None)
+    assert tableau is not None
+    assert tableau.sign == f"Turn {sign}"
 
 
 def test_the_attacker_wins_only_by_a_combat() -> None:

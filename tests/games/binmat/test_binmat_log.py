@@ -273,6 +273,7 @@ def test_combats_that_cannot_be_checked_say_why(lines: tuple[str, ...], why: str
 def test_a_tampered_combat_is_found_and_named(lines: tuple[str, ...], words: str) -> None:
     reading = combat(*lines)
     assert not reading.is_right
+    assert reading.agree == (1 if words == "more than one combat" else 0)
     assert any(words in text for text in said(reading)), said(reading)
 
 

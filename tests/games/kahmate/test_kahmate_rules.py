@@ -45,6 +45,15 @@ def test_board_and_directions() -> None:
     assert not is_legal(at("B@h2", "", "h2"), "h2-h1-goal")
 
 
+def test_whoever_scores_leads_by_more_than_anybody_on_the_pitch() -> None:
+    """As South plays: 5 and a half ranks lie between the middle and either goal."""
+    for before, text, leads in (
+        (at("R@h10", "", "h10"), "h10-h11-goal", (4.0, 6.0)),
+        (at("", "B@h2", "h2", NORTH), "h2-h1-goal", (-4.0, -6.0)),
+    ):
+        assert (GAME.lead(before), GAME.lead(do(before, text).state)) == leads
+
+
 def test_pieces_have_speed_attack_and_defence() -> None:
     assert [tuple(role)[2:] for role in ROLES] == [(3, 0, 0), (3, 0, 0), (2, 2, 1), (3, 1, 0), (4, -1, -1), (3, 0, 1)]
     assert "".join(role.letter for role in ROLES) == "RRBTFS"

@@ -196,6 +196,12 @@ def test_a_dash_may_end_on_one_other_piece_of_either_side_and_forms_a_stack() ->
     assert step.events[0].rule == "stacks"
 
 
+@pytest.mark.parametrize(("low", "side"), [("white_low", "white"), ("black_low", "black")])
+def test_whose_piece_is_uncovered_is_told(low: str, side: str) -> None:
+    step = do(at("c4 h1", "g9", **{low: "c4"}), "c4-c5")
+    assert step.events[0].why == f"The {side} scout on c4 is free again."
+
+
 def test_a_stack_has_never_more_than_two() -> None:
     assert "c4-d4" not in legal(at("c4", "d4", white_low="d4"))
 
