@@ -16,7 +16,7 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import CARD_DICTIONARY, Kit, Layout, Seat
 from vision.cards.card_occlusion import CardOcclusion
-from vision.cards.card_view import SCALE, CardView, card_view, shown_by
+from vision.cards.card_view import PAPER, SCALE, CardView, card_view, shown_by
 from vision.cards.fans import (
     UNREAD,
     Lying,
@@ -47,7 +47,9 @@ _LINE_SHARE = 0.8
 _WIDEST_STEP = 1.9
 """Between cards that lie farther apart than this, in steps of a fan, another may lie out of sight."""
 _OUT_MM = 5.0
-"""What shows of the marker of a card that lies below another may be out of sight beyond this."""
+"""So far beyond what is judged of the board's paper there is none of it, ..."""
+_BESIDE_MM, _BRIGHT, _BRIGHT_MM = 1.5, 0.7, 3
+"""... and what is as bright, by paper, over so much of the edge of a card, so far beside it, may be a card below it."""
 _LIKENESS = 0.5
 """Correlation of a marker's print with what should show it."""
 
@@ -105,7 +107,7 @@ class CardReader:
             lying = by_zone.get(zone, [])
             if zone in unknown or not lying:
                 continue
-            is_cut = self._leaves_paper(lying) or self._is_cut_off(pose, zone, lying, lines.seen)
+            is_cut = self._may_hide_beyond(view, lying, spread) or self._is_cut_off(pose, zone, lying, lines.seen)
             if self._all_explained(view, lying, spread) and not is_cut:
                 fans[zone] = orders[zone]
             else:
@@ -180,11 +182,20 @@ class CardReader:
         """The names of a zone's open cards from the bottom to the top."""
         return fan_order(lying, self._up[zone.rank], _WIDEST_STEP * self._deck.step_mm)
 
-    def _leaves_paper(self, lying: Sequence[Lying]) -> bool:
-        """Does a card of a zone reach so far beyond the board's paper that print of one below it may not be judged?"""
+    def _may_hide_beyond(self, view: CardView, lying: Sequence[Lying], spread: Spread) -> bool:
+        """Does a card of a zone reach so far out of the board's paper that print of one below it is not judged, and is
+        there anything as bright as a card beside it?"""
         low, high = paper_mm(self.kit.board) + np.array([[-_OUT_MM], [_OUT_MM]])
-        outlines = np.vstack([card.outline for card in lying if card.name != UNREAD] or [np.empty((0, 2))])
-        return bool((outlines < low).any() or (outlines > high).any())
+        outlines = [card.outline for card in lying if card.name != UNREAD]
+        if not any((outline < low).any() or (outline > high).any() for outline in outlines):
+            return False
+        places = np.vstack([_around(outline, _BESIDE_MM) for outline in outlines])
+        places = places[((places < low) | (places > high)).any(axis=1)]
+        covered = np.array([card.depth_inside(places) for card in spread.cards]).max(axis=0, initial=-np.inf)
+        columns, rows = view.maps.to_view(places[covered < -_BESIDE_MM / 2]).round().astype(int).T
+        height, width = view.even.shape
+        is_in = (columns >= 0) & (rows >= 0) & (columns < width) & (rows < height)
+        return bool((view.even[rows[is_in], columns[is_in]] > _BRIGHT * PAPER).sum() >= _BRIGHT_MM)
 
     def _is_cut_off(self, pose: Pose, zone: Square, lying: Sequence[Lying], seen: Points) -> bool:
         """Could a card of this zone lie below the first one that is seen, its print out of the picture?
@@ -219,6 +230,18 @@ class CardReader:
                 if not _is_like(view.even, view.maps.to_view(place), self._markers[card.name]):
                     return False
         return True
+
+
+def _around(outline: Points, beside_mm: float) -> Points:
+    """(N, 2): a place each millimetre round an outline, so far outside of it."""
+    ends, out = np.roll(outline, -1, axis=0), outline.mean(axis=0)
+    sides = []
+    for start, end in zip(outline, ends, strict=True):
+        length = float(np.linalg.norm(end - start))
+        way = (start + end) / 2 - out
+        along = start + np.arange(0.5, length)[:, None] * (end - start) / length
+        sides.append(along + beside_mm * way / np.linalg.norm(way))
+    return np.vstack(sides)
 
 
 def card_reader(kit: Kit) -> CardReader:
