@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 
@@ -32,11 +33,6 @@ B2, F2 = Square(1, 1), Square(5, 1)
 @pytest.fixture(scope="module")
 def table() -> SimulatedTable:
     return SimulatedTable(KIT, VIEW)
-
-
-@pytest.fixture(scope="module")
-def blurred() -> SimulatedTable:
-    return SimulatedTable(KIT, replace(VIEW, defocus_px=1.2, noise=4.0))
 
 
 def put(table: SimulatedTable, card: str, x_mm: float, y_mm: float, turn: float = 0.0) -> None:
@@ -143,26 +139,6 @@ def test_a_strip_of_a_marker_over_a_corner_marker_of_the_board_is_a_card(table: 
     assert not is_whole(read(table), A1)
 
 
-def test_a_strip_of_a_marker_on_the_print_of_another_fan_is_a_card(table: SimulatedTable) -> None:
-    """Value and suit of the card below it are no reason for so long a bar beside a card of another fan."""
-    table.set_up({A1: ("4#",), B1: ("9#", "7%")})
-    put(table, "4#", 37.0, 44.0)
-    put(table, "9#", 88.5, 47.0)
-    put(table, "7%", 89.0, 52.0)
-    assert not is_whole(read(table), B1)
-
-
-@pytest.mark.parametrize("seen_mm", [4.6, 5.0])
-def test_a_blurred_strip_of_a_marker_is_a_card(blurred: SimulatedTable, seen_mm: float) -> None:
-    """It is darker than any edge over its whole length, if not as black as print."""
-    blurred.set_up({C1: ("4^", "9^", "9#")})
-    x, y = KIT.board.centre_mm(C1)
-    put(blurred, "4^", x + 1.0, y - 59.0)
-    put(blurred, "9^", x - 1.0, y - 31.0 - seen_mm, 1.0)
-    put(blurred, "9#", x, y - 31.0)
-    assert not is_whole(read(blurred), C1)
-
-
 def test_what_reaches_far_out_of_the_paper_may_hide_a_card_there(table: SimulatedTable) -> None:
     table.set_up({F2: ("4^", "9^", "9#")})
     x, y = KIT.board.centre_mm(F2)
@@ -237,24 +213,44 @@ def test_the_outline_of_the_first_card_may_be_as_black_as_print(aside_mm: float,
     assert bool(unread_in(printed(x + aside_mm, 50.0, 1.5, 4.0), {})) is is_card
 
 
-def test_print_where_a_fan_lies_on_a_card_is_not_that_of_the_card() -> None:
-    """One card of the fan shows its marker on it, so all of them lie on it."""
+def card(name: str, x: float, y: float, number: int) -> Lying:
+    """A card that lies straight and shows one of its markers: 0 is the upper right one, 1 the lower left one."""
     deck = KIT.deck
     assert deck is not None
-    size = deck.width_mm, deck.height_mm
+    bare = Lying(name, x, y, 0.0, (), rectangle_corners_mm(x, y, deck.width_mm, deck.height_mm, 0.0))
+    return replace(bare, marks=(marker_places(deck, bare)[number],))
 
-    def card(name: str, x: float, y: float, number: int) -> Lying:
-        bare = Lying(name, x, y, 0.0, (), rectangle_corners_mm(x, y, *size, 0.0))
-        return replace(bare, marks=(marker_places(deck, bare)[number],))
 
+def test_print_where_a_fan_lies_on_a_card_is_not_that_of_the_card() -> None:
+    """One card of the fan shows its marker on it, so all of them lie on it."""
     (left, y), right = KIT.board.centre_mm(B1), KIT.board.centre_mm(C1)[0]
     below = card("4^", left, y, 0)
     lower, upper = card("9^", right - 16.0, y - 30.0, 0), card("9#", right - 19.0, y + 14.0, 1)
-    value = left + size[0] / 2 - 4.5, y - 35.0
+    value = left + 27.0, y - 35.0
     ink = printed(*value, 2.5, 2.5)
     assert lower.depth_inside(np.array([value])).min() > 2, "it lies where the lower card of the fan has no print"
     assert not unread_in(ink, {B1: ([below], ("4^",))})
     assert unread_in(ink, {B1: ([below], ("4^",)), C1: ([lower, upper], ("9^", "9#"))})
+
+
+@pytest.mark.parametrize(("wide_mm", "is_card"), [(12.0, True), (5.0, False)])
+def test_a_bar_beside_a_card_of_another_fan_is_no_part_of_value_and_suit(wide_mm: float, is_card: bool) -> None:
+    """So long a one is the side of a marker; signs that the card cuts off are shorter."""
+    x, y = KIT.board.centre_mm(B1)
+    below, above = card("a#", x, y, 0), card("9#", x + 45.0, y + 12.0, 1)
+    bar = printed(x + 22.75, y - 33.0, wide_mm, 2.0)
+    assert bool(unread_in(bar, {B1: ([below], ("a#",)), C1: ([above], ("9#",))})) is is_card
+
+
+@pytest.mark.parametrize(("tone", "is_card"), [(20, True), (110, False)])
+def test_a_blurred_strip_of_a_marker_is_told_from_an_edge_by_all_of_it(tone: int, is_card: bool) -> None:
+    """It is not as black as print, nor as pale as the edge of a card."""
+    x, y = KIT.board.centre_mm(C1)
+    lower, upper = card("4^", x, y - 40.0, 1), card("9#", x, y, 0)
+    sharp = printed(x - 20.0, y - 44.5, 11.0, 1.9, tone)
+    even = np.asarray(cv2.GaussianBlur(sharp.even, (0, 0), 2.0), np.uint8)
+    view = replace(sharp, even=even, ink=dark_print(even, SCALE))
+    assert bool(unread_in(view, {C1: ([lower, upper], ("4^", "9#"))})) is is_card
 
 
 # ---- the edge of the picture -----------------------------------------------------------------------------------------
