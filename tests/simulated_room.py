@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
+
+from inside import session_of
 
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.kit import SEATS, Seat
 from companion.service.app import Companion
+from companion.table.session import Phase
 
 
 class SimulatedRoom:
@@ -30,3 +35,51 @@ class SimulatedRoom:
 
     def sign(self) -> str:
         return str(self.table.view().sign.text)
+
+
+class PadRoom(SimulatedRoom):
+    """Both sit by their pads."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for seat in SEATS:
+            self.press(seat, "up")
+
+    def press(self, seat: Seat, *keys: str) -> None:
+        """A finger on the pins of a pad."""
+        for key in keys:
+            self.hands.press(f"{seat}_{key}")
+            self.look(1)
+            self.hands.release(f"{seat}_{key}")
+            self.look(1)
+
+    def begin(self, game: str) -> None:
+        self.table.begin_lesson(game)
+        self.look()
+        if self.table.view().phase is Phase.SETUP:
+            self.world.set_up(self.table.view().board.target or {})
+            self.look()
+        assert self.table.view().phase is Phase.ORDERS
+
+    def hand_moves(self, seat: Seat, text: str) -> None:
+        """The piece is moved on the board as this order says."""
+        session = session_of(self.table)
+        game = session.playing
+        action = game.parse(text)
+        step = game.apply(session.state, {seat: action}, Random(0))
+        laid = game.as_laid(session.state, seat, action, step)
+        assert laid is not None, text
+        self.world.set_up(laid)
+        self.look(6)
+
+    def follow(self) -> None:
+        for _ in range(60):
+            view = self.table.view()
+            if view.phase is not Phase.STAGES:
+                return
+            if view.board.target is not None:
+                self.world.set_up(view.board.target)
+            self.look(2)
+            if self.table.view().phase is Phase.STAGES and not view.turn.instructions:
+                self.press(Seat.SOUTH, "ready")
+        raise AssertionError(self.sign())

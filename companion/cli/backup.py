@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO
 
+from companion.cli.greeting import begin, count
 from companion.core.config import Settings
 from companion.core.errors import CompanionError, JournalInUse, Malformed
 from companion.core.files import open_file
@@ -44,8 +45,10 @@ def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
     try:
         with _new_file(unfinished) as target:
             with as_owner_of(settings.journal_path.parent):
-                _begin(f"Copying settings and games{' with their photographs' if options.photographs else ''}.")
-                note = make_backup(settings, path, RealClock(), options.photographs, target)
+                begin(f"Copying settings and games{' with their photographs' if options.photographs else ''}.")
+                note = make_backup(
+                    settings, path, RealClock(), options.photographs, target, when_packed=partial(count, "Photographs")
+                )
             _give_to_caller(target)
         unfinished.replace(options.file)
     except CompanionError:
@@ -73,7 +76,7 @@ def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int
     with source, as_owner_of(settings.journal_path.parent):
         size_mb = os.fstat(source.fileno()).st_size / 1_000_000
         if zipfile.is_zipfile(source):  # anything else is refused at once
-            _begin(f"Unpacking and checking {options.file}, {size_mb:.1f} MB: every game and file in it.")
+            begin(f"Unpacking and checking {options.file}, {size_mb:.1f} MB: every game and file in it.")
         source.seek(0)
         note = stage_restore(source, settings, path)
         print(f"{options.file}: {note.sentence()}")
@@ -85,15 +88,9 @@ def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int
                 "(sudo systemctl restart companion; if you started it by hand, stop it)."
             )
             return 0
-        _begin("Putting it in place; what was here goes to before-restore.")
+        begin("Putting it in place; what was here goes to before-restore.")
         print(apply_staged(settings, path))
     return 0
-
-
-def _begin(what: str) -> None:
-    """Say what takes its time, to somebody at a terminal; programs read the result alone."""
-    if sys.stderr.isatty():
-        print(what, file=sys.stderr, flush=True)
 
 
 def _new_file(path: Path) -> IO[bytes]:

@@ -1,8 +1,12 @@
-"""What `companion play` says at its start: what was found, the addresses, and QR codes where a person looks."""
+"""What is said to somebody at a terminal.
+
+At the start of `companion play` what was found, the addresses, and QR codes; else how far a command has come.
+"""
 
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -69,3 +73,15 @@ def qr_text(text: str) -> str:
     out = io.StringIO()
     segno.make(text, error="m", micro=False).terminal(out, compact=True)
     return out.getvalue().rstrip("\n")
+
+
+def begin(what: str) -> None:
+    """Say what is being done; programs read the result alone."""
+    if sys.stderr.isatty():
+        print(what, file=sys.stderr, flush=True)
+
+
+def count(what: str, done: int, total: int) -> None:
+    """Say how far it has come, in one line that is written over until all is done."""
+    if sys.stderr.isatty():
+        print(f"\r{what}: {done} of {total}", end="\n" if done == total else "", file=sys.stderr, flush=True)

@@ -12,6 +12,7 @@ import msgspec
 
 from companion.archive.played_games import GameLine, PlayerRecord
 from companion.archive.replay import GameFile
+from companion.cli.greeting import count
 from companion.core.config import Settings
 from companion.core.errors import Malformed
 from companion.core.files import MAX_GAME, read_file
@@ -286,6 +287,7 @@ def _write_photographs(settings: Settings, session: Session, folder: Path) -> in
         for number, (title, path) in enumerate(kept):
             name = f"{number:03} {title.lower()}.jpg".replace(" ", "-")
             (folder / name).write_bytes(path.read_bytes())
+            count("Photographs", number + 1, len(kept))
     except OSError as error:
         raise Malformed(f"{folder} cannot be written: {error.strerror or error}") from None
     print(f"{len(kept)} photographs are in {folder}.")

@@ -347,9 +347,9 @@ def _bench(options: argparse.Namespace) -> int:
         is_good = bench_bot_kills(min(options.kills, 100))
         return 0 if bench_kills(options.kills) and is_good else 1
     if options.part == "hub":
-        from companion.tools.bench.hub import HUB_KILLS, NATS_KILLS, bench_hub  # noqa: PLC0415
+        from companion.tools.bench.hub import HUB_KILLS, bench_hub  # noqa: PLC0415
 
-        return 0 if bench_hub(min(options.kills, HUB_KILLS), min(options.kills, NATS_KILLS)) else 1
+        return 0 if bench_hub(min(options.kills, HUB_KILLS)) else 1
     if options.part == "memory":
         from companion.tools.bench.memory import bench_memory  # noqa: PLC0415
 

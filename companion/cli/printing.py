@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from companion.cli.greeting import begin
 from companion.core.errors import Malformed
 from companion.core.files import MAX_TEXT, read_file
 from companion.core.i18n import LANGUAGES
@@ -58,7 +58,7 @@ def _kit(options: argparse.Namespace) -> int:
         raise Malformed(f"{options.board} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise Malformed(f"{options.board} is not text: a map is lines of . # s n S N") from None
-    _begin(f"Drawing the kit of {game.title}: this takes some seconds.")
+    begin(f"Drawing the kit of {game.title}: this takes some seconds.")
     values = game.options(raw)
     kit = game.kit(values)
     style = KitStyle(options.paper, options.spares, options.language, options.low_ink, options.board_only)
@@ -74,7 +74,7 @@ def _kit(options: argparse.Namespace) -> int:
 def _booklet(options: argparse.Namespace) -> int:
     from companion.printing.kit_printer import KitPrinter  # noqa: PLC0415 - the PDF library is slow to import
 
-    _begin(f"Setting the booklet of {game_named(options.game).title}: this takes some seconds.")
+    begin(f"Setting the booklet of {game_named(options.game).title}: this takes some seconds.")
     pdf = KitPrinter(GAMES).booklet(options.game, options.paper, options.language)
     return _written(options.output, pdf, "print it on both sides, turned over the short edge, and fold it")
 
@@ -85,12 +85,6 @@ def _card(options: argparse.Namespace) -> int:
     address = f"http://{options.address.removeprefix('http://').rstrip('/')}/"
     pdf = KitPrinter(GAMES).join_card((address,), None, options.paper, options.language)
     return _written(options.output, pdf, "print it, and fold it along the dashes")
-
-
-def _begin(what: str) -> None:
-    """Say what takes its time, to somebody at a terminal; programs read the result alone."""
-    if sys.stderr.isatty():
-        print(what, file=sys.stderr, flush=True)
 
 
 def _written(path: Path, pdf: bytes, advice: str) -> int:

@@ -240,6 +240,10 @@ class Game(ABC, Generic[S, A]):
         """A legal action drawn at random, for tests and self-play; overridden where all would be too many to list."""
         return rng.choice(list(self.legal_actions(state, seat)))
 
+    def examples(self, state: S, seat: Seat) -> Iterable[A]:  # noqa: ARG002
+        """Sensible first actions, of which a phone fills in one for who asks; nothing later or where one tap acts."""
+        return ()
+
     @abstractmethod
     def check(self, state: S, seat: Seat, action: A) -> None:
         """Raise `Illegal` with reason and rule unless the action is legal."""

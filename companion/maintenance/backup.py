@@ -16,7 +16,7 @@ import sqlite3
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO
@@ -103,9 +103,18 @@ class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 
 def make_backup(
-    settings: Settings, settings_file: Path, clock: Clock, photographs: bool, target: IO[bytes]
+    settings: Settings,
+    settings_file: Path,
+    clock: Clock,
+    photographs: bool,
+    target: IO[bytes],
+    *,
+    when_packed: Callable[[int, int], None] | None = None,
 ) -> BackupNote:
-    """Write a backup; works beside a running service. Raises `JournalError` and `SystemTrouble`."""
+    """Write a backup; works beside a running service. Raises `JournalError` and `SystemTrouble`.
+
+    `when_packed` hears how many photographs are in it, of how many.
+    """
     with _trouble(), tempfile.TemporaryDirectory(dir=settings.journal_path.parent, prefix=_COPY) as folder:
         copy = Path(folder) / _JOURNAL
         left_out = copy_games(settings.journal_path, copy)
@@ -126,9 +135,11 @@ def make_backup(
             for name, path in ((_SETTINGS, settings_file), *((name, state / name) for name in _FILES[2:])):
                 if path.exists():
                     archive.write(path, name)
-            for path in pictures:
+            for done, path in enumerate(pictures, start=1):
                 name = f"photographs/{path.parent.name}/{path.name}"
                 archive.write(path, name, zipfile.ZIP_STORED)
+                if when_packed:
+                    when_packed(done, len(pictures))
     return note
 
 

@@ -212,9 +212,8 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
         else:
             is_still = live.watched and live.reading is not None and live.reading.quiet
             lost = (_out_of_sight(live, i.move.faces[-1]) for i in todo if is_still and i.move.faces)
-            small = next(filter(None, lost), "") or joined(
-                " ", [joined("", (_told(live, i, viewer), ".")) for i in todo[1:]]
-            )
+            others = [] if viewer and _is_by_phone(live, viewer) else todo[1:]  # a seat's page lists them
+            small = next(filter(None, lost), "") or joined(" ", [joined("", (i.text, ".")) for i in others])
         if not live.watched:
             small = joined(" ", (small, _then(live, viewer)))
         return Sign(todo[0].text, small, seats if len(todo) > 1 else frozenset({todo[0].seat}))
@@ -227,12 +226,6 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
         return Sign(title, say("The next step follows by itself."))
     key = say("Done") if instructions(live) else say("Next")
     return Sign(title, say("The next step follows; “{key}” skips the wait.", key=key))
-
-
-def _told(live: TableState, instruction: Instruction, viewer: Seat | None) -> str:
-    """What a hand has to do, for a viewer."""
-    is_own = instruction.seat is viewer
-    return to_owner(instruction.text, live.session.playing.sides[instruction.seat].name) if is_own else instruction.text
 
 
 def _then(live: TableState, viewer: Seat | None) -> str:

@@ -134,6 +134,8 @@ class OwnView:
     """The action that cards or pieces laid open mean: ready says yes."""
     choices: tuple[str, ...]
     """The plays that the board can mean, where the viewer has to say which."""
+    examples: tuple[str, ...]
+    """Sensible first actions, for who asks; nothing once the game is under way or while a guide leads."""
 
 
 @dataclass(frozen=True)

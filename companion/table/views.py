@@ -138,7 +138,15 @@ def _own_view(live: TableState, viewer: Seat | None) -> OwnView:
         back=_back(session, viewer),
         laid=_laid(live, viewer),
         choices=live.choices if viewer in session.awaited else (),
+        examples=_examples(session, viewer),
     )
+
+
+def _examples(session: Session, viewer: Seat | None) -> tuple[str, ...]:
+    if viewer is None or viewer not in session.awaited or session.phase is not Phase.ORDERS or guide_of(session):
+        return ()
+    game = session.playing
+    return tuple(game.format(action) for action in game.examples(session.state, viewer))
 
 
 def _match_view(session: Session) -> MatchView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -246,7 +247,9 @@ def rounds(companion: Companion, clock: FakeClock, number: int = 6) -> None:
         companion.step()
 
 
-def test_a_game_leaves_its_photographs_for_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_game_leaves_its_photographs_for_replay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = FakeClock()
     with Companion(settings(tmp_path), simulate=True, clock=clock, threads=False) as companion:
         table = companion.table
@@ -268,7 +271,9 @@ def test_a_game_leaves_its_photographs_for_replay(tmp_path: Path, capsys: pytest
     assert before != after
     assert main(["replay", "1", "--state-dir", str(tmp_path)]) == 0
     assert "Photographs, written out by --photographs DIR: Set-up, Turn 1" in capsys.readouterr().out
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert main(["replay", "1", "--state-dir", str(tmp_path), "--photographs", str(tmp_path / "out")]) == 0
+    assert "Photographs: 1 of 2\rPhotographs: 2 of 2\n" in capsys.readouterr().err
     assert [path.name for path in sorted((tmp_path / "out").iterdir())] == ["000-set-up.jpg", "001-turn-1.jpg"]
     assert (tmp_path / "out" / "001-turn-1.jpg").read_bytes() == after
 

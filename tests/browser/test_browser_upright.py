@@ -7,7 +7,7 @@ import tour as walk
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import browser
 
-UPRIGHT = (1080, 1920)
+UPRIGHT, TABLET = (1080, 1920), (768, 1024)
 CUT = """
 const cut = [];
 for (const part of document.querySelectorAll('main h1, main h2, main p, main li, main .sign, main small')) {
@@ -28,21 +28,43 @@ for (const part of document.querySelectorAll('main h1, main h2, main p, main li,
 }
 return cut;
 """
+OVER = """
+const parts = [...document.querySelectorAll('.g, .seat, .page > .rivals, .ways, .more, .page > .lesson, .lanes, .facts > *, .chance, .page > .sign')]
+  .map(part => [part, part.getBoundingClientRect()]).filter(([, box]) => box.width && box.height);
+const over = [];
+for (const [one, here] of parts) for (const [other, there] of parts) {
+  if (one === other || one.contains(other) || other.contains(one)) continue;
+  const across = Math.min(here.right, there.right) - Math.max(here.left, there.left);
+  const along = Math.min(here.bottom, there.bottom) - Math.max(here.top, there.top);
+  if (across > arguments[0] && along > arguments[0]) over.push(`${one.className} lies on ${other.className}`);
+}
+return over;
+"""
 SLACK_PX = 4
 """Ascenders and descenders reach beyond a line."""
 
 
 def cut(window: WebDriver) -> list[str]:
-    return list(window.execute_script(CUT, SLACK_PX))
+    return [each for script in (CUT, OVER) for each in window.execute_script(script, SLACK_PX)]
 
 
-@pytest.mark.parametrize("language", ["en", "es", "fr"])
-def test_no_sentence_of_an_upright_table_screen_is_cut(language: str) -> None:
+@pytest.mark.parametrize(
+    ("language", "size", "games"),
+    [
+        ("en", UPRIGHT, ("outbuffered", "scouts")),
+        ("es", UPRIGHT, ("outbuffered", "scouts")),
+        ("fr", UPRIGHT, ("outbuffered", "binmat")),
+        ("fr", TABLET, ("outbuffered", "kahmate", "binmat")),
+    ],
+)
+def test_no_sentence_of_an_upright_table_screen_is_cut(
+    language: str, size: tuple[int, int], games: tuple[str, ...]
+) -> None:
     found = {}
-    with walk.touring() as tour, browser(UPRIGHT) as window:
+    with walk.touring() as tour, browser(size) as window:
         walk.cdp(window, "Network.enable")
-        walk.dress(window, UPRIGHT, "light")
-        for stop in tour.stops(("outbuffered", "scouts")):
+        walk.dress(window, size, "light")
+        for stop in tour.stops(games):
             if stop.path == "/":
                 walk.visit(window, tour, stop, language)
                 found[stop.name] = cut(window)

@@ -56,8 +56,8 @@ FULL = {("phone", "light"), ("screen", "dark")}
 
 SMALL = (320, 640)
 SMALLEST = (320, 568)
-IN_SIGHT = {"outbuffered": ("orders", "stages", "over"), "kahmate": ("orders", "over"), "arena": ("orders", "over")}
-"""The states in which a seat's page must fit; where a turn has much to tell, its text goes on below the keys."""
+IN_SIGHT = ("lesson", "orders", "stages", "over")
+"""The states in which a seat's page must fit on a phone."""
 WIDTHS = (320, 390, 768, 1024, 1366, 1920, 2560)
 MOST_SHIFT = 0.05
 SLOW_BYTES_PER_S = 20_000
@@ -94,6 +94,11 @@ _BIGGER = """
 for (const each of document.querySelectorAll('body *:not(svg *)')) each.dataset.size = parseFloat(getComputedStyle(each).fontSize);
 for (const each of document.querySelectorAll('[data-size]')) each.style.fontSize = `${2 * each.dataset.size}px`;
 """
+_HEIGHT = """
+const [done] = arguments;
+requestAnimationFrame(() => requestAnimationFrame(() => done(document.scrollingElement.scrollHeight)));
+"""
+"""Once scripts have moved what they place by hand."""
 _CUT = """
 const found = [], seen = each => each.checkVisibility() && !each.closest('.vh, svg, [hidden]');
 const wide = document.scrollingElement.scrollWidth;
@@ -146,14 +151,13 @@ def arrived(window: WebDriver, tour: Tour, stop: Stop) -> Found:
         yield f"shifts by {shift:.2f}: {what}", ""
 
 
-def below_the_edge(window: WebDriver, stop: Stop, game: str) -> Found:
-    """A seat's open page on the smallest phone: its keys and what they are about are all in sight."""
-    states = IN_SIGHT.get(game, ("orders", "stages", "over"))
-    is_meant = stop.name.startswith(tuple(f"{game}-{state}" for state in states))
-    if is_meant and stop.name.endswith(("south", "north")):
-        resize(window, SMALLEST)
-        if (height := window.execute_script("return document.scrollingElement.scrollHeight")) > SMALLEST[1]:
-            yield f"scrolls: {height} px high in {SMALLEST[1]}", ""
+def below_the_edge(window: WebDriver, stop: Stop, game: str, language: str = "en") -> Found:
+    """A seat's open page on phones, the smallest too: its keys and what they are about are all in sight."""
+    is_meant = stop.name.startswith(tuple(f"{game}-{state}" for state in IN_SIGHT))
+    for size in (SMALLEST, PHONE) if is_meant and stop.name.endswith(("south", "north")) else ():
+        resize(window, size)
+        if (height := window.execute_async_script(_HEIGHT)) > size[1]:
+            yield f"scrolls: {height} px high in {size[1]}", language
 
 
 def wide(window: WebDriver) -> Found:
@@ -189,8 +193,8 @@ def weak_from_afar(window: WebDriver) -> Found:
             yield "from afar: the sign was not read at all", theme
 
 
-def cut(window: WebDriver, tour: Tour, stop: Stop) -> Found:
-    """Keys that lose words and pages that scroll sideways, in the longer languages.
+def cut(window: WebDriver, tour: Tour, stop: Stop, game: str) -> Found:
+    """Keys that lose words and pages that scroll, in the longer languages.
 
     The table screen and the workbench are not made for the smallest phone and for twice the text.
     """
@@ -199,6 +203,7 @@ def cut(window: WebDriver, tour: Tour, stop: Stop) -> Found:
         dress(window, SMALL if is_for_hands else SIZES["screen"], "light")
         visit(window, tour, stop, language)
         yield from ((each, language) for each in window.execute_script(_CUT))
+        yield from below_the_edge(window, stop, game, language)
     if is_for_hands:
         dress(window, PHONE, "light")
         window.execute_script(_BIGGER)
@@ -221,7 +226,7 @@ def test_every_page_in_every_state(game: str, axe: str, window: WebDriver) -> No
                 below_the_edge(window, stop, game),
                 wide(window),
                 violations(window, stop, axe, is_of_game),
-                cut(window, tour, stop),
+                cut(window, tour, stop, game),
             )
             for what, where in chain.from_iterable(looks):
                 found[what].append(f"{stop.name} {where}")

@@ -133,6 +133,17 @@ def test_require_refuses_what_is_not_due(game: Game[Any, Any]) -> None:
 
 
 @EACH
+def test_examples_are_legal_first_actions_and_nothing_later(game: Game[Any, Any]) -> None:
+    state, rng = game.setup(game.options({}), Random(1)), Random(1)
+    for seat in game.to_act(state):
+        for action in game.examples(state, seat):
+            game.check(state, seat, action)
+    actions = {seat: game.random_action(state, seat, rng) for seat in sorted(game.to_act(state))}
+    later = game.apply(state, actions, rng).state
+    assert not any([*game.examples(later, seat)] for seat in game.to_act(later))
+
+
+@EACH
 def test_plans_and_pads_depend_on_keys_alone(game: Game[Any, Any]) -> None:
     state = game.setup(game.options({}), Random(0))
     for seat in SEATS:

@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,6 +89,20 @@ def test_a_hub_that_was_gone_gets_everything_and_a_table_that_was_gone_sends_it(
         table.play()
         whole(hub, table)
     table.close()
+
+
+def test_a_hub_starts_as_soon_as_the_nats_of_before_lets_go_of_its_port(tmp_path: Path) -> None:
+    settings = hub_settings(tmp_path / "hub")
+    with socket.create_server(("127.0.0.1", settings.nats_port)) as before:
+        started: list[Hub] = []
+        starting = threading.Thread(target=lambda: started.append(Hub(settings)))
+        starting.start()
+        log = tmp_path / "hub/nats/nats.log"
+        until("NATS has tried", lambda: log.exists() and b"address already in use" in log.read_bytes())
+        before.close()
+        starting.join(20)
+    assert started
+    started[0].close()
 
 
 def test_a_hub_whose_store_was_lost_is_told_everything_anew(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import sqlite3
+import sys
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
@@ -312,14 +313,19 @@ def test_nothing_is_moved_away_from_a_service_that_runs(tmp_path: Path) -> None:
     assert (tmp_path / READY).exists()
 
 
-def test_the_command_line_saves_and_restores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_saves_and_restores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     old, new = fill(tmp_path / "old"), tmp_path / "new"
     file = tmp_path / "it.zip"
     state = ["--state-dir", old.state_dir]
     assert main(["backup", str(file), *state]) == 0
     assert "2 games and 0 photographs." in capsys.readouterr().out
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert main(["backup", str(file), "--photographs", *state]) == 0
-    assert "2 games and 2 photographs." in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "2 games and 2 photographs." in told.out
+    assert "Photographs: 1 of 2\rPhotographs: 2 of 2\n" in told.err
     assert main(["restore", str(file), "--state-dir", str(new)]) == 0
     assert "The backup is restored." in capsys.readouterr().out
     with Journal(new / "journal.sqlite") as journal:

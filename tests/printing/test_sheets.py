@@ -380,7 +380,7 @@ def extras_of(game: str) -> Extras:
 def whole(game: str, low_ink: bool = False) -> tuple[Sheets, tuple[Image, ...]]:
     kit = GAMES[game].kit(GAMES[game].options({}))
     pdf, sheets = kit_sheets(kit, KitStyle(low_ink=low_ink), extras_of(game))
-    return sheets, rastered(pdf, DPI, 1, 12)
+    return sheets, rastered(pdf, DPI, 1, 29)
 
 
 @pytest.mark.parametrize("game", sorted(GAMES))
@@ -396,11 +396,13 @@ def test_each_player_has_an_aid_and_what_the_game_holds_in_hand(game: str) -> No
 @needs_poppler
 @pytest.mark.parametrize("game", sorted(GAMES))
 def test_no_third_of_a_sheet_stays_empty(game: str) -> None:
-    """Of the sheets with pieces and of those below them; what a board leaves over is the board's shape."""
+    """Of all sheets but the board's: what a board leaves over is its shape."""
     sheets, pages = whole(game)
     for kind, page in zip(sheets.kinds, pages, strict=False):
-        if kind in ("pieces", "extras"):
-            room = page[int(MARGIN_MM * PX_PER_MM) : int((297 - MARGIN_MM - FOOT_MM - 1) * PX_PER_MM)]
+        if kind in ("pieces", "extras", "places", "cards"):
+            room = page[int(MARGIN_MM * PX_PER_MM) : int(page.shape[0] - (MARGIN_MM + FOOT_MM + 1) * PX_PER_MM)]
+            if kind == "places":  # beside each other
+                room = room.T
             inked = np.flatnonzero((room < 200).any(axis=1))
             assert max(np.diff(inked).max(), len(room) - inked[-1]) < len(room) / 3
 

@@ -103,6 +103,20 @@ def test_another_order_is_asked_again_and_changes_nothing(played: Played) -> Non
     assert played.table.view().seats[SOUTH].receipt
 
 
+def test_examples_are_for_the_seat_that_is_asked_in_the_first_turn_without_a_guide(played: Played) -> None:
+    begin(played, "outbuffered")
+    assert not played.table.view(SOUTH).own.examples
+    played.table.skip_lesson("south")
+    assert played.table.view(SOUTH).own.examples
+    assert not played.table.view().own.examples
+    played.table.hand_in(SOUTH, played.table.view().moment, "UUS")
+    assert not played.table.view(SOUTH).own.examples
+    assert played.table.view(NORTH).own.examples
+    played.table.hand_in(NORTH, played.table.view().moment, "III")
+    played.finish_stages()
+    assert not played.table.view(NORTH).own.examples
+
+
 def test_after_the_lesson_any_order_is_taken(played: Played) -> None:
     begin(played, "outbuffered")
     follow(played)

@@ -59,7 +59,7 @@ def test_hands_are_told_which_key_ends_their_work(tmp_path: Path) -> None:
         played.turn("UII", "UII")
         south, north, wall = smalls(played)
         assert south == "Lime: move your robot c4 to c3. Then press ready.", "its own part is on the sign already"
-        assert north == "Purple: move your robot a1 to a2. Then tap Done."
+        assert north == "Then tap Done.", "a phone lists the others"
         assert wall.endswith("Then press ready.")
         assert signs(played) == (
             "Move your robot a1 to a2",

@@ -53,3 +53,12 @@ def test_every_script_that_is_named_is_there_and_none_is_idle() -> None:
     ))  # fmt: skip
     later = {"turn", "look", "sha256"}  # fetched by name in a loop, by seat.js
     assert scripts == wanted | set(imported) | later
+
+
+@pytest.mark.parametrize("surface", ["phone", "wall"])
+def test_every_movement_that_a_surface_names_is_declared_there(surface: str) -> None:
+    sheets = [name for name in STYLESHEETS if name.split("-")[0] == surface]
+    styles = "\n".join(static_files()[f"{name}.css"].decode() for name in sheets)
+    named = set(re.findall(r"animation:([\w-]+)", styles)) - {"none"}
+    assert named
+    assert named <= set(re.findall(r"@keyframes ([\w-]+)", styles))

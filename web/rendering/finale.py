@@ -47,6 +47,8 @@ def end_words(view: TableView, finale: Finale | None, reader: Seat | None) -> En
 
 
 def _turned(still: Still, is_turning: bool) -> str:
+    if not still.turn:
+        return ""
     if is_turning:
         return say("Turn {number}: the turning point.", number=still.turn)
     return say("Turn {number} was the last one.", number=still.turn)

@@ -40,7 +40,17 @@ def taps_of(view: TableView, seat: Seat, plays: Sequence[Play]) -> tuple[Tap, ..
     guide = view.guide
     if guide is None or view.phase != "orders" or not view.seats[seat].awaited:
         return ()
-    text, standing = guide.step.orders[seat], view.board.standing
+    return _taps_for(view, guide.step.orders[seat], plays)
+
+
+def plain_examples(view: TableView) -> list[list[str]]:
+    """For the script of the page: for each example the keys that spell it, without the one that hands in."""
+    return [[tap.target for tap in _taps_for(view, text, ())[:-1]] for text in view.own.examples]
+
+
+def _taps_for(view: TableView, text: str, plays: Sequence[Play]) -> tuple[Tap, ...]:
+    """Every touch that spells an action and hands it in."""
+    standing = view.board.standing
     if view.board.tableau:
         return tuple(_card_taps(view.board.tableau, text))
     if standing and standing.sheet:

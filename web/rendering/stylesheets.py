@@ -15,6 +15,7 @@ STYLESHEETS: Mapping[str, tuple[str, ...]] = {
     "phone-cards": ("cards", "hand"),
     "phone-pieces": ("pieces",),
     "phone-guide": ("phone-guide",),
+    "phone-end": ("phone-end",),
     "wall": (*_BASE, "wall"),
     "wall-cards": ("cards", "wall-cards"),
     "wall-pieces": ("pieces", "wall-pieces"),

@@ -152,6 +152,11 @@ function paint() {
   const commit = document.getElementById('commit');
   commit.className = rest && !armed ? 'key off' : 'key go';
   commit.textContent = !rest ? say('Hand in') : armed ? say('{units} do nothing: hand in', { units: rest }) : say('Without an order: {units}', { units: rest });
+  const example = document.getElementById('example');
+  if (example) {
+    example.hidden = Object.keys(given).length > 0;
+    document.getElementById('clear').hidden = !example.hidden;
+  }
   tell(...words());
   const { square } = unitOf(unit);
   const waits = set && !isDone(set);

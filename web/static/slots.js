@@ -60,9 +60,11 @@ function paint() {
   drawn = store();
   slots().forEach(paintSlot);
   const focused = document.activeElement;
-  for (const key of document.querySelectorAll('[data-slots]')) key.hidden = (key.dataset.slots === 'one') !== (chosen >= 0);
-  if (focused?.matches('[data-slots][hidden]')) slots()[touched]?.focus({ preventScroll: true });
   const number = missing();
+  const isFresh = number === draft.length && document.getElementById('example');
+  const tools = chosen >= 0 ? 'one' : isFresh ? 'none' : 'all';
+  for (const key of document.querySelectorAll('[data-slots]')) key.hidden = key.dataset.slots !== tools;
+  if (focused?.matches('[data-slots][hidden]')) slots()[touched]?.focus({ preventScroll: true });
   const main = document.getElementById('hand-in');
   main.className = number ? 'key off' : 'key go';
   main.textContent = number ? say('Hand in: {number} missing', { number }) : say('Hand in');

@@ -146,13 +146,17 @@ palmKey.addEventListener('click', () => {
 // ---- the panel ----
 
 const down = new Set();
-function press(button, isDown) {
-  if (down.has(button) === isDown) return;
+let sent = Promise.resolve(); // each waits for the one before, or a release could overtake its press
+function turn(button, isDown) {
   if (isDown) down.add(button); else down.delete(button);
   document.querySelector(`[data-button="${button}"]`).classList.toggle('on', isDown);
-  post(`/workbench/${isDown ? 'press' : 'release'}`, { button });
+  return () => post(`/workbench/${isDown ? 'press' : 'release'}`, { button });
+}
+function press(button, isDown) {
+  if (down.has(button) !== isDown) sent = sent.then(turn(button, isDown));
 }
 const releaseAll = () => [...down].forEach(button => press(button, false));
+const leave = () => [...down].forEach(button => turn(button, false)()); // nobody is there to wait
 
 for (const key of document.querySelectorAll('[data-button]')) {
   const { button } = key.dataset;
@@ -162,7 +166,7 @@ for (const key of document.querySelectorAll('[data-button]')) {
   for (const end of ['keyup', 'blur']) key.addEventListener(end, () => press(button, false));
   key.addEventListener('contextmenu', event => event.preventDefault());
 }
-addEventListener('pagehide', releaseAll);
+addEventListener('pagehide', leave);
 addEventListener('blur', releaseAll);
 
 for (const form of document.querySelectorAll('[data-lay]')) {

@@ -14,7 +14,16 @@ from companion.games.aids import Extras
 from companion.games.arena.board import NAMES, SIDES, STACKS, kit_of
 from companion.games.arena.events import ArenaEvent
 from companion.games.arena.lesson import HELP, LESSON
-from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders, all_orders, parse_orders, random_orders
+from companion.games.arena.orders import (
+    DEFEND,
+    DESTRUCT,
+    NOTHING,
+    Orders,
+    all_orders,
+    marches,
+    parse_orders,
+    random_orders,
+)
 from companion.games.arena.pad import pad_of
 from companion.games.arena.screen import opened_orders, plan_of, standing_of
 from companion.games.arena.state import ArenaOptions, Reason, State, check_board, first_state, lead
@@ -89,6 +98,11 @@ class Arena(Game[State, Orders]):
     def random_action(self, state: State, seat: Seat, rng: Random) -> Orders:
         """One of the legal actions, each equally likely, without listing them."""
         return random_orders(state.numbers(SEATS.index(seat)), rng)
+
+    def examples(self, state: State, seat: Seat) -> Iterator[Orders]:
+        """All go towards the other side, or one of them stays and defends."""
+        if state.turn == 1:
+            yield from marches(state.numbers(SEATS.index(seat)), "N" if seat is Seat.SOUTH else "S")
 
     def check(self, state: State, seat: Seat, action: Orders) -> None:
         """Every robot named must be on the board; whatever it is told may be tried."""

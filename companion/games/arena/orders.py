@@ -70,6 +70,17 @@ def parse_orders(text: str) -> Orders:
     return Orders(tuple(given))
 
 
+def marches(numbers: Sequence[int], way: str) -> Iterator[Orders]:
+    """All of these robots go one way; then the same with one of them defending instead, for each.
+
+    >>> [str(orders) for orders in marches((1, 3), "N")]
+    ['1:N 3:N', '1:D 3:N', '1:N 3:D']
+    """
+    yield Orders(tuple((number, way) for number in numbers))
+    for still in numbers:
+        yield Orders(tuple((number, DEFEND if number == still else way) for number in numbers))
+
+
 def all_orders(numbers: Sequence[int]) -> Iterator[Orders]:
     """All orders of these robots, each once: every robot left out or with one of `CODES`, at least one with.
 

@@ -86,6 +86,10 @@ class Outbuffered(Game[State, str]):
         """Any three orders."""
         return "".join(rng.choices("UDLRIS", k=3))
 
+    def examples(self, state: State, seat: Seat) -> tuple[str, ...]:  # noqa: ARG002
+        """Towards their flag, with or without a shot."""
+        return ("UUR", "URU", "UUS", "URS") if state.turn == 1 else ()
+
     def check(self, state: State, seat: Seat, action: str) -> None:
         """Every buffer is legal: what cannot be done bounces."""
 

@@ -10,6 +10,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, OrderTiles, Seat, Side
 from companion.games.aids import AidRow, Extras, OrderTile, PlayerAid
 from companion.printing.kit_pages.board_pages import seat_words
+from companion.printing.kit_pages.deck_pages import has_side_places
 from companion.printing.kit_pages.tag_faces import print_picture
 from companion.printing.kit_pages.tag_pages import Block
 from companion.printing.tiling import Extent
@@ -52,9 +53,9 @@ def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
     elif extras.tiles:
         height = _WALL_MM + _FOOT_MM + _PLACES_MM
         yield Block(height, ("walls",), partial(_walls, kit=kit, places=extras.places, width=room.width))
-    if extras.aids:
+    if extras.aids and not has_side_places(kit):
         height = _SCORE_HEAD_MM + _SCORE_ROWS * _SCORE_ROW_MM
-        yield Block(height, ("score sheet",), partial(_score_sheet, kit=kit, width=room.width), grows=True)
+        yield Block(height, ("score sheet",), partial(print_score_sheet, kit=kit, width=room.width), grows=True)
 
 
 # ---- the player aid ---------------------------------------------------------------------------------------------
@@ -262,7 +263,7 @@ def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
                 pen.fold((-0.6, y), (wide + 0.6, y))
 
 
-def _score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> None:
+def print_score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> None:
     """A table for names, who won, and in how many turns."""
     from companion.printing.pdf_pen import INK_2, RULE  # noqa: PLC0415  imported late, with the pen
 

@@ -6,7 +6,7 @@ its page, so that backs meet fronts however a printer turns the sheet.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from companion.core.errors import Malformed
 from companion.core.i18n import listed, say
 from companion.core.kit import Card, Deck, Kit, Seat
+from companion.games.aids import AidPoint
 from companion.printing.tiling import Extent
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ _FIGURE_MM = 23.0
 _APART_MM = 1.0
 _ABOVE_MM = 5.0
 _PLACE_GAP_MM = 3.0
+_BESIDE_MM = 8.0
+"""Between places and what is printed beside them."""
+_NOTE_PAD_MM = 6.0
 
 
 @dataclass(frozen=True)
@@ -88,12 +92,24 @@ def card_grid(deck: Deck, page_mm: tuple[float, float], margin_mm: float, foot_m
 # ---- pages ----------------------------------------------------------------------------------------------------
 
 
-def print_fronts(pen: Pen, deck: Deck, grid: Grid, cards: tuple[Card, ...]) -> None:
-    """One page of cards with its cutting marks."""
-    for card, cell in zip(cards, grid.cells, strict=False):  # the last page may have fewer cards than cells
+def print_fronts(pen: Pen, deck: Deck, grid: Grid, cards: tuple[Card, ...], notes: tuple[AidPoint, ...] = ()) -> None:
+    """One page of cards with its cutting marks; cells without a card, on the last page, have a rule in brief."""
+    for card, cell in zip(cards, grid.cells, strict=False):
         with _cell(pen, grid, cell):
             print_card(pen, deck, card)
-    _cutting_marks(pen, grid, rows=-(-len(cards) // grid.columns))
+    bare = grid.cells[len(cards) :]
+    for note, cell in zip(notes[-len(bare) :], bare, strict=False):
+        with _cell(pen, grid, cell):
+            _note(pen, deck, note)
+    used = min(len(cards) + len(notes), grid.size)
+    _cutting_marks(pen, grid, rows=-(-used // grid.columns))
+
+
+def _note(pen: Pen, deck: Deck, note: AidPoint) -> None:
+    """A rule in brief on a card that is none of the deck: it has no marker."""
+    wide = deck.width_mm - 2 * _NOTE_PAD_MM
+    y = pen.paragraph(_NOTE_PAD_MM, deck.height_mm - _NOTE_PAD_MM, wide, note.title, 5.2, bold=True)
+    pen.paragraph(_NOTE_PAD_MM, y - 1.5, wide, note.words, 4.2)
 
 
 def print_backs(pen: Pen, grid: Grid) -> None:
@@ -206,6 +222,11 @@ def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part
     return tuple(parts)
 
 
+def has_side_places(kit: Kit) -> bool:
+    """Has a seat piles of its own beside the lanes? Their page has room for something else."""
+    return kit.deck is not None and bool(kit.deck.side_piles)
+
+
 def part_title(part: Part) -> str:
     """What a page of places is called, such as “ends of lanes 0 to 2”."""
     first, last = part[0][0], part[-1][0]
@@ -214,12 +235,21 @@ def part_title(part: Part) -> str:
     return listed(place.pile for place in part[0])
 
 
-def print_part(pen: Pen, kit: Kit, deck: Deck, part: Part, room: Extent) -> None:
-    """One page of places, in the middle of its room; columns are as far apart as the lanes of the board."""
+def print_part(
+    pen: Pen, kit: Kit, deck: Deck, part: Part, room: Extent, *, beside: Callable[..., None] | None = None
+) -> None:
+    """One page of places, in the middle of its room; columns are as far apart as the lanes of the board.
+
+    With something `beside` them, which is given its height and `width`, they stand at the left.
+    """
     board = kit.board
     width = len(part) * board.pitch_mm - board.gap_mm
     height = _part_height(deck, max(len(column) for column in part))
-    with pen.at((room.left + room.right - width) / 2, (room.bottom + room.top - height) / 2):
+    left = room.left if beside else (room.left + room.right - width) / 2
+    if beside:
+        with pen.at(room.left + width + _BESIDE_MM, room.bottom):
+            beside(pen, room.height, width=room.width - width - _BESIDE_MM)
+    with pen.at(left, (room.bottom + room.top - height) / 2):
         pen.outline(0, 0, width, height)
         for number, column in enumerate(part):
             for row, place in enumerate(column):

@@ -14,7 +14,7 @@ from companion.core.errors import Malformed
 from companion.core.i18n import LANGUAGES, say, speaking
 from companion.core.kit import Kit
 from companion.games.aids import Extras
-from companion.printing.kit_pages.aid_pages import blocks_of
+from companion.printing.kit_pages.aid_pages import blocks_of, print_score_sheet
 from companion.printing.kit_pages.board_pages import print_board
 from companion.printing.kit_pages.deck_pages import (
     card_grid,
@@ -152,7 +152,7 @@ def _pages(kit: Kit, style: KitStyle, extras: Extras) -> tuple[Tiling, list[_Pag
     tags = [*tags_in(kit, spare=False), *(tag for _ in range(style.spares) for tag in tags_in(kit, spare=True))]
     room = _room(style.paper, landscape=False)
     pages = tag_pages(kit, tags, blocks_of(kit, extras, room), room)
-    return tiling, [*board, *_tag_pages(kit, pages), *_deck_pages(kit, style.paper)]
+    return tiling, [*board, *_tag_pages(kit, pages), *_deck_pages(kit, style.paper, extras)]
 
 
 def _print(kit: Kit, style: KitStyle, extras: Extras) -> tuple[bytes, Sheets]:
@@ -209,8 +209,8 @@ def _tag_pages(kit: Kit, pages: Sequence[TagPage]) -> Iterator[_Page]:
         yield _Page(kind, page.names, foot, draw)
 
 
-def _deck_pages(kit: Kit, paper: Paper) -> Iterator[_Page]:
-    """Places for piles, then cards and their backs in turn.
+def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[_Page]:
+    """Places for piles, beside a seat's own the score sheet, then cards and their backs in turn.
 
     A deck is printed once whatever the spares: a card that is on the table twice is not read.
     """
@@ -219,13 +219,17 @@ def _deck_pages(kit: Kit, paper: Paper) -> Iterator[_Page]:
     room = _room(paper, landscape=True)
     for part in pile_parts(kit, deck, (room.width, room.height)):
         names = tuple(str(place) for column in part for place in column)
-        draw = partial(print_part, kit=kit, deck=deck, part=part, room=room)
+        score = None
+        if extras.aids and not part[0][0].lane:
+            names, score = (*names, "score sheet"), partial(print_score_sheet, kit=kit)
+        draw = partial(print_part, kit=kit, deck=deck, part=part, room=room, beside=score)
         yield _Page("places", names, part_title(part), draw, landscape=True)
     grid = card_grid(deck, SIZES_MM[paper], MARGIN_MM, _LOW_FOOT_MM)
     fronts = grid.pages(deck)
     for number, cards in enumerate(fronts, start=1):
         names = tuple(card.name for card in cards)
-        draw = partial(print_fronts, deck=deck, grid=grid, cards=cards)
+        notes = extras.shared_points if number == len(fronts) else ()
+        draw = partial(print_fronts, deck=deck, grid=grid, cards=cards, notes=notes)
         title = say("cards, {number} of {pages}", number=number, pages=len(fronts))
         yield _Page("cards", names, title, draw, grid.landscape)
         draw = partial(print_backs, grid=grid)

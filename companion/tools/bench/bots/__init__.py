@@ -23,8 +23,9 @@ from companion.games import GAMES, game_named
 from companion.tools.bench.bots.costs import told_costs
 from companion.tools.bench.bots.matches import play_game
 from companion.tools.bench.bots.results import Pairing, Results, Tally, code_of
+from companion.tools.bench.bots.rivals.mcts import BUDGETS_S, has_open_spiel
 
-RANDOM_GAMES, GAMES_EACH = 500, 400
+RANDOM_GAMES, GAMES_EACH, MCTS_GAMES = 500, 400, 40
 STRONGEST = LEVELS[-1]
 PERFECT = "outbuffered 3 v perfect"
 MOST_AGAINST_BEGINNERS = 0.6
@@ -42,6 +43,8 @@ def pairings(name: str) -> Iterator[Pairing]:
     for level in LEVELS[1:]:
         yield Pairing(name, level, level - 1, None, 0.70, GAMES_EACH)
     yield Pairing(name, LEVELS[0], "beginner", None, 0.0, GAMES_EACH, MOST_AGAINST_BEGINNERS)
+    if name in BUDGETS_S and has_open_spiel():
+        yield Pairing(name, STRONGEST, "mcts", None, 0.0, MCTS_GAMES)
 
 
 def bench_bots(only: Sequence[str], games: int | None, file: Path | None, sample: int, jobs: int | None) -> bool:
@@ -128,6 +131,8 @@ def _told_perfect(games: int | None, sample: int) -> bool:
 
 def _costs(tally: Tally) -> str:
     """Processor time and nodes of a decision: the median and the 99th percentile."""
+    if not tally.times_ms:
+        return "was not asked for"
     times, nodes = sorted(tally.times_ms), sorted(tally.nodes)
     half, most = len(times) // 2, min(len(times) - 1, len(times) * 99 // 100)
     return f"{times[half]} ms, p99 {times[most]} ms; nodes {nodes[half]:,}, p99 {nodes[most]:,}"

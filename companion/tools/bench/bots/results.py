@@ -85,7 +85,7 @@ def code_of(pairing: Pairing) -> str:
     """
     files = [*_BOTS.glob(f"{pairing.game}*.*"), *_BOTS.glob(f"{pairing.game}/*.py")]
     if isinstance(pairing.rival, str):
-        files += [_RIVALS / f"{pairing.game}.py", _RIVALS / "chance.py"]
+        files += [_RIVALS / f"{pairing.game}.py", _RIVALS / "chance.py", _RIVALS / "mcts.py"]
     digest = hashlib.sha256()
     for file in sorted(files):
         digest.update(file.read_bytes())

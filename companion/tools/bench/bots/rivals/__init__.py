@@ -15,6 +15,7 @@ from companion.tools.bench.bots.rivals.arena import greedy_arena
 from companion.tools.bench.bots.rivals.binmat import thumb_binmat
 from companion.tools.bench.bots.rivals.chance import OVERLOOKED, random_player
 from companion.tools.bench.bots.rivals.kahmate import greedy_kahmate
+from companion.tools.bench.bots.rivals.mcts import BUDGETS_S, MctsRival
 from companion.tools.bench.bots.rivals.outbuffered import greedy_outbuffered
 from companion.tools.bench.bots.rivals.scouts import greedy_scouts
 
@@ -33,6 +34,8 @@ GREEDY: Mapping[str, Rival] = {
 
 def rival_of(name: str, game: str) -> Rival:
     """A yardstick by its name, for a game."""
+    if name == "mcts":
+        return MctsRival(BUDGETS_S[game])
     return {"random": random_player, "beginner": beginner}.get(name) or GREEDY[game]
 
 
