@@ -207,7 +207,7 @@ class CardFinder:
         )
         is_number = (np.abs(beyond - board.strip_mm / 2) < _NUMBER_MM) & (np.abs(aside) < _NUMBER_MM)
         is_corner = (np.abs(np.column_stack([x, y])[:, None] - corners).max(axis=2) < off).any(axis=1)
-        return [quads[number] for number in np.flatnonzero(~(is_number | is_corner))]
+        return [quads[number] for number in np.flatnonzero(~(is_number | is_corner)).tolist()]
 
     def _whole_among(self, quads: Sequence[Points], within: float = _SIDE) -> list[Points]:
         """Those of the size of a marker."""

@@ -139,8 +139,9 @@ def unexplained(
 
 def _strips(view: CardView, where: Mask) -> Iterator[Points]:
     """(N, 2) mm: what has the shape and the blackness of a marker's side, be it blurred and partly hidden."""
-    soft = cv2.blur(view.even, (round(_SOFT_MM * view.maps.scale),) * 2)
-    for places in _blobs(cv2.compare(soft, _SOFT * PAPER, cv2.CMP_LT) & where, view.maps):
+    soft = np.asarray(cv2.blur(view.even, (round(_SOFT_MM * view.maps.scale),) * 2), np.uint8)
+    dark = np.asarray((soft < _SOFT * PAPER) * np.uint8(255), np.uint8)
+    for places in _blobs(dark & where, view.maps):
         short, long = sorted(cv2.minAreaRect(places.astype(np.float32))[1])
         area = len(places) / view.maps.scale**2
         is_strip = short >= _STRIP_WIDE_MM and area >= max(_STRIP_MM2, _STRIP_FULL * short * long)
