@@ -37,8 +37,7 @@ def paper_of(view: Luma, scale: float, reach_mm: float) -> Tone:
     small = cv2.resize(view, None, fx=1 / 8, fy=1 / 8, interpolation=cv2.INTER_AREA)
     size = 2 * round(reach_mm * scale / 16) + 1
     white = cv2.GaussianBlur(cv2.dilate(small, np.ones((size, size), np.uint8)), (0, 0), size / 4)
-    white = cv2.resize(white, view.shape[::-1], interpolation=cv2.INTER_LINEAR)
-    return np.asarray(np.maximum(white, 20), np.float32)
+    return np.asarray(cv2.resize(np.maximum(white, 20), view.shape[::-1], interpolation=cv2.INTER_LINEAR), np.float32)
 
 
 def evened(view: Luma, paper: Tone) -> Luma:
@@ -79,8 +78,11 @@ def card_view(luma: Luma, maps: Maps, shown: Luma, reach_mm: float) -> CardView:
 
 def shown_by(maps: Maps, size: tuple[int, int]) -> Luma:
     """(h, w): 255 where a view lies in a picture of this width and height."""
-    width, height = size
-    return np.asarray(cv2.inRange(maps.pixels, (0.0, 0.0), (width - 1.0, height - 1.0)), np.uint8)
+    last = np.array(size) - 1.0
+    rim = np.concatenate([maps.pixels[[0, -1]].reshape(-1, 2), maps.pixels[:, [0, -1]].reshape(-1, 2)])
+    if (rim >= 0).all() and (rim <= last).all():
+        return np.full(maps.pixels.shape[:2], 255, np.uint8)
+    return np.asarray(cv2.inRange(maps.pixels, (0.0, 0.0), tuple(last.tolist())), np.uint8)
 
 
 def dark_print(even: Luma, scale: float) -> DarkPrint:

@@ -7,7 +7,7 @@ one; cards that prove nothing about each other lie as a fan is laid, away from t
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations, pairwise
@@ -81,16 +81,34 @@ class Lying:
         inwards, at = self._sides
         return np.asarray((points_mm @ inwards.T - at).min(axis=-1))
 
-    @cached_property
-    def _bounds(self) -> tuple[float, float, float, float]:
-        (left, low), (right, high) = self.outline.min(axis=0), self.outline.max(axis=0)
-        return float(left), float(low), float(right), float(high)
 
-    def may_touch(self, points_mm: Points, reach_mm: float = 2.0) -> bool:
-        """Can (N, 2) points be as near to the outline as this, at a quick look?"""
-        left, low, right, high = self._bounds
-        (x, y), (x_end, y_end) = points_mm.min(axis=0), points_mm.max(axis=0)
-        return bool(x_end > left - reach_mm and x < right + reach_mm and y_end > low - reach_mm and y < high + reach_mm)
+class Spread:
+    """Cards as they lie, to be asked which are at a place."""
+
+    def __init__(self, cards: Iterable[Lying]) -> None:
+        self.cards = tuple(cards)
+        outlines = np.array([card.outline for card in self.cards]).reshape(-1, 4, 2)
+        self._low, self._high = outlines.min(axis=1), outlines.max(axis=1)
+
+    def near(self, points_mm: Points, reach_mm: float) -> Iterator[Lying]:
+        """Those whose outlines (N, 2) points may be as near to as this, at a quick look."""
+        low, high = points_mm.min(axis=0) - reach_mm, points_mm.max(axis=0) + reach_mm
+        is_near = (self._low < high).all(axis=1) & (self._high > low).all(axis=1)
+        return (self.cards[number] for number in np.flatnonzero(is_near))
+
+    @cached_property
+    def _marks(self) -> tuple[NDArray[np.int64], Points]:
+        """(M,) the numbers of the cards to which (M, 4, 2) markers belong."""
+        owners = np.repeat(np.arange(len(self.cards)), [len(card.marks) for card in self.cards])
+        return owners, np.array([mark for card in self.cards for mark in card.marks]).reshape(-1, 4, 2)
+
+    def lying_on(self, lower: Lying) -> NDArray[np.bool_]:
+        """(N,): of which of the cards is it proved that they lie on this one?"""
+        proved = np.array([card.name in lower.covers for card in self.cards], np.bool_)
+        if lower.name != UNREAD:
+            owners, marks = self._marks
+            proved[owners[lower.depth_inside(marks).max(axis=1) >= _ON_TOP_MM]] = True
+        return proved & np.array([card is not lower for card in self.cards], np.bool_)
 
 
 def zones_of(board: Board, deck: Deck) -> tuple[Square, ...]:
@@ -220,7 +238,8 @@ def fan_order(cards: Sequence[Lying], seat_up: float, widest_mm: float) -> tuple
     """
     if len(cards) < 2:
         return tuple(card.name for card in cards)
-    proofs = np.column_stack([lying_on(lower, cards) for lower in cards])
+    spread = Spread(cards)
+    proofs = np.column_stack([spread.lying_on(lower) for lower in cards])
     above = _closure(proofs)
     if above.diagonal().any():
         return (UNREAD,) * len(cards)
@@ -244,16 +263,6 @@ def fan_order(cards: Sequence[Lying], seat_up: float, widest_mm: float) -> tuple
         is_wide = _touch(cards[lower], cards[upper]) and abs(along[upper] - along[lower]) > widest_mm
         fan += [UNREAD, names[upper]] if is_wide else [names[upper]]
     return tuple(fan)
-
-
-def lying_on(lower: Lying, cards: Sequence[Lying]) -> NDArray[np.bool_]:
-    """(N,): of which of these cards is it proved that they lie on this one?"""
-    proved = np.array([card.name in lower.covers for card in cards])
-    if lower.name != UNREAD:
-        owners = np.repeat(np.arange(len(cards)), [len(card.marks) for card in cards])
-        depths = lower.depth_inside(np.stack([mark for card in cards for mark in card.marks])).max(axis=1)
-        proved[owners[depths >= _ON_TOP_MM]] = True
-    return proved & np.array([card is not lower for card in cards], np.bool_)
 
 
 def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -21,6 +21,7 @@ from vision.cards.card_view import PAPER, SCALE, CardView
 from vision.cards.fans import (
     UNREAD,
     Lying,
+    Spread,
     card_of_marks,
     index_places,
     marker_places,
@@ -57,6 +58,12 @@ _SOLID_MM = 6.0
 _ASIDE_MM = 8.0
 _OUT_MM = 14.0
 """What shows of a card's marker may lie so far beyond the outer end of its zone."""
+_LINE_MM = 1.1
+"""A marker's rim beside a line at the end of zones, where nothing else tells it, between the middles of its pixels."""
+_ON_LINE_MM, _LINE = 2.0, 0.7
+"""That line lies so near to its place, and is darker than this, by paper, ..."""
+_GOES_ON_MM = np.array([1.0, 1.75, 2.5])
+"""... also so far beyond a piece of it."""
 _OVER_MM = 2.5
 
 
@@ -91,7 +98,7 @@ class CardFinder:
         marks, quads = self._marks(even, blobs)
         cards, twins = self._cards(marks)
         cards += self._unread(even, cards, quads)
-        cards += self._slices(blobs, self._blobs(_solid(joined), 0.4, 1.6), cards)
+        cards += self._slices(even, blobs, self._blobs(_solid(joined), 0.4, 1.6), cards)
         return cards, twins
 
     def _to_mm(self, points: Points) -> Points:
@@ -132,7 +139,7 @@ class CardFinder:
                 note(replace(sighting, corners_px=sighting.corners_px + aside))
             quads.extend(self._to_mm(quad + aside) for quad in found.rejected)
 
-        for columns in self._bands([blob.quad for blob in blobs if self._is_free(blob.quad)], view.shape[1]):
+        for columns in self._bands(self._free([blob.quad for blob in blobs]), view.shape[1]):
             look(view, columns)
         rest = self._unknown_among(blobs, marks)
         soft = sharpened(view) if rest else view
@@ -167,9 +174,13 @@ class CardFinder:
         """The columns of the view in which these places, (4, 2) mm each, lie, with room beside them."""
         assert self._maps is not None
         holds = np.zeros(width + 2, np.int8)
-        for quad in quads:
-            columns = self._maps.to_view(quad)[:, 0] + np.array([-1, 1])[:, None] * _AROUND_MM * SCALE
-            holds[1 + max(0, int(columns.min())) : 1 + max(0, min(width, int(columns.max())))] = 1
+        if quads:
+            columns = self._maps.to_view(np.vstack(quads))[:, 0].reshape(-1, 4)
+            around = (
+                np.column_stack([columns.min(axis=1), columns.max(axis=1)]) + np.array([-1, 1]) * _AROUND_MM * SCALE
+            )
+            for start, end in around.astype(int).clip(0, width).tolist():
+                holds[1 + start : 1 + end] = 1
         return [slice(*ends) for ends in np.flatnonzero(np.diff(holds)).reshape(-1, 2).tolist()]
 
     def _unknown_among(self, blobs: Sequence[_Blob], marks: Mapping[str, list[Points]]) -> list[Points]:
@@ -179,20 +190,24 @@ class CardFinder:
         read = [card for card in cards if card.name != UNREAD]
         known = _Places([place for card in read for place in (*marker_places(self._deck, card), *self._texts(card))])
         quads = [blob.quad for blob in blobs]
-        return [quad for quad, held in zip(quads, known.hold(quads), strict=True) if not held and self._is_free(quad)]
+        return self._free([quad for quad, held in zip(quads, known.hold(quads), strict=True) if not held])
 
     def _texts(self, card: Lying) -> tuple[Points, ...]:
         """(4, 2) each: where a card has its value, its suit and its figures."""
         return printed_places(self._deck, card)[0], *index_places(self._deck, card)
 
-    def _is_free(self, quad: Points) -> bool:
-        """Is it none of the board's own corner markers, nor a lane's number?"""
-        board, (x, y) = self.kit.board, quad.mean(axis=0)
+    def _free(self, quads: Sequence[Points]) -> list[Points]:
+        """Those that are none of the board's own corner markers, nor a lane's number."""
+        board, (x, y) = self.kit.board, middles_of(quads).T
         off = board.corner_mm / 2 + _MARGIN_MM
         corners = np.array(list(board.corner_centres_mm.values()))
-        beyond, aside = max(-y, y - board.height_mm), (x + board.gap_mm / 2) % board.pitch_mm - board.pitch_mm / 2
-        is_number = abs(beyond - board.strip_mm / 2) < _NUMBER_MM and abs(aside) < _NUMBER_MM
-        return not (is_number or (np.abs(corners - (x, y)).max(axis=1) < off).any())
+        beyond, aside = (
+            np.maximum(-y, y - board.height_mm),
+            (x + board.gap_mm / 2) % board.pitch_mm - board.pitch_mm / 2,
+        )
+        is_number = (np.abs(beyond - board.strip_mm / 2) < _NUMBER_MM) & (np.abs(aside) < _NUMBER_MM)
+        is_corner = (np.abs(np.column_stack([x, y])[:, None] - corners).max(axis=2) < off).any(axis=1)
+        return [quads[number] for number in np.flatnonzero(~(is_number | is_corner)).tolist()]
 
     def _whole_among(self, quads: Sequence[Points], within: float = _SIDE) -> list[Points]:
         """Those of the size of a marker."""
@@ -231,7 +246,7 @@ class CardFinder:
             found.append(unread_card(quad))
         return found
 
-    def _slices(self, blobs: Sequence[_Blob], solid: Sequence[_Blob], cards: list[Lying]) -> list[Lying]:
+    def _slices(self, even: Luma, blobs: Sequence[_Blob], solid: Sequence[_Blob], cards: list[Lying]) -> list[Lying]:
         """Cards of which a marker shows that is no quadrangle, because something lies on it or for lack of light.
 
         Two things are taken for the rest of a marker: what of the `blobs` of bold print is as long as a marker is wide
@@ -240,7 +255,7 @@ class CardFinder:
         """
         side = self._deck.marker_mm
         read = [card for card in cards if card.name != UNREAD]
-        seen = middles_of([mark for card in cards for mark in card.marks])
+        spread, seen = Spread(read), middles_of([mark for card in cards for mark in card.marks])
         explained = _Places([place for card in read for place in self._explaining(card)])
         smaller = _Places([place for card in read for place in index_places(self._deck, card)])
         found: list[Lying] = []
@@ -259,15 +274,17 @@ class CardFinder:
             is_cut = is_exact and not is_solid and blob.area_mm2 >= _CUT * blob.long_mm * blob.short_mm
             if is_in and (is_solid or is_cut or (is_full and blob.off <= _SIDE)):
                 covers = []
-                on = [card for card in read if card.depth_inside(quad).max() > 0]
+                on = [card for card in spread.near(quad, 0.0) if card.depth_inside(quad).max() > 0]
                 upper = sorted(on, key=lambda card: _nearest_mm(card, quad))
                 # What has just the size of a marker may lie aside of the card above it, as askew cards do.
                 columns = (self._is_in_column(card, quad, half=True) for card in upper[: None if is_cut else 1])
                 is_marker = any(columns)
             else:
-                covers = [c.name for c in read if self._is_in_column(c, quad) and _is_at_edge(c, quad)]
-                is_marker = bool(covers) and abs(blob.long_mm / side - 1) <= _SIDE and blob.short_mm >= _RIM_MM
-                is_marker = is_marker and is_full
+                near, end = spread.near(quad, 2.0), self._end_line(quad)
+                covers = [c.name for c in near if _is_at_edge(c, quad) and self._is_in_column(c, quad)]
+                is_long = abs(blob.long_mm / side - 1) <= _SIDE and is_full
+                is_marker = bool(covers) and is_long and blob.short_mm >= (_RIM_MM if end is None else _LINE_MM)
+                is_marker = is_marker and (end is None or not self._goes_on(even, quad, end))
             if is_marker:
                 seen = np.vstack([seen, quad.mean(axis=0)])
                 found.append(unread_card(quad, covers))
@@ -297,6 +314,21 @@ class CardFinder:
         corners = np.array(list(board.corner_centres_mm.values()))
         is_corner = (np.abs(corners - (x, y)).max(axis=1) < off).any()
         return bool(abs(x - board.centre_mm(zone)[0]) < board.square_mm / 2 - _MARGIN_MM and not is_corner)
+
+    def _end_line(self, quad: Points) -> float | None:
+        """Where the line at the outer end of the zones is on which a quadrangle lies; None when it lies elsewhere."""
+        ends = (0.0, self.kit.board.height_mm)
+        return next((end for end in ends if np.abs(quad[:, 1] - end).max() <= _ON_LINE_MM), None)
+
+    def _goes_on(self, even: Luma, quad: Points, end_mm: float) -> bool:
+        """Is the line at an end seen on both sides of a quadrangle, so that this is a part of it?"""
+        assert self._maps is not None
+        beside = np.concatenate([quad[:, 0].min() - _GOES_ON_MM, quad[:, 0].max() + _GOES_ON_MM])
+        across = np.arange(-_ON_LINE_MM, _ON_LINE_MM, 1 / SCALE)
+        places = np.stack(np.meshgrid(beside, end_mm + across), axis=-1)
+        at = self._maps.to_view(places).astype(np.float32).reshape(places.shape)
+        grey = cv2.remap(even, at, None, cv2.INTER_LINEAR, borderValue=255)  # type: ignore[call-overload]  # stubs deny None
+        return bool((grey.min(axis=0) < _LINE * PAPER).all())
 
     def _is_in_column(self, card: Lying, quad: Points, *, half: bool = False) -> bool:
         """Would a card that lies like this one, but farther up or down, have a marker here?
@@ -373,6 +405,6 @@ def _boxes_round(picture: Luma, least_px: float, most_px: float) -> Iterator[tup
         x, y, width, height = cv2.boundingRect(contour)
         if least_px < max(width, height) < most_px:
             mask = np.zeros((height, width), np.uint8)
-            cv2.drawContours(mask, contours, number, 255, cv2.FILLED, offset=(-x, -y))
+            cv2.drawContours(mask, [contour], 0, 255, cv2.FILLED, offset=(-x, -y))
             area = cv2.countNonZero(cv2.bitwise_and(mask, picture[y : y + height, x : x + width]))
             yield np.asarray(cv2.boxPoints(cv2.minAreaRect(contour)), np.float64), area / SCALE**2

@@ -16,16 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.kit import Board
-from vision.cards.card_view import CardView
+from vision.cards.card_view import PAPER, CardView
 from vision.cards.fans import Lying
-from vision.detection.markers import marker_modules, modules_in
+from vision.detection.markers import marker_modules
 from vision.pose.pose import Points, square_corners_mm
 
 _OFF_MM, _PAPER_MM = 1.6, 4.0
 """A line lies so near to where the pose puts it, at most, and its paper is seen within that."""
 _STEP_MM = 0.4
-_ACROSS = np.arange(-_PAPER_MM, _PAPER_MM + _STEP_MM / 2, _STEP_MM)
+_ACROSS = np.arange(-_PAPER_MM, _PAPER_MM + _STEP_MM / 2, _STEP_MM).astype(np.float32)
 _IS_LINE = np.abs(_ACROSS) <= _OFF_MM
+_NEED = np.flatnonzero(np.abs(_ACROSS) < _OFF_MM + 2 * _STEP_MM)[[0, -1]]
+"""So much of that the picture must show."""
 _SMOOTH = 5
 """Over so many millimetres along a line its brightness is averaged: noise and gaps of worn print go."""
 _LEAST_MM = 7
@@ -39,8 +41,12 @@ _BESIDE_MM = 1.5
 """So far round cards that are known lines are not asked for, ..."""
 _CROSSING_MM = 4.0
 """... nor so near to where they cross."""
-_MODULES, _LIKENESS = 16, 0.5
-"""So many modules of a corner marker tell whether it is there, by their correlation with its print."""
+_BLUR_MM = 0.8
+"""So near to where a corner marker changes from black to white nothing is asked."""
+_BRIGHT, _DARK = 0.6, 0.45
+"""Its black is never brighter, its white never darker, by paper: ..."""
+_OFF_MM2 = 2.0
+"""... so much of it that is lies under something."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +86,12 @@ class SeenLines:
 def seen_lines(view: CardView, board: Board, cards: Sequence[Lying]) -> SeenLines:
     """Which of the zones' outlines and of the board's corner markers are seen where no known card lies."""
     lines = _outlines(board)
-    across = view.maps.to_view((lines.places[:, None] + _ACROSS[:, None] * lines.ways[:, None]).reshape(-1, 2))
-    at = across.reshape(len(lines.places), len(_ACROSS), 2).astype(np.float32)
+    ways = (lines.ways * view.maps.scale * (1.0, -1.0)).astype(np.float32)
+    at = view.maps.to_view(lines.places).astype(np.float32)[:, None] + _ACROSS[:, None] * ways[:, None]
     grey = cv2.remap(view.even, at, None, cv2.INTER_LINEAR, borderValue=0)  # type: ignore[call-overload]  # stubs deny None
     grey = cv2.blur(grey.astype(np.float32), (1, _SMOOTH))
     depth = grey.max(axis=1) - grey[:, _IS_LINE].min(axis=1)
-    ends = at[:, [0, -1]].reshape(-1, 2).astype(np.float64)
+    ends = at[:, _NEED].reshape(-1, 2).astype(np.float64)
     asked = _is_free(lines.places, view, cards) & _is_shown(ends, view).reshape(-1, 2).all(axis=1)
     hidden = tuple(_hidden_corners(view, board, cards))
     usual = float(np.percentile(depth[asked], _USUAL_PERCENT)) if asked.any() else 0.0
@@ -101,16 +107,20 @@ def _hidden_corners(view: CardView, board: Board, cards: Sequence[Lying]) -> Ite
     """(4, 2) mm: each corner marker of the board on which something lies although no known card does."""
     for marker in board.corners:
         mark = square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm)
-        print_ = marker_modules(marker).astype(np.float64)
-        modules = (np.arange(len(print_)) + 0.5) / len(print_)
-        down, across = np.meshgrid(modules, modules, indexing="ij")
-        places = mark[0] + across[..., None] * (mark[1] - mark[0]) + down[..., None] * (mark[3] - mark[0])
         corners = view.maps.to_view(mark)
-        free = _is_free(places.reshape(-1, 2), view, cards)
-        if not _is_shown(corners, view).all() or free.sum() < _MODULES:
+        if not _is_shown(corners, view).all():
             continue
-        seen, wanted = modules_in(view.even, corners).ravel()[free], print_.ravel()[free]
-        if np.ptp(wanted) and (not np.ptp(seen) or np.corrcoef(seen, wanted)[0, 1] < _LIKENESS):
+        (left, top), (right, bottom) = corners[[0, 2]].round().astype(int)
+        seen = view.even[top:bottom, left:right]
+        print_ = cv2.resize(marker_modules(marker), seen.shape[::-1], interpolation=cv2.INTER_NEAREST)
+        rows, columns = np.mgrid[top:bottom, left:right]
+        places = view.maps.to_board(np.column_stack([columns.ravel(), rows.ravel()]))
+        free = _is_free(places, view, cards).reshape(seen.shape)
+        kernel = np.ones((2 * round(_BLUR_MM * view.maps.scale) + 1,) * 2, np.uint8)
+        near_white = cv2.dilate(print_, kernel, borderType=cv2.BORDER_CONSTANT, borderValue=255)
+        is_bright = (near_white == 0) & (seen > _BRIGHT * PAPER)
+        is_dark = (cv2.erode(print_, kernel) > 0) & (seen < _DARK * PAPER)
+        if ((is_bright | is_dark) & free).sum() > _OFF_MM2 * view.maps.scale**2:
             yield mark
 
 

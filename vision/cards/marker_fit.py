@@ -92,10 +92,17 @@ def _misfit(
     is_edge = shares[..., -1] - shares[..., 0] >= _CONTRAST
     is_edge &= np.abs(offsets) <= _FAR * reach_px
     found = np.zeros((len(middles), 3))
-    for number in np.flatnonzero(is_edge.sum(axis=1) >= _LEAST):
-        model, seen = _MODEL[is_edge[number]], offsets[number][is_edge[number]]
-        fit = np.linalg.lstsq(model, seen, rcond=None)[0]
-        off = np.abs(seen - model @ fit)
-        close = off <= max(0.3, 2.5 * float(np.median(off)))
-        found[number] = np.linalg.lstsq(model[close], seen[close], rcond=None)[0]
+    seen = np.flatnonzero(is_edge.sum(axis=1) >= _LEAST)
+    if len(seen):
+        is_edge, offsets = is_edge[seen], offsets[seen]
+        off = np.abs(offsets - _fit(is_edge, offsets) @ _MODEL.T)
+        usual = np.nanmedian(np.where(is_edge, off, np.nan), axis=1, keepdims=True)
+        found[seen] = _fit(is_edge & (off <= np.maximum(0.3, 2.5 * usual)), offsets)
     return np.asarray((found[:, None, :2] @ axes)[:, 0]), found[:, 2] / side_px
+
+
+def _fit(counts: NDArray[np.bool_], offsets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(N, 3): how to move and turn each square so that the edges (N, 52) that count lie where they are seen."""
+    # With two opposite sides alone nothing says where along them it lies: it stays.
+    normal = np.einsum("ne,ei,ej->nij", counts, _MODEL, _MODEL, optimize=True) + 1e-6 * np.eye(3)
+    return np.asarray(np.linalg.solve(normal, ((counts * offsets) @ _MODEL)[..., None])[..., 0])

@@ -16,10 +16,11 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import CARD_DICTIONARY, Kit, Layout, Seat
 from vision.cards.card_occlusion import CardOcclusion
-from vision.cards.card_view import SCALE, CardView, card_view, shown_by
+from vision.cards.card_view import PAPER, SCALE, CardView, card_view, shown_by
 from vision.cards.fans import (
     UNREAD,
     Lying,
+    Spread,
     card_of_ink,
     fan_order,
     marker_places,
@@ -27,6 +28,7 @@ from vision.cards.fans import (
 )
 from vision.cards.finder import CardFinder, middles_of
 from vision.cards.hidden_lines import seen_lines
+from vision.cards.unexplained_print import paper_mm
 from vision.cards.unread import UnreadCards
 from vision.detection.markers import (
     Luma,
@@ -44,6 +46,10 @@ _LINE_SHARE = 0.8
 """Where so much of a line is seen below a fan, no card lies on it."""
 _WIDEST_STEP = 1.9
 """Between cards that lie farther apart than this, in steps of a fan, another may lie out of sight."""
+_OUT_MM = 5.0
+"""So far beyond what is judged of the board's paper there is none of it, ..."""
+_BESIDE_MM, _BRIGHT, _BRIGHT_MM = 1.5, 0.7, 3
+"""... and what is as bright, by paper, over so much of the edge of a card, so far beside it, may be a card below it."""
 _LIKENESS = 0.5
 """Correlation of a marker's print with what should show it."""
 
@@ -86,6 +92,8 @@ class CardReader:
         found = self._occlusion.judge(view, cards)
         unknown = doubtful | self._moving(pose, moving_px) | self._cut_off(pose) | found.littered
         orders = {zone: self._order(zone, lying) for zone, lying in by_zone.items()}
+        if not any(by_zone.values()):
+            return Open({}, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
         lines = seen_lines(view, self.kit.board, cards)
         partly = {zone for zone, lying in by_zone.items() if any(card.name == UNREAD for card in lying)}
         whole = {zone: (lying, orders[zone]) for zone, lying in by_zone.items()}
@@ -94,12 +102,13 @@ class CardReader:
             if by_zone.get(zone) and all(card.name != UNREAD for card in by_zone[zone]):
                 by_zone[zone].append(card_of_ink(places))
                 orders[zone] = self._order(zone, by_zone[zone])
-        fans = {}
+        fans, spread = {}, Spread(cards)
         for zone in self.zones:
             lying = by_zone.get(zone, [])
             if zone in unknown or not lying:
                 continue
-            if self._all_explained(view, lying, cards) and not self._is_cut_off(pose, zone, lying, lines.seen):
+            is_cut = self._may_hide_beyond(view, lying, spread) or self._is_cut_off(pose, zone, lying, lines.seen)
+            if self._all_explained(view, lying, spread) and not is_cut:
                 fans[zone] = orders[zone]
             else:
                 unknown.add(zone)
@@ -173,6 +182,21 @@ class CardReader:
         """The names of a zone's open cards from the bottom to the top."""
         return fan_order(lying, self._up[zone.rank], _WIDEST_STEP * self._deck.step_mm)
 
+    def _may_hide_beyond(self, view: CardView, lying: Sequence[Lying], spread: Spread) -> bool:
+        """Does a card of a zone reach so far out of the board's paper that print of one below it is not judged, and is
+        there anything as bright as a card beside it?"""
+        low, high = paper_mm(self.kit.board) + np.array([[-_OUT_MM], [_OUT_MM]])
+        outlines = [card.outline for card in lying if card.name != UNREAD]
+        if not any((outline < low).any() or (outline > high).any() for outline in outlines):
+            return False
+        places = np.vstack([_around(outline, _BESIDE_MM) for outline in outlines])
+        places = places[((places < low) | (places > high)).any(axis=1)]
+        covered = np.array([card.depth_inside(places) for card in spread.cards]).max(axis=0, initial=-np.inf)
+        columns, rows = view.maps.to_view(places[covered < -_BESIDE_MM / 2]).round().astype(int).T
+        height, width = view.even.shape
+        is_in = (columns >= 0) & (rows >= 0) & (columns < width) & (rows < height)
+        return bool((view.even[rows[is_in], columns[is_in]] > _BRIGHT * PAPER).sum() >= _BRIGHT_MM)
+
     def _is_cut_off(self, pose: Pose, zone: Square, lying: Sequence[Lying], seen: Points) -> bool:
         """Could a card of this zone lie below the first one that is seen, its print out of the picture?
 
@@ -191,7 +215,7 @@ class CardReader:
         there = (np.abs(seen[:, 1] - end) < 0.5) & (seen[:, 0] > low) & (seen[:, 0] < high)
         return bool(there.sum() < _LINE_SHARE * (high - low))
 
-    def _all_explained(self, view: CardView, lying: list[Lying], cards: list[Lying]) -> bool:
+    def _all_explained(self, view: CardView, lying: list[Lying], spread: Spread) -> bool:
         """Is every marker of these cards seen, or under another card?"""
         for card in lying:
             if card.name == UNREAD:
@@ -200,12 +224,24 @@ class CardReader:
             for place in marker_places(self._deck, card):
                 if (np.abs(marks - place.mean(axis=0)).max(axis=1) < 6).any():
                     continue
-                near = (other for other in cards if other is not card and other.may_touch(place))
+                near = (other for other in spread.near(place, 1.0) if other is not card)
                 if any(other.depth_inside(place).max() > -1 for other in near):
                     continue
                 if not _is_like(view.even, view.maps.to_view(place), self._markers[card.name]):
                     return False
         return True
+
+
+def _around(outline: Points, beside_mm: float) -> Points:
+    """(N, 2): a place each millimetre round an outline, so far outside of it."""
+    ends, out = np.roll(outline, -1, axis=0), outline.mean(axis=0)
+    sides = []
+    for start, end in zip(outline, ends, strict=True):
+        length = float(np.linalg.norm(end - start))
+        way = (start + end) / 2 - out
+        along = start + np.arange(0.5, length)[:, None] * (end - start) / length
+        sides.append(along + beside_mm * way / np.linalg.norm(way))
+    return np.vstack(sides)
 
 
 def card_reader(kit: Kit) -> CardReader:

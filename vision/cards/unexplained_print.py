@@ -8,6 +8,7 @@ under another card explains nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 from companion.core.kit import Board, Deck, Seat
 from vision.cards.card_view import PAPER, CardView
 from vision.cards.fans import UNREAD, Lying, print_boxes, signs_of
-from vision.pose.pose import Maps, Points, rectangle_corners_mm
+from vision.detection.markers import Luma
+from vision.pose.pose import Maps, Points
 
 Mask = NDArray[np.uint8]
 """255 where something is."""
@@ -30,7 +32,7 @@ _SLIVER_MM = 0.6
 _STROKE_MM = 1.5
 """Beside cards what is thinner is a line of the board that lies elsewhere, for lack of corners, or an edge."""
 _BLACK_LINE_MM, _BLACK_STROKE_MM = 1.1, 1.4
-"""The outlines of zones may be as black as print in places, so near to where they are, but not as wide as this."""
+"""These outlines may be as black as print in places, so near to where they are, but not as wide as this."""
 _AT_LINE_MM, _OFF_LINE_MM = 3.0, 1.5
 """And what lies so close to the lines at the ends of zones, or reaches so little beyond those of the board."""
 _EDGE_MM = 0.8
@@ -41,6 +43,13 @@ _CLOSE_MM, _BLACK_MM = 0.5, 0.35
 """Nothing but print is so black so far from an edge, and wider than a single pixel."""
 _INK, _INK_SHARE = 0.2, 0.25
 """So dark is this share of print of which no more than a sliver is seen; edges and their shadows are not."""
+_STRIP_MM, _SOFT_MM, _SOFT, _SOFT_INK = 1.5, 1.85, 0.6, 0.515
+"""A strip of a marker reaches so far from the edge that hides the rest; over so much it is darker than this, and a
+quarter of it than that; ..."""
+_STRIP_LONG_MM, _STRIP_WIDE_MM, _STRIP_MM2, _STRIP_FULL = (7.0, 15.5), 1.4, 12.0, 0.72
+"""... it is not longer than a marker, as wide and large, and a rectangle. Edges are paler and longer."""
+_BESIDE_MM = 2.5
+"""So near to a card of another fan the value and the suit of a card explain no strip."""
 _CORNER_MM = 0.6
 """A corner marker of the board may reach so far beyond its place."""
 _UNREAD_MM = 3.0
@@ -63,13 +72,22 @@ _ARROW_MM = 10.0
 """Half the width of the arrow in the middle of a zone."""
 
 
+@dataclass(frozen=True)
+class Above:
+    """The names of the cards that lie above one, as far as is known: those of its `own` fan and of `other` ones."""
+
+    own: frozenset[str] = frozenset()
+    other: frozenset[str] = frozenset()
+
+
 def unexplained(
-    view: CardView, kit: tuple[Board, Deck], cards: Sequence[Lying], upper: Mapping[str, set[str]]
+    view: CardView, kit: tuple[Board, Deck], cards: Sequence[Lying], upper: Mapping[str, Above]
 ) -> Iterator[Points]:
     """(N, 2) mm: each piece of print that belongs to none of the `cards`.
 
-    All of the dark print of the `view` counts on cards and off the lines of the board, bold one on lines, and black one
-    also beside the edges of cards. `upper` names the cards that lie above each one, as far as that is known.
+    All of the dark print of the `view` counts on cards and off the lines of the board, bold one on lines, black one
+    also beside the edges of cards, and what is a strip of a marker wherever else. `upper` says what lies above each
+    card.
     """
     board, deck = kit
     ink, maps = view.ink, view.maps
@@ -80,10 +98,18 @@ def unexplained(
     for card in cards:
         if card.name == UNREAD:
             cv2.fillConvexPoly(explained, _px(maps, _grown(card.outline, _UNREAD_MM)), 255)
+    surely, shrunk = explained.copy(), {name: _grown(outline, -_EDGE_MM) for name, outline in outlines.items()}
     for card in read:
-        hiding = [outlines[name] for name in upper.get(card.name, ()) if name in outlines]
-        _explain(explained, maps, print_boxes(deck, card, signs[card.name]), hiding)
-    corners = [_px(maps, card.outline) for card in read]
+        above, boxes = upper.get(card.name, Above()), print_boxes(deck, card, signs[card.name])
+        other = [outlines[name] for name in above.other if name in outlines]
+        hidden = [shrunk[name] for name in (*above.own, *above.other) if name in shrunk]
+        if other:
+            _explain((explained,), maps, boxes, hidden)
+            _explain((surely,), maps, boxes[:2], hidden)
+            _explain((surely,), maps, boxes[2:], [*hidden, *(_grown(outline, _BESIDE_MM) for outline in other)])
+        else:
+            _explain((explained, surely), maps, boxes, hidden)
+    corners = list(_px(maps, np.array([card.outline for card in read]).reshape(-1, 2)).reshape(-1, 4, 2))
     for outline in corners:
         cv2.fillConvexPoly(faces, outline, 255)
 
@@ -93,21 +119,34 @@ def unexplained(
     beyond, sides = ~_paper(maps, shape, board), _sides(maps, shape, board)
     outside = beyond | _own_print(maps, shape, board, deck)
     black = ink.black & ~(explained | faces | outside | along_edges(_CLOSE_MM))
-    at_outline = _outlines(maps, shape, board)
+    at_outline = _lines(maps, shape, kit, _BLACK_LINE_MM)
     yield from _wide(black & ~at_outline, maps, _BLACK_MM)
     yield from _wide(black & at_outline, maps, _BLACK_STROKE_MM)
     covered = explained | along_edges(_EDGE_MM) | beyond
     off = covered | faces | outside
-    lines = _lines(maps, shape, board, deck)
+    lines = _lines(maps, shape, kit, _LINE_MM)
     at_line = along_edges(_NEAR_EDGE_MM) & lines
     yield from _wide(ink.fine & faces & ~(covered | at_line), maps, _SLIVER_MM)
     off_faces = (outside | lines | sides) & ~faces
     edges = along_edges(_EDGE_BESIDE_MM)
     slivers = _wide(ink.inked & edges & ~(explained | at_line | off_faces), maps, _BLACK_MM)
-    yield from (places for places in slivers if _is_ink(view, places))
+    yield from (places for places in slivers if _is_dark(view.even, maps, places, _INK))
+    yield from _strips(view, along_edges(_STRIP_MM) & ~(surely | at_line | off_faces))
     off |= at_line | edges | sides
     yield from _wide(ink.fine & ~(off | lines), maps, _STROKE_MM)
     yield from (places for places in _blobs(ink.bold & ~off, maps) if not _is_line(places, board))
+
+
+def _strips(view: CardView, where: Mask) -> Iterator[Points]:
+    """(N, 2) mm: what has the shape and the blackness of a marker's side, be it blurred and partly hidden."""
+    soft = np.asarray(cv2.blur(view.even, (round(_SOFT_MM * view.maps.scale),) * 2), np.uint8)
+    dark = np.asarray((soft < _SOFT * PAPER) * np.uint8(255), np.uint8)
+    for places in _blobs(dark & where, view.maps):
+        short, long = sorted(cv2.minAreaRect(places.astype(np.float32))[1])
+        area = len(places) / view.maps.scale**2
+        is_strip = short >= _STRIP_WIDE_MM and area >= max(_STRIP_MM2, _STRIP_FULL * short * long)
+        if is_strip and _STRIP_LONG_MM[0] <= long <= _STRIP_LONG_MM[1] and _is_dark(soft, view.maps, places, _SOFT_INK):
+            yield places
 
 
 def _wide(mask: Mask, maps: Maps, least_mm: float) -> Iterator[Points]:
@@ -124,16 +163,16 @@ def _blobs(mask: Mask, maps: Maps) -> Iterator[Points]:
         if tree[0][number][3] >= 0 or width * height < least:  # a hole, or a speck
             continue
         filled = np.zeros((height, width), np.uint8)
-        cv2.drawContours(filled, contours, number, 255, cv2.FILLED, offset=(-x, -y))
+        cv2.drawContours(filled, [contour], 0, 255, cv2.FILLED, offset=(-x, -y))
         places = np.argwhere(filled & mask[y : y + height, x : x + width])[:, ::-1] + (x, y)
         if len(places) >= least:
             yield maps.to_board(places.astype(np.float64))
 
 
-def _is_ink(view: CardView, places: Points) -> bool:
-    """Is enough of these places darker than the edges of cards and their shadows are?"""
-    x, y = view.maps.to_view(places).round().astype(int).T
-    return float(np.quantile(view.even[y, x], _INK_SHARE)) <= _INK * PAPER
+def _is_dark(tone: Luma, maps: Maps, places: Points, limit: float) -> bool:
+    """Is enough of these places as dark as this, by paper?"""
+    x, y = maps.to_view(places).round().astype(int).T
+    return float(np.quantile(tone[y, x], _INK_SHARE)) <= limit * PAPER
 
 
 def _narrow_mm(places: Points) -> float:
@@ -154,52 +193,50 @@ def _is_line(places: Points, board: Board) -> bool:
     return bool(is_at_south or is_at_north or is_between.any())
 
 
-def _lines(maps: Maps, shape: tuple[int, ...], board: Board, deck: Deck) -> Mask:
+def _lines(maps: Maps, shape: tuple[int, ...], kit: tuple[Board, Deck], reach_mm: float) -> Mask:
     """The outlines of zones, and those of the first card of each, so far on either side."""
-    mask = np.zeros(shape, np.uint8)
-    thick = round(2 * _LINE_MM * maps.scale)
+    board, deck = kit
+    boxes = []
     for square in board.squares:
         x, y = board.centre_mm(square)
         away = -1.0 if deck.zones.get(Seat.NORTH) == square.rank else 1.0
         first = y - away * (board.depth_mm - deck.height_mm) / 2
-        for place in ((x, y, board.square_mm, board.depth_mm), (x, first, deck.width_mm, deck.height_mm)):
-            cv2.polylines(mask, [_px(maps, rectangle_corners_mm(*place, 0.0))], True, 255, thick)
-    return mask
+        for up, wide, deep in ((y, board.square_mm, board.depth_mm), (first, deck.width_mm, deck.height_mm)):
+            thick = 2 * reach_mm
+            boxes += [(x + side * wide / 2, up, thick, deep + thick) for side in (-1, 1)]
+            boxes += [(x, up + side * deep / 2, wide + thick, thick) for side in (-1, 1)]
+    return _filled(maps, shape, boxes)
 
 
-def _outlines(maps: Maps, shape: tuple[int, ...], board: Board) -> Mask:
-    """The outlines of zones, so far on either side as they may be black."""
-    mask = np.zeros(shape, np.uint8)
-    for square in board.squares:
-        outline = rectangle_corners_mm(*board.centre_mm(square), board.square_mm, board.depth_mm, 0.0)
-        cv2.polylines(mask, [_px(maps, outline)], True, 255, round(2 * _BLACK_LINE_MM * maps.scale))
-    return mask
+def paper_mm(board: Board) -> Points:
+    """(2, 2) mm: the corners, low and high, of the board's own paper, its edges left out: print is judged on that."""
+    beyond = np.array([_RIM_MM, board.strip_mm - _RIM_MM])
+    return np.stack([-beyond, beyond + np.array([board.width_mm, board.height_mm])])
 
 
 def _paper(maps: Maps, shape: tuple[int, ...], board: Board) -> Mask:
-    """Where the board's own paper lies, its edges left out."""
-    low, high = -_RIM_MM, board.width_mm + _RIM_MM
-    below, above = _RIM_MM - board.strip_mm, board.height_mm + board.strip_mm - _RIM_MM
-    (left, top), (right, bottom) = maps.to_view(np.array([[low, above], [high, below]])).round().astype(int).clip(0)
+    """Where that lies."""
+    (left, bottom), (right, top) = maps.to_view(paper_mm(board)).round().astype(int).clip(0)
     mask = np.zeros(shape, np.uint8)
     mask[top:bottom, left:right] = 255
     return mask
 
 
-def _explain(explained: Mask, maps: Maps, boxes: Sequence[Points], hiding: Sequence[Points]) -> None:
-    """Mark the places of a card's print but where the cards above hide them."""
-    quads = [_px(maps, box) for box in boxes]
-    x, y, width, height = cv2.boundingRect(np.vstack(quads))
+def _explain(masks: Sequence[Mask], maps: Maps, boxes: Sequence[Points], hiding: Sequence[Points]) -> None:
+    """Mark the places of a card's print but where others hide them."""
+    corners = _px(maps, np.vstack(boxes))
+    x, y, width, height = cv2.boundingRect(corners)
     left, top = max(0, x), max(0, y)
     rows, columns = slice(top, max(top, y + height)), slice(left, max(left, x + width))
-    part = np.zeros(explained[rows, columns].shape, np.uint8)
+    part = np.zeros(masks[0][rows, columns].shape, np.uint8)
     if not part.size:
         return
-    for quad in quads:
-        cv2.fillConvexPoly(part, quad - (left, top), 255)
-    for outline in hiding:
-        cv2.fillConvexPoly(part, _px(maps, _grown(outline, -_EDGE_MM)) - (left, top), 0)
-    explained[rows, columns] |= part
+    for quad in corners.reshape(-1, 4, 2) - (left, top):
+        cv2.fillConvexPoly(part, quad, 255)
+    for outline in _px(maps, np.vstack(hiding)).reshape(-1, 4, 2) - (left, top) if hiding else ():
+        cv2.fillConvexPoly(part, outline, 0)
+    for mask in masks:
+        mask[rows, columns] |= part
 
 
 def _sides(maps: Maps, shape: tuple[int, ...], board: Board) -> Mask:

@@ -16,9 +16,9 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import Kit
 from vision.cards.card_view import SCALE, CardView
-from vision.cards.fans import UNREAD, Lying, lying_on
+from vision.cards.fans import UNREAD, Lying, Spread
 from vision.cards.hidden_lines import SeenLines
-from vision.cards.unexplained_print import unexplained
+from vision.cards.unexplained_print import Above, unexplained
 from vision.pose.pose import Points
 
 _PRINT_MM2 = 2.0
@@ -73,19 +73,21 @@ class UnreadCards:
         """Print that no card explains: first what lies in a zone or on its cards, then what may belong to others."""
         upper = _upper_cards(fans.values())
         blobs = list(unexplained(view, (self._board, self._deck), cards, upper))
+        spread = Spread(card for lying, _ in fans.values() for card in lying)
+        zone_of = {id(card): zone for zone, (lying, _) in fans.items() for card in lying}
         homes = [self._zones_at(places.mean(axis=0), _AT_LINE_MM) for places in blobs]
         inside: dict[Square, list[Points]] = defaultdict(list)
         beside: dict[Square, list[Points]] = defaultdict(list)
         for places, home in zip(blobs, homes, strict=True):
             if len(home) == 1:
                 inside[next(iter(home))].append(places)
-            on = _over(places, fans, 0.0)
-            for zone in (_over(places, fans, _TOUCH_MM) if on else on) - home:
+            on = _over(places, spread, zone_of, 0.0)
+            for zone in (_over(places, spread, zone_of, _TOUCH_MM) if on else on) - home:
                 inside[zone].append(places)
         found = {zone: np.vstack(parts) for zone, parts in inside.items() if _is_print(parts)}
         for places, home in zip(blobs, homes, strict=True):
             if home.isdisjoint(known | set(found)):
-                for zone in home | _over(places, fans, _TOUCH_MM):
+                for zone in home | _over(places, spread, zone_of, _TOUCH_MM):
                     beside[zone].append(places)
         return found | {zone: np.vstack(parts) for zone, parts in beside.items() if _is_print(parts)}
 
@@ -102,9 +104,9 @@ class UnreadCards:
         return zones if zones.isdisjoint(known) else self._zones_at(place, 0.0) - known
 
 
-def _over(places: Points, fans: Mapping[Square, Fan], beside_mm: float) -> set[Square]:
+def _over(places: Points, spread: Spread, zone_of: Mapping[int, Square], beside_mm: float) -> set[Square]:
     """The zones with a card on which, or so near to which, some of these places lie."""
-    near = ((zone, card) for zone, (lying, _) in fans.items() for card in lying if card.may_touch(places, beside_mm))
+    near = ((zone_of[id(card)], card) for card in spread.near(places, beside_mm))
     return {zone for zone, card in near if card.depth_inside(places).max() > -beside_mm}
 
 
@@ -112,19 +114,22 @@ def _is_print(parts: Sequence[Points]) -> bool:
     return sum(len(part) for part in parts) / SCALE**2 >= _PRINT_MM2
 
 
-def _upper_cards(fans: Iterable[Fan]) -> dict[str, set[str]]:
+def _upper_cards(fans: Iterable[Fan]) -> dict[str, Above]:
     """By name which cards may lie above each one: in a fan without an unread card by its order, and all cards of any
     other fan of which one shows a marker on it."""
-    upper, read, fan_of = dict[str, set[str]](), list[Lying](), dict[str, set[str]]()
+    own, others = dict[str, frozenset[str]](), dict[str, frozenset[str]]()
+    read, fan_of = list[Lying](), dict[str, frozenset[str]]()
     for lying, order in fans:
-        own = [card for card in lying if card.name != UNREAD]
-        read += own
+        cards = [card for card in lying if card.name != UNREAD]
+        read += cards
         above = order if UNREAD not in order else ()
-        upper |= {card.name: set(above[above.index(card.name) + 1 :]) if above else set() for card in own}
-        names = {card.name for card in own}
+        own |= {card.name: frozenset(above[above.index(card.name) + 1 :] if above else ()) for card in cards}
+        names = frozenset(card.name for card in cards)
         fan_of.update((name, names) for name in names)
+    spread = Spread(read)
     for lower in read:
-        on_it = {read[index].name for index in np.flatnonzero(lying_on(lower, read))}
-        strange = (fan_of[name] for name in on_it if fan_of[name] is not fan_of[lower.name])
-        upper[lower.name] = upper[lower.name].union(on_it, *strange, *(upper[name] for name in on_it)) - {lower.name}
-    return upper
+        fan = fan_of[lower.name]
+        on_it = {read[index].name for index in np.flatnonzero(spread.lying_on(lower))}
+        own[lower.name] = own[lower.name].union(on_it & fan, *(own[name] for name in on_it & fan)) - {lower.name}
+        others[lower.name] = frozenset[str]().union(*(fan_of[name] for name in on_it - fan))
+    return {name: Above(above, others[name].union(*(others[card] for card in above))) for name, above in own.items()}

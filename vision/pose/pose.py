@@ -155,11 +155,16 @@ class Maps:
         pixels = np.ascontiguousarray(self.pixels[rows, columns])
         return Maps(pixels, (low_x, low_y), (high_x, high_y), self.z_mm, self.scale)
 
+    @cached_property
+    def _to_view(self) -> tuple[Points, Points]:
+        """(2,) each: what board coordinates are multiplied by, and what is added then."""
+        factors = np.array([self.scale, -self.scale])
+        return factors, -factors * (self.low_mm[0], self.high_mm[1]) - 0.5
+
     def to_view(self, points_mm: Points) -> Points:
         """(N, 2) board coordinates to (N, 2) pixels of the view."""
-        x, y = np.asarray(points_mm, dtype=np.float64).reshape(-1, 2).T
-        columns, rows = (x - self.low_mm[0]) * self.scale - 0.5, (self.high_mm[1] - y) * self.scale - 0.5
-        return np.column_stack([columns, rows])
+        factors, start = self._to_view
+        return np.asarray(np.asarray(points_mm, dtype=np.float64).reshape(-1, 2) * factors + start)
 
     def to_board(self, points: Points) -> Points:
         """(N, 2) pixels of the view to (N, 2) board coordinates."""
