@@ -15,7 +15,7 @@ PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m;
 # How to install a system package here: as root, by a sudo that asks nothing, or not at all.
 APT := $(shell if ! command -v apt-get >/dev/null; then :; elif [ "$$(id -u)" = 0 ]; then echo "apt-get"; elif sudo -n true 2>/dev/null; then echo "sudo -n apt-get"; fi)
 ARGS ?=
-JOBS ?= $(shell expr $$(nproc) + 1)
+JOBS ?= $(shell expr $$(nproc) + 2)
 MINUTES ?= 60
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
@@ -60,7 +60,7 @@ lock: $(VENV)/.tests
 		$(BIN)/uv pip compile -q --no-config --universal --python-version 3.11 --generate-hashes --only-binary :all: --upgrade \
 		--custom-compile-command "make lock" - -o companion/build.lock
 
-# One test more at once than there are cores, for many of them wait. Then those that time things, one by one, without
+# Two tests more at once than there are cores, for many of them wait. Then those that time things, one by one, without
 # reading all other files again; pytest's status 5 only says that ARGS has chosen none of them.
 ALONE = $(if $(findstring tests,$(ARGS)),,$(shell grep -rl --include=*.py "pytest.mark.alone" tests))
 test: $(VENV)/.tests tools
@@ -136,7 +136,7 @@ appliance: $(VENV)/.tests
 # ARGS="tests/games/scouts" chooses; it needs qemu-user-static and mmdebstrap.
 arm64: $(VENV)/.tests
 	@[ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ] || { [ -n "$(APT)" ] && $(APT) install -y -qq qemu-user-static mmdebstrap >/dev/null; } || true
-	cd tests && $(abspath $(BIN))/python -m appliance.arm64 $(ARGS)
+	PYTHONPATH=tests $(BIN)/python -m appliance.arm64 $(ARGS)
 
 selfplay: $(VENV)/.runs
 	for game in outbuffered scouts arena kahmate binmat; do \
@@ -149,19 +149,19 @@ night: $(VENV)/.runs
 
 # Generated requests, events, files and texts; prints counts, seeds and what failed. ARGS="--only events --seed 7" chooses.
 fuzz: $(VENV)/.tests
-	cd tests && $(abspath $(BIN))/python -m fuzz --cases $(N) --jobs $(JOBS) $(ARGS)
+	PYTHONPATH=tests $(BIN)/python -m fuzz --cases $(N) --jobs $(JOBS) $(ARGS)
 
-# Pictures of every page in every state: three sizes, light and dark, three languages; some 2,000 files in ten minutes.
+# Pictures of every page in every state: four sizes, light and dark, three languages; some 2,600 files in a quarter of an hour.
 # ARGS="--sizes phone --languages fr --only over" makes fewer.
 screenshots: $(VENV)/.tests tools
-	cd tests && $(abspath $(BIN))/python tour.py $(SCREENSHOTS) $(ARGS)
+	PYTHONPATH=tests $(BIN)/python -m tour $(SCREENSHOTS) $(ARGS)
 
 # What docs/hardware.md shows, drawn anew: the wiring as on /check, and the printed parts by OpenSCAD.
 docs-pictures: $(VENV)/.tests
 	@command -v openscad >/dev/null && command -v xvfb-run >/dev/null \
 	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq --no-install-recommends openscad xvfb xauth fonts-liberation >/dev/null; } \
 	|| { echo "No OpenSCAD: sudo apt install openscad xvfb"; exit 1; }
-	cd tests && $(abspath $(BIN))/python hardware_pictures.py $(ARGS)
+	PYTHONPATH=tests $(BIN)/python -m hardware_pictures $(ARGS)
 
 # The browser, the PDF tools, the MQTT broker and axe-core of the tests; where they cannot be installed those tests are
 # skipped, and the run says so at its end.

@@ -21,6 +21,8 @@ from jinja2 import Environment
 
 from companion.diagnostics import probes
 
+collect_ignore_glob = ["**/conftest.py", "conftest.py"]
+"""Nothing here is an example: several of one name could not be read as modules of examples."""
 settings.register_profile("untimed", deadline=None)  # no test times anything but what is about time
 settings.load_profile("untimed")
 GRACE_S = 5.0

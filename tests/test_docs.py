@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
@@ -90,6 +93,16 @@ def targets() -> set[str]:
     """What `make` can be asked for."""
     rules = re.findall(r"^(\w[\w -]*):(?!=)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     return {name for rule in rules for name in rule.split()}
+
+
+def test_what_make_runs_of_the_tests_can_be_imported() -> None:
+    """Beside packages of the same names in `tests/`, which must not hide those of the program."""
+    modules = re.findall(
+        r"PYTHONPATH=tests \$\(BIN\)/python -m ([\w.]+)", (ROOT / "Makefile").read_text(encoding="utf-8")
+    )
+    assert len(modules) == 4, modules
+    environment = os.environ | {"PYTHONPATH": "tests"}
+    subprocess.run([sys.executable, "-c", f"import {', '.join(modules)}"], cwd=ROOT, env=environment, check=True)
 
 
 # ---- the pages -------------------------------------------------------------------------------------------------------

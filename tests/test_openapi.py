@@ -35,7 +35,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     made: list[Flask] = []
     serve = wiring.serve
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wiring, "serve", lambda app, *rest: (made.append(app), serve(app, *rest))[1])
+        patch.setattr(wiring, "serve", lambda app, *rest, **how: (made.append(app), serve(app, *rest, **how))[1])
         settings = Settings(state_dir=str(tmp_path_factory.mktemp("app")), web=WebSettings(host="127.0.0.1", port=0))
         with Companion(settings, simulate=True, clock=FakeClock(), threads=False):
             yield made[0]
@@ -181,7 +181,7 @@ def watched() -> Iterator[Watched]:
     made: list[Flask] = []
     serve = wiring.serve
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wiring, "serve", lambda app, *rest: (made.append(app), serve(app, *rest))[1])
+        patch.setattr(wiring, "serve", lambda app, *rest, **how: (made.append(app), serve(app, *rest, **how))[1])
         with touring() as tour:
             yield Watched(tour, made[0])
 

@@ -1,6 +1,6 @@
 """A walk through every page in every state of every game: what screenshots show and what the accessibility check reads.
 
-`python -m tour FOLDER` (in `tests/`) writes the pictures: three sizes, light and dark, three languages.
+`python -m tour FOLDER`, with `tests` on the path, writes the pictures: four sizes, light and dark, three languages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ from companion.games import GAMES
 from companion.service.app import Companion
 from companion.table.session import Phase
 
-SIZES: Mapping[str, tuple[int, int]] = {"phone": (390, 844), "tablet": (1024, 768), "screen": (1920, 1080)}
+SIZES: Mapping[str, tuple[int, int]] = {
+    "phone": (390, 844),
+    "tablet": (768, 1024),
+    "laptop": (1366, 768),
+    "screen": (1920, 1080),
+}
 THEMES = ("light", "dark")
 LONGEST_PX = 4000
 """So much of a long page a picture shows."""

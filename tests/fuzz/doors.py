@@ -134,7 +134,7 @@ def open_room(folder: Path) -> Iterator[Room]:
     """A simulated installation in a folder."""
     clock, made = FakeClock(), []
     serve = wiring.serve
-    wiring.serve = lambda app, *rest: (made.append(app), serve(app, *rest))[1]
+    wiring.serve = lambda app, *rest, **how: (made.append(app), serve(app, *rest, **how))[1]
     try:
         settings = Settings(
             state_dir=str(folder),
