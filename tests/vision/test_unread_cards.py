@@ -253,6 +253,21 @@ def test_a_blurred_strip_of_a_marker_is_told_from_an_edge_by_all_of_it(tone: int
     assert bool(unread_in(view, {C1: ([lower, upper], ("4^", "9#"))})) is is_card
 
 
+@pytest.mark.parametrize("is_below", [True, False])
+def test_a_strip_over_a_line_of_the_board_that_cards_cover_is_a_card(is_below: bool) -> None:
+    """The outline of the first card is not seen through the cards on it, but may look like a strip beside one."""
+    deck, (x, y) = KIT.deck, KIT.board.centre_mm(C1)
+    assert deck is not None
+    line = y - KIT.board.depth_mm / 2 + deck.height_mm
+    upper = card("9#", x, line + deck.height_mm / 2, 0)
+    lower = [card("4^", x, line, 1)] if is_below else []
+    sharp = printed(x - 20.0, line, 11.0, 1.9)
+    even = np.asarray(cv2.GaussianBlur(sharp.even, (0, 0), 2.0), np.uint8)
+    view = replace(sharp, even=even, ink=dark_print(even, SCALE))
+    told = (*(each.name for each in lower), "9#")
+    assert bool(unread_in(view, {C1: ([*lower, upper], told)})) is is_below
+
+
 # ---- the edge of the picture -----------------------------------------------------------------------------------------
 
 

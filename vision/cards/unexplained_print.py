@@ -131,7 +131,10 @@ def unexplained(
     edges = along_edges(_EDGE_BESIDE_MM)
     slivers = _wide(ink.inked & edges & ~(explained | at_line | off_faces), maps, _BLACK_MM)
     yield from (places for places in slivers if _is_dark(view.even, maps, places, _INK))
-    yield from _strips(view, along_edges(_STRIP_MM) & ~(surely | at_line | off_faces))
+    reach = 2 * round(_NEAR_EDGE_MM * scale) + 1
+    inside = cv2.erode(faces, cv2.getStructuringElement(cv2.MORPH_RECT, (reach, reach)), borderValue=255)
+    at_rim = at_line & ~np.asarray(inside, np.uint8)  # with cards all round, the lines of the board lie under them
+    yield from _strips(view, along_edges(_STRIP_MM) & ~(surely | at_rim | off_faces))
     off |= at_line | edges | sides
     yield from _wide(ink.fine & ~(off | lines), maps, _STROKE_MM)
     yield from (places for places in _blobs(ink.bold & ~off, maps) if not _is_line(places, board))
