@@ -100,10 +100,10 @@ class KitPrinter:
             if (kept := self._taken(key)) is not None:  # somebody else has just asked for the same
                 return kept
             pdf = run()
-        with self._shelf:
-            self.kept[key] = pdf
-            while len(self.kept) > 1 and sum(map(len, self.kept.values())) > KEPT_BYTES:
-                self.kept.popitem(last=False)
+            with self._shelf:  # before the next turn, for whoever waits for the same
+                self.kept[key] = pdf
+                while len(self.kept) > 1 and sum(map(len, self.kept.values())) > KEPT_BYTES:
+                    self.kept.popitem(last=False)
         return pdf
 
     def _taken(self, key: _Key) -> bytes | None:

@@ -6,7 +6,7 @@ import re
 import subprocess
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import cv2
 import numpy as np
@@ -265,6 +265,23 @@ def test_two_who_want_the_same_get_one_print() -> None:
     for thread in threads:
         thread.join()
     assert len({id(pdf) for pdf in got}) == 1
+
+
+def test_what_was_printed_is_kept_before_the_next_turn() -> None:
+    """Or the next in turn, who wants the same, would print it again."""
+    press = KitPrinter(GAMES)
+    kept = []
+
+    class Turn:
+        def acquire(self, timeout: float) -> bool:
+            return timeout > 0
+
+        def release(self) -> None:
+            kept.append(len(press.kept))
+
+    press.running = cast(Any, Turn())
+    press.booklet("scouts", "a4", "en")
+    assert kept == [1]
 
 
 # ---- the commands ----------------------------------------------------------------------------------------------------
