@@ -162,21 +162,25 @@ class Companion:
         self.machines = self._stack.enter_context(machines)
         self.server = self._open_server()
         if self._threads:
-            self.health.start()
-            self.table.start()
-            if self.watcher:
-                self.watcher.start()
-            if self.board.photographer:
-                self.board.photographer.start()
-            self.speech.start()
-            self.machines.start()
-            self.demonstration.start()
-            self.housekeeping.start()
-            self.hub.open()
+            self._start()
         self.server.start()
         doors = {"camera": self.watcher is not None, "pads": self.panel is not None}
         seconds = self.clock.monotonic_s() - begun_s
         log.info("Ready", extra=log_fields("ready", seconds=seconds, port=self.server.port, **doors))
+
+    def _start(self) -> None:
+        """Everything that has a thread of its own begins."""
+        self.health.start()
+        self.table.start()
+        if self.watcher:
+            self.watcher.start()
+        if self.board.photographer:
+            self.board.photographer.start()
+        self.speech.start()
+        self.machines.start()
+        self.demonstration.start()
+        self.housekeeping.start()
+        self.hub.open()
 
     def _open_health(self) -> None:
         """Whoever asks whether the service is alive, and what its log says of games."""

@@ -1,14 +1,18 @@
-"""Browsers that the tests of a file share."""
+"""Browsers that the tests of a file share, and the accessibility rules."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser
 from tour import cdp
 from window_tools import Windows, three_windows
+
+AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 
 
 @pytest.fixture(scope="module")
@@ -24,3 +28,13 @@ def window() -> Iterator[WebDriver]:
     with browser(PHONE) as opened:
         cdp(opened, "Network.enable")
         yield opened
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """The source of axe-core."""
+    if AXE.exists():
+        return AXE.read_text(encoding="utf-8")
+    if os.environ.get("COMPANION_REQUIRE_BROWSER"):
+        pytest.fail("axe-core is needed here: npm ci --prefix tests")
+    pytest.skip("axe-core is not installed: npm ci --prefix tests")

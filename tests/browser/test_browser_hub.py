@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hub_room import hub_pages, played_records, room_of_twelve
@@ -20,7 +18,6 @@ from web.server.sse import serve
 
 pytestmark = pytest.mark.browser
 
-AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 _RUN = """
 const done = arguments[0];
 axe.run(document, { resultTypes: ['violations'], preload: false }).then(
@@ -29,15 +26,6 @@ axe.run(document, { resultTypes: ['violations'], preload: false }).then(
 """
 _WIDE = "return document.documentElement.scrollWidth - innerWidth"
 WIDTHS = (768, 1024, 1366, 1920, 2560)
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    if AXE.exists():
-        return AXE.read_text(encoding="utf-8")
-    if os.environ.get("COMPANION_REQUIRE_BROWSER"):
-        pytest.fail("axe-core is needed here: npm ci --prefix tests")
-    pytest.skip("axe-core is not installed: npm ci --prefix tests")
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,9 @@ On the smallest phone, where a seat's page needs no scrolling, at twice the text
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import chain, product
-from pathlib import Path
 
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
@@ -20,7 +18,6 @@ from companion.games import GAMES
 
 pytestmark = pytest.mark.browser
 
-AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 _RUN = """
 const done = arguments[0];
 axe.run(document, { resultTypes: ['violations'], preload: false, RULES }).then(
@@ -115,15 +112,6 @@ return found;
 
 Found = Iterator[tuple[str, str]]
 """What is wrong with a page, and at which size and theme or in which language."""
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    if AXE.exists():
-        return AXE.read_text(encoding="utf-8")
-    if os.environ.get("COMPANION_REQUIRE_BROWSER"):
-        pytest.fail("axe-core is needed here: npm ci --prefix tests")
-    pytest.skip("axe-core is not installed: npm ci --prefix tests")
 
 
 @pytest.fixture(scope="module")
