@@ -8,10 +8,7 @@ there once, behind the one before. The table never waits for this thread.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import threading
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import nats
@@ -26,6 +23,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.hub.joining import trusted
+from companion.hub.loop_thread import LoopThread
 from companion.hub.membership import Membership
 from companion.hub.subjects import (
     AGE,
@@ -79,56 +77,35 @@ class HubLine:
         self._outbox = Outbox(journal)
         self._source = source
         self._clock = clock
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._news = asyncio.Event()
         self._is_closing = False
         self._told: bytes = b""
-        self._work: asyncio.Task[None] | None = None
         self.is_connected = False
         self.trouble = ""
         """Why the hub does not get everything, as a sentence; empty: it does."""
-        self._thread = threading.Thread(target=self._run, name="hub", daemon=True)
+        self._thread = LoopThread("hub", self._run)
 
     def start(self) -> None:
         """Begin."""
-        self._loop = asyncio.new_event_loop()
         self._thread.start()
 
     def wake(self) -> None:
         """There is something new."""
-        self._call(self._news.set)
+        self._thread.call(self._news.set)
 
     def close(self) -> None:
         """Hang up; what was not sent yet is sent after the next start."""
         self._is_closing = True
         self.wake()
-        if self._thread.is_alive():
-            self._thread.join(GOODBYE_S)
-            self._call(self._cancel)
-            self._thread.join()
-
-    def _call(self, act: Callable[[], Any]) -> None:
-        with contextlib.suppress(RuntimeError):  # it has ended
-            if self._loop:
-                self._loop.call_soon_threadsafe(act)
+        self._thread.close(GOODBYE_S)
 
     # ---- in the line's thread ----
 
-    def _cancel(self) -> None:
-        if self._work:
-            self._work.cancel()
-
-    def _run(self) -> None:
-        loop = self._loop
-        assert loop is not None
-        asyncio.set_event_loop(loop)
-        self._work = loop.create_task(self._keep_on())
+    async def _run(self) -> None:
         try:
-            loop.run_until_complete(self._work)
-        except asyncio.CancelledError:
-            self._is(False, "")
+            await self._keep_on()
         finally:
-            end_loop(loop)
+            self._is(False, "")
 
     async def _keep_on(self) -> None:
         pause_s = AGAIN_S
@@ -145,7 +122,6 @@ class HubLine:
                 pause_s = AGAIN_MOST_S
             if not self._is_closing:
                 await self._rest(pause_s, may_be_woken=False)
-        self._is(False, "")
 
     async def _talk(self) -> None:
         """Connect, and send whatever there is until the line breaks."""
@@ -257,15 +233,6 @@ class HubLine:
         self.is_connected, self.trouble = is_connected, trouble
         if changed:
             self._source.connected(is_connected)
-
-
-def end_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Close a loop, and what still runs in it: the library leaves tasks behind."""
-    left = asyncio.all_tasks(loop)
-    for task in left:
-        task.cancel()
-    loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-    loop.close()
 
 
 def _why(error: BaseException) -> str:

@@ -7,13 +7,11 @@ room has.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import shutil
 import ssl
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,7 +25,7 @@ from nats.js.errors import NotFoundError
 
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
-from companion.hub.sender import end_loop
+from companion.hub.loop_thread import LoopThread
 from companion.hub.subjects import AGE, ALL_RECORDS, ALL_STATES, RECORDS, STATES, command_subject, table_of
 from companion.hub_server.nats_server import NatsServer
 from companion.table.public.messages import MOST_BYTES, PublicRecord, PublicState, read_record, read_state
@@ -97,77 +95,56 @@ class HubStore:
     def __init__(self, settings: StoreSettings, heard: Heard) -> None:
         self._settings = settings
         self._heard = heard
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._client: Client | None = None
         self._is_closing = False
         self._sequence = 0
         self._is_full = False
-        self._work: asyncio.Task[None] | None = None
         self._looked_s = -LOOK_S
         self._buckets = Buckets(FLOOD, time.monotonic)
         self.is_ready = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="hub-store", daemon=True)
+        self._thread = LoopThread("hub-store", self._run)
         self._failed: CompanionError | None = None
 
     def start(self) -> None:
         """Begin, and wait until tables may come; raises `SystemTrouble` where the child cannot be started."""
-        self._loop = asyncio.new_event_loop()
         self._thread.start()
         while not self.is_ready.wait(0.1):
-            if not self._thread.is_alive():
+            if not self._thread.is_alive:
                 break
         if self._failed:
             raise self._failed
 
     def command(self, table: str, payload: bytes) -> None:
         """Ask something of a table; it may be gone."""
-        self._call(lambda: asyncio.ensure_future(self._publish(command_subject(table), payload)))
+        self._thread.call(lambda: asyncio.ensure_future(self._publish(command_subject(table), payload)))
 
     def use(self, users: str) -> None:
         """These may come in from now on; only with a child of the hub's own."""
         server = self._settings.server
         if server:
             server.write(users)
-            self._call(server.reload)
+            self._thread.call(server.reload)
 
     def forget(self, table: str) -> None:
         """Remove what is kept of a table."""
-        self._call(lambda: asyncio.ensure_future(self._purge(table)))
+        self._thread.call(lambda: asyncio.ensure_future(self._purge(table)))
 
     def close(self) -> None:
         """Hang up, and end the child."""
         self._is_closing = True
-        if self._thread.is_alive():
-            self._thread.join(GOODBYE_S)
-            self._call(self._cancel)
-            self._thread.join()
-
-    def _call(self, act: Callable[[], Any]) -> None:
-        with contextlib.suppress(RuntimeError):  # it has ended
-            if self._loop:
-                self._loop.call_soon_threadsafe(act)
+        self._thread.close(GOODBYE_S)
 
     # ---- in the line's thread ----
 
-    def _cancel(self) -> None:
-        if self._work:
-            self._work.cancel()
-
-    def _run(self) -> None:
-        loop, server = self._loop, self._settings.server
-        assert loop is not None
-        asyncio.set_event_loop(loop)
+    async def _run(self) -> None:
+        server = self._settings.server
         try:
             if server:
                 server.start()
-            self._work = loop.create_task(self._keep_on())
-            loop.run_until_complete(self._work)
-        except asyncio.CancelledError:
-            pass
+            await self._keep_on()
         except CompanionError as error:
             self._failed = error
         finally:
-            end_loop(loop)
             if server:
                 server.close()
             self.is_ready.set()

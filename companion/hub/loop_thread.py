@@ -1,0 +1,66 @@
+"""A thread that runs one task of an event loop, for both ends of the line between a table and its hub."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+
+class LoopThread:
+    """Runs `work` until it ends or `close`; `call` may be used from any thread, before the start and after the end."""
+
+    def __init__(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._work = work
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    @property
+    def is_alive(self) -> bool:
+        """Is the work still going on?"""
+        return self._thread.is_alive()
+
+    def start(self) -> None:
+        """Begin."""
+        self._loop = asyncio.new_event_loop()
+        self._thread.start()
+
+    def call(self, act: Callable[[], Any]) -> None:
+        """Have the loop do something; nothing where it has not begun or has ended."""
+        with contextlib.suppress(RuntimeError):  # it has ended
+            if self._loop:
+                self._loop.call_soon_threadsafe(act)
+
+    def close(self, goodbye_s: float) -> None:
+        """Wait so long for the work to end by itself, then cancel it; may be called twice."""
+        if self._thread.is_alive():
+            self._thread.join(goodbye_s)
+            self.call(self._cancel)
+            self._thread.join()
+
+    def _cancel(self) -> None:
+        if self._task:
+            self._task.cancel()
+
+    def _run(self) -> None:
+        loop = self._loop
+        assert loop is not None
+        asyncio.set_event_loop(loop)
+        self._task = loop.create_task(self._work())
+        try:
+            with contextlib.suppress(asyncio.CancelledError):
+                loop.run_until_complete(self._task)
+        finally:
+            _end(loop)
+
+
+def _end(loop: asyncio.AbstractEventLoop) -> None:
+    """Close a loop, and what still runs in it: the library leaves tasks behind."""
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.close()
