@@ -36,6 +36,21 @@ class SimulatedRoom:
     def sign(self) -> str:
         return str(self.table.view().sign.text)
 
+    def stage_over(self) -> None:
+        """What people do after a stage besides moving pieces."""
+
+    def follow(self) -> None:
+        """Hands do what the stages ask for."""
+        for _ in range(200):
+            view = self.table.view()
+            if view.phase is not Phase.STAGES:
+                return
+            if view.board.target is not None:
+                self.world.set_up(view.board.target)
+            self.look(2)
+            self.stage_over()
+        raise AssertionError(self.sign())
+
 
 class PadRoom(SimulatedRoom):
     """Both sit by their pads."""
@@ -72,14 +87,7 @@ class PadRoom(SimulatedRoom):
         self.world.set_up(laid)
         self.look(6)
 
-    def follow(self) -> None:
-        for _ in range(60):
-            view = self.table.view()
-            if view.phase is not Phase.STAGES:
-                return
-            if view.board.target is not None:
-                self.world.set_up(view.board.target)
-            self.look(2)
-            if self.table.view().phase is Phase.STAGES and not view.turn.instructions:
-                self.press(Seat.SOUTH, "ready")
-        raise AssertionError(self.sign())
+    def stage_over(self) -> None:
+        view = self.table.view()
+        if view.phase is Phase.STAGES and not view.turn.instructions:
+            self.press(Seat.SOUTH, "ready")

@@ -42,17 +42,6 @@ class Room(SimulatedRoom):
         for seat in seats or SEATS:
             self.table.lay_tiles(seat, self.table.view().moment, True)
 
-    def follow(self) -> None:
-        """Hands do what the stages ask for."""
-        for _ in range(200):
-            view = self.table.view()
-            if view.phase is not Phase.STAGES:
-                return
-            if view.board.target is not None:
-                self.world.set_up(view.board.target)
-            self.look(2)
-        raise AssertionError(self.sign())
-
 
 @contextmanager
 def room(folder: Path) -> Iterator[Room]:
