@@ -28,11 +28,11 @@ GAMES = (
 @pytest.mark.parametrize(("game", "options"), GAMES)
 def test_a_rough_game_is_the_same_at_both_tables(tmp_path: Path, game: str, options: dict[str, object]) -> None:
     with paired(tmp_path, game, options) as line:
-        play_roughly(line, Random(game))
+        play_roughly(line, Random(game), ends=0.002 if game == "scouts" else 0.0)  # whose games are long
         same(line)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_both_end_a_game_in_the_same_way_whatever_they_ask_at_once(tmp_path: Path, seed: int) -> None:
     game, options = GAMES[seed % len(GAMES)]
     with paired(tmp_path, game, options) as line:
