@@ -14,7 +14,7 @@ import msgspec
 from companion.core.clock import Clock, RealClock
 from companion.core.config import WebSettings
 from companion.core.network import host_key_text, page_urls
-from companion.hub_server.folder import HubFile, HubFolder, KnownTable
+from companion.hub_server.folder import HubFile, HubFolder, KnownTable, public_key
 from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, users_text
 from companion.hub_server.store import HubStore, StoreSettings
 from companion.table.public.messages import PublicRecord, PublicState
@@ -31,7 +31,8 @@ MOST_VIEWERS = 500
 
 @dataclass(frozen=True)
 class HubSettings:
-    """How a hub is run. `nats_urls` names a cluster, which `nats_seed` enters; without it the hub runs its own NATS.
+    """How a hub is run. `nats_urls` names a cluster, which `nats_seed`, else the hub's own key, enters; without it the
+    hub runs its own NATS.
 
     `name` (None: as before) is what the room is called; `delay_s` (None: as before) how late spectators see.
     """
@@ -197,7 +198,8 @@ class Hub:
     def _users(self) -> str:
         """Who may do what at NATS."""
         tables = [TableKey(table.id, table.key, table.shut) for table in self.folder.now.tables]
-        return users_text(self.folder.own_key, tables)
+        seed = self._settings.nats_seed
+        return users_text(public_key(seed) if seed else self.folder.own_key, tables)
 
     def _keep_users(self) -> None:
         """Have NATS know its tables; the people of a cluster include the file that is written for them."""
