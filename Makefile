@@ -46,16 +46,19 @@ deb: $(VENV)/.tests wheel
 	|| { echo "No debhelper: sudo apt install debhelper"; exit 1; }
 	@for architecture in $(ARCHITECTURES); do \
 		rm -rf build/deb && mkdir -p build/deb/tree/companion || exit 1; \
-		cp -r systemd/debian build/deb/tree/ && cp companion/requirements.lock build/deb/tree/companion/ || exit 1; \
+		cp -r systemd/debian build/deb/tree/ && cp companion/*.lock build/deb/tree/companion/ || exit 1; \
 		(cd build/deb/tree && PYTHON=$(abspath $(BIN))/python UV=$(abspath $(BIN))/uv WHEEL=$$(ls -t ../../../dist/*.whl | head -1) \
 			dpkg-buildpackage -b -d -us -uc --host-arch $$architecture >../log 2>&1) || { tail -30 build/deb/log; exit 1; }; \
 		mv build/deb/*.deb dist/; \
 	done; rm -rf build/deb; ls dist/*.deb
 
-# The dependencies of an installation with their hashes, brought up to date; and what makes a wheel, which is none.
+# The dependencies of an installation with their hashes, brought up to date; and what makes a wheel, which is none. All are
+# there as wheels but nkeys: the list itself says so to whoever installs from it.
 lock: $(VENV)/.tests
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --only-binary :all: --extra mqtt --upgrade \
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --only-binary :all: --no-binary nkeys \
+		--emit-build-options --extra mqtt --extra table --upgrade \
 		--custom-compile-command "make lock" pyproject.toml -o companion/requirements.lock
+	sed -i '/^--only-binary/d' companion/requirements.lock  # pip, which reads in order, would take nkeys back
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' | \
 		$(BIN)/uv pip compile -q --no-config --universal --python-version 3.11 --generate-hashes --only-binary :all: --upgrade \
 		--custom-compile-command "make lock" - -o companion/build.lock

@@ -32,15 +32,16 @@ HOLD = "make lock"
 def locked(name: str = LOCK) -> list[tuple[Requirement, list[str]]]:
     """Every entry of a list with its hashes."""
     text = (ROOT / name).read_text().replace("\\\n", " ")
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", "--"))]
     parts = [line.split(" --hash=") for line in lines]
     return [(Requirement(first.strip()), [each.strip() for each in hashes]) for first, *hashes in parts]
 
 
 def wanted() -> list[str]:
-    """What an installation needs: the program, and what it needs for MQTT."""
+    """What an installation needs: the program, and what it needs for MQTT and at a hub."""
     project = PROJECT["project"]
-    return [*project["dependencies"], *project["optional-dependencies"]["mqtt"]]
+    extras = project["optional-dependencies"]
+    return [*project["dependencies"], *extras["mqtt"], *extras["table"]]
 
 
 @pytest.mark.parametrize("machine", ["aarch64", "x86_64"])
@@ -74,6 +75,7 @@ def test_every_entry_is_pinned_and_hashed(name: str) -> None:
 @pytest.mark.parametrize("name", [LOCK, BUILD_LOCK])
 def test_no_address_is_in_it(name: str) -> None:
     text = (ROOT / name).read_text()
+    assert re.findall(r"^--.*", text, re.MULTILINE) == (["--no-binary nkeys"] if name == LOCK else [])
     assert not re.search(r"://|--(extra-)?index|--find-links|--trusted|file:", text)
 
 

@@ -20,7 +20,7 @@ try:
     import nkeys
 except ImportError:
     raise SystemTrouble(
-        say("The programs for a hub are not installed: pip install “tabletop-companion[hub]”")
+        say("The client of the hub is not installed: pip install “tabletop-companion[table]”")
     ) from None
 
 ANSWERS_S = 10.0

@@ -26,6 +26,7 @@ HOME = Path("usr/lib/tabletop-companion")
 PLATFORMS = {"amd64": "x86_64-manylinux_2_36", "arm64": "aarch64-manylinux_2_36"}
 """By Debian's name of the architecture: what uv calls it, with Bookworm's C library."""
 LOCK = Path("companion/requirements.lock")
+BUILD_LOCK = Path("companion/build.lock")
 IDLE = ("*.a", "*.c", "*.cpp", "*.h", "*.pxd", "*.pxi", "*.pyi", "*.pyx", "tests", "__pycache__")
 """Of no use to a program that runs."""
 ENABLED = ("companion.service", "companion-lamp.service", "companion-poweroff.path")
@@ -54,7 +55,8 @@ def site_packages(home: Path, python: str) -> Path:
 def fetch(folder: Path, python: str, platform: str) -> None:
     """What the lock names for this Python and this machine, each checked against its hash."""
     where = ("--python-version", python, "--python-platform", platform)
-    install(folder, *where, "--no-deps", "--require-hashes", "--only-binary", ":all:", "-r", str(LOCK))
+    made = ("--build-constraints", str(BUILD_LOCK))  # for what is there as sources alone
+    install(folder, *where, "--no-deps", "--require-hashes", "--only-binary", ":all:", *made, "-r", str(LOCK))
 
 
 def install(folder: Path, *what: str) -> None:

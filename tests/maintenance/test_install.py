@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import shutil
+import subprocess
 import sys
 import tarfile
 import zipfile
@@ -122,11 +123,9 @@ def test_what_builds_a_tree_stays_out_of_the_release(tmp_path: Path, monkeypatch
         (tree / place).write_text(content)
     package = read_package(tree)
     tools = home.folder / f".build-{hashlib.sha256(package.tools).hexdigest()[:16]}"
-    packages = Path(setuptools.__file__).parent.parent
-    for part in ("setuptools", "_distutils_hack", f"setuptools-{setuptools.__version__}.dist-info"):
-        shutil.copytree(packages / part, tools / part)
+    lay_setuptools(tools)
     installed = []
-    monkeypatch.setattr(install, "install_listed", lambda folder, lock, places: installed.append(lock))
+    monkeypatch.setattr(install, "install_listed", lambda folder, lock, places, tools: installed.append(lock))
     name = install.build(home, package, sys.executable, lambda line: None)
     assert home.release(name).journal_format == 7
     assert installed == [b"# none\n"], "the tools were there"
@@ -134,6 +133,42 @@ def test_what_builds_a_tree_stays_out_of_the_release(tmp_path: Path, monkeypatch
     home.tidy()
     assert tools.exists()
     assert [each.name for each in home.all()] == [name]
+
+
+def lay_setuptools(folder: Path) -> None:
+    """What makes wheels, as it is kept beside the releases."""
+    packages = Path(setuptools.__file__).parent.parent
+    for part in ("setuptools", "_distutils_hack", f"setuptools-{setuptools.__version__}.dist-info"):
+        shutil.copytree(packages / part, folder / part)
+
+
+@pytest.mark.slow
+def test_a_dependency_that_is_there_as_sources_alone_is_made_by_the_same_tools(tmp_path: Path) -> None:
+    """The real pip, from a folder and without a network: what the list names, checked against its hash, nothing beside."""
+    sources, release = tmp_path / "some_keys-0.2.1.tar.gz", tmp_path / "release"
+    with tarfile.open(sources, "w:gz") as archive:
+        for name, text in (
+            (
+                "setup.py",
+                "from setuptools import setup\nsetup(name='some-keys', version='0.2.1', py_modules=['keys'])\n",
+            ),
+            ("keys.py", "WORD = 'made here'\n"),
+            ("PKG-INFO", "Metadata-Version: 1.0\nName: some-keys\nVersion: 0.2.1\n"),
+        ):
+            entry = tarfile.TarInfo(f"some_keys-0.2.1/{name}")
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    lay_setuptools(tmp_path / "tools")
+    subprocess.run([sys.executable, "-m", "venv", str(release)], check=True)
+    digest = hashlib.sha256(sources.read_bytes()).hexdigest()
+    lock = f"# made\n--no-binary some-keys\n\nsome-keys==0.2.1 --hash=sha256:{digest}\n"
+    places = ["--no-index", "--find-links", str(tmp_path)]
+    with pytest.raises(ReleaseTrouble, match="DO NOT MATCH THE HASHES"):
+        install.install_listed(release, lock.replace(digest, "0" * 64).encode(), places, tmp_path / "tools")
+    install.install_listed(release, lock.encode(), places, tmp_path / "tools")
+    python = str(release / "bin" / "python3")
+    said = subprocess.run([python, "-c", "import keys; print(keys.WORD)"], capture_output=True, text=True, check=True)
+    assert said.stdout == "made here\n"
 
 
 @pytest.mark.slow

@@ -41,6 +41,8 @@ LOCK = "companion/requirements.lock"
 """The dependencies with their hashes: in the tree, in a wheel and in an archive of the sources."""
 BUILD_LOCK = "companion/build.lock"
 """What makes a wheel of a tree or an archive, with its hashes; it stays out of the release."""
+_SOURCES = b"\n--no-binary "
+"""How a list says which of its packages are there as sources alone."""
 _TOOLS = ".build-"
 """How the folders of those tools begin, beside the releases: they serve the next build, too."""
 PARTS = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md", "LICENSE")
@@ -51,7 +53,8 @@ PARTS = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", 
 class Package:
     """What is to be installed: a tree, a wheel or an archive of the sources. `digest` is SHA-256 of its content.
 
-    `tools` is the list of what makes a wheel of it; empty: it is one, or an old archive, which lists it with the rest.
+    `tools` is the list of what makes a wheel of it, and of what the lock names that is there as sources alone; empty:
+    an old release, which lists it with the rest.
     """
 
     path: Path
@@ -101,7 +104,9 @@ def _read_wheel(path: Path) -> Package:
         record = archive.read(_inner(names, "RECORD"))
         if (bad := archive.testzip()) is not None:
             raise ValueError(f"{bad} in it is damaged")
-        return _package(path, notes["Name"], notes["Version"], archive.read(LOCK), hashlib.sha256(record).hexdigest())
+        digest = hashlib.sha256(record).hexdigest()
+        package = _package(path, notes["Name"], notes["Version"], archive.read(LOCK), digest)
+        return replace(package, tools=archive.read(BUILD_LOCK) if BUILD_LOCK in names else b"")
 
 
 def _inner(names: Sequence[str], file: str) -> str:
@@ -157,7 +162,7 @@ def build(home: Home, package: Package, python: str, tell: Callable[[str], None]
             _link_dependencies(home.folder / same.name, folder)
         else:
             _run([python, "-m", "venv", "--system-site-packages", str(folder)])
-            _install_dependencies(folder, package, wheels)
+            _install_dependencies(home, folder, package, wheels)
         with _wheel(home, package, folder, wheels) as wheel:
             pip(folder, "--no-deps", "--no-build-isolation", "--no-index", str(wheel))
         form = _first_words(home.program(name), package.version)
@@ -173,9 +178,10 @@ def _version_of(python: str) -> str:
     return _run([python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).strip()
 
 
-def _install_dependencies(folder: Path, package: Package, wheels: Path | None) -> None:
+def _install_dependencies(home: Home, folder: Path, package: Package, wheels: Path | None) -> None:
     """Exactly those of the list, each checked against its hash."""
-    install_listed(folder, package.lock, _places(package, wheels))
+    tools = build_tools(home, package, folder, wheels) if package.tools and _SOURCES in package.lock else None
+    install_listed(folder, package.lock, _places(package, wheels), tools)
 
 
 def _places(package: Package, wheels: Path | None) -> list[str]:
@@ -186,12 +192,17 @@ def _places(package: Package, wheels: Path | None) -> list[str]:
     return places
 
 
-def install_listed(folder: Path, lock: bytes, places: Sequence[str]) -> None:
-    """What a list names and nothing else: a package that asks for more (colorzero for setuptools) does not use it."""
+def install_listed(folder: Path, lock: bytes, places: Sequence[str], tools: Path | None = None) -> None:
+    """What a list names and nothing else: a package that asks for more (colorzero for setuptools) does not use it.
+
+    `tools` is a folder with what makes wheels, for those of the list that are there as sources alone.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "requirements.lock"
         file.write_bytes(lock)
-        pip(folder, "--no-deps", "--require-hashes", "--only-binary", ":all:", *places, "-r", str(file))
+        made = ["--no-build-isolation"] if tools else []
+        arguments = ("--no-deps", "--require-hashes", "--only-binary", ":all:", *made, *places, "-r", str(file))
+        pip(folder, *arguments, **({"PYTHONPATH": str(tools)} if tools else {}))
 
 
 def _link_dependencies(same: Path, folder: Path) -> None:
@@ -217,7 +228,7 @@ def _record(packages: Path) -> list[str]:
 @contextmanager
 def _wheel(home: Home, package: Package, folder: Path, wheels: Path | None) -> Iterator[Path]:
     """The package as a wheel; of a tree and of an archive one is made, by tools that stay out of the release."""
-    if not package.tools:
+    if not package.tools or package.path.suffix == ".whl":
         yield package.path
         return
     tools = build_tools(home, package, folder, wheels)
@@ -274,9 +285,10 @@ def _first_words(program: Path, version: str) -> int:
     return int(_run([python, "-I", "-c", _SAY_FORMAT]))
 
 
-def pip(folder: Path, *arguments: str) -> None:
+def pip(folder: Path, *arguments: str, **environment: str) -> None:
+    """Let a release's own pip install something."""
     command = [str(folder / "bin" / "python3"), "-m", "pip", "install", "--quiet", "--no-input", "--no-cache-dir"]
-    _run([*command, "--disable-pip-version-check", "--no-warn-script-location", *arguments])
+    _run([*command, "--disable-pip-version-check", "--no-warn-script-location", *arguments], **environment)
 
 
 def _run(command: Sequence[str], **environment: str) -> str:
