@@ -43,7 +43,7 @@ NO_DRAFT = Draft()
 
 
 @dataclass(frozen=True)
-class Advice:
+class CoachAnswer:
     """What somebody at a pad asks the coach, and what it says aloud: no `lines` as long as it thinks."""
 
     seat: Seat
@@ -90,7 +90,7 @@ class TableState:
     why_not: Illegal | None = None
     is_helping: bool = False
     """Has somebody at the table asked what can be done now?"""
-    advice: Advice | None = None
+    advice: CoachAnswer | None = None
     """What the coach is asked from a pad, or has answered."""
     laid: Mapping[Seat, str] = field(default_factory=dict)
     fans_before: Layout = field(default_factory=dict)

@@ -15,7 +15,7 @@ from companion.table.pipeline import Pipeline
 from companion.table.records import AskCoach
 from companion.table.seats.machine_seats import MachineTurn, state_before, turn_acted, turn_of
 from companion.table.session import Phase, Sealed, Session
-from companion.table.state import About, Advice
+from companion.table.state import About, CoachAnswer
 
 Allowed = Literal["machine", "always", "never"]
 """In which games: against the machine alone, in every one, in none."""
@@ -52,7 +52,7 @@ def _is_own(session: Session, sealed: Mapping[Seat, Sealed], seat: Seat) -> bool
     return seat in sealed and sealed[seat].owner == session.seats[seat].nonce
 
 
-def question_of(session: Session, seat: Seat, allowed: Allowed, before: Advice | None) -> Advice:
+def question_of(session: Session, seat: Seat, allowed: Allowed, before: CoachAnswer | None) -> CoachAnswer:
     """What a seat asks by its pad: what to do now, and asked again (`before`) how its last action was.
 
     The answer is heard by everybody at the table, so it is given only where a machine sits opposite and the seat holds
@@ -62,7 +62,7 @@ def question_of(session: Session, seat: Seat, allowed: Allowed, before: Advice |
     if session.phase is not Phase.ORDERS or not about:
         raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
     is_again = before is not None and (before.seat, before.about) == (seat, about[0])
-    asked = Advice(seat, session.moment, about[-1] if is_again else about[0])
+    asked = CoachAnswer(seat, session.moment, about[-1] if is_again else about[0])
     if session.is_machines(seat.other) and not session.playing.hides(session.options):
         return asked
     return replace(asked, lines=(say("Everybody would hear the coach: ask it on a phone, at the same seat."),))
@@ -114,12 +114,12 @@ class Coaching:
     # ---- aloud, for who plays by a pad ----
 
     @property
-    def asked(self) -> Advice | None:
+    def asked(self) -> CoachAnswer | None:
         """The question from a pad that waits for an answer."""
         advice = self._pipeline.live.advice
         return advice if advice and not advice.lines else None
 
-    def tell(self, asked: Advice, lines: tuple[str, ...]) -> None:
+    def tell(self, asked: CoachAnswer, lines: tuple[str, ...]) -> None:
         """The answer to a question from a pad, to be heard and read by everybody; nothing if nobody asks any more."""
 
         def show() -> None:
