@@ -27,6 +27,8 @@ from web.security.tls import certificate_context
 from web.server.sse import Server, serve
 
 log = logging.getLogger(__name__)
+MOST_VIEWERS = 500
+"""However few may follow one table, the hub has connections as for so many at each of four."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,8 @@ class Hub:
         )
         app = create_hub_app(self.room, self, self._clock, site)
         self.door = app.extensions["door"]
-        self.server: Server = serve(app, web.host, web.port, web.viewers, tls, proxies=web.proxies)
+        everybody = max(web.viewers, MOST_VIEWERS)  # places are each table's own, connections the whole hub's
+        self.server: Server = serve(app, web.host, web.port, everybody, tls, proxies=web.proxies)
         self._stack.callback(self.server.close)
         self._stack.callback(app.extensions["watch"].close)
         self.server.start()
