@@ -15,7 +15,7 @@ from companion.core.clock import Clock, RealClock
 from companion.core.config import WebSettings
 from companion.core.network import host_key_text, page_urls
 from companion.hub.pairing import Pair
-from companion.hub_server.folder import HubFile, HubFolder, KnownTable
+from companion.hub_server.folder import HubFile, HubFolder, KnownTable, public_key
 from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, users_text
 from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.store import HubStore, StoreSettings
@@ -33,7 +33,8 @@ MOST_VIEWERS = 500
 
 @dataclass(frozen=True)
 class HubSettings:
-    """How a hub is run. `nats_urls` names a cluster, which `nats_seed` enters; without it the hub runs its own NATS.
+    """How a hub is run. `nats_urls` names a cluster, which `nats_seed`, else the hub's own key, enters; without it the
+    hub runs its own NATS.
 
     `name` (None: as before) is what the room is called; `delay_s` (None: as before) how late spectators see.
     """
@@ -205,7 +206,8 @@ class Hub:
             pair = self.pairs.pair_of(table.id)
             other = pair.tables[pair.seat_of(table.id).other] if pair else ""
             tables.append(TableKey(table.id, table.key, table.shut, pair.id if pair else "", other))
-        return users_text(self.folder.own_key, tables)
+        seed = self._settings.nats_seed
+        return users_text(public_key(seed) if seed else self.folder.own_key, tables)
 
     def _paired(self, pair: Pair) -> None:
         """Two tables have agreed on a game: both may write and read it, and the one that has offered is told."""
