@@ -105,7 +105,7 @@ def test_the_statistics_have_the_key_for_those_who_sit_here(place: Place) -> Non
     ben, _ = phones(place)
     html = page_of(ben, "/statistics")
     assert "To even it out, Ben alone may ask the coach" in html
-    assert f'data-post="/api/seat/south/handicap" data-body=\'{{"weaker":"south"}}\'' in html
+    assert 'data-post="/api/seat/south/handicap" data-body=\'{"weaker":"south"}\'' in html
     assert "data-post" not in page_of(place.browser(), "/statistics")
     ben.set_cookie("language", "es")
     assert "Solo Ben puede preguntar al entrenador" in page_of(ben, "/seat/south")
