@@ -34,7 +34,7 @@ from companion.table.table import Table
 from companion.tools.bench.hub import HubProcess
 
 GAMES = ("outbuffered", "arena", "scouts", "kahmate")
-PAUSE_S = (0.1, 0.8)
+PAUSE_S = (0.2, 1.5)
 CUT_S = 0.4
 """So long the line hangs: NATS is stopped and goes on."""
 TURN_S = 0.01
@@ -139,7 +139,7 @@ def bench_pairs(kills: int) -> bool:
             while left > 0 or games < len(GAMES):
                 game = GAMES[games % len(GAMES)]
                 _agree(folder, game)
-                done = _play(folder, hub, rng, left)
+                done = _play(folder, hub, rng, min(left, -(-kills // len(GAMES))))
                 left -= done
                 games += 1
                 found = _faults(folder)
