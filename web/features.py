@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from companion.archive.played_games import GameArchive
 from companion.bots.characters import Character
 from companion.bots.coach import Coach
 from companion.bots.demonstration import Demonstration
 from companion.core.config import WebSettings
+from companion.core.kit import Seat
 from companion.core.network import Wifi
 from companion.core.ports import Album, Eye, PanelHands, Spoken, World
 from companion.diagnostics.findings import HealthRoom
@@ -83,6 +84,19 @@ class HubSeat(Protocol):
 
     def leave(self) -> None:
         """Belong to no hub any more."""
+
+    @property
+    def offered(self) -> str:
+        """The code under which this table offers a game at two tables; empty: it offers none."""
+
+    def offer_game(self, game: str, options: Mapping[str, Any], seat: Seat, name: str) -> str:
+        """Offer a game of which this table plays a seat; answers the code; raises a `CompanionError`."""
+
+    def take_game(self, code: str, name: str) -> None:
+        """Play the game that another table offers under this code; raises a `CompanionError`."""
+
+    def withdraw_game(self) -> None:
+        """Offer nothing any more; raises a `CompanionError`."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from companion.core.clock import Clock
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS
 from companion.hub.membership import Membership
+from companion.hub.pair_line import PairLine
 from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
 from companion.table.public.messages import PublicState, encoded
@@ -26,9 +27,10 @@ _MOST_SENTENCES = 8
 
 
 class Command(msgspec.Struct, frozen=True):
-    """What a hub may ask: `staff` is `coming` or `done`; anything else changes nothing."""
+    """What a hub may ask: `staff` is `coming` or `done`; `pair`: there is a game at two tables. Else nothing."""
 
     staff: str = ""
+    pair: bool = False
 
 
 class HubAdapter:
@@ -49,8 +51,9 @@ class HubAdapter:
         self._clock = clock
         self._bell = bell
         self._health = health
+        self.pairs = PairLine(table, journal, clock, membership.table, self._wake)
         self._line = HubLine(membership, journal, clock, self)
-        table.connect(on_lamps=lambda _lamps, _trouble: self._line.wake())
+        table.connect(on_lamps=lambda _lamps, _trouble: self._wake())
 
     def start(self) -> None:
         """Begin to send."""
@@ -78,6 +81,9 @@ class HubAdapter:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _wake(self) -> None:
+        self._line.wake()
 
     # ---- in the line's thread ----
 
@@ -114,6 +120,8 @@ class HubAdapter:
             self._bell.answer()
         elif command.staff == "done":
             self._bell.cancel()
+        if command.pair:
+            self._line.look_for_pair()
 
     def connected(self, is_connected: bool) -> None:
         """The hub hears us, or does not any more: the key that calls the staff goes by that."""

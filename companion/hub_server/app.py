@@ -14,8 +14,10 @@ import msgspec
 from companion.core.clock import Clock, RealClock
 from companion.core.config import WebSettings
 from companion.core.network import host_key_text, page_urls
-from companion.hub_server.folder import HubFile, HubFolder, KnownTable
+from companion.hub.pairing import Pair
+from companion.hub_server.folder import HubFile, HubFolder, KnownTable, public_key
 from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, users_text
+from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.store import HubStore, StoreSettings
 from companion.table.public.messages import PublicRecord, PublicState
 from web.hub.app import HubSite, create_hub_app
@@ -25,11 +27,14 @@ from web.security.tls import certificate_context
 from web.server.sse import Server, serve
 
 log = logging.getLogger(__name__)
+MOST_VIEWERS = 500
+"""However few may follow one table, the hub has connections as for so many at each of four."""
 
 
 @dataclass(frozen=True)
 class HubSettings:
-    """How a hub is run. `nats_urls` names a cluster, which `nats_seed` enters; without it the hub runs its own NATS.
+    """How a hub is run. `nats_urls` names a cluster, which `nats_seed`, else the hub's own key, enters; without it the
+    hub runs its own NATS.
 
     `name` (None: as before) is what the room is called; `delay_s` (None: as before) how late spectators see.
     """
@@ -61,6 +66,7 @@ class Hub:
         }
         known = self.folder.change(lambda file: msgspec.structs.replace(file, **wanted)) if wanted else self.folder.now
         self.room = Room(known.name, self._clock, known.delay_s)
+        self.pairs = PairKeeper(self.folder, self._clock, self._paired)
         for table in known.tables:
             self.room.put(_in_room(table))
         try:
@@ -99,7 +105,8 @@ class Hub:
         )
         app = create_hub_app(self.room, self, self._clock, site)
         self.door = app.extensions["door"]
-        self.server: Server = serve(app, web.host, web.port, web.viewers, tls, proxies=web.proxies)
+        everybody = max(web.viewers, MOST_VIEWERS)  # places are each table's own, connections the whole hub's
+        self.server: Server = serve(app, web.host, web.port, everybody, tls, proxies=web.proxies)
         self._stack.callback(self.server.close)
         self._stack.callback(app.extensions["watch"].close)
         self.server.start()
@@ -151,6 +158,7 @@ class Hub:
         gone = self.folder.alter(number, lambda _: None)
         if gone is None:
             return False
+        self.pairs.forget(gone.id)
         self._keep_users()
         self.store.forget(gone.id)
         self.room.remove(gone.id)
@@ -193,8 +201,19 @@ class Hub:
 
     def _users(self) -> str:
         """Who may do what at NATS."""
-        tables = [TableKey(table.id, table.key, table.shut) for table in self.folder.now.tables]
-        return users_text(self.folder.own_key, tables)
+        tables = []
+        for table in self.folder.now.tables:
+            pair = self.pairs.pair_of(table.id)
+            other = pair.tables[pair.seat_of(table.id).other] if pair else ""
+            tables.append(TableKey(table.id, table.key, table.shut, pair.id if pair else "", other))
+        seed = self._settings.nats_seed
+        return users_text(public_key(seed) if seed else self.folder.own_key, tables)
+
+    def _paired(self, pair: Pair) -> None:
+        """Two tables have agreed on a game: both may write and read it, and the one that has offered is told."""
+        self._keep_users()
+        for table in pair.tables.values():
+            self.store.command(table, b'{"pair": true}')
 
     def _keep_users(self) -> None:
         """Have NATS know its tables; the people of a cluster include the file that is written for them."""
@@ -212,6 +231,10 @@ class Hub:
     def on_state(self, table: str, state: PublicState) -> None:
         """How a table is."""
         self.room.state(table, state, self._clock.wall_s())
+
+    def on_wish(self, table: str, payload: bytes) -> bytes:
+        """A table asks for a game at two tables."""
+        return self.pairs.answer(table, payload)
 
     def on_bad(self, table: str, why: str) -> None:
         """A message that cannot be read."""

@@ -13,6 +13,7 @@ import nkeys
 
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
+from companion.hub.pairing import Pair
 
 FILE = "hub.json"
 MOST_TABLES = 500
@@ -29,7 +30,10 @@ class KnownTable(msgspec.Struct, frozen=True):
 
 
 class HubFile(msgspec.Struct, frozen=True):
-    """All that the hub remembers. `seed` is its own NKey; whoever has it may do everything at its NATS."""
+    """All that the hub remembers. `seed` is its own NKey; whoever has it may do everything at its NATS.
+
+    `pairs` are the games at two tables, of each table the last one.
+    """
 
     seed: str
     signing_key: bytes
@@ -37,6 +41,7 @@ class HubFile(msgspec.Struct, frozen=True):
     name: str = ""
     delay_s: float = 0.0
     tables: tuple[KnownTable, ...] = ()
+    pairs: tuple[Pair, ...] = ()
 
     def __repr__(self) -> str:
         return f"HubFile({len(self.tables)} tables)"
@@ -66,8 +71,7 @@ class HubFolder:
     @property
     def own_key(self) -> str:
         """The public half of the hub's NKey."""
-        public: bytes = nkeys.from_seed(bytearray(self._file.seed.encode())).public_key
-        return public.decode()
+        return public_key(self._file.seed)
 
     def change(self, make: Callable[[HubFile], HubFile]) -> HubFile:
         """Remember something else; on the disk before it holds."""
@@ -121,6 +125,12 @@ class HubFolder:
             raise SystemTrouble(
                 say("{file} cannot be written: {error}", file=str(self._path), error=error.strerror or str(error))
             ) from None
+
+
+def public_key(seed: str) -> str:
+    """The public half of an NKey."""
+    public: bytes = nkeys.from_seed(bytearray(seed.strip().encode())).public_key
+    return public.decode()
 
 
 def _first() -> HubFile:

@@ -42,6 +42,7 @@ from companion.table.records import (
     TakeBack,
     TakeSeat,
 )
+from companion.table.remote.remote_table import RemoteTable
 from companion.table.seats.coaching import Coaching
 from companion.table.seats.machine_seats import MachineTurn, machine_turns
 from companion.table.seats.pad_input import PadInput
@@ -88,6 +89,7 @@ class Table:
         self.claims = SeatClaims(self._owner, clock, port)
         self._tiles = TileOrders(self._pipeline)
         self.coaching = Coaching(self._pipeline, self._owner)
+        self.remote = RemoteTable(self._pipeline, self._owner)
         self._pads = PadInput(self._pipeline, self._turns, self._lobby, self._chance, self.claims, tiles=self._tiles)
 
     # ---- looking ---------------------------------------------------------------------------------------------------
@@ -426,7 +428,9 @@ class Table:
             return WRITE_AGAIN_S
         shown_s = now_s - self._pipeline.live.stage_since_s
         reading_time_s = self._pipeline.settings.reading_time_s
-        if session.phase is Phase.STAGES and not session.has_moves:
+        if session.is_shown_here and session.phase is Phase.STAGES:
+            pass  # the other table's board does not show it yet
+        elif session.phase is Phase.STAGES and not session.has_moves:
             if shown_s >= reading_time_s and not self._pipeline.live.problems:
                 self._pipeline.accept(StageDone(session.moment, session.stage, "clock", now_s))
         elif session.phase is Phase.STAGES:

@@ -82,6 +82,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         fairness=_fairness_view(session),
         guide=guide_of(session),
         help=_help(live),
+        advice=live.advice,
     )
 
 
@@ -154,7 +155,7 @@ def _match_view(session: Session) -> MatchView:
         session.score,
         session.outcome,
         session.draw_offer,
-        can_undo=session.before is not None,
+        can_undo=session.before is not None and session.remote is None,
         can_swap=session.can_swap,
         log=_log(session),
     )
@@ -221,7 +222,7 @@ def _back(session: Session, viewer: Seat | None) -> str | None:
     if viewer is None:
         return None
     if viewer in session.sealed and session.phase is Phase.ORDERS:
-        return session.moment
+        return session.moment if session.remote is None else None
     return session.before.moment if session.before and viewer is session.may_revert else None
 
 
@@ -235,15 +236,15 @@ def _own_sealed(session: Session, viewer: Seat | None) -> Sealed | None:
 
 def _seat_view(live: TableState, seat: Seat) -> SeatView:
     session = live.session
-    sitter, sealed = session.seats.get(seat), session.sealed.get(seat)
+    sitter, (receipt, sealed_at) = session.seats.get(seat), session.handed_in(seat)
     return SeatView(
         seat=seat,
         side=session.game.sides[seat] if session.game else None,
         name=Verbatim(sitter.name) if sitter else None,
         door=sitter.door if sitter else "",
         awaited=seat in session.awaited,
-        sealed_at=sealed.at if sealed else None,
-        receipt=sealed.receipt if sealed else None,
+        sealed_at=sealed_at,
+        receipt=receipt,
         entered=live.drafts.get(seat, NO_DRAFT).count,
         sitting=sitting_of(sitter.nonce if sitter else None),
         coached=seat in session.coached,
