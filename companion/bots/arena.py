@@ -48,7 +48,7 @@ class Strength:
 
 
 STRENGTHS = {
-    1: Strength(500, 0, 1, 0.8, False, 40.0),
+    1: Strength(500, 0, 1, 1.2, False, 60.0),
     2: Strength(1500, 2, 1, 0.1, False, 5.0),
     3: Strength(7000, 6, 2, 0.0, True, 1.0),
 }
