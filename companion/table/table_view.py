@@ -157,6 +157,8 @@ class MatchView:
     can_swap: bool
     """Can a rematch be played with sides changed?"""
     log: tuple[str, ...]
+    handicap: Seat | None
+    """Who alone may ask the coach, in this game or, between games, in the next one."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from companion.table.guide import guide_of
 from companion.table.prompts import sign_of
 from companion.table.seats.claims import sentence_of
 from companion.table.session import Phase, Sealed, Session
-from companion.table.state import NO_DRAFT, TableState, instructions
+from companion.table.state import NO_DRAFT, TableState, handicapped, instructions
 from companion.table.table_view import (
     BoardView,
     ClaimSign,
@@ -77,7 +77,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         board=_board_view(live, viewer),
         own=_own_view(live, viewer),
         time=TimeView(_clock_view(session.countdown, session.paused), _chess_clocks(session)),
-        match=_match_view(session),
+        match=_match_view(live),
         devices=DevicesView(live.camera, live.panel, live.notices, _claims(live)),
         fairness=_fairness_view(session),
         guide=guide_of(session),
@@ -150,7 +150,8 @@ def _examples(session: Session, viewer: Seat | None) -> tuple[str, ...]:
     return tuple(game.format(action) for action in game.examples(session.state, viewer))
 
 
-def _match_view(session: Session) -> MatchView:
+def _match_view(live: TableState) -> MatchView:
+    session = live.session
     return MatchView(
         session.score,
         session.outcome,
@@ -158,6 +159,7 @@ def _match_view(session: Session) -> MatchView:
         can_undo=session.before is not None and session.remote is None,
         can_swap=session.can_swap,
         log=_log(session),
+        handicap=handicapped(live) if session.phase in (Phase.LOBBY, Phase.OVER) else session.coach_for,
     )
 
 
