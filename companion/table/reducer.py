@@ -35,6 +35,7 @@ from companion.table.records import (
     Pause,
     Resign,
     Resume,
+    ShowCard,
     SkipLesson,
     StageDone,
     TakeBack,
@@ -42,8 +43,9 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
-from companion.table.seats.sitting import free_seat, move_seat, take_seat
+from companion.table.seats.sitting import free_seat, move_seat, show_card, take_seat
 from companion.table.session import (
+    ABANDONED,
     BOTH,
     Phase,
     Sealed,
@@ -67,6 +69,8 @@ def advance(session: Session, record: AnyRecord) -> Advance:
             return free_seat(session, record)
         case MoveSeat():
             return move_seat(session, record)
+        case ShowCard():
+            return show_card(session, record)
         case Commit():
             return replace(session, pledge=Pledge(record.commitment)), ()
         case Contribute():
@@ -99,8 +103,7 @@ def advance(session: Session, record: AnyRecord) -> Advance:
         case AskCoach():
             return _ask_coach(session, record)
         case Abandon():
-            ended = Outcome(frozenset(), say("The host ended the game."))
-            return replace(_finish(session, ended)[0], score=session.score), ()
+            return replace(_finish(session, ABANDONED)[0], score=session.score), ()
         case Disclose():
             if session.phase is not Phase.OVER:
                 raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))

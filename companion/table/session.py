@@ -22,6 +22,8 @@ from companion.table.clocks.countdown import Bank, Countdown
 BOTH = frozenset(SEATS)
 MACHINE = "machine"
 """The door of a seat that a program plays."""
+ABANDONED = Outcome(frozenset(), say("The host ended the game."))
+"""How a game ends that the host ends: nobody has won, and it does not count."""
 
 
 class Phase(StrEnum):
@@ -39,11 +41,12 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class Sitter:
-    """Who sits at a seat, and through which door (`phone`, `pad` or `machine`)."""
+    """Who sits at a seat, and through which door (`phone`, `pad` or `machine`); `card`: the player's card, if shown."""
 
     name: str
     nonce: str
     door: str
+    card: str = ""
 
 
 @dataclass(frozen=True)
@@ -271,6 +274,11 @@ class Session:
         if self.game is None or self.outcome is None or not self.game.replays_ties:
             return False
         return not self.outcome.winners and self.outcome == self.game.outcome(self.state)
+
+    @property
+    def is_void(self) -> bool:
+        """Is this game without a result that counts: a lesson, ended by the host, or a tie that is played again?"""
+        return self.is_guided or self.is_tie_to_replay or self.outcome == ABANDONED
 
     @property
     def can_swap(self) -> bool:

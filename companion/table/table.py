@@ -37,6 +37,7 @@ from companion.table.records import (
     Pause,
     Resign,
     Resume,
+    ShowCard,
     SkipLesson,
     StageDone,
     TakeBack,
@@ -230,6 +231,10 @@ class Table:
         `sitting`: who is meant, by `SeatView.sitting`; raises `Stale` where somebody else sits there by now.
         """
         self._owner.ask(lambda: self._seating.accept_for(seat, sitting, FreeSeat(seat)))
+
+    def show_card(self, seat: Seat, card: str, sitting: str | None = None) -> None:
+        """Whoever sits there shows a player's card, or takes it away (empty); `sitting` as for `free_seat`."""
+        self._owner.ask(lambda: self._seating.accept_for(seat, sitting, ShowCard(seat, card)))
 
     def swap_seats(self, sittings: Mapping[Seat, str] | None = None) -> None:
         """Let both sides change places, between two games; raises `Illegal` while one is on; `sittings` as above."""

@@ -247,6 +247,7 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
         entered=live.drafts.get(seat, NO_DRAFT).count,
         sitting=sitting_of(sitter.nonce if sitter else None),
         coached=seat in session.coached,
+        has_card=bool(sitter and sitter.card),
     )
 
 

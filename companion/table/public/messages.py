@@ -98,6 +98,8 @@ class PublicView(_Plain, frozen=True):
     paused: bool = False
     winners: tuple[Seat, ...] = ()
     result: Any = ""
+    is_void: bool = False
+    """Is it over without a result that counts: a lesson, ended by the host, or a tie that is played again?"""
     score: tuple[int, int, int] = (0, 0, 0)
 
 
@@ -105,7 +107,8 @@ class PublicRecord(_Plain, frozen=True):
     """One input that the table has accepted, as everybody may know it, and the table after it.
 
     `entry` is its place in the journal and `mark` tells it from another input in that place of a journal that was
-    brought back from a backup; then `epoch` is one more. `at` is Unix time by the table's clock.
+    brought back from a backup; then `epoch` is one more. `at` is Unix time by the table's clock. `cards` are the
+    players' cards that were shown, as the hub calls them.
     """
 
     entry: int
@@ -116,6 +119,7 @@ class PublicRecord(_Plain, frozen=True):
     at: float
     view: PublicView
     seat: Seat | None = None
+    cards: Mapping[Seat, str] = {}
 
 
 class PublicState(_Plain, frozen=True):
