@@ -12,6 +12,7 @@ from companion.bots.characters import Character
 from companion.bots.coach import Coach
 from companion.bots.demonstration import Demonstration
 from companion.core.config import WebSettings
+from companion.core.kit import Seat
 from companion.core.network import Wifi
 from companion.core.ports import Album, Eye, PanelHands, Spoken, World
 from companion.diagnostics.findings import HealthRoom
@@ -80,6 +81,9 @@ class HubSeat(Protocol):
 
     def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
         """Join the hub at this address, and leave the one of before; raises a `CompanionError`."""
+
+    def show_card(self, seat: Seat, code: str, sitting: str) -> None:
+        """Whoever sits there shows a player's card; an empty code takes it away. Raises a `CompanionError`."""
 
     def leave(self) -> None:
         """Belong to no hub any more."""

@@ -18,6 +18,7 @@ from companion.games import GAMES
 from companion.storage.journal import Entry
 from companion.table.records import FreeSeat, HandIn, MoveSeat, NewGame, Pause, Resume, TakeBack, TakeSeat
 from companion.table.reducer import advance
+from companion.table.remote.remote_game import REMOTE
 from companion.table.session import MACHINE, Phase, Session
 
 NAP_S = 30 * 60.0
@@ -79,6 +80,9 @@ def players_of(entries: Sequence[Entry], seated: Sequence[Entry]) -> dict[Seat, 
             here[record.seat].append((record.name.strip(), record.door))
         elif isinstance(record, MoveSeat) and entry.id < last and here[record.seat]:
             here[record.seat].append((record.name or here[record.seat][-1][0], record.door))
+    head = entries[0].record
+    if isinstance(head, NewGame) and head.remote:
+        here[head.remote.seat] = [(head.remote.name, REMOTE)]
     return {seat: tuple(dict.fromkeys(sitters)) for seat, sitters in here.items() if sitters}
 
 

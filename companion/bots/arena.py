@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -54,6 +55,8 @@ STRENGTHS = {
 _A_GAME = 200.0
 """So many points decide a game, as a rule: about four robots."""
 _LEAST_TRUST, _MOST_TRUST = 0.1, 0.6
+_FEW = 2
+"""So many robots left to the other side at most that all its orders are tried against a plan that may win at once."""
 _STEPS = 240
 """Rounds of regret matching."""
 
@@ -146,6 +149,9 @@ class _Search:
         for who in (0, 1):
             for plan in (self.plain(who), tuple([DEFEND] * len(self.units[who]))):
                 self._add(who, plan)
+        if (sure := self._sure()) is not None:
+            self._add(0, sure)
+            return sure
         mixes = self._solved(trust)
         for _ in range(strength.rounds):
             before = (len(self.plans[0]), len(self.plans[1]))
@@ -167,6 +173,40 @@ class _Search:
                 return plan
         weights = [share if share > 0.05 else 0.0 for share in mixes[0]]
         return rng.choices(self.plans[0], weights)[0]
+
+    def _sure(self) -> Codes | None:
+        """A plan that wins in this turn whatever the other side orders; None: none is found."""
+        robots = self.robots
+        is_last = robots.turn >= self.field.options.turns
+        if len(self.units[1]) > _FEW or not (is_last or all(map(self._may_fall, self.units[1]))):
+            return None
+        replies = list(product(*self._choices[1]))
+        whole = DECIDED * len(replies)
+        for first in self.plans[0]:
+            plan, most = list(first), self._sum_against(first, replies)
+            for unit, orders in enumerate(self._choices[0]):
+                for code in orders:
+                    kept, plan[unit] = plan[unit], code
+                    if (total := self._sum_against(plan, replies)) > most:
+                        most = total
+                    else:
+                        plan[unit] = kept
+            if most >= whole:
+                return tuple(plan)
+        return None
+
+    def _may_fall(self, index: int) -> bool:
+        """Can a robot of the other side be brought down in this turn although it defends itself?"""
+        field, robots, options = self.field, self.robots, self.field.options
+        place = robots.places[index]
+        near = sum(field.way(robots.places[mine], place) <= 3 for mine in self.units[0])
+        return near * (max(options.attack, options.blast) // 2) >= robots.points[index]
+
+    def _sum_against(self, plan: Sequence[int], replies: Sequence[Codes]) -> float:
+        """What a plan is worth against all these replies together; wins are alike."""
+        self.left += len(replies)  # no part of what a level may try
+        values = [self.worth(plan, reply) for reply in replies]
+        return sum([DECIDED if value >= DECIDED / 2 else value for value in values])
 
     def judged(self, codes: Codes) -> tuple[Codes, float]:
         """The best plan against the other side's mix of plans, and by how much it is better than these orders."""

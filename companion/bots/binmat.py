@@ -90,7 +90,7 @@ class BinmatBot(Bot):
         actions, unseen = table.legal(), cards_unseen(table)
         deals = [dealt(table, hidden, unseen, self._held, rng) for _ in range(_CHECKS)]
         for action in actions:
-            if action[0] in "cdu" and all(_wins(deal, action, self._index) for deal in deals):
+            if all(_wins(deal, action, self._index) for deal in deals):
                 return Choice(text_of(action), _CHECKS * len(actions), (say("This wins at once."),))
         points = {action: points_of(table, action) + self._noise(action) for action in actions}
         ranked = sorted(actions, key=lambda action: points[action], reverse=True)

@@ -88,8 +88,8 @@ class CardRehearsal(Protocol):
     keys: Mapping[str, tuple[str, ...]]
     """The keys of a pad for `call` and `win`."""
 
-    def way(self, seed: int) -> WayToPlay:
-        """How the game with this seed is played."""
+    def way(self, seed: int, *, has_machine: bool) -> WayToPlay:
+        """How the game with this seed is played; a machine holds no real cards."""
 
     def liking(self, action: str) -> float:
         """How gladly somebody takes this action, against the others that are legal."""

@@ -64,7 +64,7 @@ class BoardFollower:
     def tick_off(self) -> None:
         """Accept the set-up or the stage that the camera shows finished."""
         live, session, now_s = self._pipeline.live, self._pipeline.session, self._pipeline.now_s()
-        if session.target is None or live.reading is None or not live.watched:
+        if session.target is None or live.reading is None or not live.watched or session.is_shown_here:
             return
         if session.phase is Phase.SETUP and live.agrees:
             self._pipeline.accept(Begin("camera", now_s))
@@ -91,7 +91,7 @@ class BoardFollower:
         in_hand = is_in_hand(live, found)
         found = () if in_hand else found
         wrong = replace(live, problems=found)
-        if session.paused or session.is_machines(seat):
+        if session.paused or not session.is_here(seat):
             self._pipeline.publish(wrong, self._problem_signals(live.problems, found))
             return
         try:
@@ -166,7 +166,7 @@ def _laid_open(live: TableState, reading: Reading) -> dict[Seat, str]:
         return {}
     if reading.game != game.name:
         return {}
-    people = [seat for seat in session.awaited if not session.is_machines(seat)]
+    people = list(filter(session.is_here, session.awaited))
     if isinstance(game, CardGame) and live.has_cards:
         found = {seat: game.laid_open(session.state, reading.fans, live.fans_before) for seat in people}
     elif len(game.to_act(session.state)) > 1:

@@ -15,7 +15,7 @@ from companion.core.config import TableSettings
 from companion.core.errors import JournalError, Malformed
 from companion.core.i18n import say
 from companion.core.ports import CameraState, Signal
-from companion.table.clocks.deadlines import Timekeeper
+from companion.table.clocks.deadlines import Timekeeper, remote_clock_anew
 from companion.table.listeners import Listeners
 from companion.table.mailbox import Mailbox
 from companion.table.ports import RecordJournal
@@ -47,7 +47,7 @@ class Pipeline:
         self._troubles: dict[str, str] = {}
         self._followers: list[Callable[[], None]] = []
         self._write_again_s = -math.inf
-        session = journal.restore()
+        session = remote_clock_anew(journal.restore(), clock.monotonic_s())
         self._standing: tuple[str, ...] = (journal.notice,) if journal.notice else ()
         self.timekeeper = Timekeeper(journal)
         if pause := self.timekeeper.after_restart(session):

@@ -13,6 +13,7 @@ from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi
 from companion.table.board_check import Problem, tops
 from companion.table.guide import lesson_words
+from companion.table.remote.words import remote_words
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import NO_DRAFT, Instruction, TableState, instructions
 from companion.table.tile_words import fault_advice, fault_words
@@ -105,6 +106,8 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
         problem = live.problems[0]
         small = live.why_not.message if live.why_not else _perhaps_hidden(live, problem) or before_colon(problem.text)
         return Sign(problem.sign, small, _owners(session.kit, problem.face))
+    if session.remote is not None and (waits := remote_words(session, session.remote)):
+        return Sign(*waits)
     match session.phase:
         case Phase.LOBBY:
             return _lobby_sign(live, viewer)

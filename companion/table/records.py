@@ -8,6 +8,7 @@ import msgspec
 
 from companion.core.kit import Seat
 from companion.table.chance.fairness import FairChance
+from companion.table.remote.messages import RemoteMessage, RemoteSeat
 
 
 class Record(msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True, omit_defaults=True):
@@ -88,6 +89,8 @@ class NewGame(Record, frozen=True, tag="new_game"):
     is_chosen: bool = False
     is_guided: bool = False
     """Does it begin with the lesson of the game?"""
+    remote: RemoteSeat | None = None
+    """The seat that is played at another table; None: both are played here."""
 
 
 class Begin(Record, frozen=True, tag="begin"):
@@ -189,6 +192,14 @@ class Disclose(Record, frozen=True, tag="disclose"):
     by: str
 
 
+class RemoteSaid(Record, frozen=True, tag="remote_said"):
+    """The other table of a game has told its message of this number."""
+
+    number: int
+    message: RemoteMessage
+    now_s: float = 0.0
+
+
 AnyRecord = (
     TakeSeat
     | FreeSeat
@@ -211,4 +222,5 @@ AnyRecord = (
     | AskCoach
     | Abandon
     | Disclose
+    | RemoteSaid
 )

@@ -33,6 +33,7 @@ from companion.table.records import (
     NewGame,
     OfferDraw,
     Pause,
+    RemoteSaid,
     Resign,
     Resume,
     ShowCard,
@@ -43,13 +44,16 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
-from companion.table.seats.sitting import free_seat, move_seat, show_card, take_seat
+from companion.table.remote.fold import advance_remote
+from companion.table.remote.remote_game import REMOTE, RemoteGame
+from companion.table.seats.sitting import checked_name, free_seat, move_seat, show_card, take_seat
 from companion.table.session import (
     ABANDONED,
     BOTH,
     Phase,
     Sealed,
     Session,
+    Sitter,
     Turn,
     chance,
     event_signals,
@@ -62,6 +66,13 @@ Advance = tuple[Session, tuple[Signal, ...]]
 
 def advance(session: Session, record: AnyRecord) -> Advance:
     """The session after a record, and the cues that announce it; raises a `CompanionError` and changes nothing."""
+    if session.remote is not None:
+        return advance_remote(session, session.remote, record, _advance)
+    return _advance(session, record)
+
+
+def _advance(session: Session, record: AnyRecord) -> Advance:
+    """The same where both seats are played at this table."""
     match record:
         case TakeSeat():
             return take_seat(session, record)
@@ -108,6 +119,8 @@ def advance(session: Session, record: AnyRecord) -> Advance:
             if session.phase is not Phase.OVER:
                 raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))
             return replace(session, before=None, is_disclosed=True), ()
+        case RemoteSaid():
+            raise Stale(say("That game at two tables is over"))
 
 
 def _new_game(session: Session, record: NewGame) -> Advance:
@@ -116,12 +129,13 @@ def _new_game(session: Session, record: NewGame) -> Advance:
     has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
     if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
         raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
-    is_drawn = record.chance is None or game.drawn(options) is not Drawn.PLAY
+    is_from_orders = record.remote is not None and record.chance is None
+    is_drawn = not is_from_orders and (record.chance is None or game.drawn(options) is not Drawn.PLAY)
     seed = record.seed if record.chance is None else record.chance.seed if is_drawn else 0
     state = game.setup(options, chance(seed, 0))
     board = game.expected(state)
     fresh = Session(
-        seats=session.seats,
+        seats=_seated(session, record),
         number=record.number,
         game=game,
         options=options,
@@ -135,10 +149,19 @@ def _new_game(session: Session, record: NewGame) -> Advance:
         phase=Phase.SETUP,
         board=board,
         score=record.score,
+        remote=RemoteGame(record.remote) if record.remote else None,
     )
     if board is None:
         return _await_orders(fresh, 0.0)
     return fresh, (Signal(Cue.HANDS_WANTED, BOTH),)
+
+
+def _seated(session: Session, record: NewGame) -> dict[Seat, Sitter]:
+    """Who sits where as a game begins: at a seat of another table whoever sits there, for that game alone."""
+    seats = {seat: sitter for seat, sitter in session.seats.items() if sitter.door != REMOTE}
+    if remote := record.remote:
+        seats[remote.seat] = Sitter(checked_name(remote.name), remote.nonce, REMOTE)
+    return seats
 
 
 def _begin(session: Session, record: Begin) -> Advance:
@@ -229,6 +252,8 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
     """The session in which an action counts that was given in time and is heard only after the time-out; else None."""
     earlier = session.before
     if earlier is None or record.moment != earlier.moment or session.phase is not Phase.ORDERS or session.sealed:
+        return None
+    if session.remote is not None:  # the other table was told that the time is over
         return None
     turn = session.turns[-1]
     if not turn.by_time or turn.due_s is None or earlier.countdown is None:

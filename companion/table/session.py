@@ -18,6 +18,7 @@ from companion.games.lesson import LessonStep
 from companion.games.mixins import tableau_of
 from companion.table.chance.fairness import FairChance, Pledge
 from companion.table.clocks.countdown import Bank, Countdown
+from companion.table.remote.remote_game import REMOTE, RemoteGame
 
 BOTH = frozenset(SEATS)
 MACHINE = "machine"
@@ -41,7 +42,10 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class Sitter:
-    """Who sits at a seat, and through which door (`phone`, `pad` or `machine`); `card`: the player's card, if shown."""
+    """Who sits at a seat, and through which door (`phone`, `pad`, `machine` or `remote`).
+
+    `card` is the player's card of a hub that was shown; empty: none.
+    """
 
     name: str
     nonce: str
@@ -130,6 +134,8 @@ class Session:
     """Who has stopped the clock; empty: nobody."""
     has_reverted: bool = False
     """Was the action of this turn taken back once already?"""
+    remote: RemoteGame | None = None
+    """What is known of the table at which the other seat is played; None: both are played here."""
     before: Session | None = None
     """The session in which the last turn was taken, for taking it back; its clock stands still at that time."""
 
@@ -225,10 +231,14 @@ class Session:
 
     @property
     def awaited(self) -> frozenset[Seat]:
-        """Who still has to hand in an action."""
+        """Who still has to hand in an action.
+
+        A seat at another table has once its order is sealed there, unless nothing but that order is waited for.
+        """
         if self.phase is not Phase.ORDERS or self.game is None:
             return frozenset()
-        return self.game.to_act(self.state) - set(self.sealed)
+        due = self.game.to_act(self.state) - set(self.sealed)
+        return due - {self.remote.seat} or due if self.remote and self.remote.bound else due
 
     @property
     def is_checked(self) -> bool:
@@ -248,6 +258,8 @@ class Session:
         earlier = self.before
         if earlier is None or earlier.game is None or earlier.has_reverted or self.sealed or not self.turns:
             return None
+        if self.remote is not None:
+            return None
         if self.phase is not Phase.ORDERS or self.turns[-1].by_time or len(self.turns[-1].sealed) != 1:
             return None
         ((seat, sealed),) = self.turns[-1].sealed.items()
@@ -260,8 +272,8 @@ class Session:
 
     @property
     def open_actions(self) -> frozenset[str]:
-        """What anybody at the table may do for the seat on turn."""
-        if self.phase is not Phase.ORDERS or self.game is None:
+        """What anybody at the table may do for the seat on turn, where that seat is at this table."""
+        if self.phase is not Phase.ORDERS or self.game is None or not any(map(self.is_here, self.awaited)):
             return frozenset()
         if tableau := tableau_of(self.game, self.state, None):
             return frozenset(choice.text for choice in tableau.choices)
@@ -271,7 +283,7 @@ class Session:
     @property
     def is_tie_to_replay(self) -> bool:
         """Is this the end of a game whose tie is played again?"""
-        if self.game is None or self.outcome is None or not self.game.replays_ties:
+        if self.game is None or self.outcome is None or not self.game.replays_ties or self.remote:
             return False
         return not self.outcome.winners and self.outcome == self.game.outcome(self.state)
 
@@ -282,9 +294,9 @@ class Session:
 
     @property
     def can_swap(self) -> bool:
-        """Can both sides change places by a key? Not where somebody plays by a pad: that stays where it is."""
-        sitters = self.seats.values()
-        return self.is_between and len(sitters) > 0 and all(sitter.door != "pad" for sitter in sitters)
+        """Can both sides change places by a key? Not where somebody plays by a pad, or elsewhere: that stays there."""
+        doors = {sitter.door for sitter in self.seats.values()}
+        return self.is_between and bool(doors) and not doors & {"pad", REMOTE}
 
     def is_machines(self, seat: Seat) -> bool:
         """Does a program play this seat? Not where people deal the cards themselves: it cannot know its own."""
@@ -293,9 +305,29 @@ class Session:
             return False
         return self.game is None or not self.game.is_dealt_by_hand(self.options)
 
+    def handed_in(self, seat: Seat) -> tuple[str | None, float | None]:
+        """The receipt of what a seat has sealed for this moment, also at another table, and the time of day."""
+        if seat in self.sealed:
+            return self.sealed[seat].receipt, self.sealed[seat].at
+        bound = self.remote.bound if self.remote and self.is_remote(seat) else None
+        return (bound.receipt, bound.at) if bound else (None, None)
+
+    def is_remote(self, seat: Seat) -> bool:
+        """Is this seat played at another table?"""
+        return self.remote is not None and seat is self.remote.seat
+
+    def is_here(self, seat: Seat) -> bool:
+        """Does a person at this table play this seat, or nobody yet?"""
+        return not (self.is_machines(seat) or self.is_remote(seat))
+
+    @property
+    def is_shown_here(self) -> bool:
+        """Does this table say already that its board shows the step that is on, and waits for the other table?"""
+        return self.remote is not None and (self.remote.is_shown_here or bool(self.remote.asked))
+
     def hands_for(self, seat: Seat) -> Seat:
-        """Whose hands move this seat's pieces: its own, or those of the person opposite a machine."""
-        return seat.other if self.is_machines(seat) and not self.is_machines(seat.other) else seat
+        """Whose hands move this seat's pieces: its own, or those of the person opposite a seat that has none here."""
+        return seat if self.is_here(seat) or not self.is_here(seat.other) else seat.other
 
     def sealed_at(self, seat: Seat, moment: str) -> Sealed | None:
         """What a seat has handed in for a moment, sealed or revealed already."""

@@ -43,6 +43,7 @@ from companion.table.records import (
     TakeBack,
     TakeSeat,
 )
+from companion.table.remote.remote_table import RemoteTable
 from companion.table.seats.coaching import Coaching
 from companion.table.seats.machine_seats import MachineTurn, machine_turns
 from companion.table.seats.pad_input import PadInput
@@ -52,9 +53,9 @@ from companion.table.session import MACHINE, Phase
 from companion.table.table_view import Progress, TableView
 from companion.table.views import progress_of, view_of
 
-Topic = Literal["memory", "power", "photographs", "trial", "upkeep", "machines"]
+Topic = Literal["memory", "power", "photographs", "trial", "upkeep", "machines", "closed"]
 """What a notice may be about: games kept in memory only, the machine that is switched off, photographs, keys tried out,
-a restart to come, opponents whose program fails."""
+a restart to come, opponents whose program fails, that the table is closed."""
 MAX_ENTERED = 64
 
 
@@ -89,6 +90,7 @@ class Table:
         self.claims = SeatClaims(self._owner, clock, port)
         self._tiles = TileOrders(self._pipeline)
         self.coaching = Coaching(self._pipeline, self._owner)
+        self.remote = RemoteTable(self._pipeline, self._owner)
         self._pads = PadInput(self._pipeline, self._turns, self._lobby, self._chance, self.claims, tiles=self._tiles)
 
     # ---- looking ---------------------------------------------------------------------------------------------------
@@ -406,6 +408,28 @@ class Table:
 
         self._owner.tell(change)
 
+    def use_round(self, sentence: str, game: tuple[str, Mapping[str, Any]] | None) -> None:
+        """A tournament's round is played here: what the pages say (empty: nothing), and its game with its options."""
+
+        def change() -> None:
+            self._lobby.round_game = game
+            self._pipeline.publish(replace(self._pipeline.live, round=sentence))
+
+        self._owner.tell(change)
+
+    def close_for(self, sentence: str) -> None:
+        """No game begins here as long as the pages say this; empty: the table is open."""
+
+        def change() -> None:
+            self._lobby.is_closed = bool(sentence)
+            self._pipeline.notice("closed", sentence)
+
+        self._owner.tell(change)
+
+    def begin_round(self) -> None:
+        """Start the game of the tournament's round; raises `Illegal` where none is to be played here."""
+        self._owner.ask(self._lobby.begin_round)
+
     def damage_is(self, sentence: str) -> None:
         """What the pages say about games that are damaged on the disk or cannot be removed; empty: nothing."""
         self._owner.tell(lambda: self._pipeline.notice("damage", sentence))
@@ -431,7 +455,9 @@ class Table:
             return WRITE_AGAIN_S
         shown_s = now_s - self._pipeline.live.stage_since_s
         reading_time_s = self._pipeline.settings.reading_time_s
-        if session.phase is Phase.STAGES and not session.has_moves:
+        if session.is_shown_here and session.phase is Phase.STAGES:
+            pass  # the other table's board does not show it yet
+        elif session.phase is Phase.STAGES and not session.has_moves:
             if shown_s >= reading_time_s and not self._pipeline.live.problems:
                 self._pipeline.accept(StageDone(session.moment, session.stage, "clock", now_s))
         elif session.phase is Phase.STAGES:

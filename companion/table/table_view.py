@@ -158,6 +158,8 @@ class MatchView:
     can_swap: bool
     """Can a rematch be played with sides changed?"""
     log: tuple[str, ...]
+    round: str
+    """Who is to play here in a tournament's round, as a sentence; empty: nobody in particular."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         board=_board_view(live, viewer),
         own=_own_view(live, viewer),
         time=TimeView(_clock_view(session.countdown, session.paused), _chess_clocks(session)),
-        match=_match_view(session),
+        match=_match_view(live),
         devices=DevicesView(live.camera, live.panel, live.notices, _claims(live)),
         fairness=_fairness_view(session),
         guide=guide_of(session),
@@ -149,14 +149,16 @@ def _examples(session: Session, viewer: Seat | None) -> tuple[str, ...]:
     return tuple(game.format(action) for action in game.examples(session.state, viewer))
 
 
-def _match_view(session: Session) -> MatchView:
+def _match_view(live: TableState) -> MatchView:
+    session = live.session
     return MatchView(
         session.score,
         session.outcome,
         session.draw_offer,
-        can_undo=session.before is not None,
+        can_undo=session.before is not None and session.remote is None,
         can_swap=session.can_swap,
         log=_log(session),
+        round=live.round,
     )
 
 
@@ -221,7 +223,7 @@ def _back(session: Session, viewer: Seat | None) -> str | None:
     if viewer is None:
         return None
     if viewer in session.sealed and session.phase is Phase.ORDERS:
-        return session.moment
+        return session.moment if session.remote is None else None
     return session.before.moment if session.before and viewer is session.may_revert else None
 
 
@@ -235,15 +237,15 @@ def _own_sealed(session: Session, viewer: Seat | None) -> Sealed | None:
 
 def _seat_view(live: TableState, seat: Seat) -> SeatView:
     session = live.session
-    sitter, sealed = session.seats.get(seat), session.sealed.get(seat)
+    sitter, (receipt, sealed_at) = session.seats.get(seat), session.handed_in(seat)
     return SeatView(
         seat=seat,
         side=session.game.sides[seat] if session.game else None,
         name=Verbatim(sitter.name) if sitter else None,
         door=sitter.door if sitter else "",
         awaited=seat in session.awaited,
-        sealed_at=sealed.at if sealed else None,
-        receipt=sealed.receipt if sealed else None,
+        sealed_at=sealed_at,
+        receipt=receipt,
         entered=live.drafts.get(seat, NO_DRAFT).count,
         sitting=sitting_of(sitter.nonce if sitter else None),
         coached=seat in session.coached,

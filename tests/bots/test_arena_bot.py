@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from random import Random
 
 import pytest
@@ -66,6 +68,44 @@ def test_it_strikes_down_a_robot_that_cannot_get_away(level: int, seat: Seat) ->
         outcome = GAME.apply(state, orders, Random(0)).state.outcome
         assert outcome is not None
         assert seat in outcome.winners or code == "X"
+
+
+def wins_surely(state: State, seat: Seat, action: str) -> bool:
+    """Does this win whatever the other side orders?"""
+    theirs = state.robots[1 - SEATS.index(seat)]
+    for codes in product(CODES, repeat=len(theirs)):
+        reply = " ".join(f"{robot.number}:{code}" for robot, code in zip(theirs, codes, strict=True))
+        orders = {seat: GAME.parse(action), seat.other: GAME.parse(reply)}
+        outcome = GAME.apply(state, orders, Random(0)).state.outcome
+        if outcome is None or outcome.winners != {seat}:
+            return False
+    return True
+
+
+def weak_ends(count: int) -> Iterator[State]:
+    """Positions in which South can win at once: all orders of two or three robots were tried until one does."""
+    board = "n..\n...\ns.."
+    options = GAME.options({"board": board, "spawn_every": 0})
+    start, rng = GAME.setup(options, Random(0)), Random(5)
+    while count:
+        places = rng.sample(range(9), 4)
+        mine = tuple(Robot(number, place, 30) for number, place in enumerate(places[:3], 1))
+        state = State(
+            options, start.ground, (mine, (Robot(1, places[3], rng.choice((3, 6, 12))),)), rng.randrange(1, 29)
+        )
+        orders = (" ".join(f"{1 + i}:{code}" for i, code in enumerate(codes)) for codes in product(CODES, repeat=3))
+        if any(wins_surely(state, Seat.SOUTH, text) for text in orders):
+            count -= 1
+            yield state
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_it_takes_every_win_in_one(level: int) -> None:
+    """Whatever the other side orders; also where robots have to strike at all squares to which it may go."""
+    for number, state in enumerate(weak_ends(25)):
+        bot = bot_of("arena", Seat.SOUTH, level, number, board=state.options.board, spawn_every=0)
+        action = bot.choose(GAME.view(state, Seat.SOUTH)).action
+        assert wins_surely(state, Seat.SOUTH, action), (state.robots, action)
 
 
 def test_it_acts_alike_whatever_was_sealed_before() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
@@ -92,6 +93,58 @@ def test_the_attacker_strikes_an_empty_lane_that_nobody_holds(level: int) -> Non
     state = replace(state, decks=decks, attack=attack, attacker_discard=moved[1:], turns_left=41)
     choice = bot_of("binmat", Seat.NORTH, level).choose(GAME.view(state, Seat.NORTH))
     assert choice.action == "c2"
+
+
+def ends(seat: Seat) -> Iterator[State]:
+    """Random positions brought near an end: short lanes for the attacker; one lane to bar, and no card opposite."""
+    found = [state for edition in EDITIONS for state in states("binmat", 60, 60, edition=edition)]
+    for number, state in enumerate(found):
+        short = short_lanes(state, number % 3) if seat is Seat.NORTH else last_lane(state, number % 6)
+        yield replace(short, turns_left=41 if seat is Seat.NORTH else 42)
+
+
+def short_lanes(state: State, left: int) -> State:
+    """The same with so many cards left in every lane."""
+    gone = [card for deck, pile in zip(state.decks, state.discards, strict=True) for card in (*deck[left:], *pile)]
+    decks = tuple(deck[:left] for deck in state.decks)
+    return replace(state, decks=decks, discards=((),) * 6, attacker_discard=(*state.attacker_discard, *gone))
+
+
+def last_lane(state: State, lane: int) -> State:
+    """The same with an attacker who has no card and may draw from one lane alone."""
+    walls = [wall if wall or each == lane else state.decks[each][:1] for each, wall in enumerate(state.defence)]
+    decks = [deck[1:] if walls[each] and not state.defence[each] else deck for each, deck in enumerate(state.decks)]
+    gone = (*state.hands[1], *(card for stack in state.attack for card in stack))
+    return replace(
+        state,
+        decks=tuple(decks),
+        defence=tuple(walls),
+        attack=((),) * 6,
+        attack_up=frozenset(),
+        hands=(state.hands[0], ()),
+        attacker_discard=(*state.attacker_discard, *gone),
+    )
+
+
+def wins_at_once(state: State, text: str) -> bool:
+    """Does this win however the hidden cards lie?"""
+    seat = state.seat
+    for number in range(8):
+        step = GAME.apply(redealt(state, Random(number)), {seat: text}, Random(number))
+        if step.state.outcome is None or seat not in step.state.outcome.winners:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("seat", SEATS)
+def test_it_takes_every_win_in_one(level: int, seat: Seat) -> None:
+    """The attacker by a card too many, by a draw from an empty lane; the defender by barring the last way to a card."""
+    wins = [state for state in ends(seat) if any(wins_at_once(state, text) for text in legal(state, seat))]
+    assert len(wins) >= 10
+    for number, state in enumerate(wins[:10]):
+        choice = bot_of("binmat", seat, level, number, edition=state.options.edition).choose(GAME.view(state, seat))
+        assert wins_at_once(state, choice.action), choice
 
 
 @pytest.mark.parametrize("edition", EDITIONS)

@@ -10,7 +10,7 @@ import pytest
 from companion.cli import main
 from companion.core.grid import Square
 from companion.core.ports import Reading
-from companion.tools.selfplay import Report, Stuck, people, play_games
+from companion.tools.selfplay import Report, people, play_games
 from vision.pieces.board_reader import BoardReader
 
 
@@ -68,9 +68,13 @@ def test_hidden_hands_are_dealt_anew_as_the_table_deals_them_also_after_an_order
     assert report.is_good(), report.sentence()
 
 
-def test_cards_are_not_played_against_the_machine() -> None:
-    with pytest.raises(Stuck, match="people play games of pieces"):
-        next(iter(play_games("binmat", 1, 1, "Pip")))
+@pytest.mark.parametrize("seed", [0, 1])
+def test_hidden_hands_are_played_against_the_machine(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Also with a seed by which two people would hold real cards; the rules are those of its edition."""
+    monkeypatch.setattr(people, "MAX_TURNS", 8)
+    report = next(iter(play_games("binmat", 1, seed, "Pip")))
+    assert (report.turns, report.reason) == (8, "It was broken off."), report.sentence()
+    assert report.misread_layouts == 0
 
 
 @pytest.mark.parametrize(

@@ -242,6 +242,16 @@ def test_a_bar_beside_a_card_of_another_fan_is_no_part_of_value_and_suit(wide_mm
     assert bool(unread_in(bar, {B1: ([below], ("a#",)), C1: ([above], ("9#",))})) is is_card
 
 
+@pytest.mark.parametrize("lies_on_it", [True, False])
+def test_what_lies_on_a_card_of_a_fan_may_lie_on_its_others(lies_on_it: bool) -> None:
+    """The bar is at the value of one card; it is a lower one of the fan that shows what lies on it."""
+    x, y = KIT.board.centre_mm(B1)
+    fan = [card("4^", x, y - 20.0, 1), card("a#", x, y, 0)]
+    beside = [card("9#", x + 45.0, y + 12.0, 0), card("9^", x + (40.0 if lies_on_it else 75.0), y - 15.0, 1)]
+    bar = printed(x + 22.75, y - 33.0, 12.0, 2.0)
+    assert bool(unread_in(bar, {B1: (fan, ("4^", "a#")), C1: (beside, ("9^", "9#"))})) is lies_on_it
+
+
 @pytest.mark.parametrize(("tone", "is_card"), [(20, True), (110, False)])
 def test_a_blurred_strip_of_a_marker_is_told_from_an_edge_by_all_of_it(tone: int, is_card: bool) -> None:
     """It is not as black as print, nor as pale as the edge of a card."""

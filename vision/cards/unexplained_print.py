@@ -74,10 +74,12 @@ _ARROW_MM = 10.0
 
 @dataclass(frozen=True)
 class Above:
-    """The names of the cards that lie above one, as far as is known: those of its `own` fan and of `other` ones."""
+    """The names of the cards that lie above one, as far as is known: those of its `own` fan and of `other` ones; and of
+    those that may: all of the fans that lie on any card of its fan."""
 
     own: frozenset[str] = frozenset()
     other: frozenset[str] = frozenset()
+    maybe: frozenset[str] = frozenset()
 
 
 def unexplained(
@@ -101,12 +103,12 @@ def unexplained(
     surely, shrunk = explained.copy(), {name: _grown(outline, -_EDGE_MM) for name, outline in outlines.items()}
     for card in read:
         above, boxes = upper.get(card.name, Above()), print_boxes(deck, card, signs[card.name])
-        other = [outlines[name] for name in above.other if name in outlines]
         hidden = [shrunk[name] for name in (*above.own, *above.other) if name in shrunk]
-        if other:
+        if above.maybe:
+            unsure = [_grown(outlines[name], _BESIDE_MM) for name in above.maybe]
             _explain((explained,), maps, boxes, hidden)
             _explain((surely,), maps, boxes[:2], hidden)
-            _explain((surely,), maps, boxes[2:], [*hidden, *(_grown(outline, _BESIDE_MM) for outline in other)])
+            _explain((surely,), maps, boxes[2:], [*hidden, *unsure])
         else:
             _explain((explained, surely), maps, boxes, hidden)
     corners = list(_px(maps, np.array([card.outline for card in read]).reshape(-1, 2)).reshape(-1, 4, 2))

@@ -132,4 +132,11 @@ def _upper_cards(fans: Iterable[Fan]) -> dict[str, Above]:
         on_it = {read[index].name for index in np.flatnonzero(spread.lying_on(lower))}
         own[lower.name] = own[lower.name].union(on_it & fan, *(own[name] for name in on_it & fan)) - {lower.name}
         others[lower.name] = frozenset[str]().union(*(fan_of[name] for name in on_it - fan))
-    return {name: Above(above, others[name].union(*(others[card] for card in above))) for name, above in own.items()}
+    return {
+        name: Above(
+            above,
+            others[name].union(*(others[card] for card in above)),
+            frozenset[str]().union(*(others[card] for card in fan_of[name])),
+        )
+        for name, above in own.items()
+    }

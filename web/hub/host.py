@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -88,8 +88,14 @@ class HubHost(Protocol):
     def let_in(self, number: int) -> bool:
         """A table that was shut out may say something again."""
 
-    def answer(self, number: int, words: str) -> bool:
+    def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
         """Tell a table that somebody is `coming`, or that it is `done`."""
+
+    def close_tables(self, numbers: Sequence[int], is_closed: bool) -> bool:
+        """No game begins at these tables any more, or games do again; answers whether all of them are there."""
+
+    def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
+        """Ask these tables to take settings as they are typed on their own pages; each answers for itself."""
 
     def use_delay(self, delay_s: float) -> None:
         """Spectators see everything so much later."""

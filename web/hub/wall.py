@@ -113,6 +113,8 @@ def tile_of(table: RoomTable, now_s: float) -> Tile:
         return Tile(table, say("Calls"), "bell", "call", seats)
     if state and state.call is Call.COMING:
         return Tile(table, say("Somebody is coming"), "bell", "coming", seats)
+    if table.closed and table.phase in (Phase.LOBBY, Phase.OVER):
+        return Tile(table, say("Closed"), "noentry", "shut", seats)
     if shown is None or table.phase is Phase.LOBBY:
         return Tile(table, say("Free"), "", "free", seats)
     view = shown.record.view
@@ -138,7 +140,7 @@ def sign_of(room: Room, tables: tuple[RoomTable, ...], now_s: float) -> tuple[st
             return say("Table {number}: {what}", number=table.number, what=what), True
     if not tables:
         return say("No table has joined yet"), False
-    free = [table for table in tables if table.phase is Phase.LOBBY]
+    free = [table for table in tables if table.phase is Phase.LOBBY and not table.closed]
     if free:
         return say("Sit down at table {number}", number=free[0].number), False
     playing = sum(table.phase is not Phase.OVER for table in tables)

@@ -280,9 +280,9 @@ class Rehearsal:
     win = "!"
     keys: Mapping[str, tuple[str, ...]] = {"c": ("a",), "!": ("b", "ready")}
 
-    def way(self, seed: int) -> WayToPlay:
-        """Both ways with both editions in turn."""
-        way = ("referee", "full")[seed // 2 % 2]
+    def way(self, seed: int, *, has_machine: bool) -> WayToPlay:
+        """Both ways with both editions in turn; against a machine the full game, whose cards are on phones."""
+        way = "full" if has_machine else ("referee", "full")[seed // 2 % 2]
         options = {"way": way, "edition": ("rulebook", "hackmud")[seed % 2]}
         return WayToPlay(options, {**options, "way": "full"}, way == "referee")
 

@@ -36,7 +36,7 @@ class TileOrders:
             raise Illegal(Refusal.WRONG_PHASE, say("This game has no order tiles: switch them on in its options"))
         if moment != session.moment:
             raise Stale(say("That turn is over: look at the page again"))
-        if session.phase is not Phase.ORDERS or seat not in session.awaited or session.is_machines(seat):
+        if session.phase is not Phase.ORDERS or seat not in session.awaited or not session.is_here(seat):
             raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this seat now"))
         tiles = self._pipeline.live.tiles
         if (seat in tiles.ready) == is_ready:
@@ -73,7 +73,7 @@ class TileOrders:
     def _ask(self) -> None:
         """Have the rows read once everybody who is to act is ready."""
         live, session = self._pipeline.live, self._pipeline.session
-        people = {seat for seat in session.awaited if not session.is_machines(seat)}
+        people = set(filter(session.is_here, session.awaited))
         is_due = session.phase is Phase.ORDERS and people and people <= live.tiles.ready
         if not is_due or (live.tiles.wanted and live.tiles.wanted.seats == people):
             return

@@ -61,6 +61,8 @@ def chance_of(session: Session) -> ChanceView | None:
     fair = session.chance
     if session.draws is Drawn.NEVER or fair is None:
         chosen = session.chosen_words
+        if session.remote is not None and session.draws is not Drawn.NEVER:
+            chosen = joined(" ", filter(None, (chosen, say("Chance comes from both sealed orders."))))
         is_told = chosen or session.draws is not Drawn.NEVER
         return ChanceView(session.number, is_drawn=True, chosen=chosen) if is_told else None
     view = shown(session.number, fair, session.chosen_words, session.is_drawn)

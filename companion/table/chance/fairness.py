@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -20,8 +20,8 @@ from companion.core.kit import SEATS, Seat
 
 NOTHING = "-"
 """Stands in the seed's text for a seat that has given nothing."""
-GIVERS = ("phone", "shared", "pad", "table", "machine")
-"""What gave a contribution: a phone, one phone for both seats, the seat's pad, or the table's button."""
+GIVERS = ("phone", "shared", "pad", "table", "machine", "order")
+"""What gave a contribution: a phone, one phone for both seats, the seat's pad, the table's button, a sealed order."""
 _PRESS = re.compile(r"(pad|table)-[0-9]{1,24}")
 _HEX = re.compile(r"[0-9a-f]{64}")
 
@@ -81,6 +81,16 @@ def commitment_of(secret: str) -> str:
     '66687aadf862bd77'
     """
     return hashlib.sha256(bytes.fromhex(secret)).hexdigest()
+
+
+def chance_of_orders(game: str, salts: Mapping[Seat, str]) -> FairChance:
+    """Where the chance of a game at two tables comes from: of each seat SHA-256 of the salt of its sealed order.
+
+    Both were bound before either was opened, so that nobody could choose; the secret is none, but the game's name.
+    """
+    secret = hashlib.sha256(game.encode()).hexdigest()
+    given = {seat: Contribution(hashlib.sha256(salt.encode()).hexdigest(), "order") for seat, salt in salts.items()}
+    return FairChance(commitment_of(secret), secret, given)
 
 
 def checked(value: str, by: str) -> Contribution:

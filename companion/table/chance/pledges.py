@@ -7,7 +7,8 @@ from dataclasses import replace
 from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.table.chance.fairness import FairChance, Pledge, checked
+from companion.games.base import Drawn
+from companion.table.chance.fairness import FairChance, Pledge, chance_of_orders, checked
 from companion.table.records import Contribute
 from companion.table.session import Session
 
@@ -37,12 +38,17 @@ def open_pledge(session: Session) -> Pledge | None:
     """What seats can give to now: the next game, or the one that is on while nothing is drawn in it; None: nothing."""
     if session.is_between:
         return session.pledge
+    if session.remote is not None:  # what both tables give are the salts of their first sealed orders
+        return None
     fair = session.chance
     return None if fair is None or session.is_drawn else Pledge(fair.commitment, fair.contributions)
 
 
 def with_draw(session: Session) -> Session:
     """From now on chance is drawn: no contribution changes it any more, also when the turn is taken back."""
+    if session.remote is not None and session.chance is None and session.draws is Drawn.PLAY:
+        salts = {seat: sealed.salt for seat, sealed in session.sealed.items()}
+        session = replace(session, chance=chance_of_orders(session.remote.at.id, salts))
     if session.is_drawn or session.chance is None:
         return session
     return replace(session, seed=session.chance.seed, is_drawn=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, Cue, Signal
@@ -28,7 +29,7 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
     """All that sounds in this turn, and when, unless somebody acts before; empty while the clock stands still."""
     countdown, seats = session.countdown, session.awaited
     due_s = countdown.due_s if countdown else None
-    if countdown is None or due_s is None:
+    if countdown is None or due_s is None or any(map(session.is_remote, seats)):
         return ()
     if session.bank:
         return _last_seconds(countdown, round(due_s, 4), seats)
@@ -59,7 +60,7 @@ class Timekeeper:
     def after_restart(self, session: Session) -> Pause | None:
         """The pause with which a turn that was running comes back, at the last time that was noted for it."""
         countdown = session.countdown
-        if countdown is None or countdown.since_s is None:
+        if countdown is None or countdown.since_s is None or any(map(session.is_remote, session.awaited)):
             return None
         noted_s = self._journal.clock_of(session.moment)
         now_s = countdown.since_s if noted_s is None else max(noted_s, countdown.since_s)
@@ -68,7 +69,8 @@ class Timekeeper:
     def time_out(self, session: Session, now_s: float) -> TimeOut | None:
         """The end of the turn, if it is due."""
         due_s = session.countdown.due_s if session.countdown else None
-        return TimeOut(session.moment, due_s) if due_s is not None and now_s >= due_s else None
+        is_due = due_s is not None and now_s >= due_s and _counts_here(session)
+        return TimeOut(session.moment, due_s) if is_due and due_s is not None else None
 
     def note(self, session: Session, now_s: float) -> None:
         """Write a running clock down every now and then; raises `JournalError`."""
@@ -80,7 +82,24 @@ class Timekeeper:
     def pause_s(self, session: Session, now_s: float) -> float:
         """How many seconds the table may sleep before this clock wants something; infinite while it stands still."""
         due_s = session.countdown.due_s if session.countdown else None
-        return math.inf if due_s is None else max(0.0, due_s + AFTER_S - now_s)
+        return math.inf if due_s is None or not _counts_here(session) else max(0.0, due_s + AFTER_S - now_s)
+
+
+def remote_clock_anew(session: Session, now_s: float) -> Session:
+    """After a restart: a clock that runs at the other table is shown as if its turn had begun now.
+
+    Nothing follows from what it shows here: what the turn has taken is told by that table.
+    """
+    countdown = session.countdown
+    if countdown is None or countdown.since_s is None or _counts_here(session):
+        return session
+    return replace(session, countdown=Countdown(countdown.limit_s, countdown.left_s, now_s))
+
+
+def _counts_here(session: Session) -> bool:
+    """Does what this table's clock shows end the turn? Not one at another table, nor while that has been asked."""
+    remote = session.remote
+    return remote is None or (session.awaited == {remote.own} and not remote.asked)
 
 
 def _is_alarm_near(session: Session, now_s: float) -> bool:

@@ -126,7 +126,9 @@ class PublicState(_Plain, frozen=True):
     """How the table is at this moment, beside its game; nothing of it is history.
 
     `names` are there where the table's owner has agreed to tell them. `health` is the doctor's line, `wrong` what the
-    camera sees wrong on the board; `at` is Unix time by the table's clock. Sentences are packed.
+    camera sees wrong on the board; `at` is Unix time by the table's clock. Sentences are packed. `follows` is the mark
+    of the hub's wish that the table follows; `answers` the number of the settings that the hub asked for last, and
+    `answer` what came of it.
     """
 
     version: str
@@ -138,6 +140,9 @@ class PublicState(_Plain, frozen=True):
     camera: CameraState = CameraState.NONE
     notices: tuple[Any, ...] = ()
     wrong: tuple[Any, ...] = ()
+    follows: str = ""
+    answers: int = 0
+    answer: Any = ""
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")
@@ -164,7 +169,7 @@ def read_record(payload: bytes) -> PublicRecord:
 def read_state(payload: bytes) -> PublicState:
     """A state as somebody has sent it; raises `Malformed`."""
     state: PublicState = _read(_state, payload)
-    for sentence in (state.health, *state.notices, *state.wrong):
+    for sentence in (state.health, *state.notices, *state.wrong, state.answer):
         words(sentence)
     return state
 

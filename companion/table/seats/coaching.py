@@ -33,6 +33,8 @@ def coach_view(session: Session, seat: Seat, allowed: Allowed) -> CoachView:
     """What a seat may ask about. In a lesson the guide speaks; where people deal the cards nobody knows them."""
     if session.game is None or session.phase not in (Phase.ORDERS, Phase.STAGES, Phase.OVER):
         return CoachView()
+    if session.remote is not None:
+        return CoachView()
     is_allowed = allowed == "always" or (allowed == "machine" and session.is_machines(seat.other))
     is_person = seat in session.seats and not session.is_machines(seat)
     if not (is_allowed and is_person) or session.lesson_number is not None:

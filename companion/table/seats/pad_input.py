@@ -70,8 +70,8 @@ class PadInput:
             self._chance.note_press(press)
         elif not was_kept and self._claims.takes(press):
             pass  # Back, while a phone asks: what it means is known once it is held or let go
-        elif press.seat is not None and session.is_machines(press.seat):
-            raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
+        elif press.seat is not None and not session.is_here(press.seat):
+            raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))  # or another table does
         elif press.key is PadKey.BACK and press.held and session.lesson_number is not None:
             self._pipeline.accept(SkipLesson(press.seat or "table", self._pipeline.now_s()))
         elif session.paused and press.key in (PadKey.READY, PadKey.TABLE) and not press.held:
@@ -109,7 +109,7 @@ class PadInput:
             self._turns.undo(session.moment)
         elif press.held:
             self._pipeline.accept(Pause("table", press.at_s))
-        elif not any(session.is_machines(seat) for seat in session.awaited):
+        elif all(map(session.is_here, session.awaited)):
             (seat,) = session.awaited
             self._press_order(seat, replace(press, seat=seat, key=PadKey.READY))
 

@@ -24,7 +24,7 @@ __all__ = ["Phone", "Report", "Stuck", "match_at", "play_games"]
 def play_games(name: str, games: int, seed: int, against: str = "") -> Iterator[Report]:
     """So many games with the seeds `seed`, `seed + 1` …; each a fresh installation in a temporary folder.
 
-    `against`: the character that plays North, or South with odd seeds; raises `Stuck` for a game of cards.
+    `against`: the character that plays North, or South with odd seeds.
     """
     for number in itertools.islice(itertools.count(seed), games):
         yield _play_game(name, number, against)
@@ -48,10 +48,8 @@ def match_at(companion: Companion, clock: FakeClock, name: str, seed: int, again
         raise Stuck("There is no simulation to play in")
     game, rng = game_named(name), Random(f"{name}/{seed}")
     has_cards = game.kit(game.options({})).deck is not None
-    if against and has_cards:
-        raise Stuck("Nobody plays cards against the machine here: people play games of pieces")
     rehearsal = tools_of(game).rehearsal
-    way = rehearsal.way(seed) if rehearsal else WayToPlay({}, {}, True)
+    way = rehearsal.way(seed, has_machine=bool(against)) if rehearsal else WayToPlay({}, {}, True)
     options = dict(way.options)
     at_pad = rng.choice([(), (Seat.SOUTH,), (Seat.NORTH,), SEATS])
     if not way.has_real_cards:

@@ -55,7 +55,8 @@ class CardMatch(Match):
 
     @property
     def _has_real_cards(self) -> bool:
-        return self._rehearsal.way(self.seed).has_real_cards
+        has_machine = any(player.machine for player in self.players.values())
+        return self._rehearsal.way(self.seed, has_machine=has_machine).has_real_cards
 
     def check(self, before: TableView, after: TableView) -> None:
         """Turns left, and with hidden hands everything that anybody sees, must be those of the people's own game."""
@@ -82,7 +83,10 @@ class CardMatch(Match):
             return
         (seat,) = self.game.to_act(self.state)
         view, rng, drawn = self.look(), self.players[seat].rng, self.chance()
-        if rng.random() < DAWDLES and view.time.clock is not None:
+        if self.players[seat].machine:
+            self.until("The machine has its turn", view.moment, view.turn.stage, view.phase)
+            self._follow(seat, self.played()[seat], drawn)
+        elif rng.random() < DAWDLES and view.time.clock is not None:
             self.clock.advance(view.time.clock.limit_s)
             self.companion.step_keys()
             self._follow(seat, self._rehearsal.pass_turn, drawn)

@@ -1,0 +1,335 @@
+"""The fold of a game at two tables: what its own seat does here, and what the other table tells.
+
+A seat's order is told only by its receipt until the receipt of the other one is here, so no program, however changed,
+learns an order before its own is bound. A step is over once both boards show it. Each table's clock counts for its own
+seat. What is told is a part of the fold: a table that starts again tells the same, in the same order.
+
+What one table does alone can cross what the other does. Where that would lead to two different games (resigning while
+the last step is being done) a table asks, tells nothing more, and does what it asked for when the answer comes: then
+both have done the same before. Where both ask at once, South's question counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from companion.core.errors import Illegal, Malformed, Refusal, Stale
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.core.ports import Cue, Signal
+from companion.games.base import Outcome
+from companion.table.clocks.countdown import Countdown
+from companion.table.records import (
+    Abandon,
+    AnyRecord,
+    AskCoach,
+    Begin,
+    FreeSeat,
+    HandIn,
+    MoveSeat,
+    OfferDraw,
+    Pause,
+    RemoteSaid,
+    Resign,
+    Resume,
+    SkipLesson,
+    StageDone,
+    TakeBack,
+    TakeSeat,
+    TimeOut,
+    Undo,
+)
+from companion.table.remote.messages import (
+    SETUP_STEP,
+    Answered,
+    Asked,
+    ClockHeld,
+    DrawOffered,
+    GameLeft,
+    OrderOpened,
+    OrderSealed,
+    RemoteMessage,
+    StepShown,
+    TimeIsOver,
+)
+from companion.table.remote.remote_game import RemoteGame
+from companion.table.session import BOTH, Phase, Session, receipt
+
+Advance = tuple[Session, tuple[Signal, ...]]
+Fold = Callable[[Session, AnyRecord], Advance]
+"""How a record counts in a game at one table."""
+
+
+def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold: Fold) -> Advance:
+    """The session after a record of a game at two tables; raises a `CompanionError` and changes nothing."""
+    match record:
+        case RemoteSaid():
+            return _hear(session, remote, record, fold)
+        case TakeSeat() | FreeSeat() | MoveSeat() if record.seat is remote.seat and session.phase is not Phase.OVER:
+            raise _elsewhere(record.seat)
+        case Begin() | StageDone():
+            _require_answer(remote)
+            return _show_step(session, remote, record, fold)
+        case HandIn():
+            _require_answer(remote)
+            return _hand_in(session, remote, record, fold)
+        case TimeOut():
+            _require_own_turn(session, remote)
+            after, signals = fold(session, record)
+            return _tell(after, TimeIsOver(session.tick)), signals
+        case Pause() | Resume():
+            if record.by != "restart":  # which asks nobody
+                _require_own_turn(session, remote)
+            after, signals = fold(session, record)
+            left_s = after.countdown.left_s if after.countdown else 0.0
+            return _tell(after, ClockHeld(session.tick, isinstance(record, Pause), left_s)), signals
+        case OfferDraw() if record.seat is remote.own and session.draw_offer is not remote.seat:
+            _require_answer(remote)
+            after, signals = fold(session, record)
+            return _tell(after, DrawOffered(session.tick, session.phase is Phase.STAGES)), signals
+        case Abandon() if remote.asked and session.phase is not Phase.OVER:
+            after, signals = fold(session, record)
+            return _tell(after, GameLeft()), signals
+        case Resign() | OfferDraw() | Abandon():
+            return _ask(session, remote, record, fold)
+        case TakeBack():
+            raise Illegal(Refusal.TOO_LATE, say("What the other table was told cannot be taken back"))
+        case Undo():
+            raise Illegal(Refusal.WRONG_PHASE, say("In a game at two tables no turn is taken back"))
+        case AskCoach() | SkipLesson():
+            raise Illegal(Refusal.WRONG_PHASE, say("There is no coach and no lesson in a game at two tables"))
+        case _:
+            return fold(session, record)
+
+
+# ---- what happens here ------------------------------------------------------------------------------------------
+
+
+def _show_step(session: Session, remote: RemoteGame, record: Begin | StageDone, fold: Fold) -> Advance:
+    """This board shows the step that is on."""
+    fold(session, record)  # is it that step?
+    if remote.is_shown_here:
+        raise Stale(say("That step is already done"))
+    stage = SETUP_STEP if isinstance(record, Begin) else session.stage
+    told = _tell(_with(session, shown=remote.shown | {remote.own}), StepShown(session.tick, stage))
+    return _after_step(told, record, fold)
+
+
+def _after_step(session: Session, record: Begin | StageDone, fold: Fold) -> Advance:
+    """The next step, once both boards show this one."""
+    remote = _remote(session)
+    if remote.shown == BOTH:
+        return fold(_with(session, shown=frozenset()), record)
+    return session, (Signal(Cue.BOARD_AGREES, BOTH),) if remote.is_shown_here else ()
+
+
+def _hand_in(session: Session, remote: RemoteGame, record: HandIn, fold: Fold) -> Advance:
+    """The own seat's order: bound at the other table first where both act, else told at once."""
+    if record.seat is remote.seat:
+        raise _elsewhere(record.seat)
+    after, signals = fold(session, record)
+    if remote.own in after.sealed:
+        bound = _tell(after, OrderSealed(session.tick, after.sealed[remote.own].receipt, record.at))
+        return _open_own(bound), signals
+    sealed = after.turns[-1].sealed[remote.own]
+    order = OrderOpened(session.tick, sealed.action, sealed.salt, _spent_s(session, record.now_s), sealed.at)
+    return _tell(after, order), signals
+
+
+def _open_own(session: Session) -> Session:
+    """The own order is told, once both are bound."""
+    remote = _remote(session)
+    sealed = session.sealed.get(remote.own)
+    if sealed is None or remote.bound is None or remote.is_opened or remote.asked:
+        return session
+    order = OrderOpened(session.tick, sealed.action, sealed.salt, at=sealed.at)
+    return _with(_tell(session, order), is_opened=True)
+
+
+def _spent_s(session: Session, now_s: float) -> float:
+    """What the decision has taken of its clock."""
+    countdown = session.countdown
+    return 0.0 if countdown is None or countdown.since_s is None else max(0.0, now_s - countdown.since_s)
+
+
+def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Abandon, fold: Fold) -> Advance:
+    """What takes effect once the other table has answered."""
+    _require_answer(remote)
+    if not isinstance(record, Abandon) and record.seat is remote.seat:
+        raise _elsewhere(record.seat)
+    fold(session, record)  # may it be?
+    match record:
+        case Resign():
+            question = Asked("resign")
+        case OfferDraw():
+            question = Asked("draw")
+        case Abandon():
+            question = Asked("end")
+    return _with(_tell(session, question), asked=question.what), ()
+
+
+def _require_answer(remote: RemoteGame) -> None:
+    if remote.asked:
+        raise Illegal(Refusal.WRONG_PHASE, say("The other table has been asked: wait for its answer"))
+
+
+def _require_own_turn(session: Session, remote: RemoteGame) -> None:
+    """Clocks run where their owner sits."""
+    _require_answer(remote)
+    if session.awaited != {remote.own}:
+        raise Illegal(Refusal.NOT_YOUR_SEAT, say("That clock runs at the other table"))
+
+
+def _elsewhere(seat: Seat) -> Illegal:
+    return Illegal(Refusal.NOT_YOUR_SEAT, say("{seat!c} is played at the other table", seat=seat))
+
+
+# ---- what the other table tells ----------------------------------------------------------------------------------
+
+
+def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) -> Advance:
+    if record.number != remote.heard + 1:
+        raise Stale(say("The other table has told that already, or something before it is missing"))
+    session = _with(session, heard=record.number)
+    if session.phase is Phase.OVER:
+        return session, ()
+    remote, now_s = _remote(session), record.now_s
+    match record.message:
+        case OrderSealed() as order:
+            _require(session, order.tick, Phase.ORDERS, is_shared=True)
+            if remote.bound:
+                raise _unfitting()
+            bound = _open_own(_with(session, bound=order))
+            return bound, (Signal(Cue.SEALED, frozenset({remote.seat})),)
+        case OrderOpened() as order:
+            return _hear_order(session, remote, order, now_s, fold)
+        case StepShown() as step:
+            return _hear_step(session, remote, step, now_s, fold)
+        case TimeIsOver() as over:
+            _require(session, over.tick, Phase.ORDERS, is_shared=False)
+            if session.countdown is None:
+                raise _unfitting()
+            stopped = replace(session, countdown=Countdown(session.countdown.limit_s, 0.0), paused="")
+            return fold(stopped, TimeOut(session.moment, now_s))
+        case ClockHeld() as clock:
+            return _hear_clock(session, remote, clock, now_s)
+        case DrawOffered() as offer:
+            is_same = (offer.tick, offer.in_stages) == (session.tick, session.phase is Phase.STAGES)
+            if not is_same or (session.draw_offer is Seat.SOUTH and remote.own is Seat.SOUTH):
+                return session, ()
+            return replace(session, draw_offer=remote.seat), (Signal(Cue.OFFER, BOTH),)
+        case Asked() as question:
+            return _hear_question(session, remote, question, fold)
+        case Answered() as answer:
+            return _hear_answer(session, remote, answer, now_s, fold)
+        case GameLeft():
+            left, signals = fold(session, Abandon())
+            return replace(left, outcome=Outcome(frozenset(), say("The other table has left the game."))), signals
+
+
+def _hear_order(session: Session, remote: RemoteGame, order: OrderOpened, now_s: float, fold: Fold) -> Advance:
+    """The order of the seat there: what it was bound to, and nothing else."""
+    is_shared = len(session.playing.to_act(session.state)) > 1 if session.phase is Phase.ORDERS else False
+    _require(session, order.tick, Phase.ORDERS, is_shared=is_shared)
+    game = session.playing
+    if game.format(game.parse(order.action)) != order.action:
+        raise _unfitting()
+    if is_shared:
+        opened = receipt(session.moment, remote.seat, order.action, order.salt)
+        is_due = remote.own in session.sealed and remote.opening is None
+        if not is_due or remote.bound is None or remote.bound.receipt != opened:
+            raise _unfitting()
+        game.check(session.state, remote.seat, game.parse(order.action))
+        if not remote.is_opened:
+            return _with(session, opening=order), ()
+    session = _with(session, bound=None, is_opened=False, opening=None)
+    if not is_shared and (countdown := session.countdown):
+        left_s = countdown.left_s - min(countdown.left_s, order.spent_s)
+        session = replace(session, countdown=Countdown(countdown.limit_s, left_s), paused="")
+    return fold(session, HandIn(remote.seat, session.moment, order.action, order.salt, order.at, now_s))
+
+
+def _hear_step(session: Session, remote: RemoteGame, step: StepShown, now_s: float, fold: Fold) -> Advance:
+    is_setup = step.stage == SETUP_STEP
+    _require(session, step.tick, Phase.SETUP if is_setup else Phase.STAGES)
+    if remote.seat in remote.shown or not (is_setup or step.stage == session.stage):
+        raise _unfitting()
+    shown = _with(session, shown=remote.shown | {remote.seat})
+    by = str(remote.seat)
+    return _after_step(
+        shown, Begin(by, now_s) if is_setup else StageDone(session.moment, session.stage, by, now_s), fold
+    )
+
+
+def _hear_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s: float) -> Advance:
+    _require(session, clock.tick, Phase.ORDERS, is_shared=False)
+    countdown = session.countdown
+    if countdown is None:
+        raise _unfitting()
+    stopped = Countdown(countdown.limit_s, min(countdown.left_s, clock.left_s))
+    if clock.is_held:
+        return replace(session, countdown=stopped, paused=str(remote.seat)), (Signal(Cue.PAUSED, BOTH),)
+    return replace(session, countdown=stopped.started(now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
+
+
+def _hear_question(session: Session, remote: RemoteGame, question: Asked, fold: Fold) -> Advance:
+    if remote.asked and remote.own is Seat.SOUTH:
+        return session, ()  # South's question counts: the answer to it is on its way
+    session = _with(session, asked="")
+    match question.what:
+        case "resign":
+            after, signals = fold(session, Resign(remote.seat))
+        case "end":
+            after, signals = fold(session, Abandon())
+        case "draw" if session.draw_offer is remote.own:
+            after, signals = fold(session, OfferDraw(remote.seat))
+        case _:
+            return _open_own(_tell(session, Answered(False))), ()
+    return _tell(after, Answered(True)), signals
+
+
+def _hear_answer(session: Session, remote: RemoteGame, answer: Answered, now_s: float, fold: Fold) -> Advance:
+    session = _with(session, asked="")
+    match remote.asked if answer.is_agreed else "":
+        case "resign":
+            return fold(session, Resign(remote.own))
+        case "end":
+            return fold(session, Abandon())
+        case "draw":
+            return fold(replace(session, draw_offer=remote.seat), OfferDraw(remote.own))
+        case _ if not remote.asked:
+            raise _unfitting()
+    session = _with(_open_own(session), opening=None)
+    return _hear_order(session, _remote(session), remote.opening, now_s, fold) if remote.opening else (session, ())
+
+
+def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None = None) -> None:
+    """Raise `Malformed` unless this can be told now; `is_shared`: both act, or the seat there alone."""
+    if (session.tick, session.phase) != (tick, phase):
+        raise _unfitting()
+    if is_shared is not None:
+        due = session.playing.to_act(session.state)
+        if due != (BOTH if is_shared else {_remote(session).seat}):
+            raise _unfitting()
+
+
+def _unfitting() -> Malformed:
+    return Malformed(say("What the other table tells does not fit this game: it cannot go on"))
+
+
+# ---- the state of the line ----------------------------------------------------------------------------------------
+
+
+def _remote(session: Session) -> RemoteGame:
+    if session.remote is None:
+        raise RuntimeError("a game at one table")
+    return session.remote
+
+
+def _with(session: Session, **changes: object) -> Session:
+    return replace(session, remote=replace(_remote(session), **changes))  # type: ignore[arg-type] # as of RemoteGame
+
+
+def _tell(session: Session, message: RemoteMessage) -> Session:
+    return _with(session, sent=(*_remote(session).sent, message))

@@ -1,0 +1,121 @@
+"""The table's own part in a game at two tables: it begins one, says what the other table is to be told, and hears it.
+
+Whatever carries the messages, such as `companion.hub`, asks here; nothing at the table waits for it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from companion.core.errors import Illegal, Refusal
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.games import game_named
+from companion.games.base import Drawn
+from companion.table.mailbox import Mailbox
+from companion.table.pipeline import Pipeline
+from companion.table.records import NewGame, RemoteSaid
+from companion.table.remote.messages import RemoteSeat, encoded_message, read_message
+from companion.table.session import Session
+
+MOST_AHEAD = 1_000_000
+"""A game at two tables has the higher of both numbers, at most so much more than this table's own."""
+
+
+@dataclass(frozen=True)
+class RemoteBeginning:
+    """A game on which two tables have agreed: `id` and `number` are the same at both.
+
+    `seat` is the one at the other table, `name` whoever sits there.
+    """
+
+    id: str
+    number: int
+    game: str
+    options: Mapping[str, Any]
+    seat: Seat
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class RemoteProgress:
+    """How far a game at two tables has come: all that this table has to tell, encoded, and how much it was told."""
+
+    game: str
+    sent: tuple[bytes, ...]
+    heard: int
+    is_over: bool
+
+
+def require_playable(game: str, options: Mapping[str, Any]) -> None:
+    """Raise `Malformed` or `Illegal` for a game that cannot be played at two tables with these options."""
+    rules = game_named(game)
+    chosen = rules.options(options)
+    if rules.is_dealt_by_hand(chosen) or rules.drawn(chosen) is Drawn.SETUP:
+        raise Illegal(
+            Refusal.WRONG_PHASE,
+            say("{game} needs one deck of cards: it cannot be played at two tables.", game=rules.title),
+        )
+
+
+class RemoteTable:
+    """One table's end of a line of any kind; every method may be called from any thread."""
+
+    def __init__(self, pipeline: Pipeline, owner: Mailbox) -> None:
+        self._pipeline = pipeline
+        self._owner = owner
+        self._made: tuple[Session | None, RemoteProgress | None] = (None, None)
+
+    @property
+    def progress(self) -> RemoteProgress | None:
+        """How far the game that is on, or was last, has come; None: it is none at two tables."""
+        session = self._pipeline.session
+        if session.remote is None:
+            return None
+        before, made = self._made
+        if made is None or before is not session:
+            made = progress_of_remote(session)
+            self._made = (session, made)
+        return made
+
+    def begin(self, beginning: RemoteBeginning, next_number: int) -> None:
+        """Start it with its set-up; raises `Malformed` or `Illegal` where it cannot be. `next_number`: this table's."""
+        if (session := self._pipeline.session).remote and session.remote.at.id == beginning.id:
+            return  # it has begun already
+        require_playable(beginning.game, beginning.options)
+        if not next_number <= beginning.number <= next_number + MOST_AHEAD:
+            raise Illegal(Refusal.TOO_LATE, say("This table has played another game since: pair the tables anew"))
+        remote = RemoteSeat(beginning.id, beginning.seat, beginning.name, secrets.token_urlsafe(18))
+        record = NewGame(beginning.game, beginning.number, options=dict(beginning.options), remote=remote)
+        self._owner.ask(lambda: self._pipeline.accept(record))
+
+    def hear(self, game: str, number: int, payload: bytes) -> None:
+        """The message of this number that the other table has told; the same once more changes nothing.
+
+        Raises `Malformed` for one that is none or does not fit, and then the game cannot go on.
+        """
+        message = read_message(game, number, payload)
+
+        def accept() -> None:
+            remote = self._pipeline.session.remote
+            if remote is not None and remote.at.id == game and number > remote.heard:
+                self._pipeline.accept(RemoteSaid(number, message, self._pipeline.now_s()))
+
+        self._owner.ask(accept)
+
+    def line_is(self, sentence: str) -> None:
+        """What pages and the table screen say about the line to the other table; empty: nothing."""
+        self._owner.tell(lambda: self._pipeline.notice("remote", sentence))
+
+
+def progress_of_remote(session: Session) -> RemoteProgress | None:
+    """The same of a session that was folded from a journal."""
+    remote = session.remote
+    if remote is None:
+        return None
+    game = remote.at.id
+    sent = tuple(encoded_message(game, number, message) for number, message in enumerate(remote.sent, start=1))
+    return RemoteProgress(game, sent, remote.heard, session.outcome is not None)

@@ -1,0 +1,202 @@
+"""Two tables with journals of their own that play one game, and a line between them that delays, cuts and repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from inside import session_of
+from table_tools import Played
+
+from companion.archive.replay import game_file, play_again
+from companion.core.clock import FakeClock
+from companion.core.errors import CompanionError
+from companion.core.kit import SEATS, Seat
+from companion.storage.journal import Journal
+from companion.table.remote.messages import OrderOpened, OrderSealed, read_message
+from companion.table.remote.remote_table import RemoteBeginning, RemoteProgress
+from companion.table.session import Phase, Session
+
+GAME = "00" * 8
+
+
+class HalfTable:
+    """A table of a game at two tables, with the seat that is played there."""
+
+    def __init__(self, folder: Path, seat: Seat, clock: FakeClock | None = None) -> None:
+        self.folder, self.seat, self.clock = folder, seat, clock or FakeClock()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._open()
+
+    def _open(self) -> None:
+        self.journal = Journal(self.folder / "journal.sqlite")
+        self.played = Played(self.journal, self.clock)
+        self.table = self.played.table
+
+    def begin(self, game: str, options: dict[str, Any], number: int) -> None:
+        beginning = RemoteBeginning(GAME, number, game, options, self.seat.other, f"far {self.seat.other}")
+        self.table.remote.begin(beginning, self.journal.next_number())
+
+    @property
+    def session(self) -> Session:
+        return session_of(self.table)
+
+    @property
+    def progress(self) -> RemoteProgress:
+        progress = self.table.remote.progress
+        assert progress is not None
+        return progress
+
+    def reopen(self) -> None:
+        """The plug is pulled: what is in the journal is all that is left."""
+        self.table.close()
+        self.journal.close()
+        self._open()
+
+    def close(self) -> None:
+        self.table.close()
+        self.journal.close()
+
+    def act(self, rng: Random) -> bool:
+        """Do what a person here may do now; was there anything?"""
+        session = self.session
+        if session.remote is None or session.remote.asked or session.phase is Phase.OVER:
+            return False
+        if session.phase in (Phase.SETUP, Phase.STAGES):
+            if session.remote.is_shown_here:
+                return False
+            self.table.confirm("host", session.moment, session.stage)
+            return True
+        if self.seat not in session.awaited:
+            return False
+        if session.paused:
+            self.table.resume(self.seat)
+        action = session.playing.random_action(session.state, self.seat, rng)
+        self.table.hand_in(self.seat, session.moment, session.playing.format(action), f"{rng.getrandbits(64):016x}")
+        return True
+
+
+@dataclass
+class MemoryLine:
+    """What either table has told, kept in order as a hub keeps it; nothing of it is ever changed."""
+
+    south: HalfTable
+    north: HalfTable
+    kept: dict[Seat, list[bytes]] = field(default_factory=lambda: {seat: [] for seat in SEATS})
+
+    @property
+    def tables(self) -> tuple[HalfTable, HalfTable]:
+        return self.south, self.north
+
+    def other(self, half: HalfTable) -> HalfTable:
+        return self.north if half is self.south else self.south
+
+    def send(self, half: HalfTable) -> bool:
+        """One more message of this table is kept; what is kept already must still be what it tells."""
+        sent, kept = half.progress.sent, self.kept[half.seat]
+        assert list(sent[: len(kept)]) == kept
+        if len(sent) == len(kept):
+            return False
+        self._require_bound(half, sent[len(kept)])
+        kept.append(sent[len(kept)])
+        return True
+
+    def deliver(self, half: HalfTable, again: int = 0) -> bool:
+        """The next message reaches this table, or one of those that it has already."""
+        kept, heard = self.kept[half.seat.other], half.progress.heard
+        number = max(1, heard + 1 - again)
+        if number > len(kept):
+            return False
+        half.table.remote.hear(GAME, number, kept[number - 1])
+        assert half.progress.heard == max(heard, number)
+        return True
+
+    def flush(self) -> None:
+        """Everything that was told arrives."""
+        while any([self.send(half) for half in self.tables] + [self.deliver(half) for half in self.tables]):
+            pass
+
+    def _require_bound(self, half: HalfTable, payload: bytes) -> None:
+        """An order of a turn in which both act leaves its table only once that table holds the other one's receipt."""
+        message = read_message(GAME, len(self.kept[half.seat]) + 1, payload)
+        own = [read_message(GAME, number, each) for number, each in enumerate(self.kept[half.seat], start=1)]
+        if not isinstance(message, OrderOpened) or OrderSealed not in {
+            type(m) for m in own if _tick(m) == message.tick
+        }:
+            return
+        heard = self.kept[half.seat.other][: half.progress.heard]
+        told = [read_message(GAME, number, each) for number, each in enumerate(heard, start=1)]
+        assert any(isinstance(each, OrderSealed) and each.tick == message.tick for each in told)
+
+
+def _tick(message: Any) -> int:
+    return getattr(message, "tick", -1)
+
+
+@contextmanager
+def paired(folder: Path, game: str, options: dict[str, Any] | None = None, number: int = 1) -> Iterator[MemoryLine]:
+    """Two tables at which a game begins."""
+    line = MemoryLine(*(HalfTable(folder / seat, seat) for seat in SEATS))
+    try:
+        for half in line.tables:
+            half.table.take_seat(half.seat, f"near {half.seat}")
+            half.begin(game, options or {}, number)
+        yield line
+    finally:
+        for half in line.tables:
+            half.close()
+
+
+def play_roughly(line: MemoryLine, rng: Random, *, kills: float = 0.02, most: int = 60_000, ends: float = 0.0) -> None:
+    """A whole game by random actions, while messages wait, come twice, and tables are closed and opened anew."""
+    for _ in range(most):
+        if all(half.session.phase is Phase.OVER for half in line.tables):
+            return
+        half = rng.choice(line.tables)
+        half.clock.advance(rng.choice((0.01, 0.3, 2.0)))
+        if rng.random() < kills:
+            half.reopen()
+        if rng.random() < ends:
+            _interrupt(half, rng)
+        match rng.randrange(5):
+            case 0:
+                half.act(rng)
+            case 1:
+                line.send(half)
+            case 2:
+                line.deliver(half)
+            case 3:
+                line.deliver(half, again=rng.randrange(1, 4))
+            case _:
+                half.table.step()
+    raise AssertionError([(half.session.phase, half.session.moment, half.progress.heard) for half in line.tables])
+
+
+def _interrupt(half: HalfTable, rng: Random) -> None:
+    """Somebody offers or takes a draw, resigns, stops the clock, or ends the game: what may not be is refused."""
+    table = half.table
+    deeds = [table.abandon, lambda: table.resign(half.seat), lambda: table.pause(half.seat)]
+    deeds += [lambda: table.offer_draw(half.seat)] * 4
+    with suppress(CompanionError):
+        rng.choice(deeds)()
+
+
+def same(line: MemoryLine) -> None:
+    """Both tables have the same game in every part that is not a table's own time of day or clock."""
+    line.flush()
+    south, north = (half.session for half in line.tables)
+    assert south.phase is Phase.OVER
+    assert [_game(south)] == [_game(north)]
+    assert south.bank is None or south.bank == north.bank
+    for half in line.tables:
+        assert game_file(half.journal.fold(half.session.number)) == game_file(half.session)
+        assert len(list(play_again(game_file(half.session)))) == len(half.session.turns)
+
+
+def _game(session: Session) -> tuple[object, ...]:
+    turns = tuple((t.moment, t.stages, t.events, t.by_time, t.number) for t in session.turns)
+    return game_file(session), session.state, session.outcome, session.score, session.tick, session.board, turns

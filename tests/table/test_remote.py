@@ -1,0 +1,290 @@
+"""One game at two tables: the same on both, whatever the line does; and no order is told before the other is bound."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+from remote_tools import GAME, HalfTable, MemoryLine, paired, play_roughly, same
+
+from companion.core.errors import Illegal, Malformed, Stale
+from companion.core.kit import Seat
+from companion.storage.outbox import Outbox
+from companion.table.public.messages import encoded
+from companion.table.remote.remote_table import RemoteBeginning
+from companion.table.session import Phase, receipt
+
+GAMES = (
+    ("outbuffered", {}),
+    ("arena", {}),
+    ("scouts", {"seconds": 300, "increment": 2}),
+    ("kahmate", {}),
+)
+
+
+@pytest.mark.parametrize(("game", "options"), GAMES)
+def test_a_rough_game_is_the_same_at_both_tables(tmp_path: Path, game: str, options: dict[str, object]) -> None:
+    with paired(tmp_path, game, options) as line:
+        play_roughly(line, Random(game), ends=0.002 if game == "scouts" else 0.0)  # whose games are long
+        same(line)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_both_end_a_game_in_the_same_way_whatever_they_ask_at_once(tmp_path: Path, seed: int) -> None:
+    game, options = GAMES[seed % len(GAMES)]
+    with paired(tmp_path, game, options) as line:
+        play_roughly(line, Random(seed), ends=0.01)
+        same(line)
+
+
+# ---- secrets -----------------------------------------------------------------------------------------------------
+
+
+def _open_moment(line: MemoryLine) -> None:
+    """The boards are set up, and everything told has arrived."""
+    for half in line.tables:
+        half.table.confirm("host", half.session.moment, half.session.stage)
+    line.flush()
+    assert line.south.session.phase is Phase.ORDERS
+
+
+def _at_north(folder: Path, order: str) -> tuple[list[str], list[str]]:
+    """Every byte that reaches North's table, what its pages and journal have of it, and the public records there,
+    while South has sealed this order; and afterwards, once North has sealed its own."""
+    with paired(folder, "outbuffered") as line:
+        _open_moment(line)
+        line.south.table.hand_in(Seat.SOUTH, line.south.session.moment, order, "ab" * 8)
+        line.flush()
+        north = line.north
+        assert north.table.view().seats[Seat.SOUTH].receipt == line.south.session.sealed[Seat.SOUTH].receipt
+        assert north.table.view(Seat.NORTH).sign.text == "Three orders to go"
+        before = [*map(bytes.decode, line.kept[Seat.SOUTH]), *_looks(north), *_looks_of_anybody(line.south)]
+        north.table.hand_in(Seat.NORTH, north.session.moment, "UUU", "cd" * 8)
+        line.flush()
+        assert [half.session.phase for half in line.tables] == [Phase.STAGES] * 2
+        after = [*map(bytes.decode, line.kept[Seat.SOUTH]), *_looks(north)]
+    return [_masked(text) for text in before], [_masked(text) for text in after]
+
+
+def _looks(half: HalfTable) -> list[str]:
+    entries = [repr(entry) for entry in half.journal.entries() if "take_seat" not in repr(type(entry.record))]
+    own = [repr(half.table.view(seat)) for seat in (None, half.seat)]
+    return [
+        re.sub(r"nonce='[^']*'|commitment='[^']*'|sitting='[^']*'", "", text) for text in (*entries, *own)
+    ] + _public(half)
+
+
+def _looks_of_anybody(half: HalfTable) -> list[str]:
+    return [re.sub(r"commitment='[^']*'|sitting='[^']*'", "", repr(half.table.view(None))), *_public(half)]
+
+
+def _public(half: HalfTable) -> list[str]:
+    """What spectators are told by this table."""
+    outbox, told = Outbox(half.journal), []
+    while (record := outbox.next()) is not None:
+        told.append(encoded(record).decode())
+        outbox.sent()
+    return told
+
+
+def _masked(text: str) -> str:
+    """Without receipts: they are all that may differ."""
+    return re.sub(r"[0-9a-f]{64}", "RECEIPT", text)
+
+
+def test_nothing_at_the_other_table_depends_on_an_order_before_both_are_bound(tmp_path: Path) -> None:
+    one_before, one_after = _at_north(tmp_path / "one", "SSS")
+    other_before, other_after = _at_north(tmp_path / "other", "IRL")
+    assert one_before == other_before
+    assert "SSS" not in "".join(one_before)
+    assert one_after != other_after
+    assert any('"opened"' in text and "IRL" in text for text in other_after)
+
+
+# ---- messages that are none -----------------------------------------------------------------------------------------
+
+
+def _bytes(number: int, **message: object) -> bytes:
+    return msgspec.json.encode({"game": GAME, "number": number, "message": message})
+
+
+def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
+    with paired(tmp_path, "outbuffered") as line:
+        _open_moment(line)
+        north, number = line.north, line.north.progress.heard + 1
+        good = receipt(north.session.moment, Seat.SOUTH, "UUU", "aa")
+        tick = north.session.tick
+        opened = {"is": "opened", "tick": tick, "action": "UUU", "salt": "aa"}
+
+        def refused(payload: bytes, words: str, at: int = number) -> None:
+            before, kept = north.session, len(list(north.journal.entries()))
+            with pytest.raises(Malformed, match=words):
+                north.table.remote.hear(GAME, at, payload)
+            assert (north.session, len(list(north.journal.entries()))) == (before, kept)
+
+        for payload in (b"", b"{", b"x" * 5000, b"\xff", _bytes(number, is_="x"), _bytes(number, **{"is": "eval"})):
+            refused(payload, "message")
+        refused(_bytes(number + 1, **{"is": "left"}), "another game")
+        refused(_bytes(number, **opened), "does not fit")  # nothing is bound
+        for wrong in ({"tick": tick + 1}, {"receipt": "zz"}, {"at": -1.0}, {"more": 1}):
+            refused(_bytes(number, **{"is": "sealed", "tick": tick, "receipt": good, **wrong}), "fit|read")
+        refused(_bytes(number, **{"is": "shown", "tick": tick, "stage": 0}), "does not fit")
+        refused(_bytes(number, **{"is": "time_over", "tick": tick}), "does not fit")
+        refused(_bytes(number, **{"is": "answered", "is_agreed": True}), "does not fit")
+        north.table.remote.hear(GAME, number, _bytes(number, **{"is": "sealed", "tick": tick, "receipt": good}))
+        refused(_bytes(number + 1, **{"is": "sealed", "tick": tick, "receipt": good}), "does not fit", number + 1)
+        refused(_bytes(number + 1, **opened), "does not fit", number + 1)  # North has sealed nothing
+        north.table.hand_in(Seat.NORTH, north.session.moment, "DDD", "bb")
+        for wrong in ({"action": "UUD"}, {"salt": "ab"}, {"action": "uuu"}, {"action": "U" * 2000}, {"salt": "a b"}):
+            refused(_bytes(number + 1, **{**opened, **wrong}), "fit|read|buffer", number + 1)
+        north.table.remote.hear(GAME, number + 1, _bytes(number + 1, **opened))
+        assert north.session.phase is Phase.STAGES
+
+
+def test_a_message_twice_or_of_another_game_is_passed_over_and_one_too_early_refused(tmp_path: Path) -> None:
+    with paired(tmp_path, "outbuffered") as line:
+        _open_moment(line)
+        north, first = line.north, line.kept[Seat.SOUTH][0]
+        before = north.session
+        north.table.remote.hear(GAME, 1, first)
+        other = first.replace(GAME.encode(), b"11" * 8)
+        north.table.remote.hear("11" * 8, 1, other)
+        with pytest.raises(Stale, match="missing"):
+            north.table.remote.hear(GAME, 9, _bytes(9, **{"is": "left"}))
+        assert north.session == before
+
+
+# ---- what people do ----------------------------------------------------------------------------------------------------
+
+
+def test_what_would_make_two_games_of_one_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    with paired(tmp_path, "outbuffered") as line:
+        _open_moment(line)
+        table, moment = line.south.table, line.south.session.moment
+        with pytest.raises(Illegal, match="North is played at the other table"):
+            table.hand_in(Seat.NORTH, moment, "UUU")
+        with pytest.raises(Illegal, match="North is played at the other table"):
+            table.resign(Seat.NORTH)
+        with pytest.raises(Illegal, match="North is played at the other table"):
+            table.free_seat(Seat.NORTH)
+        table.hand_in(Seat.SOUTH, moment, "UUU")
+        assert table.view(Seat.SOUTH).own.back is None
+        assert table.view(Seat.SOUTH).sign.text == "Waiting for the other table"
+        with pytest.raises(Illegal, match="cannot be taken back"):
+            table.take_back(Seat.SOUTH, moment)
+        line.flush()
+        line.north.table.hand_in(Seat.NORTH, moment, "DDD")
+        line.flush()
+        table.confirm("south", table.view().moment, 0)
+        assert table.view().sign.text == "Waiting for the other table"
+        with pytest.raises(Stale):
+            table.confirm("south", table.view().moment, 0)
+        with pytest.raises(Illegal, match="no turn is taken back"):
+            table.undo()
+        assert not table.view().match.can_undo
+        assert table.coaching.of(Seat.SOUTH).about == ()
+
+
+def test_the_pads_of_the_other_seat_do_nothing_here(tmp_path: Path) -> None:
+    with paired(tmp_path, "outbuffered") as line:
+        _open_moment(line)
+        line.south.played.press(Seat.NORTH, "U", "U", "U", "ready")
+        assert line.south.played.cues[-1] == "key_refused"
+        line.south.played.press(Seat.SOUTH, "U", "U", "U", "ready")
+        assert set(line.south.session.sealed) == {Seat.SOUTH}
+
+
+def test_a_host_who_waits_in_vain_ends_the_game_alone_and_the_other_table_hears_of_it(tmp_path: Path) -> None:
+    with paired(tmp_path, "outbuffered") as line:
+        _open_moment(line)
+        line.south.table.abandon()
+        assert line.south.session.phase is Phase.ORDERS
+        assert "end it again" in line.south.table.view().sign.small
+        with pytest.raises(Illegal, match="wait for its answer"):
+            line.south.table.hand_in(Seat.SOUTH, line.south.session.moment, "UUU")
+        line.south.reopen()
+        line.south.table.abandon()
+        assert line.south.session.phase is Phase.OVER
+        line.flush()
+        assert line.north.session.phase is Phase.OVER
+        assert line.north.session.outcome is not None
+        assert not line.north.session.outcome.winners
+        with pytest.raises(Illegal, match="pair them anew"):
+            line.north.table.rematch()
+        line.north.table.new_game("outbuffered")
+        assert set(line.north.session.seats) == {Seat.NORTH}  # nobody plays elsewhere any more
+
+
+def test_a_game_of_one_deck_is_not_begun_at_two_tables(tmp_path: Path) -> None:
+    with pytest.raises(Illegal, match="BINMAT needs one deck of cards"), paired(tmp_path, "binmat"):
+        pass
+
+
+def test_a_number_that_this_table_has_used_begins_no_game(tmp_path: Path) -> None:
+    with paired(tmp_path, "outbuffered", number=7) as line:
+        assert {half.session.moment for half in line.tables} == {"7.0"}
+        line.south.begin("outbuffered", {}, 7)  # once more changes nothing
+        line.south.table.abandon()
+        line.south.table.abandon()
+        line.south.table.new_game("outbuffered")
+        assert line.south.session.number == 8
+        line.south.table.abandon()
+        later = RemoteBeginning("11" * 8, 8, "outbuffered", {}, Seat.NORTH)
+        with pytest.raises(Illegal, match="pair the tables anew"):
+            line.south.table.remote.begin(later, line.south.journal.next_number())
+
+
+# ---- clocks -------------------------------------------------------------------------------------------------------------
+
+
+def _scouts(line: MemoryLine) -> None:
+    """Scouts are placed, and the clock of whoever begins runs."""
+    rng = Random(4)
+    for half in line.tables:
+        half.table.confirm("host", half.session.moment, half.session.stage)
+    while line.south.session.bank is None:
+        for half in line.tables:
+            half.act(rng)
+        line.flush()
+
+
+def test_clocks_count_where_their_owner_sits_and_the_line_is_charged_to_nobody(tmp_path: Path) -> None:
+    with paired(tmp_path, "scouts", {"seconds": 60, "increment": 0}) as line:
+        _scouts(line)
+        (seat,) = line.south.session.awaited
+        here = next(half for half in line.tables if half.seat is seat)
+        there = line.other(here)
+        here.clock.advance(10)
+        there.clock.advance(500)  # the line is slow: nothing happens by the clock that is shown here
+        there.table.step()
+        assert there.session.phase is Phase.ORDERS
+        assert there.session.awaited == {seat}
+        with pytest.raises(Illegal, match="runs at the other table"):
+            there.table.pause("host")
+        while seat in here.session.awaited:
+            action = here.session.playing.random_action(here.session.state, seat, Random(1))
+            here.table.hand_in(seat, here.session.moment, here.session.playing.format(action))
+            line.flush()
+            while here.session.phase is Phase.STAGES:
+                for half in line.tables:
+                    half.act(Random(1))
+                line.flush()
+        assert here.session.bank == there.session.bank
+        assert here.session.bank is not None
+        assert here.session.bank.left_s == {seat: 50.0, seat.other: 60.0}
+        there.clock.advance(20)
+        there.reopen()  # its clock stands still until somebody goes on, and the other table shows that
+        line.flush()
+        assert [half.session.paused for half in line.tables] == [str(seat.other), "restart"][
+            :: 1 if here is line.south else -1
+        ]
+        there.table.resume("host")
+        there.clock.advance(61)
+        there.table.step()
+        line.flush()
+        same(line)
+        assert here.session.outcome is not None
+        assert here.session.outcome.winners == {seat}
