@@ -85,7 +85,7 @@ def test_a_closed_table_says_so_begins_no_game_and_stays_closed(hub: Hub, tmp_pa
 
 def test_settings_are_taken_as_on_the_tables_own_page_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -> None:
     settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
-    with Companion(settings, tmp_path / "settings.toml", simulate=True) as companion:
+    with Companion(settings, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
         companion.hub.join(hub.urls()[0], hub.door.code, False)
         number = read_membership(tmp_path / "hub.json").number  # type: ignore[union-attr]
 
