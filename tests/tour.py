@@ -104,8 +104,15 @@ class Tour:
         self.table.help(True)
         yield Stop(f"{name}-help-screen", "/")
         self.table.abandon()
-        self.table.new_game(name, dict(GAMES[name].presets[-1].options), 7)
         everybody = (("screen", "/"), ("south", "/seat/south"), ("north", "/seat/north"), ("watch", "/watch"))
+        if len(GAMES[name].presets) > 1:
+            self.table.new_game(name, dict(GAMES[name].presets[0].options), 7)
+            yield from (Stop(f"{name}-orders-first-{page}", path) for page, path in everybody[:2])
+            self.table.resume("host")
+            self._look()
+            yield from (Stop(f"{name}-orders-dealt-{page}", path) for page, path in everybody)
+            self.table.abandon()
+        self.table.new_game(name, dict(GAMES[name].presets[-1].options), 7)
         self._look()
         if self.table.view().phase is Phase.SETUP:
             yield from (Stop(f"{name}-setup-{page}", path) for page, path in everybody[:2])

@@ -22,8 +22,8 @@ from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import say, unpacked
 from companion.core.kit import Seat
 from companion.games.spelling import SpeltOrder
-from companion.table.seats.coaching import About
 from companion.table.seats.machine_seats import MachineTurn
+from companion.table.state import About
 from companion.table.table import Table
 
 log = logging.getLogger(__name__)

@@ -47,7 +47,7 @@ def add_hub(
     command.add_argument("--certificate", default="", metavar="FILE", help="PEM file, for HTTPS and TLS")
     command.add_argument("--key", default="", metavar="FILE", help="its key")
     command.add_argument("--nats", action="append", default=[], metavar="URL", help="a NATS cluster instead of our own")
-    command.add_argument("--nats-seed", type=Path, metavar="FILE", help="the NKey seed that enters it")
+    command.add_argument("--nats-seed", type=Path, metavar="FILE", help="the NKey that enters it, if not the hub's own")
     command.add_argument("--nats-ca", default="", metavar="FILE", help="the certificate that its are signed by")
     command.add_argument("--replicas", type=int, default=1, choices=(1, 3, 5), help="copies of everything in it")
     command.set_defaults(run=_run)
@@ -73,8 +73,8 @@ def _run(options: argparse.Namespace) -> int:
         raise SystemTrouble("The programs for a hub are not installed: pip install 'tabletop-companion[hub]'") from None
     if bool(options.certificate) != bool(options.key):
         raise SystemTrouble("Give both --certificate and --key, or neither")
-    if bool(options.nats) != bool(options.nats_seed):
-        raise SystemTrouble("A cluster needs both --nats and --nats-seed")
+    if options.nats_seed and not options.nats:
+        raise SystemTrouble("--nats-seed is for a cluster: name it with --nats")
     for proxy in options.proxies:
         try:
             ipaddress.ip_network(proxy, strict=False)

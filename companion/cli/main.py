@@ -348,8 +348,10 @@ def _bench(options: argparse.Namespace) -> int:
         return 0 if bench_kills(options.kills) and is_good else 1
     if options.part == "hub":
         from companion.tools.bench.hub import HUB_KILLS, bench_hub  # noqa: PLC0415
+        from companion.tools.bench.hub_load import bench_load  # noqa: PLC0415
 
-        return 0 if bench_hub(min(options.kills, HUB_KILLS)) else 1
+        is_good = bench_load()
+        return 0 if bench_hub(min(options.kills, HUB_KILLS)) and is_good else 1
     if options.part == "memory":
         from companion.tools.bench.memory import bench_memory  # noqa: PLC0415
 

@@ -17,7 +17,7 @@ from companion.core.i18n import packed
 from companion.core.kit import SEATS
 from companion.core.network import host_key_text, page_urls
 from companion.hub.commands import HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
-from companion.hub_server.folder import HubFile, HubFolder, KnownTable
+from companion.hub_server.folder import HubFile, HubFolder, KnownTable, public_key
 from companion.hub_server.league_file import LeagueFile
 from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, users_text
 from companion.hub_server.store import HubStore, RecordPlace, StoreSettings
@@ -35,11 +35,14 @@ from web.server.sse import Server, serve
 log = logging.getLogger(__name__)
 WISH_S = 1.0
 """A table that does not follow what is wanted of it is told so often."""
+MOST_VIEWERS = 500
+"""However few may follow one table, the hub has connections as for so many at each of four."""
 
 
 @dataclass(frozen=True)
 class HubSettings:
-    """How a hub is run. `nats_urls` names a cluster, which `nats_seed` enters; without it the hub runs its own NATS.
+    """How a hub is run. `nats_urls` names a cluster, which `nats_seed`, else the hub's own key, enters; without it the
+    hub runs its own NATS.
 
     `name` (None: as before) is what the room is called; `delay_s` (None: as before) how late spectators see.
     """
@@ -114,7 +117,8 @@ class Hub:
         )
         app = create_hub_app(self.room, self.league, self, self._clock, site)
         self.door = app.extensions["door"]
-        self.server: Server = serve(app, web.host, web.port, web.viewers, tls, proxies=web.proxies)
+        everybody = max(web.viewers, MOST_VIEWERS)  # places are each table's own, connections the whole hub's
+        self.server: Server = serve(app, web.host, web.port, everybody, tls, proxies=web.proxies)
         self._stack.callback(self.server.close)
         self._stack.callback(app.extensions["watch"].close)
         self.server.start()
@@ -231,7 +235,8 @@ class Hub:
     def _users(self) -> str:
         """Who may do what at NATS."""
         tables = [TableKey(table.id, table.key, table.shut) for table in self.folder.now.tables]
-        return users_text(self.folder.own_key, tables)
+        seed = self._settings.nats_seed
+        return users_text(public_key(seed) if seed else self.folder.own_key, tables)
 
     def _keep_users(self) -> None:
         """Have NATS know its tables; the people of a cluster include the file that is written for them."""

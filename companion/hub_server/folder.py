@@ -70,8 +70,7 @@ class HubFolder:
     @property
     def own_key(self) -> str:
         """The public half of the hub's NKey."""
-        public: bytes = nkeys.from_seed(bytearray(self._file.seed.encode())).public_key
-        return public.decode()
+        return public_key(self._file.seed)
 
     def change(self, make: Callable[[HubFile], HubFile]) -> HubFile:
         """Remember something else; on the disk before it holds."""
@@ -125,6 +124,12 @@ class HubFolder:
             raise SystemTrouble(
                 say("{file} cannot be written: {error}", file=str(self._path), error=error.strerror or str(error))
             ) from None
+
+
+def public_key(seed: str) -> str:
+    """The public half of an NKey."""
+    public: bytes = nkeys.from_seed(bytearray(seed.strip().encode())).public_key
+    return public.decode()
 
 
 def _first() -> HubFile:

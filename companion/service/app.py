@@ -14,6 +14,7 @@ from companion import __version__
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
 from companion.bots.coach import Coach
+from companion.bots.coach_aloud import CoachAloud
 from companion.bots.demonstration import Demonstration
 from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
@@ -168,6 +169,8 @@ class Companion:
         key = self.journal.key("machine")
         machines = MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
         self.machines = self._stack.enter_context(machines)
+        self.coach = Coach(self.table, key)
+        self.coach_aloud = self._stack.enter_context(CoachAloud(self.table, self.coach))
         self.server = self._open_server()
         if self._threads:
             self._start()
@@ -187,6 +190,7 @@ class Companion:
         self.speech.start()
         self.machines.start()
         self.demonstration.start()
+        self.coach_aloud.start()
         self.housekeeping.start()
         self.hub.open()
 
@@ -346,7 +350,7 @@ class Companion:
             hub=self.hub,
             opponents=self.machines.characters,
             demonstration=self.demonstration,
-            coach=Coach(self.table, self.journal.key("machine")),
+            coach=self.coach,
         )
 
     def _why_no_panel(self) -> str:
@@ -397,6 +401,7 @@ class Companion:
         self.broker.step()
         self.machines.step()
         self.demonstration.step()
+        self.coach_aloud.step()
         if self.panel:
             self.panel.step()
 

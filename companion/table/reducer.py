@@ -191,6 +191,8 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
             return replace(opened, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
         opened = replace(opened, countdown=countdown if opened.paused else countdown.started(now_s))
     due = opened.awaited
+    if len(due) == 1 and opened.turns and due == opened.turns[-1].sealed.keys():
+        return opened, ()  # it stays with the seat that has just acted
     cue = Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES
     return opened, (Signal(cue, due),)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
@@ -17,6 +18,8 @@ from companion.table.seats.claims import Mark
 from companion.table.session import Phase, Session
 
 NO_CAMERA = CameraStatus(CameraState.NONE)
+About = Literal["now", "last"]
+"""What the coach is asked about: the action that is due, or the last one that everybody knows of."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,16 @@ class Draft:
 
 
 NO_DRAFT = Draft()
+
+
+@dataclass(frozen=True)
+class CoachAnswer:
+    """What somebody at a pad asks the coach, and what it says aloud: no `lines` as long as it thinks."""
+
+    seat: Seat
+    moment: str
+    about: About
+    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,8 @@ class TableState:
     why_not: Illegal | None = None
     is_helping: bool = False
     """Has somebody at the table asked what can be done now?"""
+    advice: CoachAnswer | None = None
+    """What the coach is asked from a pad, or has answered."""
     laid: Mapping[Seat, str] = field(default_factory=dict)
     fans_before: Layout = field(default_factory=dict)
     """The cards that lay open when the decision that is due began."""
@@ -137,7 +152,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
         fans = reading.fans if reading else {}
         markers = reading.markers if reading and session.phase is Phase.ORDERS else live.markers_before
         live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={}, tiles=NO_TILES)
-        live = replace(live, is_helping=False, why_not=None, fans_before=fans, markers_before=markers)
+        live = replace(live, is_helping=False, advice=None, why_not=None, fans_before=fans, markers_before=markers)
     if gone := live.tiles.ready - session.awaited:  # by a phone or a pad: what lies there does not count
         faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
         live = replace(live, tiles=TileState(live.tiles.ready - gone, faults))

@@ -17,7 +17,7 @@ from companion.table.chance.chance_view import ChanceView
 from companion.table.guide import GuideView
 from companion.table.prompts import Sign
 from companion.table.session import Phase, Sealed
-from companion.table.state import Instruction
+from companion.table.state import CoachAnswer, Instruction
 
 
 @dataclass(frozen=True)
@@ -207,6 +207,8 @@ class TableView:
     """The lesson of a guided first game, as far as it has come; None: there is none, or it is over."""
     help: tuple[Possible, ...]
     """What the rules allow now, once somebody at the table has asked; nothing that only a seat may know."""
+    advice: CoachAnswer | None
+    """What a pad asks the coach for everybody to hear, and its answer."""
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         fairness=_fairness_view(session),
         guide=guide_of(session),
         help=_help(live),
+        advice=live.advice,
     )
 
 

@@ -32,6 +32,7 @@ def main(chosen: list[str]) -> int:
         return 1
     with tempfile.TemporaryDirectory() as folder, package.copy_of(root, Path(folder) / "root") as inside:
         _fetch(inside.root / _LENT.lstrip("/"), package.SUITES[SUITE])
+        _lend(inside.root, package.SUITES[SUITE])
         source = inside.root / "src"
         source.mkdir()
         for name in TAKEN:
@@ -39,7 +40,7 @@ def main(chosen: list[str]) -> int:
         command = ["python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", MARKS, *(chosen or FOLDERS)]
         given = {
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "QEMU_CPU": PROCESSOR,
-            "PYTHONPATH": f"/src:{_LENT}", "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
         shell = 'cd /src && exec "$@"'
         return subprocess.run(
@@ -54,6 +55,14 @@ def _fetch(folder: Path, python: str) -> None:
     common += [word for year in ("2014", "_2_28") for word in ("--platform", f"manylinux{year}_aarch64")]
     build.do(*common, "--no-deps", "-r", str(build.ROOT / "companion/requirements.lock"))
     build.do(*common, *TOOLS)
+
+
+def _lend(root: Path, python: str) -> None:
+    """Every Python there finds the program and the wheels, also one that a test starts; and there is a localhost."""
+    packages = root / f"usr/local/lib/python{python}/dist-packages"
+    packages.mkdir(parents=True, exist_ok=True)
+    (packages / "companion.pth").write_text(f"/src\n{_LENT}\n")
+    (root / "etc/hosts").write_text("127.0.0.1 localhost\n")
 
 
 if __name__ == "__main__":

@@ -54,8 +54,8 @@ FULL = {("phone", "light"), ("screen", "dark")}
 
 SMALL = (320, 640)
 SMALLEST = (320, 568)
-IN_SIGHT = ("lesson", "orders", "stages", "over")
-"""The states in which a seat's page must fit on a phone."""
+IN_SIGHT = ("lesson", "setup", "orders", "stages", "over")
+"""The states in which the page of a seat or a spectator must fit on a phone."""
 WIDTHS = (320, 390, 768, 1024, 1366, 1920, 2560)
 MOST_SHIFT = 0.05
 SLOW_BYTES_PER_S = 20_000
@@ -141,9 +141,9 @@ def arrived(window: WebDriver, tour: Tour, stop: Stop) -> Found:
 
 
 def below_the_edge(window: WebDriver, stop: Stop, game: str, language: str = "en") -> Found:
-    """A seat's open page on phones, the smallest too: its keys and what they are about are all in sight."""
+    """An open page of a seat or a spectator on phones, the smallest too: its keys and what it is about are in sight."""
     is_meant = stop.name.startswith(tuple(f"{game}-{state}" for state in IN_SIGHT))
-    for size in (SMALLEST, PHONE) if is_meant and stop.name.endswith(("south", "north")) else ():
+    for size in (SMALLEST, PHONE) if is_meant and stop.name.endswith(("south", "north", "watch")) else ():
         resize(window, size)
         if (height := window.execute_async_script(_HEIGHT)) > size[1]:
             yield f"scrolls: {height} px high in {size[1]}", language

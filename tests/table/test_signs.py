@@ -192,9 +192,12 @@ def play(played: Played, action: str) -> None:
     played.finish_stages()
 
 
-def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(played: Played) -> None:
+@pytest.mark.parametrize("clock", [{"seconds": 300}, {}], ids=["by a chess clock", "without a clock"])
+def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(
+    clock: dict[str, int], played: Played
+) -> None:
     start = "a1 b1 c1 d1 e1 / a10 b10 c10 d10 e10"
-    played.table.new_game("scouts", {"seconds": 300, "start": start}, seed=1)
+    played.table.new_game("scouts", {**clock, "start": start}, seed=1)
     played.table.confirm("host", played.table.view().moment, 0)
     called = []
     for seat, text in ((Seat.SOUTH, "a1-a2"), (Seat.SOUTH, "."), (Seat.NORTH, "a10-a9"), (Seat.NORTH, "b10-b9")):

@@ -10,8 +10,11 @@ import pytest
 from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
 
 from companion.bots.base import Choice, Verdict
+from companion.bots.coach import Coach
+from companion.bots.coach_aloud import CoachAloud
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
+from companion.core.ports import PadKey, Press
 
 SECRET = "This brings intel home."
 
@@ -152,3 +155,25 @@ def test_the_host_sees_who_may_ask_it(place: Place) -> None:
     assert "Coach</dt><dd>Against the machine" in page_of(host, "/host")
     place.table.use(TableSettings(coach="never"))
     assert "Coach</dt><dd>Nobody" in page_of(host, "/host")
+
+
+def test_what_a_pad_asks_stands_on_the_table_screen_alone(place: Place) -> None:
+    place.table.pressed(Press(Seat.SOUTH, PadKey.UP, 1.0))
+    place.browser().post("/api/seat/north/machine", json={"name": "Bo"})
+    place.to_orders()
+    for is_held in (False, True):
+        place.table.pressed(Press(Seat.SOUTH, PadKey.A, 2.0, is_held))
+    place.table.step()
+    assert "The coach is thinking …" in page_of(place.browser(), "/")
+    CoachAloud(place.table, Coach(place.table, b"k" * 32, Process)).step()
+    wall = page_of(place.browser(), "/")
+    assert "The coach, for purple" in wall
+    assert "The coach would do this: left, right, shoot." in wall
+    assert SECRET in wall
+    spanish = place.browser()
+    spanish.set_cookie("language", "es")
+    assert "El entrenador haría esto: izquierda, derecha, disparar." in page_of(spanish, "/")
+    for path in ("/watch", "/api/view", "/host"):
+        assert SECRET not in place.browser().get(path, headers={"X-Host-Key": HOST_KEY}).get_data(as_text=True)
+    place.browser().post("/api/table/help", json={"is_wanted": False})
+    assert "The coach, for" not in page_of(place.browser(), "/")

@@ -172,6 +172,33 @@ def test_spectators_see_everything_so_much_later_and_nothing_sooner() -> None:
         assert "late" not in words(page(app, "/watch/1"))
 
 
+def test_a_spectator_who_is_late_sees_every_event_in_its_order() -> None:
+    """The last sixteen of them; whoever comes, or comes back after long, begins with the newest."""
+    room = Room("", FakeClock())
+    room.put(RoomTable("a", 1, ""))
+    delayed = room.delayed("a")
+    assert delayed is not None
+    assert delayed.since(-1) == [(0, None)]
+    assert delayed.since(0) == []
+    (record, *_) = played_records("outbuffered", 1, 1)
+    records = [msgspec.structs.replace(record, entry=entry) for entry in range(1, 21)]
+    for record in records:
+        room.record("a", record)
+
+    def seen(version: int) -> list[int]:
+        return [shown.record.entry for _, shown in delayed.since(version) if shown]
+
+    entries = [record.entry for record in records]
+    assert delayed.version == 20
+    assert seen(17) == entries[-3:]
+    assert seen(4) == entries[-16:]
+    assert seen(1) == entries[-16:]
+    assert seen(-1) == entries[-1:]
+    assert seen(20) == []
+    room.remove("a")
+    assert [version for version, _ in delayed.since(19)] == [20, 21], "and that the table is gone"
+
+
 def test_a_record_that_was_long_on_its_way_is_shown_as_late_as_any_other() -> None:
     clock = FakeClock()
     room = Room("", clock, delay_s=60)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from web_fixtures import Place
+from web_fixtures import Place, page_of
 
 from companion.core.kit import Seat
 
@@ -123,3 +123,12 @@ def test_a_longer_language_gets_a_smaller_sign(place: Place, monkeypatch: pytest
     monkeypatch.setattr("companion.core.i18n.lookup", lambda _language, one, _many, _n: f"{one}{'ñ' * 12}")
     browser.set_cookie("language", "es")
     assert " long" in sign(browser.get("/").get_data(as_text=True)).partition(">")[0]
+
+
+def test_who_sits_finds_the_way_back_from_the_table_screen(place: Place) -> None:
+    ada = place.sit("south", "Ada")
+    html = page_of(ada, "/")
+    assert '<a class="key tiny" id="to-seat" href="/here">Back to your seat</a>' in html
+    assert '<a class="key go" href="/seat/south">Back to your seat</a>' in html, "on a phone"
+    for other in (page_of(ada, "/?screen"), page_of(ada, "/?kiosk"), page_of(place.browser(), "/")):
+        assert "Back to your seat" not in other

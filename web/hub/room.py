@@ -22,6 +22,8 @@ CLOCK_OFF_S = 120.0
 WALL_S = 0.25
 """The wall is drawn at most so often, however much happens in the room."""
 MOST_DELAY_S = 3600
+MOST_RECENT = 16
+"""So many records of a table are there for a spectator who is late; if he is later still, he misses some."""
 MOST_WAITING = 20_000
 """So many messages of a table wait for a delay to be over; then the oldest are shown early no more, but left out."""
 
@@ -114,12 +116,16 @@ class Notifier:
 
 
 class Delayed(Notifier):
-    """A table as spectators may see it by now; `waiting` are the records that are too young."""
+    """A table as spectators may see it by now; `waiting` are the records that are too young.
+
+    The last ones are kept, so that a spectator who is late sees each of them.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.shown: Shown | None = None
         self.waiting: deque[Shown] = deque(maxlen=MOST_WAITING)
+        self._recent: deque[tuple[int, Shown]] = deque(maxlen=MOST_RECENT)
 
     def take(self, shown: Shown) -> None:
         """A new record."""
@@ -127,12 +133,18 @@ class Delayed(Notifier):
 
     def step(self, now_s: float, delay_s: float) -> None:
         """Show what is old enough by now."""
-        fresh = None
         while self.waiting and self.waiting[0].came_s - self.waiting[0].age_s + delay_s <= now_s:
-            fresh = self.waiting.popleft()
-        if fresh:
-            self.shown = fresh
+            self.shown = self.waiting.popleft()
+            self._recent.append((self.version + 1, self.shown))
             self.change()
+
+    def since(self, version: int) -> list[tuple[int, Shown | None]]:
+        """What was shown after this version, the oldest first; at the beginning (-1), and of long ago, the newest."""
+        newest = (self.version, self.shown)
+        if version == newest[0]:
+            return []
+        later: list[tuple[int, Shown | None]] = [each for each in tuple(self._recent) if version < each[0] < newest[0]]
+        return [*(later if version >= 0 else ()), newest]
 
     def due_s(self, delay_s: float) -> float | None:
         """When there is something to show next."""

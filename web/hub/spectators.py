@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, redirect, render_template, request
@@ -12,8 +14,16 @@ from companion.core.i18n import spoken
 from companion.table.session import Phase
 from web.context import Fragment, Needs, render_fragment
 from web.hub.drawing import seats_of, sentence
-from web.hub.room import Delayed, Room, RoomTable, late_words
-from web.server.sse import Streams
+from web.hub.room import MOST_RECENT, Delayed, Room, RoomTable, Shown, late_words
+from web.server.sse import Changes, Streams, message
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A page of a table, and the same as a message of its stream."""
+
+    fragment: Fragment
+    message: str
 
 
 class SpectatorPages:
@@ -27,7 +37,7 @@ class SpectatorPages:
         self._wall = wall
         self._viewers = viewers
         self._streams: dict[str, Streams] = {}
-        self._drawn: dict[tuple[str, str, str], tuple[tuple[int, int], Fragment]] = {}
+        self._kept: dict[tuple[str, str, str], dict[tuple[int, int], Drawn]] = {}
         self._lock = threading.Lock()
 
     def blueprint(self) -> Blueprint:
@@ -56,21 +66,26 @@ class SpectatorPages:
     def page(self, page: str, number: int) -> str:
         """A table on a phone, or over a picture of its players."""
         table = self._table(number)
-        fragment = self._fragment(page, table)
+        followed = self._room.delayed(table.id) or Delayed()
+        fragment = self._drawn(page, table, followed.version, followed.shown).fragment
         return render_fragment(f"hub_{page}.html", fragment, live=f"/live/{page}/{number}", table=table, theme="")
 
     def live(self, page: str, number: int) -> Response:
         """The stream of such a page."""
         table, app = self._table(number), this_app()
+        followed = self._room.delayed(table.id) or Delayed()
 
-        def render() -> str:
+        def tell(version: int, shown: Shown | None) -> str:
             now = self._room.table(number)
             if now is None or now.id != table.id:
-                return '<main id="live" data-go="/watch"></main>'
+                return message('<main id="live" data-go="/watch"></main>')
             with app.app_context():
-                return self._fragment(page, now).html
+                return self._drawn(page, now, version, shown).message
 
-        return self._streams_of(table).follow(request.environ, render)
+        def changes(known: int) -> Changes:
+            return [(version, partial(tell, version, shown)) for version, shown in followed.since(known)]
+
+        return self._streams_of(table).follow_each(request.environ, changes)
 
     def close(self) -> None:
         """End every stream."""
@@ -92,20 +107,23 @@ class SpectatorPages:
                 self._streams[table.id] = Streams(followed, self._viewers)
             return self._streams[table.id]
 
-    def _fragment(self, page: str, table: RoomTable) -> Fragment:
-        followed = self._room.delayed(table.id) or Delayed()
-        key, version = (page, table.id, spoken()), (followed.version, round(self._room.delay_s))
+    def _drawn(self, page: str, table: RoomTable, version: int, shown: Shown | None) -> Drawn:
+        """A page as it was at this version; the last ones are kept, for many ask."""
+        key, at = (page, table.id, spoken()), (version, round(self._room.delay_s))
         with self._lock:
-            known = self._drawn.get(key)
-        if known and known[0] == version:
-            return known[1]
-        fragment = self._draw(page, table, followed)
-        with self._lock:
-            self._drawn[key] = (version, fragment)
-        return fragment
+            known = self._kept.setdefault(key, {})
+            found = known.get(at)
+        if found is None:
+            fragment = self._draw(page, table, shown)
+            found = Drawn(fragment, message(fragment.html))
+            with self._lock:
+                known[at] = found
+                if len(known) > MOST_RECENT:
+                    del known[min(known)]
+        return found
 
-    def _draw(self, page: str, table: RoomTable, followed: Delayed) -> Fragment:
-        needs, shown, delay_s = Needs(), followed.shown, self._room.delay_s
+    def _draw(self, page: str, table: RoomTable, shown: Shown | None) -> Fragment:
+        needs, delay_s = Needs(), self._room.delay_s
         view = shown.record.view if shown else None
         names = table.state.names if table.state else {}
         html = render_template(

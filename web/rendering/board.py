@@ -31,6 +31,7 @@ _ROOM, _ROOM_BELOW = 44.0, 48.0
 _GOAL = 54.0
 """How deep the goals are drawn."""
 _FRAME = 6.0
+_SMALL_RANKS = 4
 
 
 def board_svg(scene: BoardPicture, turned: bool = False) -> Markup:
@@ -46,11 +47,13 @@ def board_svg(scene: BoardPicture, turned: bool = False) -> Markup:
 def board_part(scene: BoardPicture, square: Square | None) -> Markup:
     """A strip of a board, half as tall as it is wide, round a square (None: the middle), with what lies in it.
 
+    A small board is shown whole: of its large squares a strip would cut pieces in half.
+
     Scripts draw nothing on it.
     """
     sketch = _Sketch(scene, False)
     x, top, width, height = sketch.box()
-    tall = min(height, width / 2)
+    tall = height if sketch.board.ranks <= _SMALL_RANKS else min(height, width / 2)
     middle = sketch.centre(square)[1] if square else top + height / 2
     y = min(max(middle - tall / 2, top), top + height - tall)
     seen = {each: faces for each, faces in scene.layout.items() if y - 50 < sketch.centre(each)[1] < y + tall + 50}

@@ -65,7 +65,8 @@ class Pages:
         theme = self._page_context.table_settings.theme
         asked, kiosk = "screen" in request.args, "kiosk" in request.args
         live, chosen = f"/live/table?look={self._look()}", "" if theme == "system" else theme
-        return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk)
+        own = () if asked or kiosk else self._guard.seats_of(request)
+        return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk, own=own)
 
     def watch(self) -> Any:
         """What everybody may know, on a phone; while too many look, a page that tries again by itself."""

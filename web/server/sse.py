@@ -1,9 +1,10 @@
 """Pages that follow the table: server-sent events, and the web server that carries them.
 
 A page opens one stream. It gets the whole fragment at once, then after every change of the table; a viewer who is too
-slow for every change gets the newest. A stream is begun by the thread that answers its request, then one thread writes
-all that follow the table, and one each those of the camera and of the panels, which look more often or take longer.
-Streams are counted; some places are kept for seats and table screens, so that spectators never take them.
+slow for every change gets the newest, unless the last changes are kept. A stream is begun by the thread that answers
+its request, then one thread writes all that follow the table, and one each those of the camera and of the panels, which
+look more often or take longer. Streams are counted; some places are kept for seats and table screens, so that
+spectators never take them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -107,6 +108,10 @@ class Followed(Protocol):
         """Have this called after every change."""
 
 
+Changes = Sequence[tuple[int, Callable[[], str]]]
+"""Versions of what is followed, and how each is told: as a message that is ready."""
+
+
 class Streams:
     """The open streams of one application; `close` ends them all and may be called twice."""
 
@@ -165,7 +170,21 @@ class Streams:
         when_over: Callable[[], None] = lambda: None,
     ) -> Response:
         """A stream of fragments, one after every change of the table; raises `TooManyViewers`."""
-        return self.hold(environ, lambda is_gone: self._fragments(render, is_gone), place, when_over)
+
+        def newest(shown: int) -> Changes:
+            return () if shown == self.table.version else ((self.table.version, lambda: message(render())),)
+
+        return self.follow_each(environ, newest, place, when_over)
+
+    def follow_each(
+        self,
+        environ: Mapping[str, Any],
+        changes: Callable[[int], Changes],
+        place: Audience = Audience.SPECTATOR,
+        when_over: Callable[[], None] = lambda: None,
+    ) -> Response:
+        """A stream of what `changes` answers for the version that was shown last (-1: none), the oldest first."""
+        return self.hold(environ, lambda is_gone: self._messages(changes, is_gone), place, when_over)
 
     def hold(
         self,
@@ -233,14 +252,16 @@ class Streams:
         else:
             self.table.wait(pause.since, pause.seconds)
 
-    def _fragments(self, render: Callable[[], str], is_gone: Callable[[], bool]) -> Messages:
+    def _messages(self, changes: Callable[[int], Changes], is_gone: Callable[[], bool]) -> Messages:
         shown, looks = -1, 0
         yield f"retry: {RETRY_MS}\n\n"
         while not is_gone():
-            version = self.table.version
-            if version != shown:
-                yield message(render())
-                shown, looks = version, 0
+            news = changes(shown)
+            for version, told in news:
+                yield told()
+                shown = version
+            if news:
+                looks = 0
             elif looks >= PING_LOOKS:
                 yield PING
                 looks = 0

@@ -9,6 +9,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.table.pipeline import Pipeline
 from companion.table.records import Begin, HandIn, StageDone, Undo
+from companion.table.seats.coaching import question_of
 from companion.table.seats.machine_seats import action_by_chance
 from companion.table.session import Phase
 from companion.table.state import instructions
@@ -70,8 +71,14 @@ class Turns:
         live = self._pipeline.live
         if is_wanted and live.session.phase is not Phase.ORDERS:
             raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to decide now: do as the sign says"))
-        if live.is_helping != is_wanted:
-            self._pipeline.publish(replace(live, is_helping=is_wanted))
+        if live.is_helping != is_wanted or live.advice:
+            self._pipeline.publish(replace(live, is_helping=is_wanted, advice=None))
+
+    def ask_coach(self, seat: Seat) -> None:
+        """A seat asks the coach by its pad, for everybody to hear; raises `Illegal` where there is none."""
+        live, allowed = self._pipeline.live, self._pipeline.settings.coach
+        advice = question_of(live.session, seat, allowed, live.advice)
+        self._pipeline.publish(replace(live, advice=advice, is_helping=False))
 
     def _require_now(self, moment: str) -> None:
         if moment != self._pipeline.session.moment:

@@ -1,9 +1,9 @@
-"""Who may ask the coach about what: the host's rule, and where the game stands."""
+"""Who may ask the coach about what: the host's rule, and where the game stands; and what is asked and told aloud."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from companion.core.errors import Illegal, Refusal, Stale
@@ -15,9 +15,8 @@ from companion.table.pipeline import Pipeline
 from companion.table.records import AskCoach
 from companion.table.seats.machine_seats import MachineTurn, state_before, turn_acted, turn_of
 from companion.table.session import Phase, Sealed, Session
+from companion.table.state import About, CoachAnswer
 
-About = Literal["now", "last"]
-"""What the coach is asked about: the action that is due, or the last one that everybody knows of."""
 Allowed = Literal["machine", "always", "never"]
 """In which games: against the machine alone, in every one, in none."""
 
@@ -51,6 +50,22 @@ def coach_view(session: Session, seat: Seat, allowed: Allowed) -> CoachView:
 
 def _is_own(session: Session, sealed: Mapping[Seat, Sealed], seat: Seat) -> bool:
     return seat in sealed and sealed[seat].owner == session.seats[seat].nonce
+
+
+def question_of(session: Session, seat: Seat, allowed: Allowed, before: CoachAnswer | None) -> CoachAnswer:
+    """What a seat asks by its pad: what to do now, and asked again (`before`) how its last action was.
+
+    The answer is heard by everybody at the table, so it is given only where a machine sits opposite and the seat holds
+    nothing in secret; otherwise a sentence says where to ask. Raises `Illegal` where there is no coach.
+    """
+    about = coach_view(session, seat, allowed).about
+    if session.phase is not Phase.ORDERS or not about:
+        raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
+    is_again = before is not None and (before.seat, before.about) == (seat, about[0])
+    asked = CoachAnswer(seat, session.moment, about[-1] if is_again else about[0])
+    if session.is_machines(seat.other) and not session.playing.hides(session.options):
+        return asked
+    return replace(asked, lines=(say("Everybody would hear the coach: ask it on a phone, at the same seat."),))
 
 
 class Coaching:
@@ -95,3 +110,21 @@ class Coaching:
         state = state_before(session, number) if number < len(session.turns) else session.state
         session.game.check(state, seat, session.game.parse(action))
         return spelt(session.game, state, seat, action)
+
+    # ---- aloud, for who plays by a pad ----
+
+    @property
+    def asked(self) -> CoachAnswer | None:
+        """The question from a pad that waits for an answer."""
+        advice = self._pipeline.live.advice
+        return advice if advice and not advice.lines else None
+
+    def tell(self, asked: CoachAnswer, lines: tuple[str, ...]) -> None:
+        """The answer to a question from a pad, to be heard and read by everybody; nothing if nobody asks any more."""
+
+        def show() -> None:
+            live = self._pipeline.live
+            if live.advice == asked:
+                self._pipeline.publish(replace(live, advice=replace(asked, lines=lines)))
+
+        self._owner.ask(show)

@@ -43,8 +43,8 @@ class PadInput:
         self._claims = claims
         self._tiles = tiles
         self._refused_ready: dict[str, tuple[str, int]] = {}
-        self._before_b: dict[Seat, tuple[float, str, Draft]] = {}
-        """What was entered before B went down, with the time and the moment of that."""
+        self._before_question: dict[Seat, tuple[float, str, Draft]] = {}
+        """What was entered before A or B went down, with the time and the moment of that."""
 
     def pressed(self, press: Press, was_kept: bool = False) -> None:
         """A key went down, or is held; `was_kept`: it is a short press of Back that a phone's claim had kept back."""
@@ -144,11 +144,11 @@ class PadInput:
         if awaits_tiles(session) and self._press_tiles(seat, press, has_draft=bool(before.keys)):
             return
         live = self._pipeline.live
-        if press.key is PadKey.B and press.held:
-            self._help(seat, press.at_s)
-            return
-        if press.key is PadKey.B:
-            self._before_b[seat] = (press.at_s, session.moment, before)
+        if press.key in (PadKey.A, PadKey.B):
+            if press.held:
+                self._question(seat, press)
+                return
+            self._before_question[seat] = (press.at_s, session.moment, before)
         step = press_order(session, seat, before.keys, press)
         for record in step.records:
             match record:
@@ -181,10 +181,16 @@ class PadInput:
             self._tiles.ready(seat, session.moment, is_ready=False)
         return is_ready and press.key is PadKey.BACK
 
-    def _help(self, seat: Seat, at_s: float) -> None:
-        """B is held: it is no order but a question, so what its press has entered goes again."""
+    def _question(self, seat: Seat, press: Press) -> None:
+        """A or B is held: B asks what can be done now, A asks the coach, and is an order where there is none.
+
+        A question is no order, so what its press has entered goes again.
+        """
+        if press.key is PadKey.B:
+            self._turns.help(not self._pipeline.live.is_helping)
+        else:
+            self._turns.ask_coach(seat)
         live = self._pipeline.live
-        pressed_s, moment, before = self._before_b.pop(seat, (0.0, "", NO_DRAFT))
-        if (pressed_s, moment) == (at_s, live.session.moment):
+        pressed_s, moment, before = self._before_question.pop(seat, (0.0, "", NO_DRAFT))
+        if (pressed_s, moment) == (press.at_s, live.session.moment):
             self._pipeline.publish(replace(live, drafts={**live.drafts, seat: before}))
-        self._turns.help(not live.is_helping)

@@ -112,7 +112,7 @@ def _latencies(folder: Path) -> bool:
     at_hub = BenchTable(folder / "at-hub", join(f"127.0.0.1:{hub.port}", hub.code, "bench", names=False))
     try:
         bare_ms = asyncio.run(_bare_ms(hub.nats, hub.seed))
-        print(f"hub: a bare publish, synced: p50 {statistics.median(bare_ms):.2f} ms, p99 {_p99(bare_ms):.2f} ms")
+        print(f"hub: a bare publish, synced: p50 {statistics.median(bare_ms):.2f} ms, p99 {p99(bare_ms):.2f} ms")
         good = _compare("there", alone, at_hub)
         hub.signal(signal.SIGSTOP)
         good &= _compare("hanging", alone, at_hub)
@@ -131,11 +131,11 @@ def _compare(state: str, alone: BenchTable, at_hub: BenchTable) -> bool:
         for table in (alone, at_hub) if number % 2 else (at_hub, alone):
             times_ms[table] += [table.step() * 1000 for _ in range(INPUTS)]
     middle = statistics.median(times_ms[at_hub]) / statistics.median(times_ms[alone])
-    late = _p99(times_ms[at_hub]) / _p99(times_ms[alone])
+    late = p99(times_ms[at_hub]) / p99(times_ms[alone])
     is_good = middle <= MOST_RATIO
     print(
         f"hub {state}: both orders handed in, p50 {statistics.median(times_ms[at_hub]):.2f} ms "
-        f"({middle:.2f} x a table without a hub, at most {MOST_RATIO}), p99 {_p99(times_ms[at_hub]):.2f} ms "
+        f"({middle:.2f} x a table without a hub, at most {MOST_RATIO}), p99 {p99(times_ms[at_hub]):.2f} ms "
         f"({late:.2f} x)  {'ok' if is_good else 'TOO SLOW'}",
         flush=True,
     )
@@ -161,14 +161,15 @@ async def _bare_ms(url: str, seed: str) -> list[float]:
 class HubProcess:
     """`companion hub` as a process; its address stays the same over kills."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *more: str) -> None:
         self.folder, self.port, self.nats_port = folder, _free_port(), _free_port()
+        self._more = more
         self.code = ""
         self.start()
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        words = ["--folder", str(self.folder), "--host", "127.0.0.1", "--keep-mb", "64"]
+        words = ["--folder", str(self.folder), "--host", "127.0.0.1", "--keep-mb", "64", *self._more]
         ports = ["--port", str(self.port), "--nats-port", str(self.nats_port)]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "companion", "hub", *words, *ports],
@@ -194,6 +195,11 @@ class HubProcess:
     def seed(self) -> str:
         """Its own NKey."""
         return HubFolder(self.folder).now.seed
+
+    def memory_mb(self) -> float:
+        """What it and its NATS hold, MB."""
+        told = (Path(f"/proc/{each}/status").read_text() for each in (self._process.pid, *self._children()))
+        return sum(int(re.findall(r"VmRSS:\s+(\d+)", text)[0]) for text in told) / 1000
 
     def kill(self) -> None:
         """SIGKILL of the hub: its NATS dies with it. May be called twice."""
@@ -304,7 +310,8 @@ async def _kept(url: str, table: str, seed: str, *, last_alone: bool = False) ->
         await client.close()
 
 
-def _p99(times_ms: list[float]) -> float:
+def p99(times_ms: list[float]) -> float:
+    """What one in a hundred exceeds."""
     return sorted(times_ms)[int(0.99 * len(times_ms))]
 
 

@@ -7,8 +7,8 @@ from flask import Blueprint, Response, jsonify, render_template, request
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import Verbatim, listed, say, translate
 from companion.core.kit import SEATS, Seat
-from companion.table.seats.coaching import About
 from companion.table.session import MACHINE, Phase
+from companion.table.state import About
 from web.context import PageContext
 from web.routes.api import SEAT, Body, Text, read_body
 

@@ -1,0 +1,81 @@
+"""The coach for who plays by a pad: asked by a held key, it answers on the table screen and by the voice.
+
+Everybody hears that, so it only speaks where a machine sits opposite (`companion.table.seats.coaching`).
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Self
+
+from companion.bots.coach import Coach, Hint
+from companion.core.errors import CompanionError, Stale
+from companion.core.i18n import joined, say
+from companion.table.table import Table
+
+_REST_S = 5.0
+"""How often it looks, unless the table changes."""
+_JOIN_S = 5.0
+
+
+class CoachAloud:
+    """Answers what pads ask; a context manager, and `close` may be called twice.
+
+    Without `start` nothing happens by itself: `step` answers what is asked, and waits for the coach meanwhile.
+    """
+
+    def __init__(self, table: Table, coach: Coach) -> None:
+        self._table, self._coach = table, coach
+        self._ends = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def step(self) -> None:
+        """Answer the question that waits, if there is one."""
+        asked = self._table.coaching.asked
+        if asked is None:
+            return
+        try:
+            lines = spoken_lines(self._coach.ask(asked.seat, asked.moment, asked.about))
+        except Stale:
+            return  # the turn is over, and the question with it
+        except CompanionError as error:
+            lines = (error.message,)
+        self._table.coaching.tell(asked, lines)
+
+    def start(self) -> None:
+        """Step by itself after every change of the table."""
+        self._thread = threading.Thread(target=self._run, name="coach", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._ends.set()
+        if self._thread:
+            self._table.redraw()  # it waits for the table's next change
+            self._thread.join(_JOIN_S)
+            self._thread = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        version = -1
+        while not self._ends.is_set():
+            try:
+                self.step()
+            except Stale:  # the table closes
+                return
+            version = self._table.wait(version, _REST_S)
+
+
+def spoken_lines(hint: Hint) -> tuple[str, ...]:
+    """What the coach says, sentence by sentence."""
+    orders = joined(", ", [order.words for order in hint.orders])
+    if not hint.judgement:
+        return (say("The coach would do this: {orders}.", orders=orders), *hint.why)
+    if hint.is_best:
+        return (hint.judgement,)
+    return (hint.judgement, say("Better: {orders}.", orders=orders), *hint.why)
