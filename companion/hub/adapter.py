@@ -49,7 +49,7 @@ class HubAdapter:
         self._health = health
         self._change_settings = change_settings
         self._keep = keep
-        self._follows = ""
+        self._follows = "closed" if membership.closed else ""  # of an earlier run: the hub says anew what it wants
         self._answer: tuple[int, str] = (0, "")
         self._line = HubLine(membership, journal, clock, self)
         table.connect(on_lamps=lambda _lamps, _trouble: self._line.wake())

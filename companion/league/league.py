@@ -332,6 +332,10 @@ class League:
             self._keep_tournament(after, line)
         return after
 
+    def pair_round(self, number: int) -> Tournament:
+        """Pair the next round, and give its boards tables; raises a `CompanionError`."""
+        return self.direct(number, "pair", lambda tournament: director.pair_round(tournament, self._clock.wall_s()))
+
     def log(self, number: int) -> list[LogLine]:
         """What was done about a tournament, the newest first."""
         return self._store.log(number)

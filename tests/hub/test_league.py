@@ -92,7 +92,9 @@ def test_settings_are_taken_as_on_the_tables_own_page_or_refused_with_a_reason(h
         def answer(**typed: str) -> str:
             assert hub.change_settings([number], {key.replace("__", "."): value for key, value in typed.items()})
             asked = hub.room.table(number).asked  # type: ignore[union-attr]
-            until("it answers", lambda: (shown := hub.room.table(number)) and shown.state.answers == asked)  # type: ignore[union-attr]
+            until(
+                "it answers", lambda: (shown := hub.room.table(number)) and shown.state and shown.state.answers == asked
+            )  # type: ignore[union-attr]
             from companion.table.public.messages import words  # noqa: PLC0415
 
             return words(hub.room.table(number).state.answer)  # type: ignore[union-attr]

@@ -21,6 +21,7 @@ from web.hub.host import HubHost, HubHostPages, JoinDoor
 from web.hub.room import Room
 from web.hub.spectators import SpectatorPages
 from web.hub.standings import StandingsPages
+from web.hub.tournaments import TournamentPages
 from web.hub.wall import WallPages
 from web.security.auth import Auth
 from web.security.host_names import Names
@@ -64,11 +65,12 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
     app.extensions["watch"] = watch
     for blueprint in (
         pages,
-        WallPages(room, streams, door, guard, urls=site.urls, watch=watch).blueprint(),
+        WallPages(room, streams, door, guard, urls=site.urls, watch=watch, league=league).blueprint(),
         HubHostPages(room, streams, host, door, guard).blueprint(),
         watch.blueprint(),
         CardPages(room, league, clock).blueprint(),
         StandingsPages(room, league, guard).blueprint(),
+        TournamentPages(room, streams, league, guard).blueprint(),
     ):
         app.register_blueprint(blueprint)
     return app

@@ -183,6 +183,10 @@ class Room(Notifier):
         """The monotonic time by which clocks are shown."""
         return self._clock.monotonic_s()
 
+    def due_s(self, wall_s: float) -> float | None:
+        """The monotonic time of a Unix time; None for 0, which is never."""
+        return self._clock.monotonic_s() + wall_s - self._clock.wall_s() if wall_s else None
+
     def tables(self) -> tuple[RoomTable, ...]:
         """All tables by their numbers."""
         with self._lock:
