@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from inside import session_of
+from inside import journal_of, session_of
 from table_tools import Played
 
 from companion.archive.replay import game_file, play_again
@@ -20,6 +20,7 @@ from companion.storage.journal import Journal
 from companion.table.remote.messages import OrderOpened, OrderSealed, read_message
 from companion.table.remote.remote_table import RemoteBeginning, RemoteProgress
 from companion.table.session import Phase, Session
+from companion.table.table import Table
 
 GAME = "00" * 8
 
@@ -63,21 +64,26 @@ class HalfTable:
 
     def act(self, rng: Random) -> bool:
         """Do what a person here may do now; was there anything?"""
-        session = self.session
-        if session.remote is None or session.remote.asked or session.phase is Phase.OVER:
+        return act(self.table, self.seat, rng)
+
+
+def act(table: Table, seat: Seat, rng: Random) -> bool:
+    """Do what a person at the table of this seat may do now; was there anything?"""
+    session = session_of(table)
+    if session.remote is None or session.remote.asked or session.phase is Phase.OVER:
+        return False
+    if session.phase in (Phase.SETUP, Phase.STAGES):
+        if session.remote.is_shown_here:
             return False
-        if session.phase in (Phase.SETUP, Phase.STAGES):
-            if session.remote.is_shown_here:
-                return False
-            self.table.confirm("host", session.moment, session.stage)
-            return True
-        if self.seat not in session.awaited:
-            return False
-        if session.paused:
-            self.table.resume(self.seat)
-        action = session.playing.random_action(session.state, self.seat, rng)
-        self.table.hand_in(self.seat, session.moment, session.playing.format(action), f"{rng.getrandbits(64):016x}")
+        table.confirm("host", session.moment, session.stage)
         return True
+    if seat not in session.awaited:
+        return False
+    if session.paused:
+        table.resume(seat)
+    action = session.playing.random_action(session.state, seat, rng)
+    table.hand_in(seat, session.moment, session.playing.format(action), f"{rng.getrandbits(64):016x}")
+    return True
 
 
 @dataclass
@@ -188,13 +194,22 @@ def _interrupt(half: HalfTable, rng: Random) -> None:
 def same(line: MemoryLine) -> None:
     """Both tables have the same game in every part that is not a table's own time of day or clock."""
     line.flush()
-    south, north = (half.session for half in line.tables)
+    same_game(*(half.table for half in line.tables))
+
+
+def same_game(*tables: Table) -> None:
+    """Both tables have the same game, also by what their journals fold to."""
+    south, north = map(session_of, tables)
     assert south.phase is Phase.OVER
-    assert [_game(south)] == [_game(north)]
-    assert south.bank is None or south.bank == north.bank
-    for half in line.tables:
-        assert game_file(half.journal.fold(half.session.number)) == game_file(half.session)
-        assert len(list(play_again(game_file(half.session)))) == len(half.session.turns)
+    assert _game(south) == _game(north)
+    assert south.outcome
+    is_agreed = south.outcome != south.playing.outcome(south.state) and "time" not in south.outcome.reason
+    if not is_agreed:  # a table that starts anew while it asks to end the game stops its clock, and tells nobody
+        assert south.bank == north.bank
+    for table in tables:
+        session = session_of(table)
+        assert game_file(journal_of(table).fold(session.number)) == game_file(session)
+        assert len(list(play_again(game_file(session)))) == len(session.turns)
 
 
 def _game(session: Session) -> tuple[object, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from companion.archive.played_games import GameArchive
 from companion.bots.characters import Character
@@ -87,6 +87,19 @@ class HubSeat(Protocol):
 
     def leave(self) -> None:
         """Belong to no hub any more."""
+
+    @property
+    def offered(self) -> str:
+        """The code under which this table offers a game at two tables; empty: it offers none."""
+
+    def offer_game(self, game: str, options: Mapping[str, Any], seat: Seat, name: str) -> str:
+        """Offer a game of which this table plays a seat; answers the code; raises a `CompanionError`."""
+
+    def take_game(self, code: str, name: str) -> None:
+        """Play the game that another table offers under this code; raises a `CompanionError`."""
+
+    def withdraw_game(self) -> None:
+        """Offer nothing any more; raises a `CompanionError`."""
 
 
 @dataclass(frozen=True)

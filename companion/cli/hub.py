@@ -1,4 +1,7 @@
-"""`companion hub`: a hub of many tables on this machine, and this table's way to one: `hub join`, `hub leave`."""
+"""`companion hub`: a hub of many tables on this machine, and this table's way to one: `hub join`, `hub leave`.
+
+`hub offer` and `hub play` begin one game at two tables of a hub.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ import msgspec
 from companion.cli.running import ask_running
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import JournalInUse, SystemTrouble
+from companion.core.kit import SEATS, Seat
 from companion.core.network import host_key_text, shown_code
 from companion.storage.journal import Journal
 
@@ -29,7 +33,7 @@ def add_hub(
     settings_of: Callable[[argparse.Namespace], Settings],
     port: Callable[[str], int],
 ) -> None:
-    """`companion hub` with its options, and its two commands for a table."""
+    """`companion hub` with its options, and its commands for a table."""
     command = commands.add_parser("hub", help="run a hub of many tables; hub join, hub leave: of this table")
     command.add_argument("--folder", type=Path, default=Path(FOLDER), metavar="DIR", help="where the hub keeps all")
     command.add_argument("--name", help="what the room is called")
@@ -61,9 +65,21 @@ def add_hub(
     join.add_argument("--port", type=port, help="port of the running companion, if not the one in the settings")
     join.set_defaults(run=lambda options: _join(options, settings_of(options)))
     leave = parts.add_parser("leave", help="let this table leave its hub")
-    add_settings(leave)
-    leave.add_argument("--port", type=port, help="port of the running companion, if not the one in the settings")
     leave.set_defaults(run=lambda options: _leave(settings_of(options)))
+    offer = parts.add_parser("offer", help="offer a game for two tables; answers a code for the other host")
+    offer.add_argument("game", help="such as outbuffered; with the options with which it was started here last")
+    offer.add_argument("--seat", choices=list(SEATS), default=Seat.SOUTH, help="the side that is played here (south)")
+    offer.set_defaults(run=lambda options: _offer(options, settings_of(options)))
+    play = parts.add_parser("play", help="play the game that another table offers")
+    play.add_argument("code", help="that the other host was told")
+    play.set_defaults(run=lambda options: _play(options, settings_of(options)))
+    withdraw = parts.add_parser("withdraw", help="offer no game any more")
+    withdraw.set_defaults(run=lambda options: _withdraw(settings_of(options)))
+    for each in (leave, offer, play, withdraw):
+        add_settings(each)
+        each.add_argument("--port", type=port, help="port of the running companion, if not the one in the settings")
+    for each in (offer, play):
+        each.add_argument("--player", default="", metavar="NAME", help="name that the other table sees")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -159,6 +175,27 @@ def _leave(settings: Settings) -> int:
     except JournalInUse:
         ask_running(settings.web, _host_key(settings), "/api/host/hub/leave", {})
     print("This table belongs to no hub.", file=sys.stdout)
+    return 0
+
+
+def _offer(options: argparse.Namespace, settings: Settings) -> int:
+    wish = {"game": options.game, "seat": options.seat, "name": options.player}
+    told = ask_running(settings.web, _host_key(settings), "/api/host/hub/offer", wish)
+    print(f"Code for the other host:  {shown_code(told['code'])}")
+    print(f"There:  companion hub play {told['code']}")
+    return 0
+
+
+def _play(options: argparse.Namespace, settings: Settings) -> int:
+    wish = {"code": options.code, "name": options.player}
+    ask_running(settings.web, _host_key(settings), "/api/host/hub/take", wish)
+    print("The game begins at both tables.")
+    return 0
+
+
+def _withdraw(settings: Settings) -> int:
+    ask_running(settings.web, _host_key(settings), "/api/host/hub/withdraw", {})
+    print("No game is offered any more.")
     return 0
 
 

@@ -15,6 +15,7 @@ from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS
 from companion.hub.commands import HubWish, read_command
 from companion.hub.membership import Membership
+from companion.hub.pair_line import PairLine
 from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
 from companion.table.public.messages import PublicState, encoded, words
@@ -51,8 +52,9 @@ class HubAdapter:
         self._keep = keep
         self._follows = "closed" if membership.closed else ""  # of an earlier run: the hub says anew what it wants
         self._answer: tuple[int, str] = (0, "")
+        self.pairs = PairLine(table, journal, clock, membership.table, self._wake)
         self._line = HubLine(membership, journal, clock, self)
-        table.connect(on_lamps=lambda _lamps, _trouble: self._line.wake())
+        table.connect(on_lamps=lambda _lamps, _trouble: self._wake())
 
     def start(self) -> None:
         """Begin to send. A table that was closed stays closed until the hub says otherwise."""
@@ -86,6 +88,9 @@ class HubAdapter:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _wake(self) -> None:
+        self._line.wake()
 
     # ---- in the line's thread ----
 
@@ -125,6 +130,8 @@ class HubAdapter:
             self._bell.answer()
         elif command.staff == "done":
             self._bell.cancel()
+        if command.pair:
+            self._line.look_for_pair()
         if command.wish is not None:
             self._follow(command.wish)
         if command.settings is not None and command.settings.number != self._answer[0]:

@@ -49,9 +49,10 @@ class SettingsAsked(_Wanted, frozen=True):
 
 
 class HubCommand(_Wanted, frozen=True):
-    """One message to a table."""
+    """One message to a table; `pair`: there is a game at two tables."""
 
     staff: Literal["", "coming", "done"] = ""
+    pair: bool = False
     wish: HubWish | None = None
     settings: SettingsAsked | None = None
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from typing import Any, Protocol
 
 import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
@@ -25,6 +27,7 @@ from companion.core.i18n import say
 from companion.hub.joining import trusted
 from companion.hub.loop_thread import LoopThread
 from companion.hub.membership import Membership
+from companion.hub.pair_line import PairLine
 from companion.hub.subjects import (
     AGE,
     RECORDS,
@@ -46,6 +49,7 @@ AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
 """After a line that broke: so soon it is tried anew, and at most so long later."""
 GOODBYE_S = 0.5
 """At the end: so long what is on its way may take."""
+ASK_AGAIN_S = 60.0
 PULSE_S = 10.0
 """How often a table says how it is where nothing changes: a hub that hears nothing for long calls it lost."""
 
@@ -68,6 +72,10 @@ class NewsSource(Protocol):
     def connected(self, is_connected: bool) -> None:
         """The hub hears us, or does not any more."""
 
+    @property
+    def pairs(self) -> PairLine:
+        """What is told and heard of a game at two tables."""
+
 
 class HubLine:
     """Sends what is new until `close`, which may be called twice; `wake` may be called from any thread."""
@@ -80,6 +88,8 @@ class HubLine:
         self._news = asyncio.Event()
         self._is_closing = False
         self._told: bytes = b""
+        self._pulse_s = 0.0
+        self._asks_s = 0.0
         self.is_connected = False
         self.trouble = ""
         """Why the hub does not get everything, as a sentence; empty: it does."""
@@ -93,6 +103,11 @@ class HubLine:
         """There is something new."""
         self._thread.call(self._news.set)
 
+    def look_for_pair(self) -> None:
+        """The hub has a game at two tables for us."""
+        self._asks_s = 0.0
+        self.wake()
+
     def close(self) -> None:
         """Hang up; what was not sent yet is sent after the next start."""
         self._is_closing = True
@@ -105,6 +120,7 @@ class HubLine:
         try:
             await self._keep_on()
         finally:
+            self._source.pairs.close()
             self._is(False, "")
 
     async def _keep_on(self) -> None:
@@ -155,20 +171,46 @@ class HubLine:
             stream = client.jetstream(timeout=ANSWERS_S)
             await client.subscribe(command_subject(own.table), cb=self._heard)
             sequence = await self._find_place(stream)
+            self._source.pairs.connected()
+            self._asks_s = 0.0
             self._is(True, self.trouble if self._outbox.next() else "")
             self._told = b""
             while not (self._is_closing or lost.is_set()):
                 self._news.clear()
                 await self._tell_state(client)
+                await self._exchange(client, stream)
                 while (record := self._outbox.next()) and not self._is_closing:
                     sequence = await self._send(stream, record, sequence)
                     self._outbox.sent()
                     await self._tell_state(client)
-                if not await self._rest(PULSE_S):
+                    await self._exchange(client, stream)
+                is_woken = await self._rest(min(PULSE_S, self._source.pairs.pause_s))
+                if not is_woken and self._clock.monotonic_s() >= self._pulse_s + PULSE_S:
                     self._told = b""
         finally:
+            self._source.pairs.broken()
             if not client.is_closed:
                 await client.close()
+
+    async def _exchange(self, client: Client, stream: JetStreamContext) -> None:
+        """A game at two tables comes first: somebody waits for it."""
+        try:
+            if self._clock.monotonic_s() >= self._asks_s:
+                await self._look(client)
+            await self._source.pairs.exchange(client, stream)
+        except (NatsTimeout, NoStreamResponseError):
+            raise KeepsNothing(
+                say("The hub keeps nothing just now: its disk may be full. What is played here is sent later.")
+            ) from None
+
+    async def _look(self, client: Client) -> None:
+        """Which game at two tables is ours? A hub that does not know of such games is asked again now and then."""
+        self._asks_s = self._clock.monotonic_s() + ASK_AGAIN_S
+        try:
+            await self._source.pairs.look(client)
+            self._asks_s = math.inf
+        except (NatsTimeout, NoRespondersError):
+            log.info("Hub: it does not answer about games at two tables")
 
     async def _find_place(self, stream: JetStreamContext) -> int:
         """Go on behind the last input that the hub has; answers the number of its message."""
@@ -207,7 +249,7 @@ class HubLine:
         state = self._source.state()
         if state != self._told:
             await client.publish(state_subject(self._membership.table), state)
-            self._told = state
+            self._told, self._pulse_s = state, self._clock.monotonic_s()
 
     async def _heard(self, message: Msg) -> None:
         self._source.command(message.data)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-RECORDS, STATES = "RECORDS", "STATES"
-"""The streams: what tables have accepted, kept and in order; and how each table is now, of which the newest is kept."""
+RECORDS, STATES, PAIRS = "RECORDS", "STATES", "PAIRS"
+"""The streams: what tables have accepted, kept and in order; how each table is now, of which the newest is kept; and
+what two tables of one game tell each other, each message by its number."""
 ALL_RECORDS, ALL_STATES = "tables.*.record", "tables.*.state"
+ALL_WISHES, ALL_PAIRS = "tables.*.pair", "pairs.*.*.*"
 STORED, SEQUENCE = "Nats-Msg-Id", "Nats-Expected-Last-Subject-Sequence"
 """Headers of a record: what it is called, and behind which message of its table it comes, or is refused."""
 AGE = "Companion-Age"
@@ -28,6 +30,21 @@ def command_subject(table: str) -> str:
     return f"commands.{table}"
 
 
+def wish_subject(table: str) -> str:
+    """Where a table asks the hub for a game at two tables."""
+    return f"tables.{table}.pair"
+
+
+def message_subject(pair: str, table: str, number: int | str) -> str:
+    """Where a table of a pair tells its message of a number: there is one, once."""
+    return f"pairs.{pair}.{table}.{number}"
+
+
+def near_subject(pair: str, table: str) -> str:
+    """Where a table of a pair says that it is there."""
+    return f"near.{pair}.{table}"
+
+
 def inbox_prefix(table: str) -> str:
     """Where a table gets answers; no other table may listen there."""
     return f"_INBOX_{table}"
@@ -40,9 +57,22 @@ def table_of(subject: str) -> str:
 
 def may_publish(table: str) -> tuple[str, ...]:
     """All that a table may say: its own subjects, and the question how far it has come."""
-    return (record_subject(table), state_subject(table), f"$JS.API.DIRECT.GET.{RECORDS}.{record_subject(table)}")
+    ask = f"$JS.API.DIRECT.GET.{RECORDS}.{record_subject(table)}"
+    return (record_subject(table), state_subject(table), wish_subject(table), ask)
 
 
 def may_hear(table: str) -> tuple[str, ...]:
     """All that a table may listen to."""
     return (f"{inbox_prefix(table)}.>", command_subject(table))
+
+
+def may_publish_paired(pair: str, table: str, other: str) -> tuple[str, ...]:
+    """What a table of a pair may say besides: its own side, and the questions what there is on both."""
+    ask = f"$JS.API.DIRECT.GET.{PAIRS}."
+    sides = (f"{ask}{message_subject(pair, each, '*')}" for each in (table, other))
+    return (message_subject(pair, table, "*"), near_subject(pair, table), *sides)
+
+
+def may_hear_paired(pair: str, other: str) -> tuple[str, ...]:
+    """What a table of a pair may listen to besides: the other side."""
+    return (message_subject(pair, other, "*"), near_subject(pair, other))

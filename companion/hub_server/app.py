@@ -17,9 +17,11 @@ from companion.core.i18n import packed
 from companion.core.kit import SEATS
 from companion.core.network import host_key_text, page_urls
 from companion.hub.commands import HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
+from companion.hub.pairing import Pair
 from companion.hub_server.folder import HubFile, HubFolder, KnownTable, public_key
 from companion.hub_server.league_file import LeagueFile
 from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, users_text
+from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.store import HubStore, RecordPlace, StoreSettings
 from companion.league.director import board_at
 from companion.league.league import League
@@ -74,6 +76,7 @@ class Hub:
         }
         known = self.folder.change(lambda file: msgspec.structs.replace(file, **wanted)) if wanted else self.folder.now
         self.room = Room(known.name, self._clock, known.delay_s)
+        self.pairs = PairKeeper(self.folder, self._clock, self._paired)
         for table in known.tables:
             self.room.put(_in_room(table))
         self._wishes_s = -WISH_S
@@ -170,6 +173,7 @@ class Hub:
         gone = self.folder.alter(number, lambda _: None)
         if gone is None:
             return False
+        self.pairs.forget(gone.id)
         self._keep_users()
         self.store.forget(gone.id)
         self.room.remove(gone.id)
@@ -234,9 +238,19 @@ class Hub:
 
     def _users(self) -> str:
         """Who may do what at NATS."""
-        tables = [TableKey(table.id, table.key, table.shut) for table in self.folder.now.tables]
+        tables = []
+        for table in self.folder.now.tables:
+            pair = self.pairs.pair_of(table.id)
+            other = pair.tables[pair.seat_of(table.id).other] if pair else ""
+            tables.append(TableKey(table.id, table.key, table.shut, pair.id if pair else "", other))
         seed = self._settings.nats_seed
         return users_text(public_key(seed) if seed else self.folder.own_key, tables)
+
+    def _paired(self, pair: Pair) -> None:
+        """Two tables have agreed on a game: both may write and read it, and the one that has offered is told."""
+        self._keep_users()
+        for table in pair.tables.values():
+            self.store.command(table, b'{"pair": true}')
 
     def _keep_users(self) -> None:
         """Have NATS know its tables; the people of a cluster include the file that is written for them."""
@@ -272,6 +286,10 @@ class Hub:
     def on_state(self, table: str, state: PublicState) -> None:
         """How a table is."""
         self.room.state(table, state, self._clock.wall_s())
+
+    def on_wish(self, table: str, payload: bytes) -> bytes:
+        """A table asks for a game at two tables."""
+        return self.pairs.answer(table, payload)
 
     def on_bad(self, table: str, why: str) -> None:
         """A message that cannot be read."""

@@ -13,6 +13,7 @@ import nkeys
 
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
+from companion.hub.pairing import Pair
 
 FILE = "hub.json"
 MOST_TABLES = 500
@@ -33,7 +34,10 @@ class KnownTable(msgspec.Struct, frozen=True):
 
 
 class HubFile(msgspec.Struct, frozen=True):
-    """All that the hub remembers. `seed` is its own NKey; whoever has it may do everything at its NATS."""
+    """All that the hub remembers. `seed` is its own NKey; whoever has it may do everything at its NATS.
+
+    `pairs` are the games at two tables, of each table the last one.
+    """
 
     seed: str
     signing_key: bytes
@@ -41,6 +45,7 @@ class HubFile(msgspec.Struct, frozen=True):
     name: str = ""
     delay_s: float = 0.0
     tables: tuple[KnownTable, ...] = ()
+    pairs: tuple[Pair, ...] = ()
 
     def __repr__(self) -> str:
         return f"HubFile({len(self.tables)} tables)"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
-from companion.hub.subjects import may_hear, may_publish
+from companion.hub.subjects import may_hear, may_hear_paired, may_publish, may_publish_paired
 from companion.table.public.messages import MOST_BYTES
 
 READY_S, PAUSE_S = 15.0, 0.02
@@ -37,11 +37,16 @@ class NatsSettings:
 
 @dataclass(frozen=True)
 class TableKey:
-    """A table and its public NKey; one that is `shut` out may say nothing."""
+    """A table and its public NKey; one that is `shut` out may say nothing.
+
+    `pair` is the game at two tables that it is in, and `other` the other one; empty: none.
+    """
 
     table: str
     key: str
     shut: bool = False
+    pair: str = ""
+    other: str = ""
 
 
 def users_text(own_key: str, tables: Iterable[TableKey]) -> str:
@@ -50,6 +55,9 @@ def users_text(own_key: str, tables: Iterable[TableKey]) -> str:
     for each in tables:
         if not each.shut:
             publish, hear = list(may_publish(each.table)), list(may_hear(each.table))
+            if each.pair:
+                publish += may_publish_paired(each.pair, each.table, each.other)
+                hear += may_hear_paired(each.pair, each.other)
             users.append({"nkey": each.key, "permissions": {"publish": publish, "subscribe": hear}})
     return f"authorization: {json.dumps({'users': users}, indent=1)}\n"
 

@@ -30,8 +30,11 @@ from companion.core.i18n import say
 from companion.hub.loop_thread import LoopThread
 from companion.hub.subjects import (
     AGE,
+    ALL_PAIRS,
     ALL_RECORDS,
     ALL_STATES,
+    ALL_WISHES,
+    PAIRS,
     RECORDS,
     STATES,
     command_subject,
@@ -56,7 +59,12 @@ FLOOD = Rate(20_000, 100.0)
 """What a table may send: a long outage at once, and then more than any table does. A message that is none counts
 `BAD_COUNTS` times."""
 BAD_COUNTS = 200
+WISH_COUNTS = 20
 MOST_AGE_S = 86_400.0
+PAIRS_KEPT_S = 60 * 86_400.0
+"""So long a game at two tables may rest."""
+RELOADED_S = 0.25
+"""So long NATS may take until it knows who may do what now."""
 
 
 class StoreAnew(CompanionError, RuntimeError):
@@ -85,6 +93,9 @@ class Heard(Protocol):
 
     def on_state(self, table: str, state: PublicState) -> None:
         """How a table is."""
+
+    def on_wish(self, table: str, payload: bytes) -> bytes:
+        """A table asks for a game at two tables: the answer."""
 
     def on_bad(self, table: str, why: str) -> None:
         """A message that cannot be read."""
@@ -131,6 +142,7 @@ class HubStore:
         self._unkept: CompanionError | None = None
         self._is_full = False
         self._looked_s = -LOOK_S
+        self._reloaded_s = -RELOADED_S
         self._buckets = Buckets(FLOOD, time.monotonic)
         self.is_ready = threading.Event()
         self._thread = LoopThread("hub-store", self._run)
@@ -154,7 +166,7 @@ class HubStore:
         server = self._settings.server
         if server:
             server.write(users)
-            self._thread.call(server.reload)
+            self._thread.call(lambda: self._reload(server))
 
     def forget(self, table: str) -> None:
         """Remove what is kept of a table."""
@@ -166,6 +178,10 @@ class HubStore:
         self._thread.close(GOODBYE_S)
 
     # ---- in the line's thread ----
+
+    def _reload(self, server: NatsServer) -> None:
+        server.reload()
+        self._reloaded_s = time.monotonic()
 
     async def _run(self) -> None:
         server = self._settings.server
@@ -228,6 +244,8 @@ class HubStore:
             if not self._has_last:
                 await self._tell_last(stream)
             await client.subscribe(ALL_STATES, cb=self._state)
+            await client.subscribe(ALL_WISHES, cb=self._wish)
+            await client.subscribe(ALL_PAIRS, cb=self._paired)
             first = self._heard.followed() + 1
             start = ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first)
             await stream.subscribe(
@@ -282,7 +300,19 @@ class HubStore:
             max_bytes=32 * 1024 * 1024,
             num_replicas=settings.replicas,
         )
-        for config in (records, states):
+        pairs = StreamConfig(
+            name=PAIRS,
+            subjects=[ALL_PAIRS],
+            storage=StorageType.FILE,
+            discard=DiscardPolicy.OLD,
+            max_msgs_per_subject=1,
+            max_age=PAIRS_KEPT_S,
+            max_bytes=settings.keep_mb * 1024 * 1024 // 20,
+            max_msg_size=MOST_BYTES,
+            num_replicas=settings.replicas,
+            allow_direct=True,
+        )
+        for config in (records, states, pairs):
             try:
                 await stream.stream_info(config.name or "")
                 await stream.update_stream(config)
@@ -326,6 +356,16 @@ class HubStore:
         self._count(table, 1)
         self._heard.on_state(table, state)
 
+    async def _wish(self, message: Msg) -> None:
+        table = table_of(message.subject)
+        self._count(table, WISH_COUNTS)
+        answer = self._heard.on_wish(table, message.data)
+        await asyncio.sleep(0)  # who may do what may have changed
+        await self._publish(message.reply, answer)
+
+    async def _paired(self, message: Msg) -> None:
+        self._count(message.subject.split(".")[2], 1)
+
     def _bad(self, table: str, error: Malformed) -> None:
         self._count(table, BAD_COUNTS)
         self._heard.on_bad(table, error.message)
@@ -355,7 +395,9 @@ class HubStore:
         self._heard.on_trouble(full if self._is_full else "" if answers else self._why(OSError()))
 
     async def _publish(self, subject: str, payload: bytes) -> None:
-        if self._client and self._client.is_connected:
+        """Say it, once NATS knows who may do what now."""
+        await asyncio.sleep(max(0.0, self._reloaded_s + RELOADED_S - time.monotonic()))
+        if subject and self._client and self._client.is_connected:
             await self._client.publish(subject, payload)
 
     async def _purge(self, table: str) -> None:

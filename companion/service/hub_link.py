@@ -6,7 +6,7 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from companion.core.clock import Clock
 from companion.core.config import Settings
@@ -98,6 +98,33 @@ class HubLink:
         if adapter is None:
             raise Illegal(Refusal.WRONG_PHASE, say("This table belongs to no hub"))
         self._table.show_card(seat, card_of(adapter.membership, code) if code else "", sitting)
+
+    @property
+    def offered(self) -> str:
+        """The code under which this table offers a game at two tables; empty: it offers none."""
+        return self._adapter.pairs.code if self._adapter else ""
+
+    def offer_game(self, game: str, options: Mapping[str, Any], seat: Seat, name: str) -> str:
+        """Offer a game of which this table plays a seat; answers the code for the other host.
+
+        Raises a `CompanionError`.
+        """
+        code: str = self._member.pairs.offer(game, dict(options), seat, name)
+        return code
+
+    def take_game(self, code: str, name: str) -> None:
+        """Play the game that another table offers under this code; raises a `CompanionError`."""
+        self._member.pairs.take(code, name)
+
+    def withdraw_game(self) -> None:
+        """Offer nothing any more; raises a `CompanionError`."""
+        self._member.pairs.withdraw()
+
+    @property
+    def _member(self) -> HubAdapter:
+        if self._adapter is None:
+            raise Illegal(Refusal.WRONG_PHASE, say("Join a hub first: both tables belong to the same one"))
+        return self._adapter
 
     def leave(self) -> None:
         """Belong to no hub any more; what it was told it keeps until its host removes this table."""

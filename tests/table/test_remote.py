@@ -212,7 +212,7 @@ def test_a_host_who_waits_in_vain_ends_the_game_alone_and_the_other_table_hears_
         assert line.north.session.phase is Phase.OVER
         assert line.north.session.outcome is not None
         assert not line.north.session.outcome.winners
-        with pytest.raises(Illegal, match="pair them anew"):
+        with pytest.raises(Illegal, match="pair the tables anew"):
             line.north.table.rematch()
         line.north.table.new_game("outbuffered")
         assert set(line.north.session.seats) == {Seat.NORTH}  # nobody plays elsewhere any more

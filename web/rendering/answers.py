@@ -250,6 +250,12 @@ class MachineSeated(TypedDict):
     name: str
 
 
+class OfferedGame(TypedDict):
+    """The code under which a game for two tables is offered; the other host enters it."""
+
+    code: str
+
+
 class Receipt(TypedDict):
     """SHA-256 of `moment seat action salt`, 64 hexadecimal digits."""
 

@@ -17,7 +17,18 @@ from web.context import PageContext
 
 OWN = "own"
 """What the choice of an own text is called in a form."""
-BACK = ("/host", "/settings", "/check", "/doctor", "/history", "/statistics", "/camera", "/kit", "/host/hub")
+BACK = (
+    "/host",
+    "/settings",
+    "/check",
+    "/doctor",
+    "/history",
+    "/statistics",
+    "/camera",
+    "/kit",
+    "/host/hub",
+    "/host/hub/game",
+)
 """Pages that ask for the host key, and to which it leads."""
 
 

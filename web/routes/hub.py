@@ -1,18 +1,27 @@
-"""The table's way to a hub of many tables: the host joins one by its address and code, and leaves it."""
+"""The table's way to a hub of many tables: the host joins one by its address and code, and leaves it.
+
+At the same hub two hosts agree on one game for both tables: one offers it and is told a code, the other enters that.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
+from msgspec import Meta
 
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
+from companion.table.remote.remote_table import require_playable
 from web.context import PageContext
 from web.error_pages import status_of
 from web.features import HubSeat
+from web.rendering.answers import OfferedGame
 from web.routes.api import SEAT, Body, Text, read_body
 from web.routes.host import ask_for_key
+
+PlayerName = Annotated[str, Meta(max_length=24)]
 
 
 class JoinHub(Body, frozen=True):
@@ -27,12 +36,31 @@ class JoinHub(Body, frozen=True):
     ca: Text = ""
 
 
+class OfferGame(Body, frozen=True):
+    """Offer a game for two tables: `seat` is played at this one, by `name`, which the other table is told.
+
+    Its options are those with which it was started here last.
+    """
+
+    game: Text
+    seat: Seat
+    name: PlayerName = ""
+
+
+class TakeGame(Body, frozen=True):
+    """Play the game that another table offers under this code; `name` is told to that table."""
+
+    code: Text
+    name: PlayerName = ""
+
+
 class HubDoor:
-    """The doors under `/api/host/hub`, and the form."""
+    """The doors under `/api/host/hub`, and the forms."""
 
     def __init__(self, page_context: PageContext, hub: HubSeat) -> None:
         self._guard = page_context.guard
         self._table = page_context.table
+        self._games = page_context.games
         self._hub = hub
 
     def blueprint(self) -> Blueprint:
@@ -43,8 +71,16 @@ class HubDoor:
         hub.add_url_rule(f"/seat/{SEAT}/card", view_func=self.card_page)
         hub.add_url_rule(f"/seat/{SEAT}/card", "show_card", self.show_card, methods=["POST"])
         hub.add_url_rule(f"/api/seat/{SEAT}/begin-round", view_func=self.begin_round, methods=["POST"])
-        hub.add_url_rule("/api/host/hub/join", view_func=self.join, methods=["POST"])
-        hub.add_url_rule("/api/host/hub/leave", view_func=self.leave, methods=["POST"])
+        hub.add_url_rule("/host/hub/game", view_func=self.game_page)
+        hub.add_url_rule("/host/hub/game", "game_by_form", self.game_by_form, methods=["POST"])
+        for name, door in (
+            ("join", self.join),
+            ("leave", self.leave),
+            ("offer", self.offer),
+            ("take", self.take),
+            ("withdraw", self.withdraw),
+        ):
+            hub.add_url_rule(f"/api/host/hub/{name}", view_func=door, methods=["POST"])
         return hub
 
     def page(self) -> Any:
@@ -111,3 +147,71 @@ class HubDoor:
         read_body(request, Body)
         self._hub.leave()
         return jsonify({})
+
+    # ---- one game at two tables ----
+
+    def game_page(self) -> Any:
+        """The forms by which a game for two tables is offered or taken."""
+        if not self._guard.is_host(request):
+            return ask_for_key("/host/hub/game")
+        return self._game_page()
+
+    def game_by_form(self) -> Any:
+        """Offer, take or withdraw a game from the page's forms."""
+        self._guard.require_host(request)
+        form = request.form
+        name = " ".join(form.get("name", "").split())[:24]
+        try:
+            if "withdraw" in form:
+                self._hub.withdraw_game()
+            elif "code" in form:
+                self._hub.take_game(form["code"][:64], name)
+                return redirect("/host", 303)
+            else:
+                seat = Seat.NORTH if form.get("seat") == Seat.NORTH else Seat.SOUTH
+                self._offer(form.get("game", ""), seat, name)
+        except CompanionError as error:
+            return make_response(self._game_page(error.message), 400)
+        return redirect("/host/hub/game", 303)
+
+    def offer(self) -> Response:
+        """Offer a game for two tables."""
+        self._guard.require_host(request)
+        body = read_body(request, OfferGame)
+        answer: OfferedGame = {"code": self._offer(body.game, body.seat, body.name)}
+        return jsonify(answer)
+
+    def take(self) -> Response:
+        """Play the game that another table offers."""
+        self._guard.require_host(request)
+        body = read_body(request, TakeGame)
+        self._hub.take_game(body.code, body.name)
+        return jsonify({})
+
+    def withdraw(self) -> Response:
+        """Offer nothing any more."""
+        self._guard.require_host(request)
+        read_body(request, Body)
+        self._hub.withdraw_game()
+        return jsonify({})
+
+    def _offer(self, game: str, seat: Seat, name: str) -> str:
+        return self._hub.offer_game(game, self._options_of(game), seat, name)
+
+    def _options_of(self, game: str) -> Mapping[str, Any]:
+        """As the host started it last, else in its usual way."""
+        kept = self._table.choice_of(game)
+        if kept is None and game in self._games:
+            kept = self._games[game].presets[-1].options
+        return kept or {}
+
+    def _game_page(self, error: str = "") -> str:
+        games = [game for game in self._games.values() if self._is_playable(game.name)]
+        return render_template("two_tables.html", hub=self._hub, games=games, error=error)
+
+    def _is_playable(self, game: str) -> bool:
+        try:
+            require_playable(game, self._options_of(game))
+        except CompanionError:
+            return False
+        return True

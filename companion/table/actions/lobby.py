@@ -87,7 +87,7 @@ class Lobby:
         if session.phase is not Phase.OVER:
             raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))
         if session.remote is not None:
-            raise Illegal(Refusal.WRONG_PHASE, say("For another game at two tables, pair them anew"))
+            raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables anew"))
         south, north, ties = session.score
         if swap and session.can_swap and self.has_room and not self.is_closed:
             self._seating.swap({})

@@ -91,7 +91,7 @@ def remote_clock_anew(session: Session, now_s: float) -> Session:
     Nothing follows from what it shows here: what the turn has taken is told by that table.
     """
     countdown = session.countdown
-    if countdown is None or countdown.since_s is None or _counts_here(session):
+    if countdown is None or countdown.since_s is None or not any(map(session.is_remote, session.awaited)):
         return session
     return replace(session, countdown=Countdown(countdown.limit_s, countdown.left_s, now_s))
 

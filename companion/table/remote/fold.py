@@ -28,6 +28,7 @@ from companion.table.records import (
     FreeSeat,
     HandIn,
     MoveSeat,
+    NewGame,
     OfferDraw,
     Pause,
     RemoteSaid,
@@ -68,6 +69,8 @@ def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold
             return _hear(session, remote, record, fold)
         case TakeSeat() | FreeSeat() | MoveSeat() if record.seat is remote.seat and session.phase is not Phase.OVER:
             raise _elsewhere(record.seat)
+        case NewGame() if session.phase is not Phase.OVER:
+            raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
         case Begin() | StageDone():
             _require_answer(remote)
             return _show_step(session, remote, record, fold)

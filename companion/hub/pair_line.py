@@ -1,0 +1,298 @@
+"""One table's end of a game at two tables: what its journal has to tell goes to the hub, what the other told to it.
+
+Each message has a subject of its own, by its number, which JetStream takes once: whatever is killed, cut or repeated,
+each is there once, and the other table asks for the next one by the number that its own journal has come to.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import msgspec
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.js import JetStreamContext
+from nats.js.errors import APIError, NotFoundError
+
+from companion import __version__
+from companion.core.clock import Clock
+from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.hub.pairing import (
+    Pair,
+    PairAnswer,
+    PairLook,
+    PairOffer,
+    PairQuestion,
+    PairTake,
+    PairWish,
+    PairWithdrawal,
+    kit_mark,
+    read_answer,
+    require_same,
+)
+from companion.hub.subjects import PAIRS, SEQUENCE, STORED, WRONG_SEQUENCE, message_subject, near_subject, wish_subject
+from companion.storage.journal import Journal
+from companion.table.records import NewGame
+from companion.table.remote.messages import GameLeft, encoded_message
+from companion.table.remote.remote_table import (
+    RemoteBeginning,
+    RemoteProgress,
+    progress_of_remote,
+    require_playable,
+)
+from companion.table.table import Table
+
+log = logging.getLogger(__name__)
+ANSWERS_S = 5.0
+LOOK_S, NEAR_S, GONE_S = 2.0, 10.0, 30.0
+"""How often a game that is on is looked at though nothing has woken us; how often each table says that it is there; a
+table that has said nothing for so long is gone."""
+_LOOK_BACK = 20
+"""The last game at two tables is among so many games: what it still has to tell is told, also while another is on."""
+_OLDER = say("This table’s journal is older than what the other table knows: this game cannot go on.")
+_UNFIT = say("What the other table tells does not fit this game: it cannot go on")
+
+
+class PairLine:
+    """Agrees on games and carries their messages; asked from any thread, and from the line's own as it says."""
+
+    def __init__(self, table: Table, journal: Journal, clock: Clock, own: str, wake: Callable[[], None]) -> None:
+        self._table = table
+        self._journal = journal
+        self._clock = clock
+        self._own = own
+        self._wake = wake
+        self._wishes: list[tuple[PairWish, Future[PairAnswer]]] = []
+        self._pair: Pair | None = None
+        self._past: RemoteProgress | None = None
+        """What there is to be told of a game that is not on the table any more."""
+        self._sent = -1
+        """So many of our messages are at the hub; -1: that is to be asked."""
+        self._fault = ""
+        self._heard_s = 0.0
+        self._near_s = -NEAR_S
+        self._subscriptions: list[Subscription] = []
+        self._told = ""
+        self.code = ""
+        """Under which this table offers a game; empty: it offers none."""
+
+    # ---- from any thread ----
+
+    def offer(self, game: str, options: dict[str, Any], seat: Seat, name: str) -> str:
+        """Offer a game of which this table plays a seat; answers the code for the other host.
+
+        Raises a `CompanionError`.
+        """
+        require_playable(game, options)
+        wish = PairOffer(game, options, seat, __version__, kit_mark(game, options), self._journal.next_number(), name)
+        self.code = self._ask(wish).code
+        self._table.redraw()
+        return self.code
+
+    def take(self, code: str, name: str) -> None:
+        """Play the game that another table offers under this code; raises a `CompanionError`."""
+        offer = self._ask(PairLook(code)).offer
+        if offer is None:
+            raise Malformed(say("This message cannot be read: {error}", error="offer"))
+        require_same(offer, __version__)
+        require_playable(offer.game, offer.options)
+        self._ask(PairTake(code, __version__, self._journal.next_number(), name))
+        if self._fault:
+            raise Illegal(Refusal.WRONG_PHASE, self._fault)
+
+    def withdraw(self) -> None:
+        """Offer nothing any more; raises a `CompanionError`."""
+        self._ask(PairWithdrawal())
+        self.code = ""
+        self._table.redraw()
+
+    def _ask(self, wish: PairWish) -> PairAnswer:
+        answer: Future[PairAnswer] = Future()
+        self._wishes.append((wish, answer))
+        self._wake()
+        try:
+            return answer.result(ANSWERS_S)
+        except TimeoutError:
+            answer.cancel()
+            raise Malformed(say("The hub does not answer")) from None
+
+    # ---- in the line's thread ----
+
+    @property
+    def pause_s(self) -> float:
+        """How long the line may sleep with nothing to wake it."""
+        progress = self._table.remote.progress
+        return LOOK_S if self._pair is not None and progress is not None and not progress.is_over else NEAR_S
+
+    def connected(self) -> None:
+        """The line is there, perhaps again."""
+        self._subscriptions, self._sent, self._near_s = [], -1, -NEAR_S
+
+    async def look(self, client: Client) -> None:
+        """Ask the hub for our game, and begin it where it is a new one."""
+        answer = await self._request(client, PairQuestion())
+        if answer.code != self.code:
+            self.code = answer.code
+            self._table.redraw()
+        if answer.pair is not None and (self._pair is None or self._pair.id != answer.pair.id):
+            self._begin(answer.pair)
+
+    async def exchange(self, client: Client, stream: JetStreamContext) -> None:
+        """Ask what was wished for, tell what there is to be told, and hear what there is to be heard."""
+        while self._wishes:
+            wish, answer = self._wishes.pop(0)
+            if answer.set_running_or_notify_cancel():
+                try:
+                    told = await self._request(client, wish)
+                    if isinstance(wish, PairTake) and told.pair is not None:
+                        self._begin(told.pair)
+                    answer.set_result(told)
+                except BaseException as error:
+                    answer.set_exception(error)
+                    if not isinstance(error, CompanionError):
+                        raise
+        pair = self._pair
+        if pair is None:
+            return
+        other = pair.tables[pair.seat_of(self._own).other]
+        if not self._subscriptions:
+            for subject in (message_subject(pair.id, other, "*"), near_subject(pair.id, other)):
+                self._subscriptions.append(await client.subscribe(subject, cb=self._wakes))
+        progress = self._progress(pair)
+        if self._clock.monotonic_s() >= self._near_s + NEAR_S:
+            self._near_s = self._clock.monotonic_s()
+            await client.publish(near_subject(pair.id, self._own), b"")
+        await self._send(stream, pair, progress)
+        await self._hear(stream, pair, other)
+        self._tell()
+
+    def broken(self) -> None:
+        """The line is cut."""
+        self._subscriptions = []
+        self._tell(say("The line to the other table is cut. The game goes on when it is back."))
+
+    def close(self) -> None:
+        """Nobody waits any longer."""
+        while self._wishes:
+            self._wishes.pop()[1].cancel()
+        self._table.remote.line_is("")
+
+    async def _wakes(self, _: Msg) -> None:
+        self._heard_s = self._clock.monotonic_s()
+        self._wake()
+
+    async def _request(self, client: Client, wish: PairWish) -> PairAnswer:
+        answer = await client.request(wish_subject(self._own), msgspec.json.encode(wish), timeout=ANSWERS_S)
+        return read_answer(answer.data)
+
+    def _begin(self, pair: Pair) -> None:
+        """Begin the game that was agreed on; where that cannot be, the other table is told that it was left."""
+        seat, fault = pair.seat_of(self._own), ""
+        beginning = RemoteBeginning(
+            pair.id, pair.number, pair.game, pair.options, seat.other, pair.names.get(seat.other, "")
+        )
+        self._past = None
+        if self._kept(pair.id) is None:
+            try:
+                self._table.remote.begin(beginning, self._journal.next_number())
+            except JournalError:
+                raise
+            except CompanionError as error:
+                log.warning("Hub: the game at two tables cannot begin: %s", error.kind)
+                fault = error.message
+        self._pair, self._sent, self._fault, self._subscriptions = pair, -1, fault, []
+        self._heard_s = self._clock.monotonic_s()
+        self.code = ""
+
+    def _kept(self, game: str) -> RemoteProgress | None:
+        """What the journal has of a game at two tables, on the table or among the last ones; None: nothing."""
+        progress = self._table.remote.progress
+        if progress is not None and progress.game == game:
+            return progress
+        for number in reversed(self._journal.games()[-_LOOK_BACK:]):
+            first = next(iter(self._journal.entries(number)), None)
+            record = first.record if first else None
+            if isinstance(record, NewGame) and record.remote and record.remote.id == game:
+                return progress_of_remote(self._journal.fold(number))
+        return None
+
+    def _progress(self, pair: Pair) -> RemoteProgress:
+        """What there is to be told; of a game that could not begin, that it was left."""
+        progress = self._table.remote.progress
+        if progress is not None and progress.game == pair.id:
+            return progress
+        if self._past is None:
+            left = RemoteProgress(pair.id, (encoded_message(pair.id, 1, GameLeft()),), 0, True)
+            self._past = self._kept(pair.id) or left
+        return self._past
+
+    async def _send(self, stream: JetStreamContext, pair: Pair, progress: RemoteProgress) -> None:
+        sent = progress.sent
+        if self._sent < 0:
+            self._sent = await self._there(stream, pair, sent)
+        while self._sent < len(sent) and self._fault != _OLDER:
+            subject = message_subject(pair.id, self._own, self._sent + 1)
+            headers = {STORED: f"{pair.id}-{self._own}-{self._sent + 1}", SEQUENCE: "0"}
+            try:
+                await stream.publish(subject, sent[self._sent], headers=headers)
+            except APIError as error:
+                if error.err_code != WRONG_SEQUENCE:
+                    raise
+            self._sent += 1
+
+    async def _there(self, stream: JetStreamContext, pair: Pair, sent: tuple[bytes, ...]) -> int:
+        """How many of our messages the hub has; a journal that was brought back from a backup has another past."""
+        if await self._get(stream, message_subject(pair.id, self._own, len(sent) + 1)) is not None:
+            self._fault = _OLDER
+        for number in range(len(sent), 0, -1):
+            kept = await self._get(stream, message_subject(pair.id, self._own, number))
+            if kept is not None:
+                if kept != sent[number - 1]:
+                    self._fault = _OLDER
+                return number
+        return 0
+
+    async def _hear(self, stream: JetStreamContext, pair: Pair, other: str) -> None:
+        while not self._fault:
+            progress = self._table.remote.progress
+            if progress is None or progress.game != pair.id:
+                return
+            number = progress.heard + 1
+            payload = await self._get(stream, message_subject(pair.id, other, number))
+            if payload is None:
+                return
+            self._heard_s = self._clock.monotonic_s()
+            try:
+                self._table.remote.hear(pair.id, number, payload)
+            except JournalError:
+                raise
+            except CompanionError as error:
+                log.warning("Hub: the other table's message %s was refused: %s", number, error.kind)
+                self._fault = _UNFIT
+            await self._send(stream, pair, self._progress(pair))
+
+    @staticmethod
+    async def _get(stream: JetStreamContext, subject: str) -> bytes | None:
+        try:
+            return (await stream.get_msg(PAIRS, subject=subject, direct=True)).data or b""
+        except NotFoundError:
+            return None
+
+    def _tell(self, trouble: str = "") -> None:
+        """Say what is wrong, as long as a game is on."""
+        progress = self._table.remote.progress
+        if self._pair is None or progress is None or progress.game != self._pair.id or progress.is_over:
+            trouble = self._fault if self._pair and progress is None else ""
+        elif self._fault:
+            trouble = self._fault
+        elif not trouble and self._clock.monotonic_s() - self._heard_s >= GONE_S:
+            trouble = say("Nothing is heard of the other table. The game goes on when it is back.")
+        if trouble != self._told:
+            self._told = trouble
+            self._table.remote.line_is(trouble)

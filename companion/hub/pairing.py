@@ -1,0 +1,147 @@
+"""How two tables at one hub agree on a game: what they ask of the hub, what it answers, and how each side checks it.
+
+One host offers a game and is told a code; the other one enters it. Both programs must be of the same version and have
+the same kit of the game; the game gets the higher of both tables' next numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any
+
+import msgspec
+
+from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.games import GAMES
+from companion.table.public.messages import MOST_BYTES, words
+
+Text = Annotated[str, msgspec.Meta(max_length=64)]
+Name = Annotated[str, msgspec.Meta(max_length=24)]
+Number = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
+
+
+class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="is"):
+    """Base of what a table asks and the hub answers."""
+
+
+class PairOffer(_Message, frozen=True, tag="offer"):
+    """A host offers a game: `seat` is played at that table, by `name`; `number` is the next game's there.
+
+    `kit` tells the same game from one with other rules or pieces (see `kit_mark`).
+    """
+
+    game: Text
+    options: dict[str, Any]
+    seat: Seat
+    version: Text
+    kit: Text
+    number: Number
+    name: Name = ""
+
+
+class PairLook(_Message, frozen=True, tag="look"):
+    """What is offered under this code?"""
+
+    code: Text
+
+
+class PairTake(_Message, frozen=True, tag="take"):
+    """The other host agrees."""
+
+    code: Text
+    version: Text
+    number: Number
+    name: Name = ""
+
+
+class PairQuestion(_Message, frozen=True, tag="ask"):
+    """Which game at two tables is this table's, and what has it offered?"""
+
+
+class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
+    """The offer does not hold any more."""
+
+
+PairWish = PairOffer | PairLook | PairTake | PairQuestion | PairWithdrawal
+
+
+class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A game on which two tables have agreed; `tables` and `names` are those of each seat."""
+
+    id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
+    game: Text
+    options: dict[str, Any]
+    number: Number
+    tables: dict[Seat, Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]]
+    names: dict[Seat, Name] = {}
+
+    def seat_of(self, table: str) -> Seat:
+        """The seat that is played at a table."""
+        return Seat.SOUTH if self.tables[Seat.SOUTH] == table else Seat.NORTH
+
+
+class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The hub's answer: the game, the own offer's code, the offer that was looked at, or why not (packed)."""
+
+    pair: Pair | None = None
+    code: Text = ""
+    offer: PairOffer | None = None
+    refused: Any = ""
+
+
+_wish = msgspec.json.Decoder(PairWish)
+_answer = msgspec.json.Decoder(PairAnswer)
+
+
+def read_wish(payload: bytes) -> PairWish:
+    """What a table asks; raises `Malformed`."""
+    wish: PairWish = _read(_wish, payload)
+    return wish
+
+
+def read_answer(payload: bytes) -> PairAnswer:
+    """What the hub answers; raises `Malformed`, and `Illegal` with the hub's sentence where it has refused."""
+    answer: PairAnswer = _read(_answer, payload)
+    if answer.pair is not None and set(answer.pair.tables) != set(Seat):
+        raise Malformed(say("This message cannot be read: {error}", error="tables"))
+    if answer.refused:
+        raise Illegal(Refusal.WRONG_PHASE, words(answer.refused))
+    return answer
+
+
+def kit_mark(game: str, options: dict[str, Any]) -> str:
+    """What is the same for two programs in which a game has the same kit; raises `Malformed` for an unknown game."""
+    if game not in GAMES:
+        raise Malformed(say("This table does not have the game “{game}”", game=game))
+    rules = GAMES[game]
+    told = (repr(rules.kit(rules.options(options))), [str(rule.text) for rule in rules.rules])
+    return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+
+
+def require_same(offer: PairOffer, version: str) -> None:
+    """Raise `Illegal` unless the offer's program and kit are this table's."""
+    require_version(offer.version, version)
+    if kit_mark(offer.game, offer.options) != offer.kit:
+        raise Illegal(
+            Refusal.WRONG_PHASE, say("{game} has other rules at the other table", game=GAMES[offer.game].title)
+        )
+
+
+def require_version(theirs: str, own: str) -> None:
+    """Raise `Illegal` for another version: it could read the same orders in another way."""
+    if theirs != own:
+        sentence = say(
+            "The other table has version {theirs}, this one {own}: update one of them.", theirs=theirs, own=own
+        )
+        raise Illegal(Refusal.WRONG_PHASE, sentence)
+
+
+def _read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
+    if len(payload) > MOST_BYTES:
+        raise Malformed(say("This message is too large"))
+    try:
+        return decoder.decode(payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Malformed(say("This message cannot be read: {error}", error=str(error))) from None

@@ -1,0 +1,122 @@
+"""The hub's part in games at two tables: it keeps offers and codes, and lets the two who agree talk to each other.
+
+What they tell goes through its store; the hub reads nothing of it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable
+
+import msgspec
+
+from companion.core import i18n
+from companion.core.clock import Clock
+from companion.core.errors import CompanionError, Illegal, Refusal
+from companion.core.i18n import say
+from companion.core.network import plain_code
+from companion.hub.pairing import (
+    Pair,
+    PairAnswer,
+    PairLook,
+    PairOffer,
+    PairTake,
+    PairWithdrawal,
+    read_wish,
+    require_version,
+)
+from companion.hub_server.folder import HubFile, HubFolder
+from web.security.join_code import ALPHABET, EACH, EVERYBODY, LENGTH
+from web.security.rate_limit import Guesses
+
+
+class PairKeeper:
+    """Offers live as long as the hub runs; a game that was agreed on is kept until either table agrees on another.
+
+    `when_paired` is called once a pair is kept: from then on its tables may write and read their messages.
+    """
+
+    def __init__(self, folder: HubFolder, clock: Clock, when_paired: Callable[[Pair], None]) -> None:
+        self._folder = folder
+        self._when_paired = when_paired
+        self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
+        self._offers: dict[str, tuple[str, PairOffer]] = {}
+
+    def answer(self, table: str, payload: bytes) -> bytes:
+        """What the hub answers to a table's wish."""
+        try:
+            return msgspec.json.encode(self._answer(table, payload))
+        except CompanionError as error:
+            return msgspec.json.encode(PairAnswer(refused=i18n.packed(error.message)))
+
+    def pair_of(self, table: str) -> Pair | None:
+        """The game that a table has agreed on last."""
+        return next((pair for pair in self._folder.now.pairs if table in pair.tables.values()), None)
+
+    def forget(self, table: str) -> None:
+        """A table has left the hub."""
+        self._offers.pop(table, None)
+        self._folder.change(lambda file: _without(file, {table}))
+
+    def _answer(self, table: str, payload: bytes) -> PairAnswer:
+        match read_wish(payload):
+            case PairOffer() as offer:
+                code = "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
+                self._offers[table] = (code, offer)
+                return PairAnswer(code=code)
+            case PairLook() as look:
+                return PairAnswer(offer=self._found(table, look.code)[1])
+            case PairTake() as take:
+                return PairAnswer(pair=self._take(table, take))
+            case PairWithdrawal():
+                self._offers.pop(table, None)
+        code, _ = self._offers.get(table, ("", None))
+        return PairAnswer(self.pair_of(table), code)
+
+    def _take(self, table: str, take: PairTake) -> Pair:
+        other, offer = self._found(table, take.code)
+        require_version(offer.version, take.version)
+        pair = Pair(
+            secrets.token_hex(8),
+            offer.game,
+            offer.options,
+            max(offer.number, take.number),
+            {offer.seat: other, offer.seat.other: table},
+            {offer.seat: offer.name, offer.seat.other: take.name},
+        )
+        kept = self._folder.change(lambda file: _with(_without(file, {table, other}), pair))
+        assert pair in kept.pairs
+        self._offers.pop(other, None)
+        self._offers.pop(table, None)
+        self._when_paired(pair)
+        return pair
+
+    def _found(self, table: str, code: str) -> tuple[str, PairOffer]:
+        """The offer under a code, and whose it is; raises `Illegal`."""
+        given, found = plain_code(code), ""
+
+        def fits() -> bool:
+            nonlocal found
+            for other, (own, _) in self._offers.items():
+                if hmac.compare_digest(own.encode(), given.encode()):
+                    found = other
+            return bool(found)
+
+        right = self._guesses.check(table, fits)
+        if right is None:
+            raise Illegal(Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute"))
+        if not right:
+            raise Illegal(Refusal.JOIN_CODE, say("No game is offered under that code now"))
+        if found == table:
+            raise Illegal(Refusal.JOIN_CODE, say("That is this table’s own code: enter it at the other table"))
+        return found, self._offers[found][1]
+
+
+def _without(file: HubFile, tables: set[str]) -> HubFile:
+    pairs = tuple(pair for pair in file.pairs if not tables & set(pair.tables.values()))
+    return msgspec.structs.replace(file, pairs=pairs)
+
+
+def _with(file: HubFile, pair: Pair) -> HubFile:
+    return msgspec.structs.replace(file, pairs=(*file.pairs, pair))

@@ -1,0 +1,90 @@
+"""Two services at one hub begin a game for both tables: on their hosts' pages, and by the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+from hub_tools import free_port, running, until
+from inside import app_of, session_of
+
+from companion.cli import main
+from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.kit import Seat
+from companion.service.app import Companion
+
+
+@contextmanager
+def services(folder: Path) -> Iterator[list[Companion]]:
+    """Two that have joined a hub."""
+    with running(folder / "hub") as hub, ExitStack() as stack:
+        both = []
+        for name in ("south", "north"):
+            web = WebSettings(host="127.0.0.1", port=free_port())
+            settings = Settings(state_dir=str(folder / name), web=web, table=TableSettings(reading_time_s=0.1))
+            both.append(stack.enter_context(Companion(settings, simulate=True)))
+            both[-1].hub.join(hub.urls()[0], hub.door.code, names=False)
+        until("both are there", lambda: all("of Our club" in each.hub.sentence for each in both))
+        yield both
+
+
+def host(companion: Companion) -> tuple[FlaskClient, dict[str, str]]:
+    return app_of(companion.server).test_client(), {"X-Host-Key": companion.host_key}
+
+
+def at_two_tables(companions: list[Companion]) -> bool:
+    return all(session_of(each.table).remote for each in companions)
+
+
+def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) -> None:
+    with services(tmp_path) as (south, north):
+        browser, key = host(south)
+        other, other_key = host(north)
+        assert browser.get("/host/hub/game").status_code == 403
+        page = browser.get("/host/hub/game", headers=key).text
+        assert "Offer a game, or enter a code" in page
+        assert "Scouts" in page
+        assert "BINMAT" not in page
+        form = {"game": "outbuffered", "seat": "south", "name": " Mara "}
+        assert browser.post("/host/hub/game", data=form).status_code == 403
+        wrong = browser.post("/host/hub/game", data={**form, "game": "chess"}, headers=key)
+        assert wrong.status_code == 400
+        assert "chess" in wrong.text
+        assert browser.post("/host/hub/game", data=form, headers=key).status_code == 303
+        code = south.hub.offered
+        shown = f"{code[:3]}-{code[3:]}"
+        assert f"Code for the other host: {shown}" in browser.get("/host/hub/game", headers=key).text
+        assert shown in browser.get("/host", headers=key).text
+        assert browser.post("/host/hub/game", data={"withdraw": "1"}, headers=key).status_code == 303
+        gone = other.post("/host/hub/game", data={"code": code}, headers=other_key)
+        assert gone.status_code == 400
+        assert "No game is offered under that code now" in gone.text
+        code = browser.post("/api/host/hub/offer", json=form, headers=key).get_json()["code"]
+        taken = other.post("/host/hub/game", data={"code": f" {code.upper()} ", "name": "Jonas"}, headers=other_key)
+        assert (taken.status_code, taken.location) == (303, "/host")
+        until("the game begins", lambda: at_two_tables([south, north]))
+        for client, name in ((browser, "Jonas"), (other, "Mara")):
+            page = client.get("/join").text
+            assert f"{name} plays at the other table." in page
+        assert (
+            "is played at the other table"
+            in browser.post("/api/host/free-seat", json={"seat": "north"}, headers=key).get_json()["error"]["message"]
+        )
+
+
+def test_a_game_begins_by_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with services(tmp_path) as (south, north):
+        known = [["--state-dir", each.settings.state_dir] for each in (south, north)]
+        ports = [["--port", str(each.server.port)] for each in (south, north)]
+        assert main(["hub", "offer", "kahmate", "--seat", "north", "--player", "Mara", *known[0], *ports[0]]) == 0
+        code = capsys.readouterr().out.split()[-1]
+        assert main(["hub", "play", code, *known[1], *ports[1]]) == 0
+        assert "begins at both tables" in capsys.readouterr().out
+        until("the game begins", lambda: at_two_tables([south, north]))
+        assert session_of(south.table).remote.seat is Seat.SOUTH  # type: ignore[union-attr] # looked at above
+        assert main(["hub", "play", "wrong1", *known[1], *ports[1]]) == 1
+        assert "No game is offered under that code" in capsys.readouterr().err
+        assert main(["hub", "withdraw", *known[0], *ports[0]]) == 0

@@ -1,0 +1,252 @@
+"""One game at two tables through a real hub: agreed on by a code, played over NATS, whatever is killed on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+from hub_tools import TableAtHub, hub_settings, joined, kill_nats, running, until
+from inside import session_of
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from remote_tools import act, same_game
+
+from companion import __version__
+from companion.core.errors import CompanionError, Illegal
+from companion.core.kit import Seat
+from companion.hub.pairing import PairLook, PairTake, kit_mark, read_answer
+from companion.hub.subjects import inbox_prefix, message_subject, near_subject, wish_subject
+from companion.hub_server.app import Hub
+from companion.table.session import Phase
+
+Two = tuple[TableAtHub, TableAtHub]
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    with running(tmp_path_factory.mktemp("hub")) as hub:
+        yield hub
+
+
+@contextmanager
+def two(hub: Hub, folder: Path) -> Iterator[list[TableAtHub]]:
+    """South's table and North's, connected."""
+    folder.mkdir(exist_ok=True)
+    tables = [joined(hub, folder / "south"), joined(hub, folder / "north")]
+    try:
+        connected(tables)
+        yield tables
+    finally:
+        for table in tables:
+            table.close()
+
+
+def connected(tables: list[TableAtHub]) -> None:
+    until("the hub is there", lambda: all(table.line.is_connected for table in tables))
+
+
+def agree(tables: list[TableAtHub], game: str = "outbuffered", **options: object) -> None:
+    south, north = tables
+    code = south.line.pairs.offer(game, options, Seat.SOUTH, "Mara")
+    north.line.pairs.take(code, "Jonas")
+    until("the game begins", lambda: all(session_of(table.table).remote for table in tables))
+
+
+def phases(tables: list[TableAtHub]) -> list[Phase]:
+    return [session_of(table.table).phase for table in tables]
+
+
+def play(tables: list[TableAtHub], rng: Random, between: Callable[[], None] = lambda: None) -> None:
+    """To the end, by random actions; what comes too late because the other table was quicker is refused."""
+
+    def plays() -> bool:
+        between()
+        for table, seat in zip(tables, Seat, strict=True):
+            with suppress(CompanionError):
+                act(table.table, seat, rng)
+            table.table.step()
+        return phases(tables) == [Phase.OVER] * 2
+
+    until("the game is over", plays, 60)
+
+
+def says(table: TableAtHub, words: str) -> bool:
+    """Does the table say this beside its game?"""
+    table.table.step()
+    return any(words in each for each in table.table.view().devices.notices)
+
+
+def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
+    with two(hub, tmp_path) as tables:
+        agree(tables)
+        south, north = tables
+        assert south.table.view().seats[Seat.NORTH].name == "Jonas"
+        assert north.table.view().seats[Seat.SOUTH].name == "Mara"
+        play(tables, Random(3))
+        same_game(south.table, north.table)
+        south.played.begin()
+        agree_again = pytest.raises(Illegal, match="A game is on")
+        code = north.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
+        with agree_again:
+            south.line.pairs.take(code, "")
+        left = "The other table has left the game."
+        until("the other table hears of it", lambda: (over := session_of(north.table).outcome) and over.reason == left)
+
+
+def test_whatever_is_killed_the_game_is_the_same_at_both_tables(tmp_path: Path) -> None:
+    settings, rng = hub_settings(tmp_path / "hub"), Random(8)
+    with ExitStack() as stack:
+        hubs = [stack.enter_context(Hub(settings))]
+        with two(hubs[0], tmp_path) as tables:
+            agree(tables, "arena")
+            left = [20]
+
+            def break_something() -> None:
+                if left[0] == 0 or rng.random() > 0.3:
+                    return
+                left[0] -= 1
+                match rng.randrange(8):
+                    case 0:
+                        kill_nats(hubs[0])
+                    case 1:
+                        hubs.pop().close()
+                        hubs.append(stack.enter_context(Hub(settings)))
+                    case number:
+                        gone = tables[number % 2]
+                        gone.close()
+                        tables[number % 2] = TableAtHub(gone.folder, gone.member)
+
+            play(tables, rng, break_something)
+            same_game(*(table.table for table in tables))
+
+
+# ---- agreeing --------------------------------------------------------------------------------------------------------
+
+
+def test_codes_that_lead_nowhere_are_refused_with_a_sentence(hub: Hub, tmp_path: Path) -> None:
+    with two(hub, tmp_path) as (south, north):
+        code = south.line.pairs.offer("outbuffered", {}, Seat.NORTH, "")
+        with pytest.raises(Illegal, match="own code"):
+            south.line.pairs.take(code, "")
+        with pytest.raises(Illegal, match="No game is offered"):
+            north.line.pairs.take("wrong", "")
+        south.line.pairs.withdraw()
+        assert south.line.pairs.code == ""
+        for _ in range(4):
+            with pytest.raises(Illegal, match="No game is offered"):
+                north.line.pairs.take(code, "")
+        with pytest.raises(Illegal, match="Too many wrong codes"):
+            north.line.pairs.take(code, "")
+        with pytest.raises(Illegal, match="one deck"):
+            south.line.pairs.offer("binmat", {}, Seat.SOUTH, "")
+
+
+def test_other_versions_and_other_rules_refuse_each_other(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with two(hub, tmp_path) as (south, north):
+        code = south.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
+        with monkeypatch.context() as patch:
+            patch.setattr("companion.hub.pair_line.__version__", "0.9.0")
+            with pytest.raises(Illegal, match=f"has version {__version__}, this one 0.9.0: update"):
+                north.line.pairs.take(code, "")
+        with monkeypatch.context() as patch:
+            patch.setattr("companion.hub.pairing.kit_mark", lambda *_: "other")
+            with pytest.raises(Illegal, match="Outbuffered has other rules at the other table"):
+                north.line.pairs.take(code, "")
+        answer = asked(hub, north, wish_subject(north.member.table), PairTake(code, "0.9.0", 1))
+        with pytest.raises(Illegal, match="update"):  # the hub does not believe it either
+            read_answer(answer)
+        assert phases([south, north]) == [Phase.LOBBY] * 2
+        assert kit_mark("outbuffered", {}) != kit_mark("arena", {})
+
+
+# ---- rights -----------------------------------------------------------------------------------------------------------
+
+
+def asked(hub: Hub, table: TableAtHub, subject: str, wish: object, seconds: float = 3.0) -> bytes:
+    """What a changed program with this table's key is answered; empty: nothing."""
+
+    async def ask() -> bytes:
+        client = Client()
+        assert hub.nats is not None
+
+        async def nothing(_: Exception) -> None:
+            """Refusals come as errors beside."""
+
+        await client.connect(
+            hub.nats.url,
+            nkeys_seed_str=table.member.seed,
+            inbox_prefix=inbox_prefix(table.member.table),
+            error_cb=nothing,
+        )
+        try:
+            payload = wish if isinstance(wish, bytes) else msgspec.json.encode(wish)
+            return (await client.request(subject, payload, timeout=seconds)).data
+        except (NatsError, TimeoutError):
+            return b""
+        finally:
+            await client.close()
+
+    return asyncio.run(ask())
+
+
+def test_a_table_writes_its_own_side_of_its_own_game_and_nobody_else_reads_it(hub: Hub, tmp_path: Path) -> None:
+    with two(hub, tmp_path) as tables, two(hub, tmp_path / "others") as (stranger, _):
+        agree(tables)
+        south, north = tables
+        remote = session_of(south.table).remote
+        assert remote is not None
+        pair, own, other = remote.at.id, south.member.table, north.member.table
+        south.table.confirm("host", "1.0", 0)
+        until("it is told", lambda: session_of(north.table).remote.heard == 1)  # type: ignore[union-attr]
+        read = f"$JS.API.DIRECT.GET.PAIRS.{message_subject(pair, own, 1)}"
+        assert b"shown" in asked(hub, north, read, b"")
+        assert asked(hub, stranger, read, b"", 0.5) == b""
+        for who in (stranger, north):
+            assert asked(hub, who, message_subject(pair, own, 2), b"{}", 0.5) == b""
+        assert asked(hub, stranger, message_subject(pair, stranger.member.table, 1), b"{}", 0.5) == b""
+        assert asked(hub, stranger, near_subject(pair, own), b"", 0.5) == b""
+        assert asked(hub, stranger, wish_subject(own), PairLook("x"), 0.5) == b""
+        again = asked(hub, south, message_subject(pair, own, 1), b"{}", 1.0)
+        assert b"seq" in again  # its own it may overwrite, which the other table has read already
+        play(tables, Random(5))
+        same_game(south.table, north.table)
+        assert other != own
+
+
+def test_a_message_that_does_not_fit_ends_in_a_sentence_and_not_in_a_crash(hub: Hub, tmp_path: Path) -> None:
+    with two(hub, tmp_path) as tables:
+        agree(tables)
+        south, north = tables
+        remote = session_of(south.table).remote
+        assert remote is not None
+        asked(hub, north, message_subject(remote.at.id, north.member.table, 1), b'{"game": "no"}')
+        until("it is said", lambda: says(south, "does not fit"))
+        assert session_of(south.table).phase is Phase.SETUP
+        south.table.abandon()
+        south.table.abandon()
+        assert session_of(south.table).phase is Phase.OVER
+
+
+def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("companion.hub.pair_line.GONE_S", 0.5)
+    monkeypatch.setattr("companion.hub.pair_line.LOOK_S", 0.1)
+    with running(tmp_path / "hub") as hub, two(hub, tmp_path) as tables:
+        agree(tables)
+        south, north = tables
+
+        north.close()
+        until("it is said", lambda: says(south, "Nothing is heard of the other table"))
+        kill_nats(hub)
+        until("it is said", lambda: says(south, "The line to the other table is cut"))
+        tables[1] = TableAtHub(north.folder, north.member)
+        monkeypatch.undo()
+        until("it is over", lambda: not any(says(south, words) for words in ("Nothing is heard", "is cut")))
+        play(tables, Random(2))
+        same_game(*(table.table for table in tables))
