@@ -7,7 +7,7 @@ from random import Random
 
 from companion.league import director
 from companion.league.pairing import opponents
-from companion.league.tournament import Match, System, Tournament, Verdict
+from companion.league.tournament import BoardEnd, Match, System, Tournament
 
 GAME = "outbuffered"
 
@@ -39,11 +39,11 @@ def play_round(tournament: Tournament, rng: Random, draws: float = 0.2, absent: 
     """Pair a round and decide it by chance."""
     tournament = director.pair_round(tournament, 1000.0 * (len(tournament.rounds) + 1))
     for place in open_places(tournament):
-        verdict = rng.choice((Verdict.SOUTH, Verdict.NORTH))
+        verdict = rng.choice((BoardEnd.SOUTH, BoardEnd.NORTH))
         if rng.random() < draws and tournament.system is not System.KNOCKOUT:
-            verdict = Verdict.DRAW
+            verdict = BoardEnd.DRAW
         elif rng.random() < absent:
-            verdict = rng.choice((Verdict.SOUTH_BY_DEFAULT, Verdict.NORTH_BY_DEFAULT))
+            verdict = rng.choice((BoardEnd.SOUTH_BY_DEFAULT, BoardEnd.NORTH_BY_DEFAULT))
         tournament = director.decide(tournament, place, verdict)
     return tournament
 

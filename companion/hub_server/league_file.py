@@ -15,7 +15,7 @@ from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.league.people import Person
-from companion.league.ports import Changes, Kept, KeptResult, LogLine, Season
+from companion.league.ports import Changes, KeptLeague, KeptResult, LogLine, Season
 from companion.league.ratings import RatedGame
 from companion.league.results import GameFollowed, GameResult
 from companion.league.tournament import Tournament
@@ -67,11 +67,11 @@ class LeagueFile:
         with self._lock:
             self._db.close()
 
-    def read(self) -> Kept:
+    def read(self) -> KeptLeague:
         """All that a league knows at its start."""
         with self._lock, self._trouble():
             kept = dict(self._db.execute("SELECT name, value FROM kept"))
-            return Kept(
+            return KeptLeague(
                 kept.get("sequence", 0),
                 bool(kept.get("machines", 0)),
                 {

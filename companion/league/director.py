@@ -14,13 +14,13 @@ from companion.games import game_named
 from companion.league.pairing import by_strength, next_matches
 from companion.league.results import is_same_game
 from companion.league.tournament import (
+    BoardEnd,
     Entrant,
     Match,
     MatchBoard,
     Round,
     System,
     Tournament,
-    Verdict,
 )
 
 MOST_ENTRANTS, MOST_ROUNDS, MOST_MINUTES, MOST_BOARDS = 500, 30, 600, 6
@@ -139,7 +139,7 @@ def end(tournament: Tournament) -> Tournament:
     return msgspec.structs.replace(tournament, is_over=True)
 
 
-def decide(tournament: Tournament, place: Place, verdict: Verdict | None) -> Tournament:
+def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> Tournament:
     """The director says how a board ended, or that it is open again (None); raises `Illegal`."""
     _require_on(tournament)
     board = board_at(tournament, place)
@@ -231,8 +231,8 @@ def report(tournament: Tournament, told: Reported) -> tuple[Tournament, Place]:
     north = _who(told.north, told.south, board.north, board.south)
     if {south, north} != {board.south, board.north}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
-    verdict = Verdict.DRAW if told.winner is None else Verdict(told.winner)
-    if tournament.system is System.KNOCKOUT and verdict is Verdict.DRAW and tournament.team_size == 1:
+    verdict = BoardEnd.DRAW if told.winner is None else BoardEnd(told.winner)
+    if tournament.system is System.KNOCKOUT and verdict is BoardEnd.DRAW and tournament.team_size == 1:
         raise Illegal(Refusal.WRONG_PHASE, say("A draw decides nothing here: play once more"))
     played = MatchBoard(south, north, told.table, verdict, told.key)
     return _with_board(tournament, place, played), place

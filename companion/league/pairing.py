@@ -16,12 +16,12 @@ from companion.core.i18n import say
 from companion.league.tournament import (
     HALF,
     WIN,
+    BoardEnd,
     Entrant,
     Match,
     MatchBoard,
     System,
     Tournament,
-    Verdict,
     match_halves,
     opponent,
     winner,
@@ -69,11 +69,11 @@ def _by_default(board: MatchBoard, south: Entrant, north: Entrant, gone: list[bo
     left = {
         person for entrant, is_gone in zip((south, north), gone, strict=True) if is_gone for person in entrant.people
     }
-    verdict = Verdict.NEITHER
+    verdict = BoardEnd.NEITHER
     if board.south not in left:
-        verdict = Verdict.SOUTH_BY_DEFAULT
+        verdict = BoardEnd.SOUTH_BY_DEFAULT
     elif board.north not in left:
-        verdict = Verdict.NORTH_BY_DEFAULT
+        verdict = BoardEnd.NORTH_BY_DEFAULT
     return MatchBoard(board.south, board.north, verdict=verdict)
 
 

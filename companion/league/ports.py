@@ -49,7 +49,7 @@ class LogLine(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptLeague:
     """All that is read at the start; `sequence` is how far the records of tables were followed."""
 
     sequence: int
@@ -81,7 +81,7 @@ class Changes:
 class LeagueStore(Protocol):
     """Where it is kept; everything raises `SystemTrouble` where that cannot be."""
 
-    def read(self) -> Kept:
+    def read(self) -> KeptLeague:
         """All that a league knows at its start."""
 
     def write(self, changes: Changes) -> None:

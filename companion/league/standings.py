@@ -21,7 +21,7 @@ from companion.league.tournament import (
 
 
 @dataclass(frozen=True)
-class Standing:
+class TournamentRow:
     """An entrant's place; everything is counted in halves, `sonneborn` in quarters. `direct` is that among equals."""
 
     place: int
@@ -58,14 +58,14 @@ def quarter_words(quarters: int) -> str:
     return f"{whole or ''}{('', '¼', '½', '¾')[rest]}" if rest else str(whole)
 
 
-def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Standing, ...]:
+def standings(tournament: Tournament, rounds: int | None = None) -> tuple[TournamentRow, ...]:
     """Everybody after so many rounds (None: all), the first first; who is level in all has the same place."""
     counted = len(tournament.rounds) if rounds is None else rounds
     halves = {each.number: tournament.halves(each.number, counted) for each in tournament.entrants}
     found = [_standing(tournament, each.number, halves, counted) for each in tournament.entrants]
     key = _key(tournament)
     found.sort(key=lambda each: (key(each), each.entrant))
-    placed: list[Standing] = []
+    placed: list[TournamentRow] = []
     for _, level in groupby(found, key):
         group = list(level)
         direct = _direct(tournament, [each.entrant for each in group], counted)
@@ -78,7 +78,7 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Standi
     return tuple(placed)
 
 
-def _key(tournament: Tournament) -> Callable[[Standing], tuple[int, ...]]:
+def _key(tournament: Tournament) -> Callable[[TournamentRow], tuple[int, ...]]:
     """By what places are given before the direct encounter."""
     if tournament.system is System.KNOCKOUT:
         return lambda each: (-each.halves, -each.boards)
@@ -87,7 +87,7 @@ def _key(tournament: Tournament) -> Callable[[Standing], tuple[int, ...]]:
     return lambda each: (-each.halves, -each.boards, -each.buchholz, -each.sonneborn)
 
 
-def _standing(tournament: Tournament, entrant: int, halves: dict[int, int], rounds: int) -> Standing:
+def _standing(tournament: Tournament, entrant: int, halves: dict[int, int], rounds: int) -> TournamentRow:
     buchholz = sonneborn = boards = 0
     for each in tournament.rounds[:rounds]:
         match = next((match for match in each.matches if entrant in (match.south, match.north)), None)
@@ -99,7 +99,7 @@ def _standing(tournament: Tournament, entrant: int, halves: dict[int, int], roun
         if match is not None:
             sonneborn += match_halves(tournament, match, entrant) * other
             boards += board_halves(tournament, match, entrant) if tournament.team_size > 1 and match.boards else 0
-    return Standing(0, entrant, halves[entrant], boards, buchholz, sonneborn, 0)
+    return TournamentRow(0, entrant, halves[entrant], boards, buchholz, sonneborn, 0)
 
 
 def _direct(tournament: Tournament, level: list[int], rounds: int) -> dict[int, int]:

@@ -23,7 +23,7 @@ class System(StrEnum):
     KNOCKOUT = "knockout"
 
 
-class Verdict(StrEnum):
+class BoardEnd(StrEnum):
     """How a board ended. By default: the other one did not come; `NEITHER`: nobody did."""
 
     SOUTH = "south"
@@ -34,15 +34,15 @@ class Verdict(StrEnum):
     NEITHER = "neither"
 
 
-HALVES: Mapping[Verdict, tuple[int, int]] = {
-    Verdict.SOUTH: (2, 0),
-    Verdict.NORTH: (0, 2),
-    Verdict.DRAW: (1, 1),
-    Verdict.SOUTH_BY_DEFAULT: (2, 0),
-    Verdict.NORTH_BY_DEFAULT: (0, 2),
-    Verdict.NEITHER: (0, 0),
+HALVES: Mapping[BoardEnd, tuple[int, int]] = {
+    BoardEnd.SOUTH: (2, 0),
+    BoardEnd.NORTH: (0, 2),
+    BoardEnd.DRAW: (1, 1),
+    BoardEnd.SOUTH_BY_DEFAULT: (2, 0),
+    BoardEnd.NORTH_BY_DEFAULT: (0, 2),
+    BoardEnd.NEITHER: (0, 0),
 }
-PLAYED = frozenset({Verdict.SOUTH, Verdict.NORTH, Verdict.DRAW})
+PLAYED = frozenset({BoardEnd.SOUTH, BoardEnd.NORTH, BoardEnd.DRAW})
 WIN, HALF = 2, 1
 
 
@@ -55,7 +55,7 @@ class MatchBoard(msgspec.Struct, frozen=True):
     south: int
     north: int
     table: str = ""
-    verdict: Verdict | None = None
+    verdict: BoardEnd | None = None
     key: str = ""
 
     @property

@@ -12,7 +12,7 @@ from companion.core.errors import Illegal, Malformed
 from companion.core.kit import Seat
 from companion.league import director
 from companion.league.director import Reported
-from companion.league.tournament import System, Tournament, Verdict
+from companion.league.tournament import BoardEnd, System, Tournament
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def told(**more: Any) -> Reported:
 def test_a_paired_table_reports_its_board_once(paired: Tournament) -> None:
     board = director.board_at(paired, (0, 0, 0))
     after, place = director.report(paired, told(south=board.south, north=board.north))
-    assert director.board_at(after, place).verdict is Verdict.SOUTH
+    assert director.board_at(after, place).verdict is BoardEnd.SOUTH
     with pytest.raises(Illegal, match="No open board"):
         director.report(after, told(key="second", winner=Seat.NORTH))
     again = director.take_back(after, "game", "a")
@@ -89,7 +89,7 @@ def test_boards_without_a_table_wait_for_one_and_can_be_moved(paired: Tournament
         director.move(tournament, second, "a")
     moved = director.move(tournament, second, "z")
     assert director.open_tables(moved)["z"] == second
-    done = director.seat(director.decide(moved, first, Verdict.DRAW), ["a"])
+    done = director.seat(director.decide(moved, first, BoardEnd.DRAW), ["a"])
     assert director.open_tables(done)["a"] not in (first, second)
 
 
@@ -102,14 +102,14 @@ def test_what_cannot_be_is_said(paired: Tournament) -> None:
         (lambda: director.pair_round(paired, 0.0), Illegal, "still open"),
         (lambda: director.end(paired), Illegal, "still open"),
         (lambda: director.unpair_round(begun()), Illegal, "No round has been paired"),
-        (lambda: director.decide(paired, (9, 0, 0), Verdict.DRAW), Illegal, "no such board"),
-        (lambda: director.decide(paired, (-1, 0, 0), Verdict.DRAW), Illegal, "no such board"),
+        (lambda: director.decide(paired, (9, 0, 0), BoardEnd.DRAW), Illegal, "no such board"),
+        (lambda: director.decide(paired, (-1, 0, 0), BoardEnd.DRAW), Illegal, "no such board"),
     )
     for act, kind, reason in doors:
         with pytest.raises(kind, match=reason):
             act()
     over = msgspec.structs.replace(paired, is_over=True)
-    for act in (lambda: director.enter(over, [99], 0.0), lambda: director.decide(over, (0, 0, 0), Verdict.DRAW)):
+    for act in (lambda: director.enter(over, [99], 0.0), lambda: director.decide(over, (0, 0, 0), BoardEnd.DRAW)):
         with pytest.raises(Illegal, match="is over"):
             act()
     played = director.report(paired, told())[0]
@@ -121,7 +121,7 @@ def test_what_cannot_be_is_said(paired: Tournament) -> None:
 def test_whoever_has_withdrawn_may_come_back() -> None:
     tournament = director.pair_round(begun(people=4), 0.0)
     for place in open_places(tournament):
-        tournament = director.decide(tournament, place, Verdict.DRAW)
+        tournament = director.decide(tournament, place, BoardEnd.DRAW)
     tournament = director.enter(director.withdraw(tournament, 2), [2], 0.0)
     assert tournament.entrant(2).until == 0
     assert director.withdraw(begun(people=4), 2).entrant_of(2) is None

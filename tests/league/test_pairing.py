@@ -14,7 +14,7 @@ from companion.core.errors import Illegal
 from companion.league import director
 from companion.league.pairing import bracket
 from companion.league.standings import standings
-from companion.league.tournament import System, Verdict
+from companion.league.tournament import BoardEnd, System
 
 
 @settings(max_examples=25, deadline=None)
@@ -119,7 +119,7 @@ def test_the_strongest_meet_as_late_as_can_be() -> None:
         for place in open_places(tournament):
             board = director.board_at(tournament, place)
             tournament = director.decide(
-                tournament, place, Verdict.SOUTH if board.south < board.north else Verdict.NORTH
+                tournament, place, BoardEnd.SOUTH if board.south < board.north else BoardEnd.NORTH
             )
     (final,) = tournament.rounds[-1].matches
     assert {final.south, final.north} == {1, 2}
@@ -128,14 +128,14 @@ def test_the_strongest_meet_as_late_as_can_be() -> None:
 def test_a_drawn_match_of_a_knockout_waits_for_the_director() -> None:
     tournament = director.pair_round(begun(System.KNOCKOUT, 4), 0.0)
     first, second = open_places(tournament)
-    tournament = director.decide(director.decide(tournament, first, Verdict.DRAW), second, Verdict.SOUTH)
+    tournament = director.decide(director.decide(tournament, first, BoardEnd.DRAW), second, BoardEnd.SOUTH)
     with pytest.raises(Illegal, match="the director has to say who goes on"):
         director.pair_round(tournament, 0.0)
-    tournament = director.pair_round(director.decide(tournament, first, Verdict.NORTH), 0.0)
+    tournament = director.pair_round(director.decide(tournament, first, BoardEnd.NORTH), 0.0)
     with pytest.raises(Illegal, match="take that pairing back first"):
-        director.decide(tournament, first, Verdict.SOUTH)
+        director.decide(tournament, first, BoardEnd.SOUTH)
     again = director.unpair_round(tournament)
-    assert director.decide(again, first, Verdict.SOUTH).rounds[0].matches[0].boards[0].verdict is Verdict.SOUTH
+    assert director.decide(again, first, BoardEnd.SOUTH).rounds[0].matches[0].boards[0].verdict is BoardEnd.SOUTH
 
 
 @pytest.mark.parametrize("system", list(System))
@@ -153,8 +153,8 @@ def test_teams_meet_on_all_boards_with_sides_in_turn(system: System) -> None:
                 place = (len(tournament.rounds) - 1, tournament.rounds[-1].matches.index(match), 0)
                 south = sum(board.halves(p) for board in match.boards for p in tournament.entrant(match.south).people)
                 if south == 4:
-                    tournament = director.decide(tournament, place, Verdict.SOUTH)
+                    tournament = director.decide(tournament, place, BoardEnd.SOUTH)
                     if director.board_at(tournament, place).verdict is match.boards[0].verdict:
-                        tournament = director.decide(tournament, place, Verdict.NORTH)
+                        tournament = director.decide(tournament, place, BoardEnd.NORTH)
     is_sound(tournament)
     assert sum(each.halves for each in standings(tournament)) > 0

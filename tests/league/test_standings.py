@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from companion.league.standings import half_words, quarter_words, standings
-from companion.league.tournament import Entrant, Match, MatchBoard, Round, System, Tournament, Verdict
+from companion.league.tournament import BoardEnd, Entrant, Match, MatchBoard, Round, System, Tournament
 
-WORDS: Mapping[str, Verdict] = {
-    "1": Verdict.SOUTH,
-    "0": Verdict.NORTH,
-    "=": Verdict.DRAW,
-    "+": Verdict.SOUTH_BY_DEFAULT,
+WORDS: Mapping[str, BoardEnd] = {
+    "1": BoardEnd.SOUTH,
+    "0": BoardEnd.NORTH,
+    "=": BoardEnd.DRAW,
+    "+": BoardEnd.SOUTH_BY_DEFAULT,
 }
 
 

@@ -16,7 +16,7 @@ from companion.league.director import Place
 from companion.league.league import League
 from companion.league.people import shown_name
 from companion.league.standings import half_words, quarter_words, standings
-from companion.league.tournament import Match, System, Tournament, Verdict
+from companion.league.tournament import BoardEnd, Match, System, Tournament
 from web.context import Fragment, Needs, render_fragment
 from web.error_pages import status_of
 from web.hub.drawing import sentence
@@ -31,12 +31,12 @@ SYSTEM_WORDS = {
     System.KNOCKOUT: say("Knock-out"),
 }
 VERDICT_WORDS = {
-    Verdict.SOUTH: "1 : 0",
-    Verdict.NORTH: "0 : 1",
-    Verdict.DRAW: "½ : ½",
-    Verdict.SOUTH_BY_DEFAULT: "+ : −",
-    Verdict.NORTH_BY_DEFAULT: "− : +",
-    Verdict.NEITHER: "− : −",
+    BoardEnd.SOUTH: "1 : 0",
+    BoardEnd.NORTH: "0 : 1",
+    BoardEnd.DRAW: "½ : ½",
+    BoardEnd.SOUTH_BY_DEFAULT: "+ : −",
+    BoardEnd.NORTH_BY_DEFAULT: "− : +",
+    BoardEnd.NEITHER: "− : −",
 }
 DONE_WORDS = {
     "new": say("Tournament made"),
@@ -81,7 +81,7 @@ class TournamentWords:
 
     def verdict(self, verdict: Any) -> str:
         """A board's end."""
-        return VERDICT_WORDS[Verdict(verdict)] if verdict else "–"
+        return VERDICT_WORDS[BoardEnd(verdict)] if verdict else "–"
 
     def refusal(self, told: str) -> str:
         """Why a table's result was refused, as it was written in the log."""
@@ -237,7 +237,7 @@ class TournamentPages:
                 league.direct(number, what, director.unpair_round)
             case "decide":
                 place, said = _place(form.get("place", "")), form.get("verdict", "")
-                verdict = _one_of(Verdict, said) if said else None
+                verdict = _one_of(BoardEnd, said) if said else None
                 league.direct(number, what, lambda t: director.decide(t, place, verdict), place=place)
             case "move":
                 place = _place(form.get("place", ""))

@@ -130,8 +130,8 @@ class HubDoor:
 
     def _sitting(self, seat: Seat) -> str:
         """Who is meant: whoever sits there with this browser, or whom the host sees there."""
-        if not self._guard.sits(request, seat):
-            self._guard.require_host(request)
+        if not self._guard.is_host(request):
+            self._guard.require_sitting(request, seat)
         return self._table.view().seats[seat].sitting
 
     def _card(self, seat: Seat, error: str = "") -> str:
