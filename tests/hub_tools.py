@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +16,21 @@ from nats.js.errors import NotFoundError
 from table_tools import Played
 
 from companion.core.clock import Clock, RealClock
-from companion.core.config import WebSettings
+from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.kit import SEATS
 from companion.hub.adapter import HubAdapter
 from companion.hub.joining import join
 from companion.hub.membership import Membership
 from companion.hub.subjects import RECORDS, record_subject
 from companion.hub_server.app import Hub, HubSettings
+from companion.service.app import Companion
 from companion.storage.journal import Journal
 from companion.table.public.messages import PublicRecord, read_record
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import Phase
 
 __all__ = [
-    "TableAtHub", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "until",
+    "TableAtHub", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "until",
 ]  # fmt: skip
 
 
@@ -138,3 +139,17 @@ def kill_nats(hub: Hub) -> None:
     assert hub.nats is not None
     pid = until("NATS runs", lambda: hub.nats and hub.nats.pid)
     os.kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def services(folder: Path) -> Iterator[list[Companion]]:
+    """Two services in simulation that have joined a hub."""
+    with running(folder / "hub") as hub, ExitStack() as stack:
+        both = []
+        for name in ("south", "north"):
+            web = WebSettings(host="127.0.0.1", port=free_port())
+            settings = Settings(state_dir=str(folder / name), web=web, table=TableSettings(reading_time_s=0.1))
+            both.append(stack.enter_context(Companion(settings, simulate=True)))
+            both[-1].hub.join(hub.urls()[0], hub.door.code, names=False)
+        until("both are there", lambda: all("of Our club" in each.hub.sentence for each in both))
+        yield both

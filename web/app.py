@@ -32,6 +32,7 @@ from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.rules import RulesPages
 from web.routes.seats.demonstration import Demonstrations
+from web.routes.seats.handicaps import Handicaps
 from web.routes.seats.opponents import Lessons, Opponents
 from web.routes.seats.tiles import TileRoutes
 from web.routes.settings import SettingsPage
@@ -77,6 +78,7 @@ def create_app(
             SharedPhonePages,
             HostPages,
             Api,
+            Handicaps,
             Lessons,
             Opponents,
             OpenApiRoutes,

@@ -184,6 +184,7 @@ class PageContext:
             opponents=self.features.opponents,
             coach_for=_COACH_FOR[self.table_settings.coach] if page == "host" and self.features.coach else "",
             settings_page=self.features.upkeep is not None,
+            handicap=self.features.handicap(known, self.table_settings) if page in ("seat", "host") else None,
             coach=self.table.coaching.of(viewer).about if viewer and self.features.coach else (),
             may_sit=at_table or self.join_code is None,
             camera_page=self.features.camera is not None,

@@ -338,3 +338,6 @@ class GameArchive(Protocol):
 
     def mismatches(self) -> Sequence[Mismatch]:
         """The pairs of people for whom a handicap would even things out."""
+
+    def handicap(self, names: Mapping[Seat, str]) -> tuple[Seat, Mismatch] | None:
+        """The seat of the weaker of two people of whom the other one wins more often; None: they are even."""

@@ -127,6 +127,16 @@ def mismatches_of(games: Iterable[GameLine]) -> tuple[Mismatch, ...]:
     return tuple(found)
 
 
+def handicap_for(mismatches: Iterable[Mismatch], names: Mapping[Seat, str]) -> tuple[Seat, Mismatch] | None:
+    """The weaker one's seat where two people of an uneven pair sit opposite each other, by name; None: they do not."""
+    sitting = {seat: name.casefold() for seat, name in names.items()}
+    pairs = {(pair.weaker.casefold(), pair.stronger.casefold()): pair for pair in mismatches}
+    for seat in SEATS:
+        if pair := pairs.get((sitting.get(seat, ""), sitting.get(seat.other, ""))):
+            return seat, pair
+    return None
+
+
 def _all_games(record: PlayerRecord) -> int:
     return record.total.games + sum(machine.games for machine in record.against)
 

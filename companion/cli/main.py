@@ -349,9 +349,12 @@ def _bench(options: argparse.Namespace) -> int:
     if options.part == "hub":
         from companion.tools.bench.hub import HUB_KILLS, bench_hub  # noqa: PLC0415
         from companion.tools.bench.hub_load import bench_load  # noqa: PLC0415
+        from companion.tools.bench.pairs import bench_pairs  # noqa: PLC0415
 
+        kills = min(options.kills, HUB_KILLS)
         is_good = bench_load()
-        return 0 if bench_hub(min(options.kills, HUB_KILLS)) and is_good else 1
+        is_good &= bench_pairs(2 * kills)
+        return 0 if bench_hub(kills) and is_good else 1
     if options.part == "memory":
         from companion.tools.bench.memory import bench_memory  # noqa: PLC0415
 

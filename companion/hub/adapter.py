@@ -19,6 +19,7 @@ from companion.hub.pair_line import PairLine
 from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
 from companion.table.public.messages import PublicState, encoded, words
+from companion.table.remote.remote_game import REMOTE
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import MACHINE
 from companion.table.table import Table
@@ -102,7 +103,9 @@ class HubAdapter:
         names = {
             seat: str(sitter.name)
             for seat in SEATS
-            if (sitter := view.seats[seat]).name and (self.membership.names or sitter.door == MACHINE)
+            if (sitter := view.seats[seat]).name
+            and sitter.door != REMOTE  # that is for the other table to tell
+            and (self.membership.names or sitter.door == MACHINE)
         }
         state = PublicState(
             version=__version__,

@@ -6,6 +6,7 @@ each is there once, and the other table asks for the next one by the number that
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -50,6 +51,7 @@ from companion.table.table import Table
 
 log = logging.getLogger(__name__)
 ANSWERS_S = 5.0
+WRITTEN_S = 0.05
 LOOK_S, NEAR_S, GONE_S = 2.0, 10.0, 30.0
 """How often a game that is on is looked at though nothing has woken us; how often each table says that it is there; a
 table that has said nothing for so long is gone."""
@@ -77,6 +79,9 @@ class PairLine:
         self._fault = ""
         self._heard_s = 0.0
         self._near_s = -NEAR_S
+        self._there = 0
+        """So many messages of the other table are at the hub, as far as we were told."""
+        self._looked_s = -LOOK_S
         self._subscriptions: list[Subscription] = []
         self._told = ""
         self.code = ""
@@ -132,7 +137,7 @@ class PairLine:
 
     def connected(self) -> None:
         """The line is there, perhaps again."""
-        self._subscriptions, self._sent, self._near_s = [], -1, -NEAR_S
+        self._subscriptions, self._sent, self._near_s, self._looked_s = [], -1, -NEAR_S, -LOOK_S
 
     async def look(self, client: Client) -> None:
         """Ask the hub for our game, and begin it where it is a new one."""
@@ -169,7 +174,9 @@ class PairLine:
             self._near_s = self._clock.monotonic_s()
             await client.publish(near_subject(pair.id, self._own), b"")
         await self._send(stream, pair, progress)
-        await self._hear(stream, pair, other)
+        if progress.heard < self._there or self._clock.monotonic_s() >= self._looked_s + LOOK_S:
+            self._looked_s = self._clock.monotonic_s()
+            await self._hear(stream, pair, other)
         self._tell()
 
     def broken(self) -> None:
@@ -183,8 +190,11 @@ class PairLine:
             self._wishes.pop()[1].cancel()
         self._table.remote.line_is("")
 
-    async def _wakes(self, _: Msg) -> None:
+    async def _wakes(self, message: Msg) -> None:
         self._heard_s = self._clock.monotonic_s()
+        number = message.subject.rpartition(".")[2]
+        if message.subject.startswith("pairs.") and number.isdecimal() and len(number) < 8:
+            self._there = max(self._there, int(number))
         self._wake()
 
     async def _request(self, client: Client, wish: PairWish) -> PairAnswer:
@@ -207,6 +217,7 @@ class PairLine:
                 log.warning("Hub: the game at two tables cannot begin: %s", error.kind)
                 fault = error.message
         self._pair, self._sent, self._fault, self._subscriptions = pair, -1, fault, []
+        self._there, self._looked_s = 0, -LOOK_S
         self._heard_s = self._clock.monotonic_s()
         self.code = ""
 
@@ -235,7 +246,7 @@ class PairLine:
     async def _send(self, stream: JetStreamContext, pair: Pair, progress: RemoteProgress) -> None:
         sent = progress.sent
         if self._sent < 0:
-            self._sent = await self._there(stream, pair, sent)
+            self._sent = await self._at_hub(stream, pair, sent)
         while self._sent < len(sent) and self._fault != _OLDER:
             subject = message_subject(pair.id, self._own, self._sent + 1)
             headers = {STORED: f"{pair.id}-{self._own}-{self._sent + 1}", SEQUENCE: "0"}
@@ -246,7 +257,7 @@ class PairLine:
                     raise
             self._sent += 1
 
-    async def _there(self, stream: JetStreamContext, pair: Pair, sent: tuple[bytes, ...]) -> int:
+    async def _at_hub(self, stream: JetStreamContext, pair: Pair, sent: tuple[bytes, ...]) -> int:
         """How many of our messages the hub has; a journal that was brought back from a backup has another past."""
         if await self._get(stream, message_subject(pair.id, self._own, len(sent) + 1)) is not None:
             self._fault = _OLDER
@@ -265,7 +276,11 @@ class PairLine:
                 return
             number = progress.heard + 1
             payload = await self._get(stream, message_subject(pair.id, other, number))
+            if payload is None and number <= self._there:  # it was said, and is being written
+                await asyncio.sleep(WRITTEN_S)
+                payload = await self._get(stream, message_subject(pair.id, other, number))
             if payload is None:
+                self._there = number - 1
                 return
             self._heard_s = self._clock.monotonic_s()
             try:

@@ -124,6 +124,9 @@ def _nameless(record: AnyRecord) -> AnyRecord:
     """The record without what somebody is called."""
     if isinstance(record, TakeSeat | MoveSeat) and record.name:
         return msgspec.structs.replace(record, name=str(SEAT_WORDS[record.seat]))
+    if isinstance(record, NewGame) and record.remote:
+        remote = msgspec.structs.replace(record.remote, name=str(SEAT_WORDS[record.remote.seat]))
+        return msgspec.structs.replace(record, remote=remote)
     return record
 
 

@@ -89,6 +89,8 @@ class NewGame(Record, frozen=True, tag="new_game"):
     is_chosen: bool = False
     is_guided: bool = False
     """Does it begin with the lesson of the game?"""
+    coach_for: Seat | None = None
+    """Who alone may ask the coach, to even out two people; None: whom the settings allow it."""
     remote: RemoteSeat | None = None
     """The seat that is played at another table; None: both are played here."""
 

@@ -145,6 +145,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
         is_chosen=record.is_chosen,
         is_guided=record.is_guided and game.lesson is not None,
         is_drawn=is_drawn,
+        coach_for=record.coach_for,
         state=state,
         phase=Phase.SETUP,
         board=board,

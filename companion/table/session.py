@@ -124,6 +124,8 @@ class Session:
     outcome: Outcome | None = None
     score: tuple[int, int, int] = (0, 0, 0)
     draw_offer: Seat | None = None
+    coach_for: Seat | None = None
+    """Who alone may ask the coach in this game; None: whom the settings allow it."""
     coached: frozenset[Seat] = frozenset()
     """Who has asked the coach in this game."""
     countdown: Countdown | None = None

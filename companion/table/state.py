@@ -43,6 +43,14 @@ NO_DRAFT = Draft()
 
 
 @dataclass(frozen=True)
+class Handicap:
+    """That of two people only one may ask the coach in their next games: the nonces of that one and of the other."""
+
+    weaker: str
+    stronger: str
+
+
+@dataclass(frozen=True)
 class CoachAnswer:
     """What somebody at a pad asks the coach, and what it says aloud: no `lines` as long as it thinks."""
 
@@ -90,6 +98,7 @@ class TableState:
     why_not: Illegal | None = None
     is_helping: bool = False
     """Has somebody at the table asked what can be done now?"""
+    handicap: Handicap | None = None
     advice: CoachAnswer | None = None
     """What the coach is asked from a pad, or has answered."""
     laid: Mapping[Seat, str] = field(default_factory=dict)
@@ -142,6 +151,13 @@ class TableState:
         """Does the camera see this game's board, so that it can tick things off?"""
         game = self.session.game
         return bool(game and self.reading and self.reading.game == game.name)
+
+
+def handicapped(live: TableState) -> Seat | None:
+    """Who alone may ask the coach in the next game: as long as these two sit opposite each other, on whichever side."""
+    nonces = {seat: sitter.nonce for seat, sitter in live.session.seats.items()}
+    pairs = ((seat, Handicap(nonces[seat], nonces[seat.other])) for seat in SEATS if len(nonces) == len(SEATS))
+    return next((seat for seat, pair in pairs if pair == live.handicap), None)
 
 
 def with_session(live: TableState, session: Session, now_s: float) -> TableState:

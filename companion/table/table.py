@@ -242,6 +242,10 @@ class Table:
         """Let both sides change places, between two games; raises `Illegal` while one is on; `sittings` as above."""
         self._owner.ask(lambda: self._seating.swap(sittings or {}))
 
+    def even_out(self, weaker: Seat | None) -> None:
+        """From the next game on only this one of two people may ask the coach; None: whom the settings allow it."""
+        self._owner.ask(lambda: self._lobby.even_out(weaker))
+
     def host_starts(self, game: str, options: Mapping[str, Any], seed: int | None = None) -> None:
         """Start a game as the host has chosen, and remember the choice; raises `Malformed`."""
         self._owner.ask(lambda: self._lobby.begin_chosen(game, options, seed))

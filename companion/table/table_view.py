@@ -160,6 +160,8 @@ class MatchView:
     log: tuple[str, ...]
     round: str
     """Who is to play here in a tournament's round, as a sentence; empty: nobody in particular."""
+    handicap: Seat | None
+    """Who alone may ask the coach, in this game or, between games, in the next one."""
 
 
 @dataclass(frozen=True)

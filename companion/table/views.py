@@ -23,7 +23,7 @@ from companion.table.guide import guide_of
 from companion.table.prompts import sign_of
 from companion.table.seats.claims import sentence_of
 from companion.table.session import Phase, Sealed, Session
-from companion.table.state import NO_DRAFT, TableState, instructions
+from companion.table.state import NO_DRAFT, TableState, handicapped, instructions
 from companion.table.table_view import (
     BoardView,
     ClaimSign,
@@ -160,6 +160,7 @@ def _match_view(live: TableState) -> MatchView:
         can_swap=session.can_swap,
         log=_log(session),
         round=live.round,
+        handicap=handicapped(live) if session.phase in (Phase.LOBBY, Phase.OVER) else session.coach_for,
     )
 
 

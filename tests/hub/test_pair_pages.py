@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
-from hub_tools import free_port, running, until
+from hub_tools import services, until
 from inside import app_of, session_of
 
 from companion.cli import main
-from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.kit import Seat
 from companion.service.app import Companion
-
-
-@contextmanager
-def services(folder: Path) -> Iterator[list[Companion]]:
-    """Two that have joined a hub."""
-    with running(folder / "hub") as hub, ExitStack() as stack:
-        both = []
-        for name in ("south", "north"):
-            web = WebSettings(host="127.0.0.1", port=free_port())
-            settings = Settings(state_dir=str(folder / name), web=web, table=TableSettings(reading_time_s=0.1))
-            both.append(stack.enter_context(Companion(settings, simulate=True)))
-            both[-1].hub.join(hub.urls()[0], hub.door.code, names=False)
-        until("both are there", lambda: all("of Our club" in each.hub.sentence for each in both))
-        yield both
 
 
 def host(companion: Companion) -> tuple[FlaskClient, dict[str, str]]:

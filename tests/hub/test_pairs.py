@@ -37,7 +37,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 def two(hub: Hub, folder: Path) -> Iterator[list[TableAtHub]]:
     """South's table and North's, connected."""
     folder.mkdir(exist_ok=True)
-    tables = [joined(hub, folder / "south"), joined(hub, folder / "north")]
+    tables = [joined(hub, folder / name, names=True) for name in ("south", "north")]
     try:
         connected(tables)
         yield tables
@@ -87,6 +87,9 @@ def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
         south, north = tables
         assert south.table.view().seats[Seat.NORTH].name == "Jonas"
         assert north.table.view().seats[Seat.SOUTH].name == "Mara"
+        for table in tables:
+            assert b"Mara" not in table.line.state()
+            assert b"Jonas" not in table.line.state()
         play(tables, Random(3))
         same_game(south.table, north.table)
         south.played.begin()

@@ -86,6 +86,8 @@ def _public(half: HalfTable) -> list[str]:
     outbox, told = Outbox(half.journal), []
     while (record := outbox.next()) is not None:
         told.append(encoded(record).decode())
+        assert "far " not in told[-1]
+        assert "near " not in told[-1]
         outbox.sent()
     return told
 

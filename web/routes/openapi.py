@@ -18,7 +18,7 @@ from companion import __version__
 from web.context import PageContext
 from web.rendering import answers
 from web.routes import api, camera, check, history, hub, rules, settings, workbench
-from web.routes.seats import opponents, tiles
+from web.routes.seats import handicaps, opponents, tiles
 
 PATH = "/api/openapi.json"
 _METHODS = ("GET", "POST")
@@ -56,6 +56,8 @@ BODIES: Mapping[str, type[api.Body]] = {
     "rules.table_help": rules.Wanted,
     "tiles.laid": tiles.Laid,
     "tiles.table_laid": tiles.LaidBy,
+    "handicaps.by_seat": handicaps.EvenOut,
+    "handicaps.by_host": handicaps.EvenOut,
     "lessons.begin": opponents.Learn,
     "opponents.machine": opponents.Ask,
     "opponents.coach": opponents.Question,

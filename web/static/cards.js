@@ -33,8 +33,16 @@ function waysOf(picked) {
   return [...new Set(found.sort(inOrder).map(each => each.key))];
 }
 
+// What a lane alone means, where no card can be played and lanes are good for one thing only: with an empty hand, to draw.
+function wayOfLanes() {
+  const found = choices().filter(each => each.lane !== null);
+  const keys = new Set(found.map(each => each.key));
+  return keys.size === 1 && found.every(each => each.card === null) ? [...keys][0] : null;
+}
+
 function complete(picked) {
-  const key = picked.key ?? (picked.card && picked.lane !== undefined ? waysOf(picked)[0] : null);
+  const way = picked.lane === undefined ? null : picked.card ? waysOf(picked)[0] : wayOfLanes();
+  const key = picked.key ?? way;
   if (!key) return null;
   const found = choices().filter(each => each.key === key && fits(each, picked) && !needs(each, picked).length);
   return found.length === 1 ? found[0] : null;
@@ -130,7 +138,8 @@ function words() {
   const wantsLane = key && (card || !choices().some(each => each.key === key.dataset.key && each.card));
   const more = lane && !key ? lane.dataset.words
     : next ? say('Tap a lane. Again: {key}.', { key: keyOf(next).dataset.label.toLowerCase() })
-      : wantsLane ? say('Tap a lane.') : key ? say('Tap a card.') : place.dataset.hint;
+      : wantsLane ? say('Tap a lane.') : key ? say('Tap a card.')
+        : wayOfLanes() ? say('Tap a lane: {key}.', { key: keyOf(wayOfLanes()).dataset.label.toLowerCase() }) : place.dataset.hint;
   place.replaceChildren();
   if (head) place.append(Object.assign(document.createElement('b'), { textContent: head }));
   place.append(more);

@@ -35,6 +35,8 @@ def coach_view(session: Session, seat: Seat, allowed: Allowed) -> CoachView:
     if session.remote is not None:
         return CoachView()
     is_allowed = allowed == "always" or (allowed == "machine" and session.is_machines(seat.other))
+    if session.coach_for is not None and allowed != "never":
+        is_allowed = seat is session.coach_for
     is_person = seat in session.seats and not session.is_machines(seat)
     if not (is_allowed and is_person) or session.lesson_number is not None:
         return CoachView()
