@@ -124,7 +124,7 @@ class WallPages:
         return Fragment(html, needs)
 
 
-MOST_STANDINGS = 8
+MOST_STANDINGS = 6
 WAITING = Shown(PublicRecord(0, "", 0, "", 0, 0.0, PublicView(Phase.LOBBY)), 0.0)
 """What stands for a table that has told nothing yet."""
 
