@@ -144,3 +144,18 @@ def test_a_game_that_nobody_has_played_boasts_of_no_receipts(place: Place) -> No
         html = page_of(browser, path)
         assert "0 of 0" not in html
         assert "Ada" in html
+
+
+def test_whoever_comes_after_a_game_is_not_left_before_its_end(place: Place) -> None:
+    place.sit("south", "Ada")
+    place.sit("north", "Ben")
+    place.to_orders()
+    place.table.resign(Seat.NORTH)
+    browser = place.browser()
+    assert 'data-post="/api/table/rematch"' in page_of(browser, "/")
+    place.table.free_seat(Seat.SOUTH)
+    html = page_of(browser, "/")
+    assert '<button class="key go rematch" form="try">' in html
+    assert 'data-post="/api/table/rematch"' not in html, "nobody is here for it"
+    assert browser.post("/try").headers["Location"] == "/here"
+    assert place.table.view().phase == "setup"
