@@ -85,7 +85,7 @@ class HubSeat(Protocol):
         """Join the hub at this address, and leave the one of before; raises a `CompanionError`."""
 
     def leave(self) -> None:
-        """Belong to no hub any more."""
+        """Belong to no hub any more; raises `Illegal` while a game at two tables is on."""
 
     @property
     def offered(self) -> str:
