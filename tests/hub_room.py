@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -18,6 +18,8 @@ from companion.core.config import WebSettings
 from companion.core.i18n import packed, say
 from companion.core.kit import SEATS
 from companion.games import GAMES
+from companion.hub_server.league_file import LeagueFile
+from companion.league.league import League
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, PublicState
@@ -84,6 +86,12 @@ class NoHub:
     def answer(self, number: int, words: str) -> bool:
         return self._note("answer", number, words)
 
+    def close_tables(self, numbers: Sequence[int], is_closed: bool) -> bool:
+        return self._note("close" if is_closed else "open", *numbers)
+
+    def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
+        return self._note("settings", *numbers, dict(typed))
+
     def use_delay(self, delay_s: float) -> None:
         self.asked.append(("delay", delay_s))
 
@@ -135,10 +143,28 @@ def room_of_twelve(clock: Clock) -> Room:
 
 
 @contextmanager
-def hub_pages(room: Room, clock: Clock, host: Any = None, **web: Any) -> Iterator[Flask]:
+def league_of(folder: Path, clock: Clock, *tables: str) -> Iterator[League]:
+    """A league on a file of its own, with tables that are always free."""
+    file = LeagueFile(folder)
+    try:
+        yield League(file, clock, lambda: tables)
+    finally:
+        file.close()
+
+
+@contextmanager
+def hub_pages(room: Room, clock: Clock, host: Any = None, league: League | None = None, **web: Any) -> Iterator[Flask]:
     """The application over a room."""
+    if league is None:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            league_of(Path(folder), clock) as own,
+            hub_pages(room, clock, host, own, **web) as app,
+        ):
+            yield app
+        return
     site = HubSite(WebSettings(**web), lambda: ("http://192.0.2.7:8500/",), b"k" * 32, "abcde-fghij")
-    app = create_hub_app(room, host or NoHub(), clock, site)
+    app = create_hub_app(room, league, host or NoHub(), clock, site)
     try:
         yield app
     finally:

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 UP_TO_STORAGE = {"companion.core", "companion.games", "vision", "companion.table", "companion.storage"}
-UP_TO_ARCHIVE = UP_TO_STORAGE | {"companion.archive", "companion.printing", "companion.bots"}
+UP_TO_ARCHIVE = UP_TO_STORAGE | {"companion.archive", "companion.printing", "companion.bots", "companion.league"}
 BELOW_ADAPTERS = UP_TO_ARCHIVE | {"companion.maintenance", "companion.diagnostics"}
 ADAPTERS = {"web", "hardware", "companion.mqtt", "companion.speech", "companion.hub"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -21,6 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "companion.archive": UP_TO_STORAGE,
     "companion.printing": UP_TO_STORAGE,
     "companion.bots": UP_TO_STORAGE,
+    "companion.league": UP_TO_STORAGE,
     "companion.maintenance": UP_TO_ARCHIVE,
     "companion.diagnostics": UP_TO_ARCHIVE,
     **dict.fromkeys(sorted(ADAPTERS), BELOW_ADAPTERS),

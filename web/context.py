@@ -195,7 +195,7 @@ class PageContext:
             has_pads=self.features.welcome.has_pads,
             staff=self.features.staff if self.features.staff and self.features.staff.is_heard else None,
             own_screen=own_screen,
-            hub=self.features.hub if page == "host" else None,
+            hub=self.features.hub if page in ("host", "seat") else None,
             unwell=self.features.health.line() if self.features.health and page == "host" else None,
             pads={seat: self.table.view(seat).own.pad for seat in SEATS} if page == "workbench" else {},
         )

@@ -84,6 +84,9 @@ class HubSeat(Protocol):
     def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
         """Join the hub at this address, and leave the one of before; raises a `CompanionError`."""
 
+    def show_card(self, seat: Seat, code: str, sitting: str) -> None:
+        """Whoever sits there shows a player's card; an empty code takes it away. Raises a `CompanionError`."""
+
     def leave(self) -> None:
         """Belong to no hub any more; raises `Illegal` while a game at two tables is on."""
 

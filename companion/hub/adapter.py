@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Self
 
 import msgspec
@@ -10,13 +10,15 @@ import msgspec
 from companion import __version__
 from companion.core import i18n
 from companion.core.clock import Clock
+from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS
+from companion.hub.commands import HubWish, read_command
 from companion.hub.membership import Membership
 from companion.hub.pair_line import PairLine
 from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
-from companion.table.public.messages import PublicState, encoded
+from companion.table.public.messages import PublicState, encoded, words
 from companion.table.remote.remote_game import REMOTE
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import MACHINE
@@ -25,13 +27,6 @@ from companion.table.table import Table
 EAR = "hub"
 """What the hub is called among those who hear the key that calls the staff."""
 _MOST_SENTENCES = 8
-
-
-class Command(msgspec.Struct, frozen=True):
-    """What a hub may ask: `staff` is `coming` or `done`; `pair`: there is a game at two tables. Else nothing."""
-
-    staff: str = ""
-    pair: bool = False
 
 
 class HubAdapter:
@@ -46,18 +41,25 @@ class HubAdapter:
         *,
         bell: StaffBell,
         health: Callable[[], str],
+        change_settings: Callable[[Mapping[str, str]], str] = lambda _: say("This table takes no settings."),
+        keep: Callable[[Membership], None] = lambda _: None,
     ) -> None:
         self.membership = membership
         self._table = table
         self._clock = clock
         self._bell = bell
         self._health = health
+        self._change_settings = change_settings
+        self._keep = keep
+        self._follows = "closed" if membership.closed else ""  # of an earlier run: the hub says anew what it wants
+        self._answer: tuple[int, str] = (0, "")
         self.pairs = PairLine(table, journal, clock, membership.table, self._wake)
         self._line = HubLine(membership, journal, clock, self)
         table.connect(on_lamps=lambda _lamps, _trouble: self._wake())
 
     def start(self) -> None:
-        """Begin to send."""
+        """Begin to send. A table that was closed stays closed until the hub says otherwise."""
+        self._close(self.membership.closed)
         self._line.start()
 
     @property
@@ -76,6 +78,11 @@ class HubAdapter:
         """Hang up."""
         self._line.close()
         self._bell.hear(False, EAR)
+
+    def leave(self) -> None:
+        """The hub has nothing to say here any more."""
+        self._close(False)
+        self._table.use_round("", None)
 
     def __enter__(self) -> Self:
         return self
@@ -110,14 +117,17 @@ class HubAdapter:
             camera=view.devices.camera.state,
             notices=tuple(told(notice) for notice in view.devices.notices[:_MOST_SENTENCES]),
             wrong=tuple(told(problem.text) for problem in view.board.problems[:_MOST_SENTENCES]),
+            follows=self._follows,
+            answers=self._answer[0],
+            answer=i18n.packed(self._answer[1]),
         )
         return encoded(state)
 
     def command(self, payload: bytes) -> None:
-        """One of the few words that are let in; any other changes nothing."""
+        """One of the few things that are let in; any other changes nothing."""
         try:
-            command = msgspec.json.decode(payload, type=Command)
-        except msgspec.MsgspecError:
+            command = read_command(payload)
+        except Malformed:
             return
         if command.staff == "coming":
             self._bell.answer()
@@ -125,6 +135,36 @@ class HubAdapter:
             self._bell.cancel()
         if command.pair:
             self._line.look_for_pair()
+        if command.wish is not None:
+            self._follow(command.wish)
+        if command.settings is not None and command.settings.number != self._answer[0]:
+            asked = command.settings
+            self._answer = (asked.number, self._change_settings(asked.values))
+            self._line.wake()
+
+    def _follow(self, wish: HubWish) -> None:
+        """The table is as the hub wants it."""
+        if wish.is_closed != self.membership.closed:
+            self.membership = msgspec.structs.replace(self.membership, closed=wish.is_closed)
+            self._keep(self.membership)
+        self._close(wish.is_closed)
+        paired = wish.pairing
+        if paired is None:
+            self._table.use_round("", None)
+        else:
+            south, north = (words(paired.names.get(seat, "")) for seat in SEATS)
+            told = say(
+                "Round {number}: {south} sits at South, {north} at North.",
+                number=paired.round,
+                south=south,
+                north=north,
+            )
+            self._table.use_round(told, (paired.game, paired.options))
+        self._follows = wish.mark
+        self._line.wake()
+
+    def _close(self, is_closed: bool) -> None:
+        self._table.close_for(say("This table is closed.") if is_closed else "")
 
     def connected(self, is_connected: bool) -> None:
         """The hub hears us, or does not any more: the key that calls the staff goes by that."""

@@ -6,6 +6,7 @@ import os
 import ssl
 import urllib.error
 import urllib.request
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -23,6 +24,7 @@ except ImportError:
         say("The client of the hub is not installed: pip install “tabletop-companion[table]”")
     ) from None
 
+T = TypeVar("T")
 ANSWERS_S = 10.0
 MOST_ANSWER = 16_384
 
@@ -48,6 +50,19 @@ class JoinAnswer(msgspec.Struct, frozen=True):
     servers: tuple[str, ...]
 
 
+class CardRequest(msgspec.Struct, frozen=True):
+    """Somebody shows a player's card at a table: its code, and the table's name in subjects."""
+
+    code: str
+    table: str
+
+
+class CardAnswer(msgspec.Struct, frozen=True):
+    """How the hub calls this card."""
+
+    card: str
+
+
 class JoinRefusal(msgspec.Struct, frozen=True):
     """An error as the hub's pages tell it."""
 
@@ -62,7 +77,7 @@ def join(address: str, code: str, name: str, *, names: bool, ca: str = "", start
         raise SystemTrouble(say("“{address}” is not the address of a hub, such as hub.local:8500", address=address))
     seed = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER)
     key = nkeys.from_seed(bytearray(seed)).public_key.decode()
-    answer = _ask(f"{base}/api/hub/join", JoinRequest(code, key, name, __version__), ca)
+    answer = _ask(f"{base}/api/hub/join", JoinRequest(code, key, name, __version__), JoinAnswer, ca)
     servers = tuple(_at(server, host) for server in answer.servers)
     return Membership(base, answer.table, answer.number, answer.room, servers, seed.decode(), start, names, ca)
 
@@ -77,13 +92,19 @@ def trusted(ca: str) -> ssl.SSLContext:
         ) from None
 
 
-def _ask(url: str, request: JoinRequest, ca: str) -> JoinAnswer:
+def card_of(membership: Membership, code: str) -> str:
+    """How the hub calls the player's card with this code; raises `SystemTrouble` in words for people."""
+    request = CardRequest(code, membership.table)
+    return _ask(f"{membership.address}/api/hub/card", request, CardAnswer, membership.ca).card
+
+
+def _ask(url: str, request: msgspec.Struct, kind: type[T], ca: str) -> T:
     body = msgspec.json.encode(request)
     asked = urllib.request.Request(url, body, {"Content-Type": "application/json"})
     context = trusted(ca) if url.startswith("https:") else None
     try:
         with urllib.request.urlopen(asked, timeout=ANSWERS_S, context=context) as answer:
-            return msgspec.json.decode(answer.read(MOST_ANSWER), type=JoinAnswer)
+            return msgspec.json.decode(answer.read(MOST_ANSWER), type=kind)
     except urllib.error.HTTPError as error:
         try:
             told = msgspec.json.decode(error.read(MOST_ANSWER), type=JoinRefusal).error["message"]

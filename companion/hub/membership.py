@@ -21,7 +21,7 @@ class Membership(msgspec.Struct, frozen=True):
 
     `table` is the table's name in subjects, `number` that for people. Inputs of the journal are sent from behind
     `start` on; `names`: people's names are told as well. `ca` is a file with the certificate that the hub's is signed
-    by; empty: one that this machine trusts.
+    by; empty: one that this machine trusts. `closed`: the hub's host has closed this table.
     """
 
     address: str
@@ -33,6 +33,7 @@ class Membership(msgspec.Struct, frozen=True):
     start: int = 0
     names: bool = False
     ca: str = ""
+    closed: bool = False
 
     def __repr__(self) -> str:
         return f"Membership(address={self.address!r}, number={self.number})"

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import msgspec
 
 from companion.core.clock import Clock, RealClock
 from companion.core.config import WebSettings
+from companion.core.i18n import packed
+from companion.core.kit import SEATS
 from companion.core.network import host_key_text, page_urls
+from companion.hub.commands import HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
 from companion.hub.pairing import Pair
 from companion.hub_server.folder import HubFile, HubFolder, KnownTable, public_key
+from companion.hub_server.league_file import LeagueFile
 from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, users_text
 from companion.hub_server.pairs import PairKeeper
-from companion.hub_server.store import HubStore, StoreSettings
+from companion.hub_server.store import HubStore, RecordPlace, StoreSettings
+from companion.league.director import board_at
+from companion.league.league import League
+from companion.league.people import shown_name
 from companion.table.public.messages import PublicRecord, PublicState
+from companion.table.session import Phase
 from web.hub.app import HubSite, create_hub_app
 from web.hub.host import Joined
 from web.hub.room import Room, RoomTable
@@ -27,6 +35,8 @@ from web.security.tls import certificate_context
 from web.server.sse import Server, serve
 
 log = logging.getLogger(__name__)
+WISH_S = 1.0
+"""A table that does not follow what is wanted of it is told so often."""
 MOST_VIEWERS = 500
 """However few may follow one table, the hub has connections as for so many at each of four."""
 
@@ -69,7 +79,12 @@ class Hub:
         self.pairs = PairKeeper(self.folder, self._clock, self._paired)
         for table in known.tables:
             self.room.put(_in_room(table))
+        self._wishes_s = -WISH_S
+        self._asked: dict[str, SettingsAsked] = {}
         try:
+            file = LeagueFile(settings.folder)
+            self._stack.callback(file.close)
+            self.league = League(file, self._clock, self._free_tables, self.room.change)
             self._open(known)
         except BaseException:
             self._stack.close()
@@ -103,7 +118,7 @@ class Hub:
             settings.language,
             settings.folder / "templates",
         )
-        app = create_hub_app(self.room, self, self._clock, site)
+        app = create_hub_app(self.room, self.league, self, self._clock, site)
         self.door = app.extensions["door"]
         everybody = max(web.viewers, MOST_VIEWERS)  # places are each table's own, connections the whole hub's
         self.server: Server = serve(app, web.host, web.port, everybody, tls, proxies=web.proxies)
@@ -172,17 +187,39 @@ class Hub:
         """A table that was shut out may come back."""
         return self._alter(number, shut=False)
 
-    def answer(self, number: int, words: str) -> bool:
+    def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
         """Tell a table that somebody is coming, or that it is done."""
         table = self.room.table(number)
         if table is not None:
-            self.store.command(table.id, json.dumps({"staff": words}).encode())
+            self._tell(table.id, HubCommand(staff=words))
         return table is not None
+
+    def close_tables(self, numbers: Sequence[int], is_closed: bool) -> bool:
+        """No game begins at these tables any more, or games do again."""
+        known = [self._alter(number, closed=is_closed) for number in numbers]
+        self._wishes_s = -WISH_S
+        return all(known)
+
+    def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
+        """Ask these tables to take settings; each answers for itself, as soon as it is there."""
+        tables = [self.room.table(number) for number in numbers]
+        if None in tables:
+            return False
+        number = round(self._clock.wall_s() * 1000)
+        for table in tables:
+            if table is not None:
+                self._asked[table.id] = SettingsAsked(number, typed)
+                self.room.ask(table.id, number)
+        self._wishes_s = -WISH_S
+        return True
 
     def use_delay(self, delay_s: float) -> None:
         """Spectators see everything so much later."""
         self.folder.change(lambda file: msgspec.structs.replace(file, delay_s=delay_s))
         self.room.use_delay(delay_s)
+
+    def _tell(self, table: str, command: HubCommand) -> None:
+        self.store.command(table, encoded_command(command))
 
     def _alter(self, number: int, **changes: object) -> bool:
         was = self.folder.alter(number, lambda table: msgspec.structs.replace(table, **changes))
@@ -224,8 +261,26 @@ class Hub:
 
     # ---- what tables tell, in the store's thread ----
 
-    def on_record(self, table: str, record: PublicRecord, age_s: float) -> None:
-        """A table has accepted something."""
+    def tables(self) -> tuple[str, ...]:
+        """The tables that have joined."""
+        return tuple(table.id for table in self.folder.now.tables)
+
+    def followed(self) -> int:
+        """How far tables were followed."""
+        return self.league.sequence
+
+    def on_other_store(self) -> None:
+        """Whatever is told is followed from its beginning."""
+        self.league.begin_anew()
+
+    def on_last(self, table: str, record: PublicRecord, age_s: float) -> None:
+        """What a table has accepted last."""
+        self.room.record(table, record, age_s)
+
+    def on_record(self, table: str, record: PublicRecord, age_s: float, place: RecordPlace) -> None:
+        """A table has accepted something: what comes of it is kept before the room shows it."""
+        if table in self.tables():
+            self.league.take(table, record, place.at_s, place.sequence)
         self.room.record(table, record, age_s)
 
     def on_state(self, table: str, state: PublicState) -> None:
@@ -255,7 +310,44 @@ class Hub:
     def on_round(self) -> None:
         """Time has passed."""
         self.room.step()
+        self.league.keep()
+        now_s = self._clock.monotonic_s()
+        if now_s - self._wishes_s >= WISH_S:
+            self._wishes_s = now_s
+            self.league.seat_waiting()
+            for table in self.room.tables():
+                if table.state and not table.is_lost(now_s):
+                    self._wish(table)
+
+    def _wish(self, table: RoomTable) -> None:
+        """Tell a table once more what is wanted of it, where it does not follow that yet."""
+        state = table.state
+        wish, asked = wish_for(table.closed, self._pairing(table.id)), self._asked.get(table.id)
+        if state is None or (asked and state.answers == asked.number):
+            self._asked.pop(table.id, None)
+            asked = None
+        if state and (state.follows != wish.mark or asked):
+            self._tell(table.id, HubCommand(wish=wish, settings=asked))
+
+    def _pairing(self, table: str) -> PairedGame | None:
+        """The board of a round that is to be played at a table; None: none."""
+        found = self.league.board_of(table)
+        if found is None:
+            return None
+        tournament, place = found
+        board = board_at(tournament, place)
+        names = {
+            seat: packed(shown_name(self.league.person(person), person))
+            for seat, person in zip(SEATS, (board.south, board.north), strict=True)
+        }
+        return PairedGame(tournament.name, place[0] + 1, names, tournament.game, tournament.options)
+
+    def _free_tables(self) -> list[str]:
+        """Where a board may be played: tables that are there and open, those at which nobody plays first."""
+        now_s = self.room.now_s()
+        there = [t for t in self.room.tables() if t.state and not (t.is_lost(now_s) or t.closed or t.shut)]
+        return [t.id for t in sorted(there, key=lambda t: (t.phase not in (Phase.LOBBY, Phase.OVER), t.number))]
 
 
 def _in_room(table: KnownTable) -> RoomTable:
-    return RoomTable(table.id, table.number, table.name, shut=table.shut)
+    return RoomTable(table.id, table.number, table.name, shut=table.shut, closed=table.closed)

@@ -20,13 +20,17 @@ MOST_TABLES = 500
 
 
 class KnownTable(msgspec.Struct, frozen=True):
-    """A table that has joined: its name in subjects, its number and name for people, its public NKey."""
+    """A table that has joined: its name in subjects, its number and name for people, its public NKey.
+
+    `shut`: it may say nothing any more; `closed`: no game begins at it.
+    """
 
     id: str
     number: int
     name: str
     key: str
     shut: bool = False
+    closed: bool = False
 
 
 class HubFile(msgspec.Struct, frozen=True):

@@ -12,9 +12,11 @@ import shutil
 import ssl
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -36,6 +38,7 @@ from companion.hub.subjects import (
     RECORDS,
     STATES,
     command_subject,
+    record_subject,
     table_of,
 )
 from companion.hub_server.nats_server import NatsServer
@@ -73,7 +76,19 @@ class StoreAnew(CompanionError, RuntimeError):
 class Heard(Protocol):
     """Who is told what tables say, in the line's thread; calls must be quick."""
 
-    def on_record(self, table: str, record: PublicRecord, age_s: float) -> None:
+    def tables(self) -> Sequence[str]:
+        """The tables that have joined."""
+
+    def followed(self) -> int:
+        """The number of the last message that was heard in an earlier run, or in this one."""
+
+    def on_other_store(self) -> None:
+        """The store is another one: its messages are counted from the beginning."""
+
+    def on_last(self, table: str, record: PublicRecord, age_s: float) -> None:
+        """What a table has accepted last, as this run begins."""
+
+    def on_record(self, table: str, record: PublicRecord, age_s: float, place: RecordPlace) -> None:
         """A table has accepted something."""
 
     def on_state(self, table: str, state: PublicState) -> None:
@@ -93,6 +108,13 @@ class Heard(Protocol):
 
     def on_round(self) -> None:
         """Time has passed."""
+
+
+class RecordPlace(NamedTuple):
+    """A record's number in the store, and when its table accepted it: Unix time by the hub's clock."""
+
+    sequence: int
+    at_s: float
 
 
 @dataclass(frozen=True)
@@ -116,7 +138,8 @@ class HubStore:
         self._heard = heard
         self._client: Client | None = None
         self._is_closing = False
-        self._sequence = 0
+        self._has_last = False
+        self._unkept: CompanionError | None = None
         self._is_full = False
         self._looked_s = -LOOK_S
         self._reloaded_s = -RELOADED_S
@@ -215,17 +238,16 @@ class HubStore:
             )
             stream = client.jetstream(timeout=ANSWERS_S)
             found = await self._make_streams(stream)
-            if found.state.last_seq < self._sequence:
-                self._sequence = 0  # its store is another one
+            self._unkept = None
+            if found.state.last_seq < self._heard.followed():
+                self._heard.on_other_store()
+            if not self._has_last:
+                await self._tell_last(stream)
             await client.subscribe(ALL_STATES, cb=self._state)
             await client.subscribe(ALL_WISHES, cb=self._wish)
             await client.subscribe(ALL_PAIRS, cb=self._paired)
-            first = self._sequence + 1
-            start = (
-                ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first)
-                if self._sequence
-                else ConsumerConfig(deliver_policy=DeliverPolicy.LAST_PER_SUBJECT)
-            )
+            first = self._heard.followed() + 1
+            start = ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first)
             await stream.subscribe(
                 ALL_RECORDS, stream=RECORDS, ordered_consumer=True, config=start, cb=self._record, pending_msgs_limit=-1
             )
@@ -233,6 +255,8 @@ class HubStore:
             self.is_ready.set()
             while not (self._is_closing or lost.is_set()):
                 await self._round()
+                if self._unkept is not None:
+                    raise self._unkept
                 if time.monotonic() - self._looked_s >= LOOK_S:
                     self._looked_s = time.monotonic()
                     await self._look(stream)
@@ -296,16 +320,31 @@ class HubStore:
                 await stream.add_stream(config)
         return await stream.stream_info(RECORDS)
 
+    async def _tell_last(self, stream: JetStreamContext) -> None:
+        """What every table has told last: the room shows it at once, whatever else there is to be followed."""
+        for table in self._heard.tables():
+            try:
+                last = await stream.get_msg(RECORDS, subject=record_subject(table), direct=True)
+                self._heard.on_last(table, read_record(last.data or b""), _since_s(last.headers, last.time))
+            except (NotFoundError, Malformed):
+                continue
+        self._has_last = True
+
     async def _record(self, message: Msg) -> None:
-        table = table_of(message.subject)
-        self._sequence = max(self._sequence, message.metadata.sequence.stream)
+        table, number = table_of(message.subject), message.metadata.sequence.stream
         try:
             record = read_record(message.data)
         except Malformed as error:
             self._bad(table, error)
             return
         self._count(table, 1)
-        self._heard.on_record(table, record, _age_s(message))
+        stored = message.metadata.timestamp
+        place = RecordPlace(number, stored.timestamp() - _told_age_s(message.headers))
+        if self._unkept is None:  # else what came after it is heard anew, too
+            try:
+                self._heard.on_record(table, record, _since_s(message.headers, stored), place)
+            except CompanionError as error:
+                self._unkept = error
 
     async def _state(self, message: Msg) -> None:
         table = table_of(message.subject)
@@ -378,11 +417,15 @@ class HubStore:
         return say("The NATS cluster does not answer.")
 
 
-def _age_s(message: Msg) -> float:
-    """How long ago the table accepted what this record tells: when it was sent, and since then in the store."""
+def _told_age_s(headers: Mapping[str, str] | None) -> float:
+    """How long ago the table had accepted what it told, as it says."""
     try:
-        then_s = float((message.headers or {}).get(AGE, "0"))
+        return min(max(0.0, float((headers or {}).get(AGE, "0"))), MOST_AGE_S)
     except ValueError:
-        then_s = 0.0
-    kept_s = time.time() - message.metadata.timestamp.timestamp()
-    return min(max(0.0, then_s) + max(0.0, kept_s), MOST_AGE_S)
+        return 0.0
+
+
+def _since_s(headers: Mapping[str, str] | None, stored: datetime | None) -> float:
+    """How long ago the table accepted what this record tells: when it was sent, and since then in the store."""
+    kept_s = time.time() - stored.timestamp() if stored else 0.0
+    return min(_told_age_s(headers) + max(0.0, kept_s), MOST_AGE_S)

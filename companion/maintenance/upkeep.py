@@ -10,8 +10,8 @@ from typing import IO
 
 from companion.core.clock import Clock
 from companion.core.config import Settings
-from companion.core.errors import ConfigError
-from companion.core.i18n import joined, say
+from companion.core.errors import CompanionError, ConfigError
+from companion.core.i18n import joined, say, say_n
 from companion.core.kit import SEATS
 from companion.maintenance.backup import (
     BackupNote,
@@ -27,6 +27,7 @@ from companion.maintenance.settings.rows import (
     by_hand,
     kept_by_hand,
     page_may_write,
+    sections,
     works_at_once,
 )
 from companion.maintenance.settings.trial import SettingsTrial
@@ -98,6 +99,24 @@ class InstallationUpkeep:
         works = all(works_at_once(key) for key in changes)
         with self._lock:
             self._go_by(self._file.change(changes, seen, None if works else self._tried))
+
+    def change_from_afar(self, typed: Mapping[str, str]) -> str:
+        """Settings that a hub asks for, as the page takes them; only those that work at once. Answers a sentence."""
+        try:
+            rows = {row.key: row for section in sections() for row in section.rows if row.at_once}
+            if unknown := [key for key in typed if key not in rows]:
+                raise ConfigError(say("[{key}] can only be changed at the table itself.", key=unknown[0]))
+            on_file, seen = self.on_file()
+            said = flat(on_file)
+            changes = {key: value for key in typed if (value := rows[key].read(typed[key])) != said.get(key)}
+            self.change(changes, seen)
+        except CompanionError as error:
+            return error.message
+        return (
+            say_n("Saved: {n} setting.", "Saved: {n} settings.", len(changes))
+            if changes
+            else say("Nothing was changed.")
+        )
 
     def _tried(self, wanted: Settings) -> None:
         """Raise `ConfigError` for settings with which the service would not come up."""

@@ -156,7 +156,15 @@ class Companion:
         broker = MqttAdapter(self.table, self.settings, self.clock, threads=self._threads)
         self.broker = self._stack.enter_context(broker)
         self.hub = self._stack.enter_context(
-            HubLink(self.table, self.journal, self.settings, self.clock, bell=broker.bell, health=self.health.line)
+            HubLink(
+                self.table,
+                self.journal,
+                self.settings,
+                self.clock,
+                bell=broker.bell,
+                health=self.health.line,
+                change_settings=lambda typed: self.upkeep.change_from_afar(typed),  # noqa: PLW0108 - made later
+            )
         )
         key = self.journal.key("machine")
         machines = MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
@@ -319,7 +327,7 @@ class Companion:
     def _features(self) -> Features:
         """What this installation has beside its table."""
         simulation = self.simulation
-        upkeep = InstallationUpkeep(
+        self.upkeep = InstallationUpkeep(
             self.settings,
             self.settings_path,
             self.table,
@@ -334,7 +342,7 @@ class Companion:
             workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
             camera=CameraRoom(self.eye, self.album, self.bundle),
             printer=KitPrinter(GAMES),
-            upkeep=upkeep,
+            upkeep=self.upkeep,
             check=check,
             past=self.history,
             health=self.health,

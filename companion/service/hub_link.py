@@ -37,6 +37,7 @@ class HubLink:
         *,
         bell: StaffBell,
         health: Callable[[], str],
+        change_settings: Callable[[Mapping[str, str]], str],
     ) -> None:
         self._table = table
         self._journal = journal
@@ -44,6 +45,7 @@ class HubLink:
         self._clock = clock
         self._bell = bell
         self._health = health
+        self._change_settings = change_settings
         self._lock = threading.Lock()
         self._adapter: HubAdapter | None = None
         self._trouble = ""
@@ -89,6 +91,15 @@ class HubLink:
             self._begin()
         self._table.redraw()
 
+    def show_card(self, seat: Seat, code: str, sitting: str) -> None:
+        """Whoever sits there shows a player's card; an empty code takes it away. Raises a `CompanionError`."""
+        from companion.hub.joining import card_of  # noqa: PLC0415
+
+        adapter = self._adapter
+        if adapter is None:
+            raise Illegal(Refusal.WRONG_PHASE, say("This table belongs to no hub"))
+        self._table.show_card(seat, card_of(adapter.membership, code) if code else "", sitting)
+
     @property
     def offered(self) -> str:
         """The code under which this table offers a game at two tables; empty: it offers none."""
@@ -128,6 +139,8 @@ class HubLink:
         """
         with self._lock:
             self._require_no_game()
+            if self._adapter:
+                self._adapter.leave()
             self._end()
             self._path.unlink(missing_ok=True)
             self._trouble = ""
@@ -146,12 +159,19 @@ class HubLink:
 
     def _begin(self) -> None:
         from companion.hub.adapter import HubAdapter  # noqa: PLC0415
-        from companion.hub.membership import read_membership  # noqa: PLC0415
+        from companion.hub.membership import read_membership, write_membership  # noqa: PLC0415
 
         membership = read_membership(self._path)
         if membership is not None:
             self._adapter = HubAdapter(
-                membership, self._table, self._journal, self._clock, bell=self._bell, health=self._health
+                membership,
+                self._table,
+                self._journal,
+                self._clock,
+                bell=self._bell,
+                health=self._health,
+                change_settings=self._change_settings,
+                keep=lambda fresh: write_membership(self._path, fresh),
             )
             self._adapter.start()
             self._trouble = ""

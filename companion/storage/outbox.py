@@ -15,11 +15,21 @@ from companion.core.kit import SEAT_WORDS
 from companion.storage.journal import Entry, Journal
 from companion.table.public.messages import PublicRecord
 from companion.table.public.view import public_view
-from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, HandIn, MoveSeat, NewGame, TakeSeat
+from companion.table.records import (
+    AnyRecord,
+    Commit,
+    Contribute,
+    FreeSeat,
+    HandIn,
+    MoveSeat,
+    NewGame,
+    ShowCard,
+    TakeSeat,
+)
 from companion.table.reducer import advance
 from companion.table.session import Session
 
-_BESIDE = TakeSeat | FreeSeat | MoveSeat | Commit | Contribute
+_BESIDE = TakeSeat | FreeSeat | MoveSeat | ShowCard | Commit | Contribute
 """What is of no game, and is there in the next one."""
 _AT_ONCE = 64
 
@@ -86,7 +96,8 @@ class Outbox:
 
     def _message(self, entry: Entry) -> PublicRecord:
         record = entry.record
-        seat = getattr(record, "seat", None) if isinstance(record, HandIn | TakeSeat | FreeSeat | MoveSeat) else None
+        is_about_seat = isinstance(record, HandIn | TakeSeat | FreeSeat | MoveSeat | ShowCard)
+        seat = getattr(record, "seat", None) if is_about_seat else None
         return PublicRecord(
             entry.id,
             _mark(entry),
@@ -96,6 +107,7 @@ class Outbox:
             round(entry.at, 3),
             public_view(self._session, entry.now_s),
             seat,
+            {seat: sitter.card for seat, sitter in self._session.seats.items() if sitter.card},
         )
 
     def _take(self, record: AnyRecord) -> None:

@@ -20,12 +20,16 @@ class Record(msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=
 
 
 class TakeSeat(Record, frozen=True, tag="take_seat"):
-    """Somebody sits down; `nonce` is what the seat's token must carry from now on."""
+    """Somebody sits down; `nonce` is what the seat's token must carry from now on.
+
+    `card`: whoever changes sides keeps the player's card that was shown.
+    """
 
     seat: Seat
     name: str
     nonce: str
     door: str = "phone"
+    card: str = ""
 
 
 class FreeSeat(Record, frozen=True, tag="free_seat"):
@@ -45,6 +49,13 @@ class MoveSeat(Record, frozen=True, tag="move_seat"):
     door: str
     nonce: str = ""
     name: str = ""
+
+
+class ShowCard(Record, frozen=True, tag="show_card"):
+    """Whoever sits there has shown a player's card of the hub: `card` is how the hub calls it; empty: none any more."""
+
+    seat: Seat
+    card: str
 
 
 class Commit(Record, frozen=True, tag="commit"):
@@ -195,6 +206,7 @@ AnyRecord = (
     TakeSeat
     | FreeSeat
     | MoveSeat
+    | ShowCard
     | Commit
     | Contribute
     | NewGame

@@ -36,6 +36,7 @@ from companion.table.records import (
     RemoteSaid,
     Resign,
     Resume,
+    ShowCard,
     SkipLesson,
     StageDone,
     TakeBack,
@@ -45,8 +46,9 @@ from companion.table.records import (
 )
 from companion.table.remote.fold import advance_remote
 from companion.table.remote.remote_game import REMOTE, RemoteGame
-from companion.table.seats.sitting import checked_name, free_seat, move_seat, take_seat
+from companion.table.seats.sitting import checked_name, free_seat, move_seat, show_card, take_seat
 from companion.table.session import (
+    ABANDONED,
     BOTH,
     Phase,
     Sealed,
@@ -78,6 +80,8 @@ def _advance(session: Session, record: AnyRecord) -> Advance:
             return free_seat(session, record)
         case MoveSeat():
             return move_seat(session, record)
+        case ShowCard():
+            return show_card(session, record)
         case Commit():
             return replace(session, pledge=Pledge(record.commitment)), ()
         case Contribute():
@@ -110,8 +114,7 @@ def _advance(session: Session, record: AnyRecord) -> Advance:
         case AskCoach():
             return _ask_coach(session, record)
         case Abandon():
-            ended = Outcome(frozenset(), say("The host ended the game."))
-            return replace(_finish(session, ended)[0], score=session.score), ()
+            return replace(_finish(session, ABANDONED)[0], score=session.score), ()
         case Disclose():
             if session.phase is not Phase.OVER:
                 raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))

@@ -23,6 +23,8 @@ from companion.table.remote.remote_game import REMOTE, RemoteGame
 BOTH = frozenset(SEATS)
 MACHINE = "machine"
 """The door of a seat that a program plays."""
+ABANDONED = Outcome(frozenset(), say("The host ended the game."))
+"""How a game ends that the host ends: nobody has won, and it does not count."""
 
 
 class Phase(StrEnum):
@@ -40,11 +42,15 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class Sitter:
-    """Who sits at a seat, and through which door (`phone`, `pad`, `machine` or `remote`)."""
+    """Who sits at a seat, and through which door (`phone`, `pad`, `machine` or `remote`).
+
+    `card` is the player's card of a hub that was shown; empty: none.
+    """
 
     name: str
     nonce: str
     door: str
+    card: str = ""
 
 
 @dataclass(frozen=True)
@@ -282,6 +288,11 @@ class Session:
         if self.game is None or self.outcome is None or not self.game.replays_ties or self.remote:
             return False
         return not self.outcome.winners and self.outcome == self.game.outcome(self.state)
+
+    @property
+    def is_void(self) -> bool:
+        """Is this game without a result that counts: a lesson, ended by the host, or a tie that is played again?"""
+        return self.is_guided or self.is_tie_to_replay or self.outcome == ABANDONED
 
     @property
     def can_swap(self) -> bool:

@@ -112,6 +112,8 @@ class TableState:
     tiles: TileState = NO_TILES
     panel: str = ""
     notices: tuple[str, ...] = ()
+    round: str = ""
+    """Who is to play here in a tournament's round, as a sentence; empty: nobody in particular."""
     claims: Mapping[Seat, Mark] = field(default_factory=dict)
     """The marks of the phones that ask for a pad's seat."""
 

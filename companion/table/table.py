@@ -37,6 +37,7 @@ from companion.table.records import (
     Pause,
     Resign,
     Resume,
+    ShowCard,
     SkipLesson,
     StageDone,
     TakeBack,
@@ -52,9 +53,9 @@ from companion.table.session import MACHINE, Phase
 from companion.table.table_view import Progress, TableView
 from companion.table.views import progress_of, view_of
 
-Topic = Literal["memory", "power", "photographs", "trial", "upkeep", "machines"]
+Topic = Literal["memory", "power", "photographs", "trial", "upkeep", "machines", "closed"]
 """What a notice may be about: games kept in memory only, the machine that is switched off, photographs, keys tried out,
-a restart to come, opponents whose program fails."""
+a restart to come, opponents whose program fails, that the table is closed."""
 MAX_ENTERED = 64
 
 
@@ -233,6 +234,10 @@ class Table:
         """
         self._owner.ask(lambda: self._seating.accept_for(seat, sitting, FreeSeat(seat)))
 
+    def show_card(self, seat: Seat, card: str, sitting: str | None = None) -> None:
+        """Whoever sits there shows a player's card, or takes it away (empty); `sitting` as for `free_seat`."""
+        self._owner.ask(lambda: self._seating.accept_for(seat, sitting, ShowCard(seat, card)))
+
     def swap_seats(self, sittings: Mapping[Seat, str] | None = None) -> None:
         """Let both sides change places, between two games; raises `Illegal` while one is on; `sittings` as above."""
         self._owner.ask(lambda: self._seating.swap(sittings or {}))
@@ -406,6 +411,28 @@ class Table:
             self._pipeline.notice("disk", sentence)
 
         self._owner.tell(change)
+
+    def use_round(self, sentence: str, game: tuple[str, Mapping[str, Any]] | None) -> None:
+        """A tournament's round is played here: what the pages say (empty: nothing), and its game with its options."""
+
+        def change() -> None:
+            self._lobby.round_game = game
+            self._pipeline.publish(replace(self._pipeline.live, round=sentence))
+
+        self._owner.tell(change)
+
+    def close_for(self, sentence: str) -> None:
+        """No game begins here as long as the pages say this; empty: the table is open."""
+
+        def change() -> None:
+            self._lobby.is_closed = bool(sentence)
+            self._pipeline.notice("closed", sentence)
+
+        self._owner.tell(change)
+
+    def begin_round(self) -> None:
+        """Start the game of the tournament's round; raises `Illegal` where none is to be played here."""
+        self._owner.ask(self._lobby.begin_round)
 
     def damage_is(self, sentence: str) -> None:
         """What the pages say about games that are damaged on the disk or cannot be removed; empty: nothing."""

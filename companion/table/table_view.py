@@ -25,7 +25,7 @@ class SeatView:
     """A seat as everybody may see it. `name` is as it was typed (None: free), `entered`: orders on the pad so far.
 
     `sitting` changes with whoever sits there and tells nothing else: who acts on what is shown names it. `coached`: it
-    has asked the coach in this game.
+    has asked the coach in this game. `has_card`: a player's card of the hub was shown.
     """
 
     seat: Seat
@@ -38,6 +38,7 @@ class SeatView:
     entered: int
     sitting: str
     coached: bool
+    has_card: bool
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,8 @@ class MatchView:
     can_swap: bool
     """Can a rematch be played with sides changed?"""
     log: tuple[str, ...]
+    round: str
+    """Who is to play here in a tournament's round, as a sentence; empty: nobody in particular."""
     handicap: Seat | None
     """Who alone may ask the coach, in this game or, between games, in the next one."""
 

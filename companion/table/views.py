@@ -159,6 +159,7 @@ def _match_view(live: TableState) -> MatchView:
         can_undo=session.before is not None and session.remote is None,
         can_swap=session.can_swap,
         log=_log(session),
+        round=live.round,
         handicap=handicapped(live) if session.phase in (Phase.LOBBY, Phase.OVER) else session.coach_for,
     )
 
@@ -250,6 +251,7 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
         entered=live.drafts.get(seat, NO_DRAFT).count,
         sitting=sitting_of(sitter.nonce if sitter else None),
         coached=seat in session.coached,
+        has_card=bool(sitter and sitter.card),
     )
 
 

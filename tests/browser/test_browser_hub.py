@@ -46,7 +46,22 @@ def window() -> Iterator[WebDriver]:
         yield opened
 
 
-@pytest.mark.parametrize("path", ["/", "/watch", "/watch/1", "/watch/4", "/watch/8", "/overlay/1", "/host"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/watch",
+        "/watch/1",
+        "/watch/4",
+        "/watch/8",
+        "/overlay/1",
+        "/host",
+        "/card",
+        "/standings",
+        "/tournaments",
+        "/host/people",
+    ],
+)
 def test_every_page_of_the_hub(path: str, window: WebDriver, address: str, room: Room, axe: str) -> None:
     for table in room.tables():  # nobody has fallen silent meanwhile
         if table.state:

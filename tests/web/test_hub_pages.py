@@ -273,6 +273,8 @@ def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
         ("remove", {"number": 3}, ("remove", 3)),
         ("rename", {"number": 3, "name": " By  the door "}, ("rename", 3, "By the door")),
         ("let-in", {"number": 3}, ("let in", 3)),
+        ("close", {"numbers": [3, 4], "is_closed": True}, ("close", 3, 4)),
+        ("settings", {"numbers": [3], "values": {"table.coach": "never"}}, ("settings", 3, {"table.coach": "never"})),
         ("delay", {"seconds": 30}, ("delay", 30.0)),
     ],
 )

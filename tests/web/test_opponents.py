@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
 
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
+from companion.games import GAMES
 
 
 def test_a_character_is_asked_exchanged_and_sent_away(place: Place) -> None:
@@ -131,3 +133,13 @@ def test_an_engines_name_is_shown_as_it_is(tmp_path: Path) -> None:
         lobby = page_of(place.browser(), "/")
         assert "<b>Ada</b>" in lobby
         assert place.browser().post("/api/seat/north/machine", json={"name": "B. o"}).status_code == 200
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_game_has_its_lesson_in_the_lobby(place: Place, game: str) -> None:
+    """Whatever lies on the table: who is new to a game is alone with one window, too."""
+    browser = place.browser()
+    assert re.findall(r'name="lesson" value="(\w+)"', page_of(browser, "/")) == list(GAMES)
+    assert browser.post("/try", data={"lesson": game}).headers["Location"] == "/here"
+    view = place.table.view()
+    assert (view.game, view.guide is not None or view.phase == "setup") == (game, True)

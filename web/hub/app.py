@@ -10,13 +10,18 @@ from flask import Blueprint, Flask, Response, jsonify
 
 from companion.core.clock import Clock
 from companion.core.config import WebSettings
+from companion.league.league import League
+from companion.league.people import shown_name
 from web import error_pages
 from web.app import bare_app, watch_names, watch_requests
 from web.context import register_template_helpers
 from web.hub import drawing
+from web.hub.cards import CardPages
 from web.hub.host import HubHost, HubHostPages, JoinDoor
 from web.hub.room import Room
 from web.hub.spectators import SpectatorPages
+from web.hub.standings import StandingsPages
+from web.hub.tournaments import TournamentPages
 from web.hub.wall import WallPages
 from web.security.auth import Auth
 from web.security.host_names import Names
@@ -37,7 +42,7 @@ class HubSite:
     compiled: Path | None = None
 
 
-def create_hub_app(room: Room, host: HubHost, clock: Clock, site: HubSite) -> Flask:
+def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site: HubSite) -> Flask:
     """The application of a hub."""
     app = bare_app(site.compiled)
     guard = Auth(site.signing_key, site.host_key, lambda _: None, clock)
@@ -46,7 +51,9 @@ def create_hub_app(room: Room, host: HubHost, clock: Clock, site: HubSite) -> Fl
     app.extensions |= {"streams": streams, "guard": guard, "now_s": room.now_s, "join_code": None, "door": door}
     app.extensions["paragraph"] = lambda _: None
     register_template_helpers(app)
-    app.jinja_env.globals.update(is_hub=True, room=room, hub_board=drawing.board_of, sentence=drawing.sentence)
+    app.jinja_env.globals.update(
+        is_hub=True, room=room, hub_board=drawing.board_of, sentence=drawing.sentence, called=shown_name
+    )
     error_pages.register(app)
     watch_requests(app, room.now_s, lambda: site.language, guard)
     watch_names(app, Names((*site.settings.names, site.settings.host)), site.urls)
@@ -58,9 +65,12 @@ def create_hub_app(room: Room, host: HubHost, clock: Clock, site: HubSite) -> Fl
     app.extensions["watch"] = watch
     for blueprint in (
         pages,
-        WallPages(room, streams, door, guard, urls=site.urls, watch=watch).blueprint(),
+        WallPages(room, streams, door, guard, urls=site.urls, watch=watch, league=league).blueprint(),
         HubHostPages(room, streams, host, door, guard).blueprint(),
         watch.blueprint(),
+        CardPages(room, league, clock).blueprint(),
+        StandingsPages(room, league, guard).blueprint(),
+        TournamentPages(room, streams, league, guard).blueprint(),
     ):
         app.register_blueprint(blueprint)
     return app

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -18,6 +18,7 @@ from companion.core.clock import Clock
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.network import plain_code
+from companion.maintenance.settings.rows import sections
 from web.context import Fragment, Needs, render_fragment
 from web.hub.room import MOST_DELAY_S, Room
 from web.hub.spectators import this_app
@@ -59,6 +60,20 @@ class Answer(Body, frozen=True):
     say: Literal["coming", "done"]
 
 
+class Closing(Body, frozen=True):
+    """No game begins at these tables any more, or games do again."""
+
+    numbers: Annotated[list[int], Meta(max_length=500)]
+    is_closed: bool
+
+
+class SettingsWanted(Body, frozen=True):
+    """Settings for these tables (none: for all), as they are typed on a table's own page."""
+
+    numbers: Annotated[list[int], Meta(max_length=500)]
+    values: Annotated[dict[Text, Text], Meta(max_length=16)]
+
+
 class Delay(Body, frozen=True):
     """Spectators see everything so many seconds later."""
 
@@ -88,8 +103,14 @@ class HubHost(Protocol):
     def let_in(self, number: int) -> bool:
         """A table that was shut out may say something again."""
 
-    def answer(self, number: int, words: str) -> bool:
+    def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
         """Tell a table that somebody is `coming`, or that it is `done`."""
+
+    def close_tables(self, numbers: Sequence[int], is_closed: bool) -> bool:
+        """No game begins at these tables any more, or games do again; answers whether all of them are there."""
+
+    def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
+        """Ask these tables to take settings as they are typed on their own pages; each answers for itself."""
 
     def use_delay(self, delay_s: float) -> None:
         """Spectators see everything so much later."""
@@ -143,6 +164,8 @@ class HubHostPages:
             ("rename", self.rename),
             ("let-in", self.let_in),
             ("answer", self.answer),
+            ("close", self.close),
+            ("settings", self.settings),
             ("delay", self.delay),
             ("new-code", self.new_code),
         ):
@@ -155,7 +178,13 @@ class HubHostPages:
         """Every table, with what can be done about it."""
         if not self._guard.is_host(request):
             return make_response(render_template("hub_key.html", error=""), 403)
-        return render_fragment("hub_host.html", self._draw(), live="/live/host", most_s=MOST_DELAY_S)
+        return render_fragment(
+            "hub_host.html",
+            self._draw(),
+            live="/live/host",
+            most_s=MOST_DELAY_S,
+            rows=[row for section in sections() for row in section.rows if row.at_once],
+        )
 
     def enter_key(self) -> Any:
         """Become the hub's host in this browser."""
@@ -212,6 +241,19 @@ class HubHostPages:
     def answer(self) -> Response:
         """Somebody goes to a table that calls."""
         return self._about(Answer, lambda body: self._host.answer(body.number, body.say))
+
+    def close(self) -> Response:
+        """Tables are closed, or opened again."""
+        return self._about(Closing, lambda body: self._host.close_tables(body.numbers, body.is_closed))
+
+    def settings(self) -> Response:
+        """Settings are pushed to tables."""
+
+        def push(body: SettingsWanted) -> bool:
+            numbers = body.numbers or [table.number for table in self._room.tables()]
+            return self._host.change_settings(numbers, body.values)
+
+        return self._about(SettingsWanted, push)
 
     def delay(self) -> Response:
         """Spectators see everything later."""

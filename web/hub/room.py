@@ -42,7 +42,8 @@ class RoomTable:
     """A table: its name in subjects, its number and name for people, and what it has told.
 
     `heard_s` is when it was heard last (0: never since the hub began), `clock_off_s` how far its clock is ahead.
-    `refused` says what the hub does not take of it; `shut`: it may say nothing any more.
+    `refused` says what the hub does not take of it; `shut`: it may say nothing any more; `closed`: no game begins at
+    it. `asked` is the number of the settings that were sent to it last (0: none).
     """
 
     id: str
@@ -54,6 +55,8 @@ class RoomTable:
     clock_off_s: float = 0.0
     refused: str = ""
     shut: bool = False
+    closed: bool = False
+    asked: int = 0
 
     def is_lost(self, now_s: float) -> bool:
         """Has it been silent for long?"""
@@ -180,6 +183,10 @@ class Room(Notifier):
         """The monotonic time by which clocks are shown."""
         return self._clock.monotonic_s()
 
+    def due_s(self, wall_s: float) -> float | None:
+        """The monotonic time of a Unix time; None for 0, which is never."""
+        return self._clock.monotonic_s() + wall_s - self._clock.wall_s() if wall_s else None
+
     def tables(self) -> tuple[RoomTable, ...]:
         """All tables by their numbers."""
         with self._lock:
@@ -199,7 +206,9 @@ class Room(Notifier):
         """There is this table; what is known of one that was there stays."""
         with self._lock:
             known = self._tables.get(table.id)
-            fresh = replace(known, number=table.number, name=table.name, shut=table.shut) if known else table
+            fresh = table
+            if known:
+                fresh = replace(known, number=table.number, name=table.name, shut=table.shut, closed=table.closed)
             self._tables[table.id] = fresh
             self._delayed.setdefault(table.id, Delayed())
         self._touch()
@@ -241,6 +250,13 @@ class Room(Notifier):
             self._tables[table] = replace(known, state=state, heard_s=self.now_s(), clock_off_s=state.at - wall_s)
         if is_new or was_lost:
             self._touch()
+
+    def ask(self, table: str, number: int) -> None:
+        """A table is asked to take settings: its answer names this number."""
+        with self._lock:
+            if table in self._tables:
+                self._tables[table] = replace(self._tables[table], asked=number)
+        self._touch()
 
     def refuse_unread(self, table: str) -> None:
         """Something of a table cannot be read."""

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from flask import Blueprint, Response, render_template, request
 
 from companion.core.i18n import say, say_n, spoken
+from companion.core.kit import Seat
+from companion.league.director import board_at
+from companion.league.league import League
+from companion.league.standings import standings
+from companion.table.public.messages import PublicRecord, PublicView
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.context import Fragment, Needs, render_fragment
 from web.hub.drawing import ShownSeat, seats_of
 from web.hub.host import JoinDoor
-from web.hub.room import Room, RoomTable, late_words
+from web.hub.room import Room, RoomTable, Shown, late_words
 from web.hub.spectators import SpectatorPages, this_app
+from web.hub.tournaments import TournamentWords
 from web.security.auth import Auth, is_own_screen
 from web.server.sse import Audience, Streams
 
@@ -43,6 +49,7 @@ class WallPages:
         *,
         urls: Callable[[], tuple[str, ...]],
         watch: SpectatorPages,
+        league: League,
     ) -> None:
         self._room = room
         self._streams = streams
@@ -50,6 +57,8 @@ class WallPages:
         self._guard = guard
         self._urls = urls
         self._watch = watch
+        self._league = league
+        self._words = TournamentWords(league, room)
         self._drawn: dict[tuple[bool, str], tuple[int, Fragment]] = {}
         self._drawing = threading.Lock()
 
@@ -85,13 +94,25 @@ class WallPages:
                 self._drawn[key] = (version, fragment)
         return fragment
 
+    def _paired(self, table: str) -> Mapping[Seat, str]:
+        """Whom a round wants at a table, by name."""
+        found = self._league.board_of(table)
+        if found is None:
+            return {}
+        board = board_at(*found)
+        return {Seat.SOUTH: self._words.person(board.south), Seat.NORTH: self._words.person(board.north)}
+
     def _draw(self, own: bool) -> Fragment:
         room, now_s, needs = self._room, self._room.now_s(), Needs()
-        tables = room.tables()
+        tables, on = room.tables(), self._league.current
         html = render_template(
             "_hub_wall.html",
             needs=needs,
-            tiles=[tile_of(table, now_s) for table in tables],
+            tiles=[tile_of(table, now_s, self._paired(table.id)) for table in tables],
+            on=on,
+            due_s=room.due_s(on.round.ends_s) if on and on.round and not on.round.is_decided else None,
+            standings=standings(on)[:MOST_STANDINGS] if on and on.rounds else (),
+            w=self._words,
             calls=[(table, what) for table in tables if (what := table.needs(now_s))],
             sign=sign_of(room, tables, now_s),
             urls=self._urls(),
@@ -103,20 +124,29 @@ class WallPages:
         return Fragment(html, needs)
 
 
-def tile_of(table: RoomTable, now_s: float) -> Tile:
-    """A table as the wall shows it."""
+MOST_STANDINGS = 6
+WAITING = Shown(PublicRecord(0, "", 0, "", 0, 0.0, PublicView(Phase.LOBBY)), 0.0)
+"""What stands for a table that has told nothing yet."""
+
+
+def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
+    """A table as the wall shows it; `paired` are the names of whoever a round wants there."""
     state, shown = table.state, table.shown
-    seats = seats_of(shown, state.names if state else {}, 0.0) if shown else ()
+    names = {**(state.names if state else {}), **paired}
+    known = shown or (WAITING if paired else None)
+    seats = seats_of(known, names, 0.0) if known else ()
     if table.is_lost(now_s):
         return Tile(table, say("Not connected"), "noentry", "lost", seats)
     if state and state.call is Call.CALLED:
         return Tile(table, say("Calls"), "bell", "call", seats)
     if state and state.call is Call.COMING:
         return Tile(table, say("Somebody is coming"), "bell", "coming", seats)
+    if table.closed and table.phase in (Phase.LOBBY, Phase.OVER):
+        return Tile(table, say("Closed"), "noentry", "shut", seats)
     if shown is None or table.phase is Phase.LOBBY:
-        return Tile(table, say("Free"), "", "free", seats)
+        return Tile(table, "", "", "on", seats) if paired else Tile(table, say("Free"), "", "free", seats)
     view = shown.record.view
-    if view.phase is Phase.OVER:
+    if view.phase is Phase.OVER and not paired:
         return Tile(table, say("Finished"), "tick", "done", seats)
     drawing = "noentry" if table.needs(now_s) else ""
     if view.paused:
@@ -138,7 +168,7 @@ def sign_of(room: Room, tables: tuple[RoomTable, ...], now_s: float) -> tuple[st
             return say("Table {number}: {what}", number=table.number, what=what), True
     if not tables:
         return say("No table has joined yet"), False
-    free = [table for table in tables if table.phase is Phase.LOBBY]
+    free = [table for table in tables if table.phase is Phase.LOBBY and not table.closed]
     if free:
         return say("Sit down at table {number}", number=free[0].number), False
     playing = sum(table.phase is not Phase.OVER for table in tables)

@@ -33,6 +33,7 @@ STYLESHEETS: Mapping[str, tuple[str, ...]] = {
     "hub-watch": ("cards", "hub-watch"),
     "hub-overlay": (*_BASE, "cards", "wall", "hub-overlay"),
     "hub-host": ("hub-host",),
+    "hub-league": ("hub-league",),
 }
 """The sheets that are served, without their ending, and the files of each."""
 

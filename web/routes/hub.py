@@ -15,9 +15,10 @@ from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.table.remote.remote_table import require_playable
 from web.context import PageContext
+from web.error_pages import status_of
 from web.features import HubSeat
 from web.rendering.answers import OfferedGame
-from web.routes.api import Body, Text, read_body
+from web.routes.api import SEAT, Body, Text, read_body
 from web.routes.host import ask_for_key
 
 PlayerName = Annotated[str, Meta(max_length=24)]
@@ -67,6 +68,9 @@ class HubDoor:
         hub = Blueprint("hub", __name__)
         hub.add_url_rule("/host/hub", view_func=self.page)
         hub.add_url_rule("/host/hub", "join_by_form", self.join_by_form, methods=["POST"])
+        hub.add_url_rule(f"/seat/{SEAT}/card", view_func=self.card_page)
+        hub.add_url_rule(f"/seat/{SEAT}/card", "show_card", self.show_card, methods=["POST"])
+        hub.add_url_rule(f"/api/seat/{SEAT}/begin-round", view_func=self.begin_round, methods=["POST"])
         hub.add_url_rule("/host/hub/game", view_func=self.game_page)
         hub.add_url_rule("/host/hub/game", "game_by_form", self.game_by_form, methods=["POST"])
         for name, door in (
@@ -102,6 +106,40 @@ class HubDoor:
         body = read_body(request, JoinHub)
         self._hub.join(body.address, body.code, body.names, body.ca)
         return jsonify({})
+
+    def card_page(self, seat: str) -> Any:
+        """Where whoever sits at a seat, or the host, shows a player's card."""
+        return self._card(Seat(seat))
+
+    def show_card(self, seat: str) -> Any:
+        """Show a card from the page's form; an empty code takes it away."""
+        mine = Seat(seat)
+        sitting = self._sitting(mine)
+        try:
+            self._hub.show_card(mine, request.form.get("code", "").strip()[:64], sitting)
+        except CompanionError as error:
+            return make_response(self._card(mine, error.message), status_of(error))
+        return redirect("/host" if not self._guard.sits(request, mine) else f"/seat/{mine}", 303)
+
+    def begin_round(self, seat: str) -> Response:
+        """Start the game of the tournament's round."""
+        self._guard.require_sitting(request, Seat(seat))
+        read_body(request, Body)
+        self._table.begin_round()
+        return jsonify({})
+
+    def _sitting(self, seat: Seat) -> str:
+        """Who is meant: whoever sits there with this browser, or whom the host sees there."""
+        if not self._guard.is_host(request):
+            self._guard.require_sitting(request, seat)
+        return self._table.view().seats[seat].sitting
+
+    def _card(self, seat: Seat, error: str = "") -> str:
+        self._sitting(seat)
+        return render_template(
+            "seat_card.html", seat=seat, view=self._table.view(), hub=self._hub, error=error,
+            back=f"/seat/{seat}" if self._guard.sits(request, seat) else "/host",
+        )  # fmt: skip
 
     def leave(self) -> Response:
         """Leave the hub."""

@@ -30,6 +30,10 @@ class Lobby:
         self._choices = choices
         self.has_room = True
         """Is there enough room on the disk for a game?"""
+        self.is_closed = False
+        """Has the hub's host closed this table?"""
+        self.round_game: tuple[str, Mapping[str, Any]] | None = None
+        """The game of a tournament's round that is to be played here, with its options; None: any."""
         remembered = choices.last if choices.last in GAMES else None
         pipeline.live = replace(pipeline.live, remembered=remembered)
 
@@ -41,7 +45,7 @@ class Lobby:
         score: tuple[int, int, int] = (0, 0, 0),
     ) -> None:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
-        self._require_room()
+        self._require_open()
         record = self._chance.beginning(game, options, seed, score)
         self._pipeline.accept(msgspec.structs.replace(record, coach_for=handicapped(self._pipeline.live)))
 
@@ -50,7 +54,7 @@ class Lobby:
         lesson = game_named(game).lesson
         if lesson is None:
             raise Malformed(say("{game} has no lesson", game=game_named(game).title))
-        self._require_room()
+        self._require_open()
         record = self._chance.beginning(game, lesson.options, None, (0, 0, 0))
         self._pipeline.accept(msgspec.structs.replace(record, is_guided=True))
 
@@ -63,6 +67,9 @@ class Lobby:
     def begin_by_key(self, is_guided: bool = False) -> None:
         """Start the game whose board lies there, else the one of last time; raises `Illegal` where there is none."""
         live = self._pipeline.live
+        if self.round_game is not None and not is_guided:
+            self.begin(*self.round_game)
+            return
         game = live.suggested or live.remembered
         if game is None:
             raise Illegal(Refusal.NO_GAME, say("No board lies on the table"))
@@ -70,6 +77,12 @@ class Lobby:
             self.begin_lesson(game)
         else:
             self.begin(game, self._options_of(game))
+
+    def begin_round(self) -> None:
+        """Start the game of the tournament's round; raises `Illegal` where there is none."""
+        if self.round_game is None:
+            raise Illegal(Refusal.NO_GAME, say("No game of a round is to be played here"))
+        self.begin(*self.round_game)
 
     def rematch(self, swap: bool = False) -> None:
         """The same game with the same options once more; the match goes on. `swap`: with sides changed, if possible."""
@@ -79,7 +92,7 @@ class Lobby:
         if session.remote is not None:
             raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables anew"))
         south, north, ties = session.score
-        if swap and session.can_swap and self.has_room:
+        if swap and session.can_swap and self.has_room and not self.is_closed:
             self._seating.swap({})
             south, north = north, south
         name = session.playing.name
@@ -103,9 +116,11 @@ class Lobby:
     @property
     def must_replay(self) -> bool:
         """Is the game over with a tie that is played again at once?"""
-        return self.has_room and self._pipeline.session.is_tie_to_replay
+        return self.has_room and not self.is_closed and self._pipeline.session.is_tie_to_replay
 
-    def _require_room(self) -> None:
+    def _require_open(self) -> None:
+        if self.is_closed:
+            raise Illegal(Refusal.WRONG_PHASE, say("This table is closed: the hub’s host can open it again"))
         if not self.has_room:
             raise JournalError(say("The disk is full: no game can start. Remove old games or other files first."))
 

@@ -98,6 +98,8 @@ class PublicView(_Plain, frozen=True):
     paused: bool = False
     winners: tuple[Seat, ...] = ()
     result: Any = ""
+    is_void: bool = False
+    """Is it over without a result that counts: a lesson, ended by the host, or a tie that is played again?"""
     score: tuple[int, int, int] = (0, 0, 0)
 
 
@@ -105,7 +107,8 @@ class PublicRecord(_Plain, frozen=True):
     """One input that the table has accepted, as everybody may know it, and the table after it.
 
     `entry` is its place in the journal and `mark` tells it from another input in that place of a journal that was
-    brought back from a backup; then `epoch` is one more. `at` is Unix time by the table's clock.
+    brought back from a backup; then `epoch` is one more. `at` is Unix time by the table's clock. `cards` are the
+    players' cards that were shown, as the hub calls them.
     """
 
     entry: int
@@ -116,13 +119,16 @@ class PublicRecord(_Plain, frozen=True):
     at: float
     view: PublicView
     seat: Seat | None = None
+    cards: Mapping[Seat, str] = {}
 
 
 class PublicState(_Plain, frozen=True):
     """How the table is at this moment, beside its game; nothing of it is history.
 
     `names` are there where the table's owner has agreed to tell them. `health` is the doctor's line, `wrong` what the
-    camera sees wrong on the board; `at` is Unix time by the table's clock. Sentences are packed.
+    camera sees wrong on the board; `at` is Unix time by the table's clock. Sentences are packed. `follows` is the mark
+    of the hub's wish that the table follows; `answers` the number of the settings that the hub asked for last, and
+    `answer` what came of it.
     """
 
     version: str
@@ -134,6 +140,9 @@ class PublicState(_Plain, frozen=True):
     camera: CameraState = CameraState.NONE
     notices: tuple[Any, ...] = ()
     wrong: tuple[Any, ...] = ()
+    follows: str = ""
+    answers: int = 0
+    answer: Any = ""
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")
@@ -160,7 +169,7 @@ def read_record(payload: bytes) -> PublicRecord:
 def read_state(payload: bytes) -> PublicState:
     """A state as somebody has sent it; raises `Malformed`."""
     state: PublicState = _read(_state, payload)
-    for sentence in (state.health, *state.notices, *state.wrong):
+    for sentence in (state.health, *state.notices, *state.wrong, state.answer):
         words(sentence)
     return state
 

@@ -50,6 +50,7 @@ def public_view(session: Session, now_s: float) -> PublicView:
         paused=bool(clock and clock.paused),
         winners=tuple(sorted(outcome.winners)) if outcome else (),
         result=i18n.packed(outcome.reason) if outcome else "",
+        is_void=outcome is not None and session.is_void,
         score=view.match.score,
     )
 

@@ -48,7 +48,10 @@ class Seating:
             raise Illegal(Refusal.WRONG_PHASE, say("A game is on: seats can be changed between games"))
         sitters = dict(session.seats)
         frees = [FreeSeat(seat) for seat in sitters]
-        takes = [TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door) for seat, sitter in sitters.items()]
+        takes = [
+            TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door, sitter.card)
+            for seat, sitter in sitters.items()
+        ]
         if sitters:  # a phone that looked in between would find its seat free, and itself at the join page
             self._pipeline.accept_together([*frees, *takes])
 

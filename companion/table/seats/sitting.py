@@ -8,8 +8,8 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.ports import Cue, Signal
 from companion.table.chance.pledges import without
-from companion.table.records import FreeSeat, MoveSeat, TakeSeat
-from companion.table.session import Session, Sitter
+from companion.table.records import FreeSeat, MoveSeat, ShowCard, TakeSeat
+from companion.table.session import MACHINE, Session, Sitter
 
 MAX_NAME = 24
 
@@ -29,7 +29,7 @@ def take_seat(session: Session, record: TakeSeat) -> tuple[Session, tuple[Signal
             Refusal.SEAT_TAKEN,
             say("{seat!c} is taken: sit down on the other side, or ask the host to free the seat", seat=record.seat),
         )
-    sitter = Sitter(checked_name(record.name), record.nonce, record.door)
+    sitter = Sitter(checked_name(record.name), record.nonce, record.door, record.card)
     signal = Signal(Cue.SEAT_TAKEN, frozenset({record.seat}))
     return replace(session, seats={**session.seats, record.seat: sitter}), (signal,)
 
@@ -45,7 +45,17 @@ def move_seat(session: Session, record: MoveSeat) -> tuple[Session, tuple[Signal
     sitter = session.seats.get(record.seat)
     if sitter is None:
         raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
-    moved = Sitter(record.name or sitter.name, record.nonce or sitter.nonce, record.door)
+    moved = Sitter(record.name or sitter.name, record.nonce or sitter.nonce, record.door, sitter.card)
     return replace(session, seats={**session.seats, record.seat: moved}), (
         Signal(Cue.SEAT_TAKEN, frozenset({record.seat})),
     )
+
+
+def show_card(session: Session, record: ShowCard) -> tuple[Session, tuple[Signal, ...]]:
+    """Whoever sits at a seat shows a player's card."""
+    sitter = session.seats.get(record.seat)
+    if sitter is None or sitter.door == MACHINE:
+        raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
+    if record.card and any(other.card == record.card for seat, other in session.seats.items() if seat != record.seat):
+        raise Illegal(Refusal.WRONG_PHASE, say("This card has been shown at the other seat already"))
+    return replace(session, seats={**session.seats, record.seat: replace(sitter, card=record.card)}), ()

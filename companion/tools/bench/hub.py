@@ -26,14 +26,17 @@ from nats.js.errors import NotFoundError
 
 from companion.core.clock import RealClock
 from companion.core.config import TableSettings
-from companion.core.kit import SEATS
+from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.hub.adapter import HubAdapter
 from companion.hub.joining import join
 from companion.hub.membership import Membership
 from companion.hub.subjects import RECORDS, record_subject
 from companion.hub_server.folder import HubFolder
+from companion.hub_server.league_file import LeagueFile
+from companion.league.results import GameFollowed, follow
 from companion.storage.journal import Journal
+from companion.storage.outbox import Outbox
 from companion.table.public.messages import read_record
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import Phase
@@ -241,6 +244,7 @@ def _kills(folder: Path, hub_kills: int, nats_kills: int) -> bool:
                     hub.start()
         entries = table.entries()
         kept = _kept_by_then(hub, member.table, entries)
+        results_good = _results(hub, table)
     finally:
         table.close()
         hub.kill()
@@ -252,17 +256,43 @@ def _kills(folder: Path, hub_kills: int, nats_kills: int) -> bool:
         f"{'ok' if is_good else 'NOT GOOD'}",
         flush=True,
     )
+    return is_good and results_good
+
+
+def _results(hub: HubProcess, table: BenchTable) -> bool:
+    """Is every result of the table's journal at the hub once, and no other?"""
+    wanted, followed, outbox = [], GameFollowed(), Outbox(table.journal)
+    outbox.seek(0)
+    while record := outbox.next():
+        followed, change = follow("", followed, record, 0.0)
+        wanted += [(each.key, each.winner) for each in (change.come,) if each]
+        outbox.sent()
+    found: list[tuple[str, Seat | None]] = []
+    end_s = time.monotonic() + _WAIT_S
+    while len(found) < len(wanted) and time.monotonic() < end_s:
+        time.sleep(1)
+        file = LeagueFile(hub.folder)
+        found = [(kept.result.key, kept.result.winner) for kept in file.results(len(wanted) + 100)]
+        file.close()
+    is_good = sorted(found, key=str) == sorted(wanted, key=str)
+    print(
+        f"hub: {len(wanted)} results of games, {len(found)} at the hub  {'ok' if is_good else 'NOT GOOD'}", flush=True
+    )
     return is_good
 
 
 @contextmanager
 def _playing(table: BenchTable) -> Iterator[None]:
-    """The table plays meanwhile, some ten turns a second."""
+    """The table plays meanwhile, some ten turns a second; somebody gives up every second."""
     over = threading.Event()
 
     def play() -> None:
+        turns = 0
         while not over.wait(0.1):
             table.step()
+            turns += 1
+            if turns % 10 == 0 and table.table.view().phase is not Phase.OVER:
+                table.table.resign(SEATS[turns // 10 % 2])
 
     player = threading.Thread(target=play)
     player.start()

@@ -1,0 +1,182 @@
+"""The league's file: one SQLite database in the hub's folder, synced with every change."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from companion.core.errors import SystemTrouble
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.league.people import Person
+from companion.league.ports import Changes, KeptLeague, KeptResult, LogLine, Season
+from companion.league.ratings import RatedGame
+from companion.league.results import GameFollowed, GameResult
+from companion.league.tournament import Tournament
+from companion.storage.guarded_sqlite import harden
+
+T = TypeVar("T")
+FILE = "league.sqlite"
+FORMAT = 1
+_TABLES = """
+CREATE TABLE kept (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
+CREATE TABLE followed (tableid TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
+CREATE TABLE people (number INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+CREATE TABLE shown (card TEXT, tableid TEXT, PRIMARY KEY (card, tableid)) STRICT;
+CREATE TABLE seasons (number INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+CREATE TABLE tournaments (number INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+CREATE TABLE log (number INTEGER PRIMARY KEY, tournament INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
+CREATE INDEX log_tournament ON log (tournament);
+CREATE TABLE results (
+    key TEXT PRIMARY KEY, tableid TEXT NOT NULL, game TEXT NOT NULL, ended_s REAL NOT NULL,
+    south INTEGER, north INTEGER, winner TEXT NOT NULL, void INTEGER NOT NULL DEFAULT 0, data BLOB NOT NULL
+) STRICT;
+CREATE INDEX results_ended ON results (game, ended_s);
+CREATE INDEX results_south ON results (south);
+CREATE INDEX results_north ON results (north);
+"""
+
+
+class LeagueFile:
+    """Any thread may ask; `close` may be called twice. What was forgotten is overwritten in the file as well."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
+        self._lock = threading.Lock()
+        with self._trouble():
+            self._path.touch(mode=0o600)
+            self._db = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
+            harden(self._db)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.execute("PRAGMA secure_delete=ON")
+            (version,) = self._db.execute("PRAGMA user_version").fetchone()
+            if version == 0:
+                self._db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={FORMAT}; COMMIT;")
+            elif version != FORMAT:
+                raise SystemTrouble(say("{file} is of a newer version of the program", file=str(self._path)))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._db.close()
+
+    def read(self) -> KeptLeague:
+        """All that a league knows at its start."""
+        with self._lock, self._trouble():
+            kept = dict(self._db.execute("SELECT name, value FROM kept"))
+            return KeptLeague(
+                kept.get("sequence", 0),
+                bool(kept.get("machines", 0)),
+                {
+                    name: _read(data, GameFollowed)
+                    for name, data in self._db.execute("SELECT tableid, data FROM followed")
+                },
+                [_read(data, Person) for (data,) in self._db.execute("SELECT data FROM people ORDER BY number")],
+                frozenset(self._db.execute("SELECT card, tableid FROM shown")),
+                [_read(data, Season) for (data,) in self._db.execute("SELECT data FROM seasons ORDER BY number")],
+                [
+                    _read(data, Tournament)
+                    for (data,) in self._db.execute("SELECT data FROM tournaments ORDER BY number")
+                ],
+            )
+
+    def write(self, changes: Changes) -> None:
+        """Keep all of it, or nothing."""
+        with self._lock, self._trouble():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                self._put(changes)
+                self._db.execute("COMMIT")
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            if any(person.is_forgotten for person in changes.people):
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def games(self, game: str, since_s: float, until_s: float) -> list[RatedGame]:
+        """The games of one kind that count."""
+        with self._lock, self._trouble():
+            rows = self._db.execute(
+                "SELECT south, north, winner, ended_s, key FROM results"
+                " WHERE game = ? AND ended_s >= ? AND ended_s < ? AND NOT void",
+                (game, since_s, until_s),
+            ).fetchall()
+        return [RatedGame(south, north, Seat(won) if won else None, at, key) for south, north, won, at, key in rows]
+
+    def results(self, most: int, person: int | None = None) -> list[KeptResult]:
+        """The last results, the newest first."""
+        which = "" if person is None else "WHERE south = ? OR north = ?"
+        given = (most,) if person is None else (person, person, most)
+        with self._lock, self._trouble():
+            rows = self._db.execute(
+                f"SELECT data, south, north, void FROM results {which} ORDER BY ended_s DESC, key LIMIT ?", given
+            ).fetchall()
+        return [KeptResult(_read(data, GameResult), south, north, bool(void)) for data, south, north, void in rows]
+
+    def log(self, tournament: int) -> list[LogLine]:
+        """What was done about a tournament, the newest first."""
+        with self._lock, self._trouble():
+            rows = self._db.execute(
+                "SELECT data FROM log WHERE tournament = ? ORDER BY number DESC", (tournament,)
+            ).fetchall()
+        return [_read(data, LogLine) for (data,) in rows]
+
+    def _put(self, changes: Changes) -> None:
+        run = self._db.execute
+        for name, value in (("sequence", changes.sequence), ("machines", changes.machines)):
+            if value is not None:
+                run("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, int(value)))
+        for table, followed in changes.followed.items():
+            run("INSERT OR REPLACE INTO followed VALUES (?, ?)", (table, _data(followed)))
+        for kind, rows in (
+            ("people", changes.people),
+            ("seasons", changes.seasons),
+        ):
+            for row in rows:
+                run(f"INSERT OR REPLACE INTO {kind} VALUES (?, ?)", (row.number, _data(row)))
+        for tournament in changes.tournaments:
+            run("INSERT OR REPLACE INTO tournaments VALUES (?, ?)", (tournament.id, _data(tournament)))
+        for shown in changes.shown:
+            run("INSERT OR IGNORE INTO shown VALUES (?, ?)", shown)
+        for line in changes.log:
+            run("INSERT INTO log (tournament, data) VALUES (?, ?)", (line.tournament, _data(line)))
+        for gone in changes.gone:
+            run("DELETE FROM results WHERE key = ? AND tableid = ?", (gone.key, gone.table))
+        for kept in changes.come:
+            told = kept.result
+            run(
+                "INSERT INTO results (key, tableid, game, ended_s, south, north, winner, data)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET south = excluded.south,"
+                " north = excluded.north, winner = excluded.winner, data = excluded.data"
+                " WHERE results.tableid = excluded.tableid",
+                (told.key, told.table, told.game, told.ended_s, kept.south, kept.north, told.winner or "", _data(told)),
+            )
+        for key, is_void in changes.void:
+            run("UPDATE results SET void = ? WHERE key = ?", (int(is_void), key))
+
+    @contextmanager
+    def _trouble(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, msgspec.MsgspecError) as error:
+            raise SystemTrouble(say("{file} cannot be used: {error}", file=str(self._path), error=str(error))) from None
+        except OSError as error:
+            if isinstance(error, SystemTrouble):
+                raise
+            why = error.strerror or str(error)
+            raise SystemTrouble(say("{file} cannot be used: {error}", file=str(self._path), error=why)) from None
+
+
+def _data(value: msgspec.Struct) -> bytes:
+    return msgspec.json.encode(value)
+
+
+def _read(data: bytes, kind: type[T]) -> T:
+    return msgspec.json.decode(data, type=kind)

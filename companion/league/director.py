@@ -1,0 +1,288 @@
+"""What a director does about a tournament, and what tables report: each answers what it is then, or raises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.i18n import Verbatim, say
+from companion.core.kit import Seat
+from companion.games import game_named
+from companion.league.pairing import by_strength, next_matches
+from companion.league.results import is_same_game
+from companion.league.tournament import (
+    BoardEnd,
+    Entrant,
+    Match,
+    MatchBoard,
+    Round,
+    System,
+    Tournament,
+)
+
+MOST_ENTRANTS, MOST_ROUNDS, MOST_MINUTES, MOST_BOARDS = 500, 30, 600, 6
+MOST_NAME = 48
+BEFORE_S = 5.0
+"""A game that began so little before its round was paired may still be the round's: times of messages are rough."""
+Place = tuple[int, int, int]
+"""A board: its round, its match and its place there, each counted from 0."""
+
+
+def new_tournament(
+    number: int,
+    name: str,
+    system: System,
+    game: str,
+    options: dict[str, Any],
+    *,
+    rounds: int,
+    minutes: int,
+    team_size: int,
+) -> Tournament:
+    """A tournament without anybody; raises `Malformed`."""
+    title = " ".join(name.split())
+    if not title or len(title) > MOST_NAME or not title.isprintable():
+        raise Malformed(say("Give the tournament a name of at most {number} characters", number=MOST_NAME))
+    game_named(game).options(options)
+    for value, most, what in (
+        (rounds, MOST_ROUNDS, say("rounds")),
+        (team_size, MOST_BOARDS, say("boards")),
+    ):
+        if not 1 <= value <= most:
+            raise Malformed(say("There can be 1 to {most} {what}", most=most, what=what))
+    if not 0 <= minutes <= MOST_MINUTES:
+        raise Malformed(say("A round can have 0 to {most} minutes", most=MOST_MINUTES))
+    return Tournament(number, title, system, game, options, rounds, minutes, team_size)
+
+
+def enter(tournament: Tournament, people: Sequence[int], rating: float, team: str = "") -> Tournament:
+    """Somebody, or a team, takes part from the next round on; raises `Illegal`, `Malformed`."""
+    _require_on(tournament)
+    if tournament.rounds and tournament.system is not System.SWISS:
+        raise Illegal(Refusal.TOO_LATE, say("Everybody’s opponents have been drawn: nobody can enter any more"))
+    if len(people) != tournament.team_size or len(set(people)) != len(people):
+        raise Malformed(say("{number} different people make an entry", number=tournament.team_size))
+    if len(tournament.entrants) >= MOST_ENTRANTS:
+        raise Illegal(
+            Refusal.TOO_LATE, say("There are {number} entries, and no more can be taken", number=MOST_ENTRANTS)
+        )
+    team = " ".join(team.split())
+    if len(team) > MOST_NAME or not team.isprintable():
+        raise Malformed(say("Give the team a name of at most {number} characters", number=MOST_NAME))
+    known = next((found for person in people if (found := tournament.entrant_of(person))), None)
+    if known is not None:
+        if tuple(people) != known.people or not known.until:
+            raise Illegal(Refusal.SEAT_TAKEN, say("Player {number} has entered already", number=people[0]))
+        return _with_entrant(tournament, msgspec.structs.replace(known, until=0))  # comes back
+    number = max((each.number for each in tournament.entrants), default=0) + 1
+    entrant = Entrant(number, tuple(people), team, rating, since=len(tournament.rounds) + 1)
+    return msgspec.structs.replace(tournament, entrants=(*tournament.entrants, entrant))
+
+
+def withdraw(tournament: Tournament, number: int) -> Tournament:
+    """An entrant plays no further round; before the first one it was never there."""
+    _require_on(tournament)
+    entrant = tournament.entrant(number)
+    if not tournament.rounds or entrant.since > len(tournament.rounds):
+        left = tuple(each for each in tournament.entrants if each.number != number)
+        return msgspec.structs.replace(tournament, entrants=left)
+    return _with_entrant(tournament, msgspec.structs.replace(entrant, until=len(tournament.rounds)))
+
+
+def rest(tournament: Tournament, number: int, is_resting: bool) -> Tournament:
+    """An entrant asks for a bye of half a point in the next round, or does not want it any more."""
+    _require_on(tournament)
+    if tournament.system is not System.SWISS:
+        raise Illegal(Refusal.WRONG_PHASE, say("Only in the Swiss system can somebody rest for a round"))
+    entrant, due = tournament.entrant(number), len(tournament.rounds) + 1
+    rests = {*entrant.rests, due} if is_resting else {*entrant.rests} - {due}
+    return _with_entrant(tournament, msgspec.structs.replace(entrant, rests=tuple(sorted(rests))))
+
+
+def pair_round(tournament: Tournament, now_s: float) -> Tournament:
+    """Pair the next round; raises `Illegal` while the one before has open boards."""
+    _require_on(tournament)
+    if tournament.round is not None and not tournament.round.is_decided:
+        raise Illegal(Refusal.WRONG_PHASE, say("Boards of this round are still open: enter their results first"))
+    number = len(tournament.rounds) + 1
+    if tournament.system is System.SWISS and number > tournament.rounds_wanted:
+        raise Illegal(Refusal.WRONG_PHASE, say("All rounds have been played: end the tournament"))
+    there = [each for each in tournament.entrants if each.is_there(number)]
+    if len(there) < 2:
+        raise Illegal(Refusal.SEATS_MISSING, say("At least two entries are needed for a round"))
+    if not tournament.order:
+        order = tuple(each.number for each in by_strength(tournament))
+        tournament = msgspec.structs.replace(tournament, order=order)
+    ends_s = now_s + tournament.minutes * 60 if tournament.minutes else 0.0
+    paired = Round(number, next_matches(tournament), now_s, ends_s)
+    return msgspec.structs.replace(tournament, rounds=(*tournament.rounds, paired))
+
+
+def unpair_round(tournament: Tournament) -> Tournament:
+    """Take the last pairing back, as long as nobody has played by it."""
+    _require_on(tournament)
+    if tournament.round is None:
+        raise Illegal(Refusal.WRONG_PHASE, say("No round has been paired"))
+    if any(match.is_played for match in tournament.round.matches):
+        raise Illegal(Refusal.TOO_LATE, say("This round has been played on: its pairings stay"))
+    rounds = tournament.rounds[:-1]
+    return msgspec.structs.replace(tournament, rounds=rounds, order=tournament.order if rounds else ())
+
+
+def end(tournament: Tournament) -> Tournament:
+    """The tournament is over; raises `Illegal` while boards are open."""
+    if tournament.round is not None and not tournament.round.is_decided:
+        raise Illegal(Refusal.WRONG_PHASE, say("Boards of this round are still open: enter their results first"))
+    return msgspec.structs.replace(tournament, is_over=True)
+
+
+def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> Tournament:
+    """The director says how a board ended, or that it is open again (None); raises `Illegal`."""
+    _require_on(tournament)
+    board = board_at(tournament, place)
+    is_last = place[0] == len(tournament.rounds) - 1
+    if verdict is None and not is_last:
+        raise Illegal(Refusal.TOO_LATE, say("Only boards of the round that is on can be opened again"))
+    if tournament.system is System.KNOCKOUT and not is_last:
+        raise Illegal(Refusal.TOO_LATE, say("The next round was drawn by it: take that pairing back first"))
+    return _with_board(tournament, place, msgspec.structs.replace(board, verdict=verdict, key=""))
+
+
+def board_at(tournament: Tournament, place: Place) -> MatchBoard:
+    """The board of a place; raises `Illegal` where there is none."""
+    number, match, board = place
+    try:
+        if min(place) < 0:
+            raise IndexError
+        return tournament.rounds[number].matches[match].boards[board]
+    except IndexError:
+        raise Illegal(Refusal.WRONG_PHASE, say("There is no such board")) from None
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def seat(tournament: Tournament, free: Iterable[str]) -> Tournament:
+    """Give open boards without a table those that are free, in their order."""
+    tables, number = list(free), len(tournament.rounds) - 1
+    if tournament.is_over or number < 0:
+        return tournament
+    for match_at, match in enumerate(tournament.rounds[number].matches):
+        for place, board in enumerate(match.boards):
+            if board.verdict is None and not board.table and tables:
+                seated = msgspec.structs.replace(board, table=tables.pop(0))
+                tournament = _with_board(tournament, (number, match_at, place), seated)
+    return tournament
+
+
+def move(tournament: Tournament, place: Place, table: str) -> Tournament:
+    """The director gives a board another table (empty: none); raises `Illegal` where it is taken."""
+    _require_on(tournament)
+    board = board_at(tournament, place)
+    if table and table in open_tables(tournament):
+        raise Illegal(Refusal.SEAT_TAKEN, say("That table has another board of this round"))
+    return _with_board(tournament, place, msgspec.structs.replace(board, table=table))
+
+
+def open_tables(tournament: Tournament) -> dict[str, Place]:
+    """The tables that have an open board of the round that is on."""
+    number = len(tournament.rounds) - 1
+    if tournament.is_over or number < 0:
+        return {}
+    return {
+        board.table: (number, match_at, place)
+        for match_at, match in enumerate(tournament.rounds[number].matches)
+        for place, board in enumerate(match.boards)
+        if board.verdict is None and board.table
+    }
+
+
+class Reported(msgspec.Struct, frozen=True):
+    """What a table has reported: who sat where by their numbers (None: no card was shown), and who won."""
+
+    table: str
+    key: str
+    game: str
+    options: dict[str, Any]
+    began_s: float
+    south: int | None
+    north: int | None
+    winner: Seat | None
+
+
+def report(tournament: Tournament, told: Reported) -> tuple[Tournament, Place]:
+    """Take the result of the board that was paired at this table; raises `Illegal` where it does not fit.
+
+    Whoever has shown no card is taken for whom the table was paired for. Two who have changed sides play as they sit.
+    """
+    place = open_tables(tournament).get(told.table)
+    current = tournament.round
+    if place is None or current is None:
+        raise Illegal(Refusal.WRONG_PHASE, say("No open board of the round is at this table"))
+    board = board_at(tournament, place)
+    if told.game != tournament.game or not is_same_game(told.game, told.options, tournament.options):
+        raise Illegal(Refusal.WRONG_PHASE, say("It was played with another game or other options than the round’s"))
+    if told.began_s < current.begun_s - BEFORE_S:
+        raise Illegal(Refusal.TOO_LATE, say("That game began before the round"))
+    south = _who(told.south, told.north, board.south, board.north)
+    north = _who(told.north, told.south, board.north, board.south)
+    if {south, north} != {board.south, board.north}:
+        raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
+    verdict = BoardEnd.DRAW if told.winner is None else BoardEnd(told.winner)
+    if tournament.system is System.KNOCKOUT and verdict is BoardEnd.DRAW and tournament.team_size == 1:
+        raise Illegal(Refusal.WRONG_PHASE, say("A draw decides nothing here: play once more"))
+    played = MatchBoard(south, north, told.table, verdict, told.key)
+    return _with_board(tournament, place, played), place
+
+
+def take_back(tournament: Tournament, key: str, table: str) -> Tournament | None:
+    """The game that decided a board of the round that is on goes on: it is open again; None: it decided none."""
+    number = len(tournament.rounds) - 1
+    if tournament.is_over or number < 0:
+        return None
+    for match_at, match in enumerate(tournament.rounds[number].matches):
+        for place, board in enumerate(match.boards):
+            if key and (board.key, board.table) == (key, table):
+                return _with_board(
+                    tournament, (number, match_at, place), msgspec.structs.replace(board, verdict=None, key="")
+                )
+    return None
+
+
+def _who(shown: int | None, across: int | None, paired: int, other: int) -> int:
+    """Who sat at a seat: by the card, else whoever is left, else whom the table was paired for."""
+    if shown is not None:
+        return shown
+    if across is not None and across == paired:
+        return other
+    return paired
+
+
+# ---- inside ----------------------------------------------------------------------------------------------------------
+
+
+def _require_on(tournament: Tournament) -> None:
+    if tournament.is_over:
+        raise Illegal(Refusal.GAME_OVER, say("{name} is over", name=Verbatim(tournament.name)))
+
+
+def _with_entrant(tournament: Tournament, entrant: Entrant) -> Tournament:
+    entrants = tuple(entrant if each.number == entrant.number else each for each in tournament.entrants)
+    return msgspec.structs.replace(tournament, entrants=entrants)
+
+
+def _with_board(tournament: Tournament, place: Place, board: MatchBoard) -> Tournament:
+    number, match_at, board_at_place = place
+    current = tournament.rounds[number]
+    match = current.matches[match_at]
+    boards = (*match.boards[:board_at_place], board, *match.boards[board_at_place + 1 :])
+    matches: tuple[Match, ...] = (
+        *current.matches[:match_at], msgspec.structs.replace(match, boards=boards), *current.matches[match_at + 1 :]
+    )  # fmt: skip
+    rounds = (
+        *tournament.rounds[:number], msgspec.structs.replace(current, matches=matches), *tournament.rounds[number + 1 :]
+    )  # fmt: skip
+    return msgspec.structs.replace(tournament, rounds=rounds)

@@ -1,0 +1,69 @@
+"""Players' cards: a code and a name, and nothing else of anybody; a name can be forgotten, its number stays."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection
+
+import msgspec
+
+from companion.core.errors import Malformed
+from companion.core.i18n import Verbatim, say
+from companion.table.seats.sitting import checked_name
+
+ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
+"""Nothing that looks like something else: no 0, 1, i, l, o."""
+CODE_LENGTH = 8
+MOST_PEOPLE = 5000
+MACHINE_NUMBER = 0
+"""The number by which the machine is counted as an opponent."""
+
+
+class Person(msgspec.Struct, frozen=True):
+    """Somebody with a card: `number` is for ever, `card` is how tables call it, `code` opens it.
+
+    `is_shown`: the name may stand on the hub's pages and in its exports. Forgotten: neither code nor name.
+    """
+
+    number: int
+    card: str
+    code: str
+    name: str
+    is_shown: bool = True
+
+    @property
+    def is_forgotten(self) -> bool:
+        """Has its name been forgotten for good?"""
+        return not self.code
+
+    def __repr__(self) -> str:
+        return f"Person({self.number})"
+
+
+def new_person(number: int, name: str, is_shown: bool, taken: Collection[str]) -> Person:
+    """A card for somebody, with a code that nobody has; raises `Malformed` for a name that is none."""
+    wanted = player_name(name)
+    code = _code()
+    while code in taken:
+        code = _code()
+    return Person(number, secrets.token_hex(8), code, wanted, is_shown)
+
+
+def player_name(typed: str) -> str:
+    """A name as it is kept; raises `Malformed`."""
+    name = checked_name(" ".join(typed.split()))
+    if not name:
+        raise Malformed(say("Enter the name by which you want to be called"))
+    return name
+
+
+def shown_name(person: Person | None, number: int = MACHINE_NUMBER) -> str:
+    """How the hub's pages call somebody: by name where that was agreed, else by number."""
+    if person is not None and person.name and person.is_shown:
+        return Verbatim(person.name)
+    number = person.number if person else number
+    return say("Player {number}", number=number) if number else say("The machine")
+
+
+def _code() -> str:
+    return "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))

@@ -1,0 +1,112 @@
+"""Results out of what tables tell anyway: each game has one result at most, however often its end is told.
+
+A game is known by the mark of the input that began it. So a result that comes a second time, after an outage, from a
+lost store, from a journal that was brought back or from a table that has joined anew, is the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from companion.core.errors import CompanionError
+from companion.core.kit import SEATS, Seat
+from companion.games import GAMES
+from companion.table.public.messages import PublicRecord
+from companion.table.session import MACHINE, Phase
+
+BEGINS = "new_game"
+"""What the input is called that begins a game."""
+
+
+class Player(msgspec.Struct, frozen=True):
+    """Who played a seat: the card that was shown by the end of the game (empty: none), or a program."""
+
+    card: str = ""
+    is_machine: bool = False
+
+
+class GameResult(msgspec.Struct, frozen=True):
+    """How a game ended. `winner` None: a draw.
+
+    `key` names the game; `entry` and `mark`, its receipt, name the input in the table's journal that ended it.
+    `began_s` and `ended_s` are Unix times by the hub's clock.
+    """
+
+    table: str
+    key: str
+    game: str
+    options: Mapping[str, Any]
+    began_s: float
+    ended_s: float
+    south: Player
+    north: Player
+    winner: Seat | None
+    entry: int
+    mark: str
+
+
+class GameFollowed(msgspec.Struct, frozen=True):
+    """How far a table's records were followed: its game that is on, and the result that stands for it by now."""
+
+    epoch: int = 0
+    entry: int = 0
+    number: int = -1
+    key: str = ""
+    began_s: float = 0.0
+    result: GameResult | None = None
+
+
+class ResultChange(NamedTuple):
+    """What a record changes: a result that has come, one that was taken back with its last turn, or nothing."""
+
+    come: GameResult | None = None
+    gone: GameResult | None = None
+
+
+def follow(table: str, before: GameFollowed, record: PublicRecord, at_s: float) -> tuple[GameFollowed, ResultChange]:
+    """The next state, and what has changed; `at_s` is when the table accepted the record, by the hub's clock."""
+    if (record.epoch, record.entry) <= (before.epoch, before.entry):
+        return before, ResultChange()
+    now = msgspec.structs.replace(before, epoch=record.epoch, entry=record.entry)
+    if record.what == BEGINS or record.game != before.number:
+        key = record.mark if record.what == BEGINS else f"{table}.{record.epoch}.{record.game}"
+        now = msgspec.structs.replace(now, number=record.game, key=key, began_s=at_s, result=None)
+    if record.view.phase is not Phase.OVER or record.view.is_void or record.view.game not in GAMES:
+        return msgspec.structs.replace(now, result=None), ResultChange(gone=now.result)
+    if now.result is not None:
+        return now, ResultChange()
+    result = _result(table, now, record, at_s)
+    return msgspec.structs.replace(now, result=result), ResultChange(come=result)
+
+
+def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Are these the same options of a game, those that are left out being as delivered?"""
+    try:
+        known = GAMES[game]
+        return bool(known.options(one) == known.options(other))
+    except (CompanionError, KeyError, TypeError, ValueError):
+        return False
+
+
+def _result(table: str, now: GameFollowed, record: PublicRecord, at_s: float) -> GameResult:
+    view = record.view
+    south, north = (
+        Player(record.cards.get(seat, ""), seat in view.seats and view.seats[seat].door == MACHINE) for seat in SEATS
+    )
+    winner = view.winners[0] if len(view.winners) == 1 else None
+    return GameResult(
+        table,
+        now.key,
+        view.game or "",
+        view.options,
+        now.began_s,
+        at_s,
+        south,
+        north,
+        winner,
+        record.entry,
+        record.mark,
+    )

@@ -1,0 +1,124 @@
+"""Results and wishes over a real hub: they come once after any outage; what a table is asked it does, or says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hub_tools import TableAtHub, hub_settings, joined, kill_nats, running, until
+
+from companion.core.config import Settings, WebSettings
+from companion.core.errors import Illegal, SystemTrouble
+from companion.core.kit import SEATS, Seat
+from companion.hub.commands import HubCommand, encoded_command, read_command
+from companion.hub.joining import card_of
+from companion.hub.membership import read_membership
+from companion.hub_server.app import Hub
+from companion.service.app import Companion
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    with running(tmp_path_factory.mktemp("hub")) as hub:
+        yield hub
+
+
+def show_cards(hub: Hub, table: TableAtHub) -> None:
+    """Two people sit down and show their cards, which the hub's pages are asked about."""
+    for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
+        table.table.take_seat(seat, name)
+        table.table.show_card(seat, card_of(table.member, hub.league.make_card(name).code))
+
+
+def play_game(table: TableAtHub, loser: Seat) -> None:
+    table.table.new_game("outbuffered", {}, seed=1)
+    table.table.confirm("host", table.table.view().moment, 0)
+    table.table.resign(loser)
+
+
+def test_results_come_once_with_the_hub_killed_and_gone(tmp_path: Path) -> None:
+    settings = hub_settings(tmp_path / "hub")
+    with Hub(settings) as hub:
+        table = joined(hub, tmp_path / "table")
+        show_cards(hub, table)
+        play_game(table, Seat.NORTH)
+        until("the first result is there", lambda: len(hub.league.results(10)) == 1)
+        kill_nats(hub)
+        play_game(table, Seat.SOUTH)
+        until("the second result is there", lambda: len(hub.league.results(10)) == 2, 40)
+    for _ in range(2):
+        play_game(table, Seat.NORTH)  # nobody is there
+    with Hub(settings) as hub:
+        until("all are there", lambda: len(hub.league.results(10)) == 4, 40)
+        assert [kept.south for kept in hub.league.results(10)] == [1] * 4
+        won = [kept.result.winner for kept in reversed(hub.league.results(10))]
+        assert won == [Seat.SOUTH, Seat.NORTH, Seat.SOUTH, Seat.SOUTH]
+        assert hub.league.ladder("outbuffered", 0)[0].person == 1
+    table.close()
+
+
+def test_a_wrong_card_is_said(hub: Hub, tmp_path: Path) -> None:
+    table = joined(hub, tmp_path / "table")
+    with pytest.raises(SystemTrouble, match="No player’s card has this code"):
+        card_of(table.member, "zzzzzzzz")
+    table.close()
+
+
+def test_a_closed_table_says_so_begins_no_game_and_stays_closed(hub: Hub, tmp_path: Path) -> None:
+    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
+    with Companion(settings, simulate=True) as companion:
+        companion.hub.join(hub.urls()[0], hub.door.code, False)
+        number = read_membership(tmp_path / "hub.json").number  # type: ignore[union-attr]
+        assert hub.close_tables([number], True)
+        until("it is closed", lambda: "This table is closed." in companion.table.view().devices.notices)
+        with pytest.raises(Illegal, match="This table is closed"):
+            companion.table.new_game("scouts", {}, 1)
+        until("the hub knows", lambda: (shown := hub.room.table(number)) and shown.state and shown.state.follows)
+    with Companion(settings, simulate=True) as companion:
+        until("it is closed still", lambda: "This table is closed." in companion.table.view().devices.notices)
+        assert hub.close_tables([number], False)
+        until("it is open", lambda: "This table is closed." not in companion.table.view().devices.notices)
+        companion.table.new_game("scouts", {}, 1)
+        assert not hub.close_tables([99], True)
+
+
+def test_settings_are_taken_as_on_the_tables_own_page_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -> None:
+    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
+    with Companion(settings, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
+        companion.hub.join(hub.urls()[0], hub.door.code, False)
+        number = read_membership(tmp_path / "hub.json").number  # type: ignore[union-attr]
+
+        def answer(**typed: str) -> str:
+            assert hub.change_settings([number], {key.replace("__", "."): value for key, value in typed.items()})
+            asked = hub.room.table(number).asked  # type: ignore[union-attr]
+            until(
+                "it answers", lambda: (shown := hub.room.table(number)) and shown.state and shown.state.answers == asked
+            )  # type: ignore[union-attr]
+            from companion.table.public.messages import words  # noqa: PLC0415
+
+            return words(hub.room.table(number).state.answer)  # type: ignore[union-attr]
+
+        assert answer(table__reading_time_s="7") == "Saved: 1 setting."
+        assert companion.table.settings.reading_time_s == 7
+        assert answer(table__reading_time_s="7") == "Nothing was changed."
+        for key, value in (("table__reading_time_s", "-1"), ("web__port", "80"), ("nonsense", "1"), ("web__host", "x")):
+            assert "Saved" not in answer(**{key: value})
+        assert companion.table.settings.reading_time_s == 7
+        assert not hub.change_settings([99], {})
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"", b"nonsense", b'{"staff": "fire"}', b'{"wish": {"mark": "' + b"x" * 200 + b'"}}', b'{"more": 1}',
+        b'{"wish": {"pairing": {"tournament": "x", "round": 1, "names": {"south": 17}, "game": "scouts"}}}',
+        b'{"settings": {"number": 1, "values": {"a": "' + b"x" * 300 + b'"}}}',
+        b'{"settings": {"number": 1, "values": {' + b",".join(b'"a%d": ""' % n for n in range(99)) + b"}}}",
+        b" " * 20_000 + b"{}",
+    ],
+)  # fmt: skip
+def test_a_command_that_is_none_changes_nothing(payload: bytes) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        read_command(payload)
+    assert read_command(encoded_command(HubCommand(staff="done"))) == HubCommand(staff="done")

@@ -1,0 +1,127 @@
+"""What tables report and directors do: only what fits a round counts, and everything else is refused with its reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from league_tools import GAME, begun, open_places
+
+from companion.core.errors import Illegal, Malformed
+from companion.core.kit import Seat
+from companion.league import director
+from companion.league.director import Reported
+from companion.league.tournament import BoardEnd, System, Tournament
+
+
+@pytest.fixture
+def paired() -> Tournament:
+    """Four people at two tables: 1 plays South against 3 at `a`."""
+    return director.seat(director.pair_round(begun(people=4), 1000.0), ["a", "b"])
+
+
+def told(**more: Any) -> Reported:
+    given = {
+        "table": "a", "key": "game", "game": GAME, "options": {}, "began_s": 1001.0, "south": None, "north": None,
+        "winner": Seat.SOUTH,
+    }  # fmt: skip
+    return Reported(**{**given, **more})
+
+
+def test_a_paired_table_reports_its_board_once(paired: Tournament) -> None:
+    board = director.board_at(paired, (0, 0, 0))
+    after, place = director.report(paired, told(south=board.south, north=board.north))
+    assert director.board_at(after, place).verdict is BoardEnd.SOUTH
+    with pytest.raises(Illegal, match="No open board"):
+        director.report(after, told(key="second", winner=Seat.NORTH))
+    again = director.take_back(after, "game", "a")
+    assert again is not None
+    assert director.board_at(again, place).verdict is None
+    assert director.take_back(after, "game", "b") is None  # another table's word is worth nothing
+    assert director.take_back(after, "", "a") is None
+
+
+def test_whoever_shows_no_card_is_whom_the_table_was_paired_for(paired: Tournament) -> None:
+    board = director.board_at(paired, (0, 0, 0))
+    for south, north in ((None, None), (board.south, None), (None, board.north)):
+        after, place = director.report(paired, told(south=south, north=north))
+        assert (director.board_at(after, place).south, director.board_at(after, place).north) == (
+            board.south,
+            board.north,
+        )
+    for south, north in ((board.north, board.south), (board.north, None), (None, board.south)):  # sides were changed
+        after, place = director.report(paired, told(south=south, north=north))
+        assert director.board_at(after, place).south == board.north
+        assert after.halves(paired.entrant_of(board.north).number) == 2  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"table": "c"}, "No open board"),
+        ({"table": ""}, "No open board"),
+        ({"game": "kahmate"}, "another game or other options"),
+        ({"options": {"nonsense": 1}}, "another game or other options"),
+        ({"began_s": 900.0}, "began before the round"),
+        ({"south": 99}, "Somebody else sat there"),
+        ({"south": 0}, "Somebody else sat there"),
+        ({"south": 1, "north": 1}, "Somebody else sat there"),
+    ],
+)
+def test_a_report_that_does_not_fit_is_refused(paired: Tournament, more: dict[str, Any], reason: str) -> None:
+    with pytest.raises(Illegal, match=reason):
+        director.report(paired, told(**more))
+
+
+def test_a_draw_decides_no_knockout(paired: Tournament) -> None:
+    tournament = director.seat(director.pair_round(begun(System.KNOCKOUT, 2), 0.0), ["a"])
+    with pytest.raises(Illegal, match="play once more"):
+        director.report(tournament, told(winner=None))
+
+
+def test_boards_without_a_table_wait_for_one_and_can_be_moved(paired: Tournament) -> None:
+    tournament = director.pair_round(begun(people=8), 0.0)
+    tournament = director.seat(tournament, ["a"])
+    assert list(director.open_tables(tournament)) == ["a"]
+    first, second, *_ = open_places(tournament)
+    with pytest.raises(Illegal, match="another board"):
+        director.move(tournament, second, "a")
+    moved = director.move(tournament, second, "z")
+    assert director.open_tables(moved)["z"] == second
+    done = director.seat(director.decide(moved, first, BoardEnd.DRAW), ["a"])
+    assert director.open_tables(done)["a"] not in (first, second)
+
+
+def test_what_cannot_be_is_said(paired: Tournament) -> None:
+    doors = (
+        (lambda: director.enter(begun(people=2), [1], 0.0), Illegal, "has entered already"),
+        (lambda: director.enter(begun(people=2), [5, 6], 0.0), Malformed, "different people"),
+        (lambda: director.withdraw(paired, 99), Illegal, "no entrant 99"),
+        (lambda: director.pair_round(begun(people=1), 0.0), Illegal, "At least two entries"),
+        (lambda: director.pair_round(paired, 0.0), Illegal, "still open"),
+        (lambda: director.end(paired), Illegal, "still open"),
+        (lambda: director.unpair_round(begun()), Illegal, "No round has been paired"),
+        (lambda: director.decide(paired, (9, 0, 0), BoardEnd.DRAW), Illegal, "no such board"),
+        (lambda: director.decide(paired, (-1, 0, 0), BoardEnd.DRAW), Illegal, "no such board"),
+    )
+    for act, kind, reason in doors:
+        with pytest.raises(kind, match=reason):
+            act()
+    over = msgspec.structs.replace(paired, is_over=True)
+    for act in (lambda: director.enter(over, [99], 0.0), lambda: director.decide(over, (0, 0, 0), BoardEnd.DRAW)):
+        with pytest.raises(Illegal, match="is over"):
+            act()
+    played = director.report(paired, told())[0]
+    with pytest.raises(Illegal, match="its pairings stay"):
+        director.unpair_round(played)
+    assert director.unpair_round(paired).rounds == ()
+
+
+def test_whoever_has_withdrawn_may_come_back() -> None:
+    tournament = director.pair_round(begun(people=4), 0.0)
+    for place in open_places(tournament):
+        tournament = director.decide(tournament, place, BoardEnd.DRAW)
+    tournament = director.enter(director.withdraw(tournament, 2), [2], 0.0)
+    assert tournament.entrant(2).until == 0
+    assert director.withdraw(begun(people=4), 2).entrant_of(2) is None

@@ -1,0 +1,138 @@
+"""A club's evening: 64 people, eight rounds, twenty tables that crash, a hub that is killed again and again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from league_tools import byes, is_sound, sides
+
+from companion.core.clock import FakeClock
+from companion.core.kit import Seat
+from companion.hub_server.league_file import LeagueFile
+from companion.league import director
+from companion.league.league import League
+from companion.league.standings import standings
+from companion.league.tournament import System, Tournament
+from companion.table.public.messages import PublicRecord, PublicView
+from companion.table.session import Phase
+
+GAME = "scouts"
+
+
+class Evening:
+    """The hub's league on a real file, and what its store holds: everything that tables have told so far."""
+
+    def __init__(self, folder: Path, tables: int, seed: int) -> None:
+        self.folder, self.clock, self.rng = folder, FakeClock(), Random(seed)
+        self.tables = [f"table{number:02}" for number in range(tables)]
+        self.told: list[tuple[str, PublicRecord, float]] = []
+        self.entries = dict.fromkeys(self.tables, 0)
+        self.games = dict.fromkeys(self.tables, 0)
+        self.start()
+
+    def start(self) -> None:
+        self.file = LeagueFile(self.folder)
+        self.league = League(self.file, self.clock, lambda: self.tables)
+        self.hear()
+
+    def kill(self) -> None:
+        """The hub is gone at once, and comes back; its store tells everything from where it had come."""
+        self.file.close()
+        self.start()
+
+    def hear(self, most: int | None = None) -> None:
+        first = self.league.sequence
+        for sequence, (table, record, at_s) in enumerate(self.told[first : None if most is None else first + most]):
+            self.league.take(table, record, at_s, first + sequence + 1)
+
+    def tell(self, table: str, what: str, view: PublicView, cards: dict[Seat, str]) -> None:
+        self.entries[table] += 1
+        entry = self.entries[table]
+        record = PublicRecord(entry, f"{table}-{entry}", 0, what, self.games[table], 0.0, view, cards=cards)
+        self.told.append((table, record, self.clock.wall_s()))
+
+    def play(self, table: str, cards: dict[Seat, str], *, options: dict[str, object] | None = None) -> None:
+        """A game from its beginning to its end; now and then the table crashes on the way and goes on."""
+        self.games[table] += 1
+        options = options or {}
+        self.tell(table, "new_game", PublicView(Phase.SETUP, game=GAME, options=options), cards)
+        for _ in range(self.rng.randrange(3)):
+            self.tell(table, "hand_in", PublicView(Phase.ORDERS, game=GAME, options=options), cards)
+        if self.rng.random() < 0.1:
+            self.told.append(self.told[-1])  # what was told as the table crashed is told once more
+        winners = self.rng.choice(((Seat.SOUTH,), (Seat.NORTH,), ()))
+        over = PublicView(Phase.OVER, game=GAME, options=options, winners=winners)
+        self.tell(table, "hand_in", over, cards)
+        if self.rng.random() < 0.1:  # the last turn is taken back, and played again
+            self.tell(table, "undo", PublicView(Phase.SETUP, game=GAME, options=options), cards)
+            self.tell(table, "resign", over, cards)
+
+    @property
+    def now(self) -> Tournament:
+        found = self.league.tournament(1)
+        assert found is not None
+        return found
+
+
+def played(evening: Evening) -> None:
+    """All boards of a round, wherever there is a table."""
+    while not (current := evening.now.round) or not current.is_decided:
+        seated = director.open_tables(evening.now)
+        assert seated
+        for table, place in sorted(seated.items(), key=lambda _: evening.rng.random()):
+            evening.clock.advance(60)
+            board = director.board_at(evening.now, place)
+            cards = {}
+            for seat, number in ((Seat.SOUTH, board.south), (Seat.NORTH, board.north)):
+                person = evening.league.person(number)
+                assert person
+                if evening.rng.random() < 0.8:  # the others forget their cards
+                    cards[seat] = evening.league.show_card(person.code, table).card
+            if evening.rng.random() < 0.1:
+                evening.play(table, cards, options={"stones": "nonsense"})  # another game than the round's
+            evening.play(table, cards)
+            if evening.rng.random() < 0.1:
+                evening.play(table, cards)  # they like it so much that they play once more
+            if evening.rng.random() < 0.15:
+                evening.hear(evening.rng.randrange(4))
+                evening.kill()
+            evening.hear()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path, seed: int) -> None:
+    evening = Evening(tmp_path, 20, seed)
+    league = evening.league
+    people = [league.make_card(f"Name {number}").number for number in range(64)]
+    made = league.new_tournament("Club evening", System.SWISS, GAME, {}, rounds=8, minutes=30, team_size=1)
+    for person in people:
+        league.enter(made.id, [person])
+    for number in range(8):
+        evening.clock.advance(600)
+        if number == 2:
+            evening.league.enter(made.id, [evening.league.make_card("Late").number])
+        if number == 4:
+            evening.league.direct(made.id, "withdraw", lambda t: director.withdraw(t, 7), entrant=7)
+        evening.league.pair_round(made.id)
+        assert len(director.open_tables(evening.now)) == 20
+        evening.kill()
+        played(evening)
+    tournament = evening.now
+    is_sound(tournament)
+    assert len(tournament.rounds) == 8
+    boards = [board for each in tournament.rounds for match in each.matches for board in match.boards]
+    assert all(board.is_played and board.key for board in boards)
+    assert len({board.key for board in boards}) == len(boards)  # each game decided one board
+    assert max(abs(sides(tournament, e.number)) for e in tournament.entrants) <= 2
+    total = sum(row.halves for row in standings(tournament))
+    assert total == 2 * len(boards) + 2 * sum(byes(tournament, e.number) for e in tournament.entrants)
+    before = (tournament, evening.league.log(1))
+    evening.kill()
+    assert (evening.now, evening.league.log(1)) == before
+    results = evening.league.results(10_000)
+    assert len({kept.result.key for kept in results}) == len(results)
+    refused = {line.what for line in evening.league.log(1)}
+    assert {"result", "refused", "take_back", "pair", "enter", "withdraw"} <= refused
+    evening.file.close()

@@ -1,0 +1,160 @@
+"""Pairings by their properties: no rematch, one bye at most, sides in balance; round robin, knock-out, teams."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from league_tools import begun, byes, is_sound, open_places, play_round, sides
+
+from companion.core.errors import Illegal
+from companion.league import director
+from companion.league.pairing import bracket
+from companion.league.standings import standings
+from companion.league.tournament import BoardEnd, System
+
+
+@settings(max_examples=25, deadline=None)
+@given(people=st.integers(8, 40), seed=st.integers(0, 10_000), data=st.data())
+def test_a_swiss_evening_keeps_its_rules_whoever_wins_comes_late_or_leaves(
+    people: int, seed: int, data: st.DataObject
+) -> None:
+    rng, rounds = Random(seed), data.draw(st.integers(3, 5))
+    tournament, next_person = begun(people=people, rounds=rounds), people + 1
+    for _ in range(rounds):
+        for _ in range(data.draw(st.integers(0, 2))):
+            tournament = director.enter(tournament, [next_person], rng.uniform(1000, 2000))
+            next_person += 1
+        there = [e.number for e in tournament.entrants if not e.until]
+        if len(there) > 10 and data.draw(st.booleans()):
+            tournament = director.withdraw(tournament, rng.choice(there))
+        if data.draw(st.booleans()):
+            tournament = director.rest(tournament, rng.choice([e.number for e in tournament.entrants]), True)
+        tournament = play_round(tournament, rng, absent=0.1)
+        is_sound(tournament)
+        assert max(abs(sides(tournament, e.number)) for e in tournament.entrants) <= 2
+    assert len(tournament.rounds) == rounds
+
+
+@pytest.mark.parametrize("people", [16, 39, 64])
+def test_sides_are_in_balance_where_everybody_plays_every_round(people: int) -> None:
+    tournament = begun(people=people, rounds=7)
+    rng = Random(people)
+    for _ in range(7 if people > 16 else 5):
+        tournament = play_round(tournament, rng)
+    is_sound(tournament)
+    assert max(abs(sides(tournament, e.number)) for e in tournament.entrants) <= 2
+    assert sum(byes(tournament, e.number) for e in tournament.entrants) == (people % 2) * len(tournament.rounds)
+
+
+def test_whoever_asks_for_it_rests_for_half_a_point() -> None:
+    tournament = director.rest(begun(people=7), 3, True)
+    tournament = play_round(tournament, Random(1))
+    assert tournament.halves(3) == 1
+    assert byes(tournament, 3) == 0
+    assert all(not byes(tournament, number) for number in range(1, 8))  # six are left, and nobody is over
+    tournament = director.rest(director.rest(tournament, 3, True), 3, False)
+    assert play_round(tournament, Random(2)).round is not None
+    with pytest.raises(Illegal, match="Only in the Swiss"):
+        director.rest(begun(System.KNOCKOUT), 1, True)
+
+
+def test_an_end_that_cannot_be_paired_is_said() -> None:
+    tournament = begun(people=3, rounds=9)
+    rng = Random(1)
+    for _ in range(3):
+        tournament = play_round(tournament, rng)
+    with pytest.raises(Illegal, match="end the tournament after this round"):
+        director.pair_round(tournament, 0.0)
+
+
+@pytest.mark.parametrize("people", range(2, 14))
+def test_in_a_round_robin_everybody_meets_everybody_once(people: int) -> None:
+    tournament, rng = begun(System.ROUND_ROBIN, people), Random(people)
+    for _ in range(people - 1 if people % 2 == 0 else people):
+        tournament = play_round(tournament, rng)
+    met = {frozenset((match.south, match.north)) for each in tournament.rounds for match in each.matches if match.north}
+    assert met == {frozenset(pair) for pair in combinations(range(1, people + 1), 2)}
+    assert max(abs(sides(tournament, e.number)) for e in tournament.entrants) <= 1
+    assert sum(standing.halves for standing in standings(tournament)) == people * (people - 1)
+    with pytest.raises(Illegal, match="Everybody has met everybody"):
+        director.pair_round(tournament, 0.0)
+
+
+def test_whoever_leaves_a_round_robin_loses_what_is_left_by_default() -> None:
+    tournament = play_round(begun(System.ROUND_ROBIN, 4), Random(1))
+    tournament = director.withdraw(tournament, 2)
+    for _ in range(2):
+        tournament = play_round(tournament, Random(2))
+        own = next(match for match in tournament.rounds[-1].matches if 2 in (match.south, match.north))
+        assert own.is_decided
+        assert not own.is_played
+        assert tournament.halves(2) <= 2
+    with pytest.raises(Illegal, match="nobody can enter any more"):
+        director.enter(tournament, [99], 1500.0)
+
+
+@pytest.mark.parametrize("people", [2, 3, 5, 8, 13, 16, 33])
+def test_a_knockout_has_one_winner_after_as_few_rounds_as_can_be(people: int) -> None:
+    tournament, rng = begun(System.KNOCKOUT, people), Random(people)
+    rounds = (people - 1).bit_length()
+    for _ in range(rounds):
+        tournament = play_round(tournament, rng)
+    assert sum(bool(match.boards) for each in tournament.rounds for match in each.matches) == people - 1
+    assert all(not byes(tournament, number) for number in range((1 << rounds) - people + 1, people + 1))
+    first, second, *_ = standings(tournament)
+    assert (first.place, first.halves - second.halves) == (1, 2)
+    with pytest.raises(Illegal, match="One is left"):
+        director.pair_round(tournament, 0.0)
+
+
+def test_the_strongest_meet_as_late_as_can_be() -> None:
+    assert bracket(4) == [1, 4, 2, 3]
+    tournament = begun(System.KNOCKOUT, 8)
+    while len(tournament.rounds) < 3:
+        tournament = director.pair_round(tournament, 0.0)
+        for place in open_places(tournament):
+            board = director.board_at(tournament, place)
+            tournament = director.decide(
+                tournament, place, BoardEnd.SOUTH if board.south < board.north else BoardEnd.NORTH
+            )
+    (final,) = tournament.rounds[-1].matches
+    assert {final.south, final.north} == {1, 2}
+
+
+def test_a_drawn_match_of_a_knockout_waits_for_the_director() -> None:
+    tournament = director.pair_round(begun(System.KNOCKOUT, 4), 0.0)
+    first, second = open_places(tournament)
+    tournament = director.decide(director.decide(tournament, first, BoardEnd.DRAW), second, BoardEnd.SOUTH)
+    with pytest.raises(Illegal, match="the director has to say who goes on"):
+        director.pair_round(tournament, 0.0)
+    tournament = director.pair_round(director.decide(tournament, first, BoardEnd.NORTH), 0.0)
+    with pytest.raises(Illegal, match="take that pairing back first"):
+        director.decide(tournament, first, BoardEnd.SOUTH)
+    again = director.unpair_round(tournament)
+    assert director.decide(again, first, BoardEnd.SOUTH).rounds[0].matches[0].boards[0].verdict is BoardEnd.SOUTH
+
+
+@pytest.mark.parametrize("system", list(System))
+def test_teams_meet_on_all_boards_with_sides_in_turn(system: System) -> None:
+    tournament, rng = begun(system, 6, team_size=4, rounds=3), Random(3)
+    for _ in range(3):
+        tournament = play_round(tournament, rng, draws=0.0)
+        for match in tournament.rounds[-1].matches:
+            south = tournament.entrant(match.south).people
+            if match.north is not None:
+                assert [board.south in south for board in match.boards] == [True, False, True, False]
+                assert len({person for board in match.boards for person in (board.south, board.north)}) == 8
+        for match in tournament.rounds[-1].matches:  # a knock-out that is level is decided on the first board
+            if system is System.KNOCKOUT and match.north is not None:
+                place = (len(tournament.rounds) - 1, tournament.rounds[-1].matches.index(match), 0)
+                south = sum(board.halves(p) for board in match.boards for p in tournament.entrant(match.south).people)
+                if south == 4:
+                    tournament = director.decide(tournament, place, BoardEnd.SOUTH)
+                    if director.board_at(tournament, place).verdict is match.boards[0].verdict:
+                        tournament = director.decide(tournament, place, BoardEnd.NORTH)
+    is_sound(tournament)
+    assert sum(each.halves for each in standings(tournament)) > 0

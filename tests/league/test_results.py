@@ -1,0 +1,271 @@
+"""Results come from what tables tell, each once: whatever is told twice, taken back, or told by somebody else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from hub_room import league_of
+from table_tools import Played
+
+from companion.core.clock import FakeClock
+from companion.core.errors import Illegal, Malformed
+from companion.core.kit import SEATS, Seat
+from companion.hub_server.league_file import LeagueFile
+from companion.league.league import KEEP_S, League
+from companion.league.people import Person, shown_name
+from companion.league.ratings import RatedGame, ladder
+from companion.storage.journal import Journal
+from companion.storage.outbox import Outbox
+
+TABLE = "a" * 16
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def league(tmp_path: Path, clock: FakeClock) -> Iterator[League]:
+    with league_of(tmp_path, clock) as league:
+        yield league
+
+
+class Told:
+    """A table whose records are handed to a league."""
+
+    def __init__(self, folder: Path, clock: FakeClock, name: str = TABLE) -> None:
+        self.name, self.clock = name, clock
+        folder.mkdir(exist_ok=True)
+        self.journal = Journal(folder / "journal.sqlite")
+        self.table = Played(self.journal, clock).table
+        self.sequence = 0
+
+    def sit(self, league: League, *people: Person) -> None:
+        for seat, person in zip(SEATS, people, strict=False):
+            self.table.take_seat(seat, "somebody")
+            self.table.show_card(seat, league.show_card(person.code, self.name).card)
+
+    def play(self, loser: Seat | None, game: str = "scouts") -> None:
+        """A whole game, which somebody resigns (None: both agree on a draw)."""
+        self.table.new_game(game, {}, seed=1)
+        self.table.confirm("host", self.table.view().moment, 0)
+        if loser:
+            self.table.resign(loser)
+        else:
+            self.table.offer_draw(Seat.SOUTH)
+            self.table.offer_draw(Seat.NORTH)
+
+    def tell(self, league: League, epoch: int = 0, after: int = 0) -> None:
+        """Everything that is in the journal."""
+        outbox = Outbox(self.journal)
+        outbox.seek(after, epoch)
+        while record := outbox.next():
+            self.sequence += 1
+            league.take(self.name, record, self.clock.wall_s(), self.sequence)
+            outbox.sent()
+
+    def close(self) -> None:
+        self.table.close()
+        self.journal.close()
+
+
+@pytest.fixture
+def told(tmp_path: Path, clock: FakeClock) -> Iterator[Told]:
+    table = Told(tmp_path / "table", clock)
+    yield table
+    table.close()
+
+
+def test_a_game_of_two_with_cards_is_a_result_however_often_it_is_told(league: League, told: Told) -> None:
+    mara, jonas = league.make_card("Mara"), league.make_card("Jonas")
+    told.sit(league, mara, jonas)
+    told.play(Seat.NORTH)
+    for epoch in (0, 0, 1, 2):  # the same once more, and from a store or a journal that was lost
+        told.tell(league, epoch)
+    (kept,) = league.results(10)
+    assert (kept.south, kept.north, kept.result.winner, kept.result.game) == (1, 2, Seat.SOUTH, "scouts")
+    assert Outbox(told.journal).mark(kept.result.entry) == kept.result.mark  # its receipt is in the table's journal
+    assert [row.person for row in league.ladder("scouts", 0)] == [1, 2]
+    assert league.ladder("outbuffered", 0) == ()
+    told.play(None)
+    told.tell(league, 2)
+    assert [each.result.winner for each in league.results(10)].count(None) == 1
+    assert [(row.won, row.drawn, row.lost) for row in league.ladder("scouts", 0)] == [(1, 1, 0), (0, 1, 1)]
+
+
+def test_a_turn_that_is_taken_back_after_the_end_takes_the_result_back(league: League, told: Told) -> None:
+    told.sit(league, league.make_card("Mara"), league.make_card("Jonas"))
+    told.table.new_game("scouts", {}, seed=1)
+    told.table.confirm("host", told.table.view().moment, 0)
+    seat = next(seat for seat in SEATS if told.table.view().seats[seat].awaited)
+    play = told.table.plays(seat, told.table.view().moment)[0].text
+    told.table.hand_in(seat, told.table.view().moment, play)
+    while (view := told.table.view()).phase == "stages":
+        told.table.confirm("host", view.moment, view.turn.stage, force=True)
+    told.table.resign(Seat.SOUTH)
+    told.tell(league)
+    assert len(league.results(10)) == 1
+    told.table.undo()
+    told.tell(league)
+    assert league.results(10) == []
+    told.table.confirm("host", told.table.view().moment, 0, force=True)
+    told.table.resign(Seat.NORTH)
+    told.tell(league)
+    (kept,) = league.results(10)
+    assert kept.result.winner is Seat.SOUTH
+
+
+def test_what_is_no_result_counts_for_nothing(league: League, told: Told) -> None:
+    told.sit(league, league.make_card("Mara"), league.make_card("Jonas"))
+    told.table.new_game("scouts", {}, seed=1)
+    told.table.abandon()
+    told.table.begin_lesson("scouts")
+    told.table.confirm("host", told.table.view().moment, 0)
+    told.table.resign(Seat.NORTH)
+    told.tell(league)
+    assert league.results(10) == []
+
+
+def test_only_who_has_shown_a_card_by_the_end_is_counted(league: League, told: Told) -> None:
+    mara, jonas = league.make_card("Mara"), league.make_card("Jonas")
+    told.sit(league, mara)
+    told.table.take_seat(Seat.NORTH, "Jonas")
+    told.play(Seat.NORTH)
+    told.table.show_card(Seat.NORTH, league.show_card(jonas.code, TABLE).card)  # too late
+    told.tell(league)
+    (kept,) = league.results(10)
+    assert (kept.south, kept.north) == (1, None)
+    assert league.ladder("scouts", 0) == ()
+
+
+def test_a_table_that_makes_up_cards_credits_nobody(league: League, told: Told, tmp_path: Path) -> None:
+    mara, jonas = league.make_card("Mara"), league.make_card("Jonas")
+    for seat, person in zip(SEATS, (mara, jonas), strict=True):  # learned elsewhere, and never shown here
+        told.table.take_seat(seat, "x")
+        told.table.show_card(seat, person.card)
+    told.play(Seat.NORTH)
+    told.tell(league)
+    (kept,) = league.results(10)
+    assert (kept.south, kept.north) == (None, None)
+    other = Told(tmp_path / "other", told.clock, "b" * 16)
+    other.journal.close()
+    other.journal = told.journal  # the same games, from a table that has joined anew
+    other.tell(league)
+    assert len(league.results(10)) == 1
+    assert league.results(10)[0].result.table == TABLE
+
+
+def test_games_against_the_machine_count_only_where_that_was_said(league: League, told: Told) -> None:
+    told.sit(league, league.make_card("Mara"))
+    told.table.seat_machine(Seat.NORTH, "Bo")
+    told.play(Seat.NORTH)
+    told.tell(league)
+    assert league.ladder("scouts", 0) == ()
+    league.count_machines(True)
+    assert [row.person for row in league.ladder("scouts", 0)] == [1]  # the machine is no person
+
+
+def test_cards_are_refused_where_they_cannot_be(league: League, told: Told) -> None:
+    mara = league.make_card("Mara")
+    with pytest.raises(Illegal, match="No player’s card"):
+        league.show_card("zzzzzzzz", TABLE)
+    with pytest.raises(Illegal, match="Nobody sits at South"):
+        told.table.show_card(Seat.SOUTH, mara.card)
+    told.sit(league, mara)
+    told.table.take_seat(Seat.NORTH, "x")
+    with pytest.raises(Illegal, match="at the other seat already"):
+        told.table.show_card(Seat.NORTH, mara.card)
+    told.table.swap_seats()
+    assert told.table.view().seats[Seat.NORTH].has_card
+    assert not told.table.view().seats[Seat.SOUTH].has_card
+    told.table.show_card(Seat.NORTH, "")
+    assert not told.table.view().seats[Seat.NORTH].has_card
+    for name in ("", "  ", "x" * 25, "a\x00b"):
+        with pytest.raises(Malformed):
+            league.make_card(name)
+
+
+def test_a_name_that_is_forgotten_is_nowhere_any_more_and_its_results_stay(
+    tmp_path: Path, clock: FakeClock, told: Told
+) -> None:
+    folder = tmp_path / "hub"
+    folder.mkdir()
+    with league_of(folder, clock) as league:
+        gertrude, jonas = league.make_card("Gertrude"), league.make_card("Jonas", False)
+        told.sit(league, gertrude, jonas)
+        told.play(Seat.NORTH)
+        told.tell(league)
+        assert (shown_name(gertrude), shown_name(jonas)) == ("Gertrude", "Player 2")
+        tournament = league.new_tournament("Cup", "swiss", "scouts", {}, rounds=3, minutes=0, team_size=1)  # type: ignore[arg-type]
+        league.enter(tournament.id, [1])
+        league.forget(1)
+        assert league.by_code(gertrude.code) is None
+        with pytest.raises(Illegal):
+            league.change_card(1, "Gertrude", True)
+        assert shown_name(league.person(1)) == "Player 1"
+        assert league.make_card("New").number == 3
+    for file in folder.iterdir():
+        assert b"Gertrude" not in file.read_bytes(), file
+        assert gertrude.code.encode() not in file.read_bytes(), file
+    with league_of(folder, clock) as league:
+        assert [row.person for row in league.ladder("scouts", 0)] == [1, 2]
+
+
+def test_a_season_begins_a_list_of_its_own(league: League, told: Told) -> None:
+    told.sit(league, league.make_card("Mara"), league.make_card("Jonas"))
+    told.play(Seat.NORTH)
+    told.tell(league)
+    told.clock.advance(10)
+    league.new_season("Spring")
+    told.clock.advance(10)
+    told.play(Seat.SOUTH)
+    told.tell(league)
+    assert [league.ladder("scouts", season)[0].person for season in (0, 1)] == [1, 2]
+    assert league.ladder("scouts", 7) == ()
+    league.set_void(league.results(1)[0].result.key, True)
+    assert league.ladder("scouts", 1) == ()
+
+
+def test_after_a_kill_everything_is_followed_from_where_it_was_kept(
+    tmp_path: Path, clock: FakeClock, told: Told
+) -> None:
+    folder = tmp_path / "hub"
+    folder.mkdir()
+    with league_of(folder, clock) as league:
+        told.sit(league, league.make_card("Mara"), league.make_card("Jonas"))
+        told.play(Seat.NORTH)
+        told.tell(league)
+        told.table.new_game("scouts", {}, seed=1)
+        clock.advance(KEEP_S)
+        told.tell(league)
+        league.keep()
+        kept = league.sequence
+        told.table.confirm("host", told.table.view().moment, 0)
+        told.table.resign(Seat.SOUTH)
+    file = LeagueFile(folder)  # nothing was said at the end
+    assert 0 < file.read().sequence <= kept
+    again = League(file, clock)
+    told.tell(again)
+    assert [each.result.winner for each in again.results(10)].count(Seat.NORTH) == 1
+    assert len(again.results(10)) == 2
+    file.close()
+
+
+def test_ratings_find_the_stronger_and_take_little_time() -> None:
+    rng = Random(1)
+    pairs = [rng.sample(range(1, 61), 2) for _ in range(3000)]
+    games = [
+        RatedGame(one, other, Seat.SOUTH if one < other else Seat.NORTH, n, str(n))
+        for n, (one, other) in enumerate(pairs)
+    ]
+    begun_s = time.process_time()
+    rows = ladder(games)
+    assert time.process_time() - begun_s < 5
+    assert len(rows) == 60
+    assert sum(row.person <= 20 for row in rows[:20]) >= 17
+    assert rows == ladder(reversed(games))

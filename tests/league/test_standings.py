@@ -1,0 +1,79 @@
+"""Points and tie-breaks, held against tables that were worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from companion.league.standings import half_words, quarter_words, standings
+from companion.league.tournament import BoardEnd, Entrant, Match, MatchBoard, Round, System, Tournament
+
+WORDS: Mapping[str, BoardEnd] = {
+    "1": BoardEnd.SOUTH,
+    "0": BoardEnd.NORTH,
+    "=": BoardEnd.DRAW,
+    "+": BoardEnd.SOUTH_BY_DEFAULT,
+}
+
+
+def played(people: int, *rounds: str, system: System = System.SWISS) -> Tournament:
+    """A tournament out of rounds such as `1-2:1 3-4:= 5`; a number alone has the bye."""
+    entrants = tuple(Entrant(number, (number,)) for number in range(1, people + 1))
+    found = []
+    for number, text in enumerate(rounds, start=1):
+        matches = []
+        for told in text.split():
+            pair, _, end = told.partition(":")
+            south, _, north = pair.partition("-")
+            board = MatchBoard(int(south), int(north or 0), verdict=WORDS.get(end))
+            matches.append(Match(int(south), int(north) if north else None, (board,) if north else ()))
+        found.append(Round(number, tuple(matches)))
+    return Tournament(1, "x", system, "outbuffered", entrants=entrants, rounds=tuple(found))
+
+
+def test_points_and_tie_breaks_of_a_swiss_tournament() -> None:
+    tournament = played(4, "1-3:1 2-4:1", "2-1:= 4-3:1", "1-4:1 3-2:0")
+    table = [(s.entrant, s.points, s.buchholz / 2, s.sonneborn / 4) for s in standings(tournament)]
+    assert table == [(1, "2½", 3.5, 2.25), (2, "2½", 3.5, 2.25), (4, "1", 5.0, 0.0), (3, "0", 6.0, 0.0)]
+    assert [each.place for each in standings(tournament)] == [1, 1, 3, 4]
+    assert [each.entrant for each in standings(tournament, 1)][:2] == [1, 2]
+
+
+def test_a_direct_encounter_parts_those_who_are_level_in_everything_else() -> None:
+    # 1 beats 2, 2 beats 3, 3 beats 1 level out; with four people 4 loses to all: a circle, nobody is parted
+    circle = played(4, "1-2:1 3-4:1", "2-3:1 1-4:1", "3-1:1 2-4:1", system=System.ROUND_ROBIN)
+    assert [each.place for each in standings(circle)] == [1, 1, 1, 4]
+    level = played(4, "1-2:0 3-4:=", "1-3:1 2-4:0", "1-4:= 2-3:=", system=System.ROUND_ROBIN)
+    points = {each.entrant: (each.halves, each.sonneborn, each.direct) for each in standings(level)}
+    assert points[2][0] == points[1][0] == 3
+    assert standings(level)[0].entrant == 4
+    two = played(6, "2-1:1 3-4:0 5-6:=", "1-3:1 4-2:1 6-5:=")
+    assert {each.entrant: each.direct for each in standings(two)}[1] == 0
+
+
+def test_two_who_are_level_are_parted_by_their_game() -> None:
+    tournament = played(4, "2-1:1 3-4:=", "1-3:1 4-2:1", "1-4:1 3-2:1")
+    found = {each.entrant: each for each in standings(tournament)}
+    assert (found[1].halves, found[2].halves) == (4, 2)
+    meet = played(2, "2-1:1")
+    assert [each.entrant for each in standings(meet)] == [2, 1]
+
+
+def test_rounds_without_a_game_count_as_somebody_as_strong_as_oneself() -> None:
+    tournament = played(3, "1-2:1 3", "3-1:= 2")
+    found = {each.entrant: each for each in standings(tournament)}
+    assert (found[3].halves, found[3].buchholz) == (3, 3 + 3)  # the bye, and player 1 with three halves
+    assert (found[2].halves, found[2].buchholz) == (2, 3 + 2)
+    absent = played(2, "1-2:+")
+    assert {each.entrant: each.buchholz for each in standings(absent)} == {1: 2, 2: 0}
+
+
+def test_a_board_that_is_open_counts_for_nothing_yet() -> None:
+    tournament = played(4, "1-2:1 3-4:1", "1-3 2-4:1")
+    found = {each.entrant: each for each in standings(tournament)}
+    assert (found[1].halves, found[1].buchholz) == (2, 2)
+    assert (found[2].halves, found[2].buchholz) == (2, 2)
+
+
+def test_points_are_written_as_people_write_them() -> None:
+    assert [half_words(each) for each in (0, 1, 2, 3)] == ["0", "½", "1", "1½"]
+    assert [quarter_words(each) for each in (0, 1, 6, 11)] == ["0", "¼", "1½", "2¾"]

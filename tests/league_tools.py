@@ -1,0 +1,77 @@
+"""Tournaments that are played by chance, and what must hold of every one of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+from companion.league import director
+from companion.league.pairing import opponents
+from companion.league.tournament import BoardEnd, Match, System, Tournament
+
+GAME = "outbuffered"
+
+
+def begun(system: System = System.SWISS, people: int = 8, team_size: int = 1, **more: int) -> Tournament:
+    """A tournament with so many entries, whose first one is the strongest."""
+    rounds, minutes = more.get("rounds", 5), more.get("minutes", 0)
+    made = director.new_tournament(
+        1, "Club evening", system, GAME, {}, rounds=rounds, minutes=minutes, team_size=team_size
+    )
+    for number in range(people):
+        members = [number * team_size + place + 1 for place in range(team_size)]
+        made = director.enter(made, members, 2000.0 - number * 10, f"Team {number + 1}" if team_size > 1 else "")
+    return made
+
+
+def open_places(tournament: Tournament) -> list[director.Place]:
+    """All boards of the last round that are open."""
+    last = len(tournament.rounds) - 1
+    return [
+        (last, match_at, place)
+        for match_at, match in enumerate(tournament.rounds[last].matches)
+        for place, board in enumerate(match.boards)
+        if board.verdict is None
+    ]
+
+
+def play_round(tournament: Tournament, rng: Random, draws: float = 0.2, absent: float = 0.0) -> Tournament:
+    """Pair a round and decide it by chance."""
+    tournament = director.pair_round(tournament, 1000.0 * (len(tournament.rounds) + 1))
+    for place in open_places(tournament):
+        verdict = rng.choice((BoardEnd.SOUTH, BoardEnd.NORTH))
+        if rng.random() < draws and tournament.system is not System.KNOCKOUT:
+            verdict = BoardEnd.DRAW
+        elif rng.random() < absent:
+            verdict = rng.choice((BoardEnd.SOUTH_BY_DEFAULT, BoardEnd.NORTH_BY_DEFAULT))
+        tournament = director.decide(tournament, place, verdict)
+    return tournament
+
+
+def sides(tournament: Tournament, entrant: int) -> int:
+    """How often an entrant was South more than North, on first boards that were played."""
+    people = tournament.entrant(entrant).people
+    first = [match.boards[0] for match in tournament.matches(entrant) if match.boards]
+    return sum(1 if board.south in people else -1 for board in first if board.is_played)
+
+
+def byes(tournament: Tournament, entrant: int) -> int:
+    """How often an entrant had a whole bye."""
+    return sum(match.north is None and match.halves == 2 for match in tournament.matches(entrant))
+
+
+def is_sound(tournament: Tournament) -> None:
+    """Nobody is paired twice in a round, nobody meets anybody twice, nobody has two byes."""
+    for each in tournament.rounds:
+        paired = [entrant for match in each.matches for entrant in _both(match)]
+        assert len(set(paired)) == len(paired)
+        if tournament.system is not System.KNOCKOUT:
+            assert set(paired) >= {e.number for e in tournament.entrants if e.is_there(each.number)}
+    for entrant in tournament.entrants:
+        met = Counter(opponents(tournament, entrant.number))
+        assert not met or max(met.values()) == 1
+        assert byes(tournament, entrant.number) <= 1
+
+
+def _both(match: Match) -> list[int]:
+    return [match.south] if match.north is None else [match.south, match.north]

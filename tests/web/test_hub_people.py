@@ -1,0 +1,175 @@
+"""Cards, ratings and what the host does about people, on the hub's pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from hub_room import hub_pages, league_of, room_of_twelve
+
+from companion.core.clock import FakeClock
+from companion.core.kit import Seat
+from companion.league.league import League
+from companion.league.ports import Changes, KeptResult
+from companion.league.results import GameResult, Player
+from web.hub.room import Room, RoomTable
+
+FAR = {"REMOTE_ADDR": "192.0.2.50"}
+KEY = {"X-Host-Key": "abcde-fghij"}
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def league(tmp_path: Path, clock: FakeClock) -> Iterator[League]:
+    with league_of(tmp_path, clock) as league:
+        yield league
+
+
+@pytest.fixture
+def app(league: League, clock: FakeClock) -> Iterator[Flask]:
+    room = Room("Club", clock)
+    room.put(RoomTable("a" * 16, 1, ""))
+    with hub_pages(room, clock, league=league) as app:
+        yield app
+
+
+@pytest.fixture
+def phone(app: Flask) -> FlaskClient:
+    return app.test_client()
+
+
+def card(phone: FlaskClient, name: str, *, shown: bool = True) -> None:
+    answer = phone.post("/card/make", data={"name": name, **({"shown": "on"} if shown else {})}, environ_overrides=FAR)
+    assert answer.status_code == 303, answer.text
+
+
+def result(
+    league: League, south: int, north: int, winner: Seat | None, game: str = "scouts", at_s: float = 0.0
+) -> None:
+    """A result as if a table had told it."""
+    told = GameResult(
+        "a" * 16, f"{at_s}-{south}-{north}", game, {}, at_s, at_s, Player(), Player(), winner, 7, "0123456789ab"
+    )
+    league._store.write(Changes(come=[KeptResult(told, south, north)]))
+    league.count_machines(league.machines)
+
+
+def test_a_card_is_made_opened_elsewhere_and_forgotten(phone: FlaskClient, app: Flask, league: League) -> None:
+    assert "Make a card" in phone.get("/card").text
+    card(phone, " Mara  Meier ")
+    page = phone.get("/card").text
+    (mara,) = league.people()
+    assert (mara.name, mara.is_shown) == ("Mara Meier", True)
+    assert f"{mara.code[:4]}-{mara.code[4:]}" in page
+    other = app.test_client()
+    assert other.post("/card/open", data={"code": "wrong"}).status_code == 403
+    assert other.post("/card/open", data={"code": f" {mara.code[:4].upper()}-{mara.code[4:]}"}).status_code == 303
+    assert "Mara Meier" in other.get("/card").text
+    by_link = app.test_client()
+    assert by_link.get(f"/card/{mara.code}").status_code == 303
+    assert by_link.post("/card/change", data={"name": "M.", "shown": "on"}).status_code == 303
+    assert "M." in other.get("/card").text
+    assert other.post("/card/change", data={"name": ""}).status_code == 400
+    assert other.post("/card/close").status_code == 303
+    assert "Make a card" in other.get("/card").text
+    assert other.post("/card/forget").status_code == 403
+    assert phone.post("/card/forget").status_code == 303
+    assert "Make a card" in by_link.get("/card").text  # it opens nothing any more
+    assert by_link.get(f"/card/{mara.code}").status_code == 403
+
+
+def test_guessing_codes_and_making_heaps_of_cards_is_slowed(app: Flask, league: League) -> None:
+    mara = league.make_card("Mara")
+    address = {"REMOTE_ADDR": "192.0.2.99"}
+    for door, data in (("/card/open", {"code": "zzzzzzzz"}), ("/card/open", {"code": "zzzzzzzz"})):
+        assert app.test_client().post(door, data=data, environ_overrides=address).status_code == 403
+    for _ in range(3):
+        guesser = app.test_client()
+        guesser.set_cookie("card", "zzzzzzzz")
+        guesser.get("/card", environ_overrides=address)
+    told = app.test_client().post("/card/open", data={"code": mara.code}, environ_overrides=address)
+    assert "Too many wrong codes" in told.text
+    body = {"code": mara.code, "table": "a" * 16}
+    assert app.test_client().post("/api/hub/card", json=body, environ_overrides=address).status_code == 403
+    assert app.test_client().post("/api/hub/card", json=body, environ_overrides=FAR).get_json() == {"card": mara.card}
+    assert app.test_client().post("/api/hub/card", json={**body, "table": "b" * 16}).status_code == 404
+    answers = [
+        app.test_client().post("/card/make", data={"name": f"n{n}"}, environ_overrides=address).status_code
+        for n in range(12)
+    ]
+    assert answers.count(303) == 8
+    assert answers[-1] == 409
+
+
+def test_names_are_shown_only_where_that_was_agreed(phone: FlaskClient, app: Flask, league: League) -> None:
+    card(phone, "Mara")
+    card(app.test_client(), "Secretia", shown=False)
+    result(league, 1, 2, Seat.SOUTH)
+    for path in ("/standings?game=scouts", "/standings.csv?game=scouts", "/standings.json?game=scouts", "/results.csv",
+                 "/results.json", "/", "/card"):  # fmt: skip
+        told = phone.get(path)
+        assert told.status_code == 200, path
+        assert "Secretia" not in told.text, path
+    page = phone.get("/standings?game=scouts").text
+    assert page.index("Mara") < page.index("Player 2")
+    rows = json.loads(phone.get("/standings.json?game=scouts").text)
+    assert [(row["place"], row["name"], row["won"], row["lost"]) for row in rows] == [
+        (1, "Mara", 1, 0), (2, "Player 2", 0, 1),
+    ]  # fmt: skip
+    assert json.loads(phone.get("/results.json").text)[0]["mark"] == "0123456789ab"
+    assert phone.get("/standings?game=chess").status_code == 404
+    assert phone.get("/standings?game=scouts&season=9").status_code == 404
+
+
+def test_a_name_runs_no_formula_in_a_spreadsheet(phone: FlaskClient, league: League) -> None:
+    card(phone, "=1+1")
+    league.make_card("Jonas")
+    result(league, 1, 2, None)
+    assert "'=1+1" in phone.get("/standings.csv?game=scouts").text
+
+
+def test_the_host_alone_sees_and_does_what_is_about_people(phone: FlaskClient, league: League) -> None:
+    assert phone.get("/host/people").status_code == 403
+    assert phone.post("/host/people", data={"do": "make", "name": "x"}, environ_overrides=FAR).status_code == 403
+    doors = [
+        {"do": "make", "name": "Mara", "shown": "on"},
+        {"do": "make", "name": "Jonas"},
+        {"do": "machines", "machines": "on"},
+        {"do": "season", "name": "Spring"},
+    ]
+    for data in doors:
+        assert phone.post("/host/people", data=data, headers=KEY).status_code == 303
+    assert [person.is_shown for person in league.people()] == [True, False]
+    assert league.machines
+    assert [season.name for season in league.seasons()] == ["", "Spring"]
+    result(league, 1, 2, Seat.NORTH)
+    page = phone.get("/host/people", headers=KEY).text
+    for part in ("Mara", "Jonas", "0123456789ab", "Do not count it"):
+        assert part in page
+    key = league.results(1)[0].result.key
+    phone.post("/host/people", data={"do": "void", "key": key}, headers=KEY)
+    assert league.ladder("scouts", 0) == ()
+    assert "does not count" in phone.get("/host/people", headers=KEY).text
+    phone.post("/host/people", data={"do": "forget", "number": "1"}, headers=KEY)
+    assert "Mara" not in phone.get("/host/people", headers=KEY).text
+    assert phone.post("/host/people", data={"do": "forget", "number": "1"}, headers=KEY).status_code == 409
+    assert phone.post("/host/people", data={"do": "nonsense"}, headers=KEY).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/card", "/standings"])
+def test_pages_speak_three_languages(path: str, app: Flask) -> None:
+    pages = [app.test_client().get(path, headers={"Accept-Language": each}).text for each in ("en", "es", "fr")]
+    assert len(set(pages)) == 3
+
+
+def test_the_wall_leads_to_cards(clock: FakeClock) -> None:
+    with hub_pages(room_of_twelve(clock), clock) as app:
+        assert 'href="/card"' in app.test_client().get("/").text

@@ -1,0 +1,130 @@
+"""A tournament on the hub's pages: made, entered, paired, corrected with a log, shown on the wall and on cards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from hub_room import hub_pages, league_of
+from test_hub_pages import words
+
+from companion.core.clock import FakeClock
+from companion.league.league import League
+from companion.table.public.messages import PublicState
+from web.hub.room import Room, RoomTable
+
+FAR = {"REMOTE_ADDR": "192.0.2.50"}
+KEY = {"X-Host-Key": "abcde-fghij"}
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def league(tmp_path: Path, clock: FakeClock) -> Iterator[League]:
+    with league_of(tmp_path, clock, "t1", "t2") as league:
+        yield league
+
+
+@pytest.fixture
+def app(league: League, clock: FakeClock) -> Iterator[Flask]:
+    room = Room("Club", clock)
+    for number in (1, 2):
+        room.put(RoomTable(f"t{number}", number, ""))
+        room.state(f"t{number}", PublicState("1.0.0", clock.wall_s()), clock.wall_s())
+    with hub_pages(room, clock, league=league) as app:
+        yield app
+
+
+def act(app: Flask, **data: object) -> int:
+    door = "/host/tournament/1" if "do" in data else "/host/tournaments"
+    return app.test_client().post(door, data=data, headers=KEY).status_code
+
+
+def made(app: Flask, people: int = 4, **more: object) -> None:
+    wish = {"name": "Cup", "system": "swiss", "game": "scouts", "rounds": 3, "minutes": 20, "team_size": 1, **more}
+    assert act(app, **wish) == 303
+    for number in range(people):
+        assert act(app, do="enter", people=f"Name{number + 1}") == 303
+
+
+def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> None:
+    made(app)
+    assert act(app, do="pair") == 303
+    page = words(app.test_client().get("/tournament/1", environ_overrides=FAR).text)
+    for part in ("Round 1: find your name", "Name1", "Name4", "Sonneborn-Berger", "ends in"):
+        assert part in page
+    wall = words(app.test_client().get("/").text)
+    for part in ("Cup, round 1: find your name", "Round ends in", "Name1", "Name4"):
+        assert part in wall
+    assert act(app, do="pair") == 409  # boards are open
+    assert act(app, do="decide", place="0.0.0", verdict="south") == 303
+    assert act(app, do="decide", place="0.1.0", verdict="draw") == 303
+    assert act(app, do="decide", place="0.1.0", verdict="north") == 303
+    told = words(app.test_client().get("/host/tournament/1", headers=KEY).text)
+    assert "1.2.1 ½ : ½ → 0 : 1" in told
+    assert act(app, do="enter", people="Late") == 303
+    assert act(app, do="withdraw", entrant="1") == 303
+    assert act(app, do="pair") == 303
+    assert act(app, do="unpair") == 303
+    assert act(app, do="end") == 303
+    assert act(app, do="pair") == 409
+    assert "withdrawn" in app.test_client().get("/tournament/1?round=1").text
+    assert "over" in words(app.test_client().get("/tournaments").text)
+    assert [line.what for line in league.log(1)][:3] == ["end", "unpair", "pair"]
+
+
+def test_a_player_enters_by_the_card_and_finds_the_table_there(app: Flask, league: League) -> None:
+    made(app, people=3)
+    phone = app.test_client()
+    phone.post("/card/make", data={"name": "Ines", "shown": "on"}, environ_overrides=FAR)
+    assert "Take part" in phone.get("/card").text
+    assert phone.post("/card/enter", data={"tournament": "1"}).status_code == 303
+    assert "You take part." in phone.get("/card").text
+    assert phone.post("/card/enter", data={"tournament": "1"}).status_code == 409
+    assert act(app, do="pair") == 303
+    assert "against Name" in words(phone.get("/card").text)
+    assert any(f"Table {number}, " in words(phone.get("/card").text) for number in (1, 2))
+
+
+def test_wrong_words_change_nothing(app: Flask, league: League) -> None:
+    for wish in (
+        {"name": "", "system": "swiss", "game": "scouts"},
+        {"name": "x", "system": "dutch", "game": "scouts"},
+        {"name": "x", "system": "swiss", "game": "scouts", "rounds": "99"},
+        {"name": "x", "system": "swiss", "game": "scouts", "team_size": "0"},
+    ):
+        assert act(app, **wish) == 400
+    assert act(app, name="x", system="swiss", game="chess") == 404
+    assert league.tournaments() == ()
+    made(app)
+    before = league.tournament(1)
+    for data in (
+        {"do": "decide", "place": "0.0.0", "verdict": "south"}, {"do": "decide", "place": "x", "verdict": "south"},
+        {"do": "enter", "people": "#1"}, {"do": "enter", "people": "#99"}, {"do": "enter", "people": ""},
+        {"do": "withdraw", "entrant": "77"}, {"do": "unpair"}, {"do": "decide", "place": "0.0.0", "verdict": "x"},
+    ):  # fmt: skip
+        assert act(app, **data) in (400, 409), data
+    assert act(app, do="nonsense") == 404
+    assert league.tournament(1) == before
+    for path in ("/tournament/9", "/host/tournament/9"):
+        assert app.test_client().get(path, headers=KEY).status_code == 404
+    far = app.test_client()
+    assert far.post("/host/tournament/1", data={"do": "pair"}, environ_overrides=FAR).status_code == 403
+    assert far.get("/host/tournament/1", environ_overrides=FAR).status_code == 403
+
+
+def test_teams_meet_and_pages_speak_three_languages(app: Flask) -> None:
+    made(app, people=0, team_size=2, system="round_robin")
+    for number in range(3):
+        assert act(app, do="enter", team=f"Team {number}", people=f"A{number}\nB{number}") == 303
+    assert act(app, do="pair") == 303
+    pages = [
+        app.test_client().get("/tournament/1", headers={"Accept-Language": each}).text for each in ("en", "es", "fr")
+    ]
+    assert all("Team 0" in page for page in pages)
+    assert len(set(pages)) == 3

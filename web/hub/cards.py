@@ -1,0 +1,209 @@
+"""Players' cards on the hub's pages: make one, open it, be forgotten; and the door by which tables ask whose it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
+from werkzeug.exceptions import NotFound
+
+from companion.core.clock import Clock
+from companion.core.errors import CompanionError, Illegal, Refusal, Stale
+from companion.core.i18n import say
+from companion.games import GAMES
+from companion.league.league import League
+from companion.league.people import Person
+from companion.league.tournament import Tournament
+from web.error_pages import status_of
+from web.hub.room import Room
+from web.routes.api import Body, Text, read_body
+from web.security.auth import COOKIE_AGE_S
+from web.security.join_code import EACH, EVERYBODY
+from web.security.rate_limit import Buckets, Guesses, Rate, address_group
+
+COOKIE = "card"
+MAKES = Rate(8, 8 / 3600)
+"""So many cards of one address at once, and then in an hour."""
+MOST_RESULTS = 20
+
+
+class ShownCard(Body, frozen=True):
+    """Somebody shows a card at a table, which is named as in its subjects."""
+
+    code: Text
+    table: Text
+
+
+class CardPages:
+    """The routes under `/card`, and `/api/hub/card` for tables."""
+
+    def __init__(self, room: Room, league: League, clock: Clock) -> None:
+        self._room = room
+        self._league = league
+        self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
+        self._makes = Buckets(MAKES, clock.monotonic_s)
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        cards = Blueprint("cards", __name__)
+        cards.add_url_rule("/card", view_func=self.page)
+        cards.add_url_rule("/card/<code>", view_func=self.open_link)
+        for name, door in (
+            ("make", self.make),
+            ("open", self.open),
+            ("change", self.change),
+            ("close", self.close),
+            ("forget", self.forget),
+            ("enter", self.enter),
+        ):
+            cards.add_url_rule(f"/card/{name}", view_func=door, methods=["POST"])
+        cards.add_url_rule("/api/hub/card", view_func=self.shown, methods=["POST"])
+        return cards
+
+    # ---- pages ----
+
+    def page(self, error: str = "", status: int = 200) -> Any:
+        """The card of this browser, or how to get one."""
+        person = self._mine()
+        if person is None:
+            return make_response(render_template("hub_card_none.html", error=error), status)
+        page = render_template(
+            "hub_card.html",
+            person=person,
+            error=error,
+            link=f"{request.host_url}card/{person.code}",
+            results=self._league.results(MOST_RESULTS, person.number),
+            league=self._league,
+            games=GAMES,
+            tournaments=[
+                (each, each.entrant_of(person.number)) for each in self._league.tournaments() if not each.is_over
+            ],
+            place=self._place(person),
+        )
+        return make_response(page, status)
+
+    def open_link(self, code: str) -> Any:
+        """The address in a card's QR code."""
+        return self._open(code)
+
+    def open(self) -> Any:
+        """Open a card by its code."""
+        return self._open(request.form.get("code", "")[:64])
+
+    def make(self) -> Any:
+        """Make a card for whoever asks."""
+        address = address_group(request.remote_addr or "")
+        try:
+            if not self._makes.take(address):
+                raise Stale(say("Many cards were made from here: wait some minutes, or ask the hub’s host for one"))
+            person = self._league.make_card(request.form.get("name", "")[:200], "shown" in request.form)
+        except CompanionError as error:
+            return self.page(error.message, status_of(error))
+        return self._with(person)
+
+    def change(self) -> Any:
+        """Be called otherwise, or not be named any more."""
+        person = self._required()
+        try:
+            self._league.change_card(person.number, request.form.get("name", "")[:200], "shown" in request.form)
+        except CompanionError as error:
+            return self.page(error.message, status_of(error))
+        return redirect("/card", 303)
+
+    def close(self) -> Any:
+        """This browser has no card any more."""
+        return self._without()
+
+    def forget(self) -> Any:
+        """Forget the name for good."""
+        self._league.forget(self._required().number)
+        return self._without()
+
+    def enter(self) -> Any:
+        """Take part in a tournament."""
+        person = self._required()
+        try:
+            self._league.enter(request.form.get("tournament", 0, int), [person.number], who="player")
+        except CompanionError as error:
+            return self.page(error.message, status_of(error))
+        return redirect("/card", 303)
+
+    # ---- tables ----
+
+    def shown(self) -> Response:
+        """Somebody shows a card at a table."""
+        body = read_body(request, ShownCard)
+        if not any(table.id == body.table for table in self._room.tables()):
+            raise NotFound
+        person = self._guess(body.code)
+        if person is None:
+            raise Illegal(Refusal.JOIN_CODE, say("No player’s card has this code"))
+        return jsonify(card=self._league.show_card(body.code, body.table).card)
+
+    # ---- inside ----
+
+    def _open(self, code: str) -> Any:
+        try:
+            person = self._guess(code)
+        except Illegal as refusal:
+            return self.page(refusal.message, status_of(refusal))
+        return self._with(person) if person else self.page(say("No player’s card has this code"), 403)
+
+    def _guess(self, code: str) -> Person | None:
+        """Whose card this is; raises `Illegal` where too many wrong ones came from there."""
+        found: list[Person] = []
+
+        def is_right() -> bool:
+            found.extend(person for person in (self._league.by_code(code),) if person)
+            return bool(found)
+
+        if self._guesses.check(request.remote_addr or "", is_right) is None:
+            raise Illegal(Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then look at the card"))
+        return found[0] if found else None
+
+    def _mine(self) -> Person | None:
+        code = request.cookies.get(COOKIE, "")
+        try:
+            return self._guess(code) if code else None
+        except Illegal:
+            return None
+
+    def _required(self) -> Person:
+        person = self._mine()
+        if person is None:
+            raise Illegal(Refusal.JOIN_CODE, say("This browser has no player’s card: open yours first"))
+        return person
+
+    def _with(self, person: Person) -> Response:
+        answer = redirect("/card", 303)
+        answer.set_cookie(COOKIE, person.code, max_age=COOKIE_AGE_S, httponly=True, samesite="Lax")
+        return answer  # type: ignore[return-value]  # Flask's own response
+
+    def _without(self) -> Response:
+        answer = redirect("/card", 303)
+        answer.delete_cookie(COOKIE, httponly=True, samesite="Lax")
+        return answer  # type: ignore[return-value]
+
+    def _place(self, person: Person) -> dict[str, Any] | None:
+        """Where somebody plays in the round that is on; None: nowhere."""
+        for each in self._league.tournaments():
+            if each.is_over or each.round is None or (entrant := each.entrant_of(person.number)) is None:
+                continue
+            for match in each.round.matches:
+                for board in match.boards:
+                    if person.number in (board.south, board.north):
+                        return self._board(each, board, person.number)
+                if match.north is None and match.south == entrant.number:
+                    return {"tournament": each, "bye": match}
+        return None
+
+    def _board(self, tournament: Tournament, board: Any, number: int) -> dict[str, Any]:
+        other = board.north if board.south == number else board.south
+        table = next((each for each in self._room.tables() if each.id == board.table), None)
+        return {
+            "tournament": tournament,
+            "table": table.number if table else None,
+            "is_south": board.south == number,
+            "other": self._league.person(other),
+            "verdict": board.verdict,
+        }

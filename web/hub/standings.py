@@ -1,0 +1,155 @@
+"""Ratings of a game and season for everybody, as a page, CSV and JSON; and what the hub's host does about people."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
+from werkzeug.exceptions import NotFound
+
+from companion.core.errors import CompanionError
+from companion.core.i18n import translate
+from companion.games import GAMES
+from companion.league.league import League
+from companion.league.people import shown_name
+from companion.league.ports import KeptResult
+from companion.league.ratings import Strength
+from web.error_pages import status_of
+from web.hub.room import Room
+from web.security.auth import Auth
+
+MOST_RESULTS = 100
+EXPORTED = 1_000_000
+
+
+class StandingsPages:
+    """The routes under `/standings` and `/results`, and `/host/people`."""
+
+    def __init__(self, room: Room, league: League, guard: Auth) -> None:
+        self._room = room
+        self._league = league
+        self._guard = guard
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        pages = Blueprint("standings", __name__)
+        pages.add_url_rule("/standings", view_func=self.page)
+        pages.add_url_rule("/standings.<any(csv, json):form>", view_func=self.standings_file)
+        pages.add_url_rule("/results.<any(csv, json):form>", view_func=self.results_file)
+        pages.add_url_rule("/host/people", view_func=self.people)
+        pages.add_url_rule("/host/people", "change", self.change, methods=["POST"])
+        return pages
+
+    def page(self) -> str:
+        """The ratings of one game in one season."""
+        game, season = self._asked()
+        return render_template(
+            "hub_standings.html",
+            league=self._league,
+            games=GAMES,
+            game=game,
+            season=season,
+            seasons=self._league.seasons(),
+            rows=self._league.ladder(game, season),
+        )
+
+    def standings_file(self, form: str) -> Response:
+        """The same to take away."""
+        game, season = self._asked()
+        rows = [self._plain(place, row) for place, row in enumerate(self._league.ladder(game, season), start=1)]
+        columns = ("place", "player", "name", "rating", "deviation", "won", "drawn", "lost")
+        return _file(form, f"standings-{game}", columns, rows)
+
+    def results_file(self, form: str) -> Response:
+        """Every result with its receipt, the newest first."""
+        numbers = {table.id: table.number for table in self._room.tables()}
+        rows = [self._result(kept, numbers) for kept in self._league.results(EXPORTED)]
+        columns = (
+            "ended_s", "game", "south", "south_name", "north", "north_name", "winner", "counts", "table", "key",
+            "entry", "mark",
+        )  # fmt: skip
+        return _file(form, "results", columns, rows)
+
+    def people(self, error: str = "", status: int = 200) -> Any:
+        """Everybody with a card, the last results, seasons; for the hub's host."""
+        if not self._guard.is_host(request):
+            return make_response(render_template("hub_key.html", error=""), 403)
+        page = render_template(
+            "hub_people.html",
+            league=self._league,
+            people=[person for person in self._league.people() if not person.is_forgotten],
+            results=self._league.results(MOST_RESULTS),
+            tables={table.id: table.number for table in self._room.tables()},
+            games=GAMES,
+            error=error,
+        )
+        return make_response(page, status)
+
+    def change(self) -> Any:
+        """What the host does from that page: one of its forms."""
+        self._guard.require_host(request)
+        form, league = request.form, self._league
+        try:
+            match form.get("do"):
+                case "make":
+                    league.make_card(form.get("name", "")[:200], "shown" in form)
+                case "forget":
+                    league.forget(form.get("number", 0, int))
+                case "void" | "count":
+                    league.set_void(form.get("key", "")[:80], form["do"] == "void")
+                case "season":
+                    league.new_season(form.get("name", "")[:200])
+                case "machines":
+                    league.count_machines("machines" in form)
+                case _:
+                    raise NotFound
+        except CompanionError as error:
+            return self.people(error.message, status_of(error))
+        return redirect("/host/people", 303)
+
+    def _asked(self) -> tuple[str, int]:
+        game = request.args.get("game", next(iter(GAMES)))
+        season = request.args.get("season", len(self._league.seasons()) - 1, int)
+        if game not in GAMES or not 0 <= season < len(self._league.seasons()):
+            raise NotFound
+        return game, season
+
+    def _plain(self, place: int, row: Strength) -> dict[str, Any]:
+        return {
+            "place": place, "player": row.person, "name": self._name(row.person), "rating": round(row.rating),
+            "deviation": round(row.deviation), "won": row.won, "drawn": row.drawn, "lost": row.lost,
+        }  # fmt: skip
+
+    def _result(self, kept: KeptResult, numbers: dict[str, int]) -> dict[str, Any]:
+        told = kept.result
+        return {
+            "ended_s": round(told.ended_s), "game": told.game,
+            "south": kept.south, "south_name": self._name(kept.south),
+            "north": kept.north, "north_name": self._name(kept.north), "winner": told.winner and str(told.winner),
+            "counts": not kept.is_void, "table": numbers.get(told.table), "key": told.key, "entry": told.entry,
+            "mark": told.mark,
+        }  # fmt: skip
+
+    def _name(self, number: int | None) -> str:
+        return "" if number is None else translate(shown_name(self._league.person(number), number), "en")
+
+
+def _file(form: str, name: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> Response:
+    if form == "json":
+        answer = jsonify(rows)
+    else:
+        text = io.StringIO()
+        writer = csv.DictWriter(text, columns)
+        writer.writeheader()
+        writer.writerows({column: _cell(row[column]) for column in columns} for row in rows)
+        answer = make_response(text.getvalue())
+        answer.mimetype = "text/csv"
+    answer.headers["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
+    return answer
+
+
+def _cell(value: Any) -> Any:
+    """A value that a spreadsheet takes for no formula, whatever somebody is called."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
