@@ -88,7 +88,7 @@ class HubSeat(Protocol):
         """Whoever sits there shows a player's card; an empty code takes it away. Raises a `CompanionError`."""
 
     def leave(self) -> None:
-        """Belong to no hub any more."""
+        """Belong to no hub any more; raises `Illegal` while a game at two tables is on."""
 
     @property
     def offered(self) -> str:

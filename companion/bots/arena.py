@@ -48,7 +48,7 @@ class Strength:
 
 
 STRENGTHS = {
-    1: Strength(500, 0, 1, 0.8, False, 40.0),
+    1: Strength(500, 0, 1, 1.2, False, 60.0),
     2: Strength(1500, 2, 1, 0.1, False, 5.0),
     3: Strength(7000, 6, 2, 0.0, True, 1.0),
 }
@@ -199,7 +199,7 @@ class _Search:
         """Can a robot of the other side be brought down in this turn although it defends itself?"""
         field, robots, options = self.field, self.robots, self.field.options
         place = robots.places[index]
-        near = sum(field.way(robots.places[mine], place) <= 3 for mine in self.units[0])
+        near = sum(field.ways[place][robots.places[mine]] <= 3 for mine in self.units[0])
         return near * (max(options.attack, options.blast) // 2) >= robots.points[index]
 
     def _sum_against(self, plan: Sequence[int], replies: Sequence[Codes]) -> float:
@@ -239,7 +239,7 @@ class _Search:
                 plan.append(4 + min(hits)[1])
                 continue
             ways = [
-                (min(field.way(place, foe) for foe in foes), way, place)
+                (min(field.ways[place][foe] for foe in foes), way, place)
                 for way, place in enumerate(ahead)
                 if place >= 0 and place not in taken
             ]

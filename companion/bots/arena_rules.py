@@ -72,14 +72,10 @@ class Field:
         self.ground = ground = ground_of(options.board)
         self.ahead = tuple(tuple(_OFF if place is None else place for place in ways) for ways in ground.ahead)
         self.around, self.spawns = ground.around, ground.spawns
-        self._ways: dict[int, list[int]] = {}
-
-    def way(self, place: int, goal: int) -> int:
-        """How many steps a robot needs from a place to another one, others left out; many where no way leads there."""
-        ways = self._ways.get(goal)
-        if ways is None:
-            ways = self._ways[goal] = self._flooded(goal)
-        return ways[place]
+        self.ways = [self._flooded(place) for place in range(len(self.ahead))]
+        """How many steps a robot needs from a place to each other one, robots left out; many where no way leads."""
+        self._beside = [sum(1 << other for other in ways if other != _OFF) for ways in self.ahead]
+        self._friendly = [sum(1 << place for place, way in enumerate(ways) if 0 < way < 3) for ways in self.ways]
 
     def _flooded(self, goal: int) -> list[int]:
         ways = [99] * len(self.ahead)
@@ -197,25 +193,23 @@ class Field:
 
     def _places(self, robots: Robots, material: float) -> float:
         """What the places are worth: who can hit, who can be brought down, friends at hand, how near the enemy is."""
-        sides, weights = robots.sides, self.weights
-        at = dict(zip(robots.places, sides, strict=True))
-        by_side = [[place for place, side in at.items() if side == each] for each in (0, 1)]
+        weights, masks = self.weights, [0, 0]
+        for side, place in zip(robots.sides, robots.places, strict=True):
+            masks[side] |= 1 << place
+        enemies = [place for side, place in zip(robots.sides, robots.places, strict=True) if side != self.side]
         attack, total = self.options.attack, 0.0
         near = weights.near * (1 + robots.turn / self.options.turns)
         if material * (1 if self.side == 0 else -1) > 0:
             near *= 0.4
-        for side, place, left in zip(sides, robots.places, robots.points, strict=True):
-            foes, sign = 0, 1.0 if side == 0 else -1.0
-            for other in self.ahead[place]:
-                if at.get(other, side) != side:
-                    foes += 1
-            if foes:
+        for side, place, left in zip(robots.sides, robots.places, robots.points, strict=True):
+            sign = 1.0 if side == 0 else -1.0
+            if foes := (self._beside[place] & masks[1 - side]).bit_count():
                 total += sign * weights.contact
                 if foes * attack >= left:
                     total -= sign * weights.doomed
             if side == self.side:
-                total -= sign * near * min([self.way(place, foe) for foe in by_side[1 - side]])
-            if any(0 < self.way(place, friend) < 3 for friend in by_side[side]):
+                total -= sign * near * min(map(self.ways[place].__getitem__, enemies))
+            if self._friendly[place] & masks[side]:
                 total += sign * weights.together
         return total
 

@@ -56,7 +56,7 @@ class Strength:
     noise: float
 
 
-STRENGTHS = {1: Strength(0, (), 6.0), 2: Strength(8, (6, 10), 0.3), 3: Strength(12, (8, 16, 32), 0.0)}
+STRENGTHS = {1: Strength(0, (), 9.0), 2: Strength(5, (2, 3), 1.2), 3: Strength(12, (8, 16, 32), 0.0)}
 
 
 class BinmatBot(Bot):

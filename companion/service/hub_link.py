@@ -83,6 +83,7 @@ class HubLink:
         from companion.storage.outbox import Outbox  # noqa: PLC0415
 
         with self._lock:
+            self._require_no_game()
             start = Outbox(self._journal).start()
             membership = join(address, code, self._name(), names=names, ca=ca, start=start)
             self._end()
@@ -120,6 +121,11 @@ class HubLink:
         """Offer nothing any more; raises a `CompanionError`."""
         self._member.pairs.withdraw()
 
+    def _require_no_game(self) -> None:
+        progress = self._table.remote.progress
+        if self._adapter is not None and progress is not None and not progress.is_over:
+            raise Illegal(Refusal.WRONG_PHASE, say("A game at two tables is on: end it first"))
+
     @property
     def _member(self) -> HubAdapter:
         if self._adapter is None:
@@ -127,8 +133,12 @@ class HubLink:
         return self._adapter
 
     def leave(self) -> None:
-        """Belong to no hub any more; what it was told it keeps until its host removes this table."""
+        """Belong to no hub any more; what it was told it keeps until its host removes this table.
+
+        Raises `Illegal` while a game at two tables is on: the line to the other one goes through the hub.
+        """
         with self._lock:
+            self._require_no_game()
             if self._adapter:
                 self._adapter.leave()
             self._end()

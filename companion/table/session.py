@@ -315,8 +315,8 @@ class Session:
         return (bound.receipt, bound.at) if bound else (None, None)
 
     def is_remote(self, seat: Seat) -> bool:
-        """Is this seat played at another table?"""
-        return self.remote is not None and seat is self.remote.seat
+        """Is this seat played at another table? Not once the game is over: then anybody may sit down."""
+        return self.remote is not None and seat is self.remote.seat and self.phase is not Phase.OVER
 
     def is_here(self, seat: Seat) -> bool:
         """Does a person at this table play this seat, or nobody yet?"""

@@ -173,7 +173,7 @@ def test_a_hub_with_a_certificate_is_entered_by_it_alone(tmp_path: Path) -> None
 def test_wrong_usage_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in (
         (["--certificate", "x"], "both --certificate and --key"),
-        (["--nats", "nats://x"], "both --nats and --nats-seed"),
+        (["--nats-seed", "x"], "name it with --nats"),
         (["--viewers", "1"], "viewers"),
         (["--proxies", "proxy.local"], "not an address or a network"),
     ):

@@ -52,6 +52,9 @@ def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) ->
         for client, name in ((browser, "Jonas"), (other, "Mara")):
             page = client.get("/join").text
             assert f"{name} plays at the other table." in page
+        left = browser.post("/api/host/hub/leave", json={}, headers=key)
+        assert left.get_json()["error"]["message"] == "A game at two tables is on: end it first"
+        assert south.hub.is_member
         assert (
             "is played at the other table"
             in browser.post("/api/host/free-seat", json={"seat": "north"}, headers=key).get_json()["error"]["message"]

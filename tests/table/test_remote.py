@@ -216,8 +216,14 @@ def test_a_host_who_waits_in_vain_ends_the_game_alone_and_the_other_table_hears_
         assert not line.north.session.outcome.winners
         with pytest.raises(Illegal, match="pair the tables anew"):
             line.north.table.rematch()
+        line.north.table.free_seat(Seat.SOUTH)
+        line.north.played.press(
+            Seat.SOUTH, "U"
+        )  # somebody sits down at this table, and the tables are not paired any more
+        assert line.north.session.seats[Seat.SOUTH].door == "pad"
         line.north.table.new_game("outbuffered")
-        assert set(line.north.session.seats) == {Seat.NORTH}  # nobody plays elsewhere any more
+        line.south.table.new_game("outbuffered")
+        assert set(line.south.session.seats) == {Seat.SOUTH}  # nobody plays elsewhere any more
 
 
 def test_a_game_of_one_deck_is_not_begun_at_two_tables(tmp_path: Path) -> None:

@@ -133,3 +133,14 @@ def test_who_sits_finds_the_way_back_from_the_table_screen(place: Place) -> None
     assert '<a class="key" href="/n">Sit down at North</a>' in html
     for other in (page_of(ada, "/?screen"), page_of(ada, "/?kiosk"), page_of(place.browser(), "/")):
         assert "Back to your seat" not in other
+
+
+def test_a_game_that_nobody_has_played_boasts_of_no_receipts(place: Place) -> None:
+    browser = place.sit("south", "Ada")
+    place.sit("north", "Ben")
+    place.to_orders()
+    place.table.resign(Seat.NORTH)
+    for path in ("/", "/seat/south", "/watch"):
+        html = page_of(browser, path)
+        assert "0 of 0" not in html
+        assert "Ada" in html

@@ -45,8 +45,8 @@ class Strength:
 
 
 STRENGTHS = {
-    1: Strength(width=3, depth=2, replies=0, reply_width=0, noise=90.0, overlooks=True),
-    2: Strength(width=6, depth=3, replies=0, reply_width=0, noise=15.0, overlooks=False),
+    1: Strength(width=2, depth=1, replies=0, reply_width=0, noise=60.0, overlooks=True),
+    2: Strength(width=4, depth=2, replies=0, reply_width=0, noise=60.0, overlooks=False),
     3: Strength(width=7, depth=3, replies=14, reply_width=2, noise=0.0, overlooks=False),
 }
 MOST_NODES = 8_000

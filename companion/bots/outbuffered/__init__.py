@@ -42,7 +42,7 @@ SCALE = 30_000
 """What a won position would be in the table, which holds whole numbers."""
 DISCOUNT = 0.98
 """What a turn takes away from the worth of a position, so that a win now is better than one later."""
-_NOISE = {1: 1.0, 2: 0.10, 3: 0.0}
+_NOISE = {1: 2.4, 2: 0.10, 3: 0.0}
 _ROUNDS = 240
 """Rounds of regret matching for one matrix."""
 _TRUST = (0.95, 0.7, 0.4)
