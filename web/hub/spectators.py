@@ -19,7 +19,7 @@ from web.server.sse import Changes, Streams, message
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnTable:
     """A page of a table, and the same as a message of its stream."""
 
     fragment: Fragment
@@ -37,7 +37,7 @@ class SpectatorPages:
         self._wall = wall
         self._viewers = viewers
         self._streams: dict[str, Streams] = {}
-        self._kept: dict[tuple[str, str, str], dict[tuple[int, int], Drawn]] = {}
+        self._kept: dict[tuple[str, str, str], dict[tuple[int, int], DrawnTable]] = {}
         self._lock = threading.Lock()
 
     def blueprint(self) -> Blueprint:
@@ -107,7 +107,7 @@ class SpectatorPages:
                 self._streams[table.id] = Streams(followed, self._viewers)
             return self._streams[table.id]
 
-    def _drawn(self, page: str, table: RoomTable, version: int, shown: Shown | None) -> Drawn:
+    def _drawn(self, page: str, table: RoomTable, version: int, shown: Shown | None) -> DrawnTable:
         """A page as it was at this version; the last ones are kept, for many ask."""
         key, at = (page, table.id, spoken()), (version, round(self._room.delay_s))
         with self._lock:
@@ -115,7 +115,7 @@ class SpectatorPages:
             found = known.get(at)
         if found is None:
             fragment = self._draw(page, table, shown)
-            found = Drawn(fragment, message(fragment.html))
+            found = DrawnTable(fragment, message(fragment.html))
             with self._lock:
                 known[at] = found
                 if len(known) > MOST_RECENT:

@@ -44,7 +44,7 @@ Sent = dict[tuple[int, int], float]
 
 
 @dataclass(frozen=True)
-class House:
+class RoomSize:
     """How full it is."""
 
     tables: int = TABLES
@@ -58,7 +58,7 @@ class House:
         return round(self.seconds * EVENTS_A_SECOND)
 
 
-def bench_load(house: House = House()) -> bool:
+def bench_load(house: RoomSize = RoomSize()) -> bool:
     """Measure it and print it; answers whether every bound is kept."""
     with tempfile.TemporaryDirectory() as folder:
         hub = HubProcess(Path(folder) / "hub", "--viewers", "500")
@@ -68,7 +68,7 @@ def bench_load(house: House = House()) -> bool:
             hub.kill()
 
 
-def _measure(folder: Path, hub: HubProcess, house: House) -> bool:
+def _measure(folder: Path, hub: HubProcess, house: RoomSize) -> bool:
     members = [join(f"127.0.0.1:{hub.port}", hub.code, f"T{n + 1}", names=False) for n in range(house.tables)]
     records = list(_a_game(folder))
     context = multiprocessing.get_context("spawn")
@@ -96,7 +96,7 @@ def _measure(folder: Path, hub: HubProcess, house: House) -> bool:
 
 
 def _verdict(
-    house: House, sent: Sent, seen: list[list[tuple[int, float]]], bare_ms: list[float], used_mb: float
+    house: RoomSize, sent: Sent, seen: list[list[tuple[int, float]]], bare_ms: list[float], used_mb: float
 ) -> bool:
     late_ms, missing, disordered = list[float](), 0, 0
     for spectator, arrivals in enumerate(seen):
@@ -150,11 +150,11 @@ async def _bare_until(is_over: Callable[[], bool], hub: HubProcess) -> list[floa
 # ---- the tables' process ---------------------------------------------------------------------------------------------
 
 
-def _play(line: Any, members: list[Membership], records: list[PublicRecord], house: House) -> None:
+def _play(line: Any, members: list[Membership], records: list[PublicRecord], house: RoomSize) -> None:
     asyncio.run(_all_play(line, members, records, house))
 
 
-async def _all_play(line: Any, members: list[Membership], records: list[PublicRecord], house: House) -> None:
+async def _all_play(line: Any, members: list[Membership], records: list[PublicRecord], house: RoomSize) -> None:
     streams = [await _connected(member) for member in members]
     await asyncio.gather(*(_tell(stream, member, records, 0) for stream, member in zip(streams, members, strict=True)))
     line.send(None)
@@ -190,7 +190,7 @@ async def _tell(stream: JetStreamContext, member: Membership, records: list[Publ
 # ---- the spectators' process -----------------------------------------------------------------------------------------
 
 
-def _watch(line: Any, port: int, numbers: list[int], house: House) -> None:
+def _watch(line: Any, port: int, numbers: list[int], house: RoomSize) -> None:
     """Everybody follows a table, in turn; answers what each saw and when."""
     seen: list[list[tuple[int, float]]] = [[] for _ in range(house.spectators)]
     rests = [b""] * house.spectators
