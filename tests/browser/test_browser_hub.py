@@ -71,7 +71,7 @@ def test_every_page_of_the_hub(path: str, window: WebDriver, address: str, room:
         window.find_element(By.ID, "key").send_keys("abcde-fghij")
         window.find_element(By.CSS_SELECTOR, "button.go").click()
     window.get(address + path)
-    for width in (*WIDTHS, *((320, 390) if path.startswith(("/watch", "/host")) else ())):
+    for width in (*WIDTHS, *((320, 390) if path not in ("/", "/overlay/1") else ())):
         resize(window, (width, 900))
         assert window.execute_script(_WIDE) <= 0, width
     window.execute_script(axe)
