@@ -50,6 +50,8 @@ AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
 GOODBYE_S = 0.5
 """At the end: so long what is on its way may take."""
 ASK_AGAIN_S = 60.0
+LET_PASS_S = 0.03
+"""What the table has to do after an input comes first: so long the line keeps out of its way."""
 PULSE_S = 10.0
 """How often a table says how it is where nothing changes: a hub that hears nothing for long calls it lost."""
 
@@ -185,6 +187,8 @@ class HubLine:
                     await self._tell_state(client)
                     await self._exchange(client, stream)
                 is_woken = await self._rest(min(PULSE_S, self._source.pairs.pause_s))
+                if is_woken and not self._is_closing:
+                    await asyncio.sleep(LET_PASS_S)
                 if not is_woken and self._clock.monotonic_s() >= self._pulse_s + PULSE_S:
                     self._told = b""
         finally:

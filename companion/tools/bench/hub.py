@@ -44,8 +44,8 @@ from companion.table.table import Table
 
 HUB_KILLS, NATS_SHARE = 100, 5
 """So often the hub is killed; of five kills there is one more of its NATS alone."""
-ROUNDS, INPUTS = 12, 20
-"""So often each state of the hub is measured in turn, and so many inputs each time."""
+ROUNDS, INPUTS, PAUSE_S = 12, 10, 0.2
+"""So often each state of the hub is measured in turn, and so many turns each time, with so long between."""
 MOST_RATIO = 1.1
 BARE = 300
 _WAIT_S = 60.0
@@ -132,7 +132,9 @@ def _compare(state: str, alone: BenchTable, at_hub: BenchTable) -> bool:
     times_ms: dict[BenchTable, list[float]] = {alone: [], at_hub: []}
     for number in range(ROUNDS):
         for table in (alone, at_hub) if number % 2 else (at_hub, alone):
-            times_ms[table] += [table.step() * 1000 for _ in range(INPUTS)]
+            for _ in range(INPUTS):
+                times_ms[table].append(table.step() * 1000)
+                time.sleep(PAUSE_S)
     middle = statistics.median(times_ms[at_hub]) / statistics.median(times_ms[alone])
     late = p99(times_ms[at_hub]) / p99(times_ms[alone])
     is_good = middle <= MOST_RATIO
