@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from hub_room import hub_pages, played_records, room_of_twelve
+from hub_room import hub_pages, league_of, played_records, room_of_twelve
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import WALL, browser, until
@@ -79,6 +80,42 @@ def test_every_page_of_the_hub(path: str, window: WebDriver, address: str, room:
         dress(window, WALL, theme)
         assert window.execute_async_script(_RUN) == []
     window.get("about:blank")
+
+
+def test_a_tournament_and_its_director(window: WebDriver, axe: str, tmp_path: Path) -> None:
+    """As a newcomer to the job would do it: made, entered, paired, a result set by hand."""
+    clock = RealClock()
+    room = Room("Club", clock)
+    for number in (1, 2):
+        room.put(RoomTable(f"t{number}", number, ""))
+        room.state(f"t{number}", PublicState("1.0.0", clock.wall_s()), clock.wall_s())
+    with (
+        league_of(tmp_path, clock, "t1", "t2") as league,
+        hub_pages(room, clock, league=league) as app,
+        serve(app, "127.0.0.1", 0, 16) as server,
+    ):
+        server.start()
+        key, host = {"X-Host-Key": "abcde-fghij"}, app.test_client()
+        wish = {"name": "Cup of the long evenings", "system": "swiss", "game": "scouts", "rounds": 3, "minutes": 20}
+        assert host.post("/host/tournaments", data={**wish, "team_size": 1}, headers=key).status_code == 303
+        for name in ("Mara", "Hugo", "Bartholomea-Wilhelmine", "Jo", "Ada"):
+            host.post("/host/tournament/1", data={"do": "enter", "people": name}, headers=key)
+        assert host.post("/host/tournament/1", data={"do": "pair"}, headers=key).status_code == 303
+        address = f"http://127.0.0.1:{server.port}"
+        window.get(f"{address}/host")
+        window.find_element(By.ID, "key").send_keys("abcde-fghij")
+        window.find_element(By.CSS_SELECTOR, "button.go").click()
+        for path in ("/tournament/1", "/host/tournament/1"):
+            window.get(address + path)
+            assert "Cup of the long evenings" in window.find_element(By.TAG_NAME, "body").text
+            for width in (320, 390, *WIDTHS):
+                resize(window, (width, 900))
+                assert window.execute_script(_WIDE) <= 0, (path, width)
+            window.execute_script(axe)
+            for theme in ("light", "dark"):
+                dress(window, WALL, theme)
+                assert window.execute_async_script(_RUN) == [], path
+        window.get("about:blank")
 
 
 @pytest.mark.parametrize(
