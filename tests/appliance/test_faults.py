@@ -48,8 +48,8 @@ def status(machine: Machine) -> str:
 def test_low_voltage_and_heat_are_told_and_forgotten(house: House, figures: list[str]) -> None:
     machine = house.machine
     before = findings(machine)
-    assert before["power"] == ("ok", "The voltage is right, nothing is slowed down.")
-    assert before["warmth"] == ("ok", "The processor has 48 °C.")
+    assert before["power"] == ("ok", "The voltage is fine, and nothing is slowed down.")
+    assert before["warmth"] == ("ok", "The processor is at 48 °C.")
     machine.ask("write", THROTTLED, "0x50005\n")
     machine.ask("write", TEMPERATURE, "82000\n")
     began_s = time.monotonic()
@@ -59,7 +59,7 @@ def test_low_voltage_and_heat_are_told_and_forgotten(house: House, figures: list
     assert now["power"][0] == "warn"
     assert "The voltage is too low now" in now["power"][1]
     assert now["warmth"][0] == "warn"
-    assert now["warmth"][1].startswith("The processor has 82 °C. It slows down to cool")
+    assert now["warmth"][1].startswith("The processor is at 82 °C. It is slowing down to cool")
     machine.ask("write", THROTTLED, "0x0\n")
     machine.ask("write", TEMPERATURE, "48312\n")
     until("no more word of it", lambda: status(machine) != "warn", LOOKED_AT_S, 2)
@@ -67,7 +67,7 @@ def test_low_voltage_and_heat_are_told_and_forgotten(house: House, figures: list
 
 def test_a_camera_is_pulled_and_put_back(house: House, figures: list[str]) -> None:
     machine = house.machine
-    board = Board(machine, Outbuffered())
+    board, restarts = Board(machine, Outbuffered()), machine.property("NRestarts")
     board.lay({})
     until("the board", lambda: camera(machine)["state"] == CameraState.SEES_BOARD, CAMERA_S, 1)
     began_s = time.monotonic()
@@ -85,7 +85,7 @@ def test_a_camera_is_pulled_and_put_back(house: House, figures: list[str]) -> No
         f"camera: told to be missing {pulled_s:.0f} s after it was pulled, read {time.monotonic() - began_s:.0f} s after "
         "it was put back"
     )
-    assert machine.property("NRestarts") == "0", "the service went on"
+    assert machine.property("NRestarts") == restarts, "the service went on"
 
 
 def camera(machine: Machine) -> dict[str, Any]:
