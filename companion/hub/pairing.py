@@ -15,7 +15,7 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import GAMES
-from companion.table.public.messages import MOST_BYTES, words
+from companion.table.public.messages import strictly_read, words
 
 Text = Annotated[str, msgspec.Meta(max_length=64)]
 Name = Annotated[str, msgspec.Meta(max_length=24)]
@@ -97,13 +97,13 @@ _answer = msgspec.json.Decoder(PairAnswer)
 
 def read_wish(payload: bytes) -> PairWish:
     """What a table asks; raises `Malformed`."""
-    wish: PairWish = _read(_wish, payload)
+    wish: PairWish = strictly_read(_wish, payload)
     return wish
 
 
 def read_answer(payload: bytes) -> PairAnswer:
     """What the hub answers; raises `Malformed`, and `Illegal` with the hub's sentence where it has refused."""
-    answer: PairAnswer = _read(_answer, payload)
+    answer: PairAnswer = strictly_read(_answer, payload)
     if answer.pair is not None and set(answer.pair.tables) != set(Seat):
         raise Malformed(say("This message cannot be read: {error}", error="tables"))
     if answer.refused:
@@ -136,12 +136,3 @@ def require_version(theirs: str, own: str) -> None:
             "The other table has version {theirs}, this one {own}: update one of them.", theirs=theirs, own=own
         )
         raise Illegal(Refusal.WRONG_PHASE, sentence)
-
-
-def _read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
-    if len(payload) > MOST_BYTES:
-        raise Malformed(say("This message is too large"))
-    try:
-        return decoder.decode(payload)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Malformed(say("This message cannot be read: {error}", error=str(error))) from None

@@ -60,7 +60,7 @@ class LeagueFile:
             if version == 0:
                 self._db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={FORMAT}; COMMIT;")
             elif version != FORMAT:
-                raise SystemTrouble(say("{file} is of a newer version of the program", file=str(self._path)))
+                raise SystemTrouble(say("{file} is from a newer version of the program", file=str(self._path)))
 
     def close(self) -> None:
         """Let go of the file."""

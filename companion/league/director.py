@@ -127,7 +127,7 @@ def unpair_round(tournament: Tournament) -> Tournament:
     if tournament.round is None:
         raise Illegal(Refusal.WRONG_PHASE, say("No round has been paired"))
     if any(match.is_played for match in tournament.round.matches):
-        raise Illegal(Refusal.TOO_LATE, say("This round has been played on: its pairings stay"))
+        raise Illegal(Refusal.TOO_LATE, say("Games of this round have been played: its pairings stay"))
     rounds = tournament.rounds[:-1]
     return msgspec.structs.replace(tournament, rounds=rounds, order=tournament.order if rounds else ())
 
@@ -147,7 +147,7 @@ def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> To
     if verdict is None and not is_last:
         raise Illegal(Refusal.TOO_LATE, say("Only boards of the round that is on can be opened again"))
     if tournament.system is System.KNOCKOUT and not is_last:
-        raise Illegal(Refusal.TOO_LATE, say("The next round was drawn by it: take that pairing back first"))
+        raise Illegal(Refusal.TOO_LATE, say("The next round was paired with this result: take that pairing back first"))
     return _with_board(tournament, place, msgspec.structs.replace(board, verdict=verdict, key=""))
 
 

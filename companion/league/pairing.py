@@ -113,7 +113,7 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
             ]
     raise Illegal(
         Refusal.WRONG_PHASE,
-        say("Nobody is left whom everybody could meet for the first time: end the tournament after this round"),
+        say("Not everybody can be given a new opponent any more: end the tournament after this round"),
     )
 
 

@@ -157,7 +157,7 @@ def encoded(told: PublicRecord | PublicState) -> bytes:
 
 def read_record(payload: bytes) -> PublicRecord:
     """A record as somebody has sent it; raises `Malformed` for anything that is none."""
-    record: PublicRecord = _read(_record, payload)
+    record: PublicRecord = strictly_read(_record, payload)
     view = record.view
     sentences = (view.title, view.step, view.sign, view.why, view.result, *view.happened)
     orders = (order.initial for step in view.orders for order in step.values())
@@ -168,13 +168,14 @@ def read_record(payload: bytes) -> PublicRecord:
 
 def read_state(payload: bytes) -> PublicState:
     """A state as somebody has sent it; raises `Malformed`."""
-    state: PublicState = _read(_state, payload)
+    state: PublicState = strictly_read(_state, payload)
     for sentence in (state.health, *state.notices, *state.wrong, state.answer):
         words(sentence)
     return state
 
 
-def _read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
+def strictly_read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
+    """What somebody has sent, as its decoder has it; raises `Malformed` for what is too large or anything else."""
     if len(payload) > MOST_BYTES:
         raise Malformed(say("This message is too large"))
     try:
