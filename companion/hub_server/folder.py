@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -13,9 +13,12 @@ import nkeys
 
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
+from companion.hub.commands import SettingsAsked
 from companion.hub.pairing import Pair
 
 FILE = "hub.json"
+ADDRESS_FILE = "address"
+"""Where a hub says how its pages are reached from this very machine."""
 MOST_TABLES = 500
 
 
@@ -36,7 +39,8 @@ class KnownTable(msgspec.Struct, frozen=True):
 class HubFile(msgspec.Struct, frozen=True):
     """All that the hub remembers. `seed` is its own NKey; whoever has it may do everything at its NATS.
 
-    `pairs` are the games at two tables, of each table the last one.
+    `pairs` are the games at two tables, of each table the last one. `asked` are the settings that tables have not
+    answered yet, by the tables' names in subjects.
     """
 
     seed: str
@@ -46,6 +50,7 @@ class HubFile(msgspec.Struct, frozen=True):
     delay_s: float = 0.0
     tables: tuple[KnownTable, ...] = ()
     pairs: tuple[Pair, ...] = ()
+    asked: Mapping[str, SettingsAsked] = {}
 
     def __repr__(self) -> str:
         return f"HubFile({len(self.tables)} tables)"

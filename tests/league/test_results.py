@@ -24,17 +24,6 @@ from companion.storage.outbox import Outbox
 TABLE = "a" * 16
 
 
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def league(tmp_path: Path, clock: FakeClock) -> Iterator[League]:
-    with league_of(tmp_path, clock) as league:
-        yield league
-
-
 class Told:
     """A table whose records are handed to a league."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from flask import Flask
-from hub_room import hub_pages, league_of
+from hub_room import hub_pages
 from test_hub_pages import words
 
 from companion.core.clock import FakeClock
@@ -20,14 +19,8 @@ KEY = {"X-Host-Key": "abcde-fghij"}
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def league(tmp_path: Path, clock: FakeClock) -> Iterator[League]:
-    with league_of(tmp_path, clock, "t1", "t2") as league:
-        yield league
+def free_tables() -> tuple[str, ...]:
+    return "t1", "t2"
 
 
 @pytest.fixture
