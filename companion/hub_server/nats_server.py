@@ -25,7 +25,10 @@ OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
 
 @dataclass(frozen=True)
 class NatsSettings:
-    """Where it listens, where it keeps what it keeps and how much, and with which certificate (empty: none)."""
+    """Where it listens, where it keeps what it keeps and how much, and with which certificate (empty: none).
+
+    `connections` is how many may be open at once.
+    """
 
     folder: Path
     host: str = "0.0.0.0"
@@ -33,6 +36,7 @@ class NatsSettings:
     keep_mb: int = 2048
     certificate: str = ""
     key: str = ""
+    connections: int = 1000
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,7 @@ class NatsServer:
             "server_name": "hub",
             "listen": f"{settings.host}:{settings.port}",
             "max_payload": MOST_BYTES * 2,
-            "max_connections": 1000,
+            "max_connections": settings.connections,
             "write_deadline": "5s",
             "jetstream": {
                 "store_dir": str(settings.folder / "store"),

@@ -167,7 +167,7 @@ class HubProcess:
     """`companion hub` as a process; its address stays the same over kills."""
 
     def __init__(self, folder: Path, *more: str) -> None:
-        self.folder, self.port, self.nats_port = folder, _free_port(), _free_port()
+        self.folder, self.port, self.nats_port = folder, free_port(), free_port()
         self._more = more
         self.code = ""
         self.start()
@@ -347,6 +347,7 @@ def p99(times_ms: list[float]) -> float:
     return sorted(times_ms)[int(0.99 * len(times_ms))]
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody uses now."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
