@@ -22,8 +22,8 @@ from companion.core.errors import Illegal, Refusal
 from companion.core.kit import Seat
 from companion.games.binmat.cards import DECK
 from companion.games.binmat.orders import PASS
+from companion.table.prompts.sign import lamps_of
 from companion.table.session import MACHINE, Phase
-from companion.table.signs.prompts import lamps_of
 
 KEY = b"k" * 32
 

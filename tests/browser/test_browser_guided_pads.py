@@ -16,8 +16,8 @@ from companion.core.i18n import translate
 from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.games.lesson import Lesson, LessonStep
+from companion.table.prompts.guide import GuideView
 from companion.table.session import Phase
-from companion.table.signs.guide import GuideView
 
 pytestmark = pytest.mark.browser
 

@@ -13,8 +13,8 @@ from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
 from companion.core.ports import Cue, Reading, TurnLamp
 from companion.table.board_check import tops
+from companion.table.prompts.sign import lamps_of
 from companion.table.session import Phase
-from companion.table.signs.prompts import lamps_of
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 PLACES = ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")
