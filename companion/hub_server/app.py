@@ -301,7 +301,7 @@ class Hub:
 
     def on_record(self, table: str, record: PublicRecord, age_s: float, place: RecordPlace) -> None:
         """A table has accepted something: what comes of it is kept before the room shows it."""
-        if table in self.tables():
+        if self.folder.knows(table):
             self.league.take(table, record, place.at_s, place.sequence)
         self.room.record(table, record, age_s)
 

@@ -63,6 +63,7 @@ class HubFolder:
         self.folder = folder
         self._path = folder / FILE
         self._lock = threading.Lock()
+        self._ids: tuple[HubFile | None, frozenset[str]] = (None, frozenset())
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._file = msgspec.json.decode(self._path.read_bytes(), type=HubFile)
@@ -81,6 +82,13 @@ class HubFolder:
     def own_key(self) -> str:
         """The public half of the hub's NKey."""
         return public_key(self._file.seed)
+
+    def knows(self, table: str) -> bool:
+        """Has a table of this name in subjects joined? Asked with everything that tables tell."""
+        file = self._file
+        if self._ids[0] is not file:
+            self._ids = (file, frozenset(each.id for each in file.tables))
+        return table in self._ids[1]
 
     def change(self, make: Callable[[HubFile], HubFile]) -> HubFile:
         """Remember something else; on the disk before it holds."""

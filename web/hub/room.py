@@ -169,6 +169,7 @@ class Room(Notifier):
         self._clock = clock
         self._lock = threading.Lock()
         self._tables: dict[str, RoomTable] = {}
+        self._numbers: dict[int, str] = {}
         self._delayed: dict[str, Delayed] = {}
         self._lost: frozenset[str] = frozenset()
         self._is_stale = False
@@ -196,7 +197,8 @@ class Room(Notifier):
 
     def table(self, number: int) -> RoomTable | None:
         """The table of that number."""
-        return next((each for each in self.tables() if each.number == number), None)
+        found = self._tables.get(self._numbers.get(number, ""))
+        return found if found and found.number == number else None
 
     def delayed(self, table: str) -> Delayed | None:
         """What spectators of a table follow."""
@@ -212,6 +214,7 @@ class Room(Notifier):
             if known:
                 fresh = replace(known, number=table.number, name=table.name, shut=table.shut, closed=table.closed)
             self._tables[table.id] = fresh
+            self._numbers[table.number] = table.id
             self._delayed.setdefault(table.id, Delayed())
         self._touch()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -162,7 +163,7 @@ def read_record(payload: bytes) -> PublicRecord:
     sentences = (view.title, view.step, view.sign, view.why, view.result, *view.happened)
     orders = (order.initial for step in view.orders for order in step.values())
     for sentence in (*sentences, *orders):
-        words(sentence)
+        _require_words(sentence)
     return record
 
 
@@ -170,7 +171,7 @@ def read_state(payload: bytes) -> PublicState:
     """A state as somebody has sent it; raises `Malformed`."""
     state: PublicState = strictly_read(_state, payload)
     for sentence in (state.health, *state.notices, *state.wrong, state.answer):
-        words(sentence)
+        _require_words(sentence)
     return state
 
 
@@ -184,31 +185,40 @@ def strictly_read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
         raise Malformed(say("This message cannot be read: {error}", error=str(error))) from None
 
 
-def words(packed: Any, depth: int = 0) -> str:
+def words(packed: Any) -> str:
     """The sentence that was packed, to be said in any language; raises `Malformed` for one that is none.
 
     A pattern names its parts and does nothing else with them: no attribute, no index, no width.
     """
+    _require_words(packed)
+    said: str = i18n.unpacked(packed)
+    return said
+
+
+def _require_words(packed: Any, depth: int = 0) -> None:
     if isinstance(packed, str):
-        return packed
+        return
     if isinstance(packed, dict) and depth < _MOST_DEPTH:
         if packed.keys() == {"typed"} and isinstance(packed["typed"], str):
-            return i18n.Verbatim(packed["typed"])
+            return
         if packed.keys() == {"say", "many", "parts"} and isinstance(packed["parts"], dict):
             pattern, many, parts = packed["say"], packed["many"], packed["parts"]
-            is_whole = all(_fits(each, parts) for each in (pattern, many))
-            if is_whole and (not many or type(parts.get("n")) is int):
+            if _fits(pattern, parts) and _fits(many, parts) and (not many or type(parts.get("n")) is int):
                 for part in parts.values():
                     if type(part) not in (int, float):
-                        words(part, depth + 1)
-                said: str = i18n.unpacked(packed)
-                return said
+                        _require_words(part, depth + 1)
+                return
     raise Malformed(say("This message holds a sentence that is none"))
 
 
 def _fits(pattern: object, parts: Mapping[str, Any]) -> bool:
     """Is this a pattern, and are all its parts there?"""
-    if not isinstance(pattern, str):
-        return False
+    named = _named(pattern) if isinstance(pattern, str) else None
+    return named is not None and named <= parts.keys()
+
+
+@lru_cache(maxsize=512)
+def _named(pattern: str) -> frozenset[str] | None:
+    """The parts that a pattern names; None: it is none. Tables tell the same few hundred again and again."""
     rest = _FIELD.sub("", pattern)
-    return "{" not in rest and "}" not in rest and {name for name in _FIELD.findall(pattern) if name} <= parts.keys()
+    return None if "{" in rest or "}" in rest else frozenset(filter(None, _FIELD.findall(pattern)))

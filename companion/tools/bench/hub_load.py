@@ -4,8 +4,8 @@ Every event is a record of a game with a number of its own in its title, which t
 processes of their own. The peers are the same tables and as many spectators at a bare NATS server with the hub's own
 settings, one after the other in the same run, by the same two processes:
 
-- **consumers**: each spectator has a JetStream consumer, so that every event comes once it is kept, in order, and whoever
-  is cut off goes on where he was: what the hub promises its spectators;
+- **consumers**: each spectator has a JetStream consumer, so that every event comes once it is kept, in order, and who
+  is cut off can go on from there: what the hub promises;
 - **core**: each spectator is a plain subscriber, who is told at once, before anything is kept, and misses what comes
   while he is away. That is the fastest that NATS can do, and is printed without a bound.
 """
