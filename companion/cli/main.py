@@ -348,12 +348,15 @@ def _bench(options: argparse.Namespace) -> int:
         return 0 if bench_kills(options.kills) and is_good else 1
     if options.part == "hub":
         from companion.tools.bench.hub import HUB_KILLS, bench_hub  # noqa: PLC0415
+        from companion.tools.bench.hub_cup import HUB_KILLS as CUP_KILLS  # noqa: PLC0415
+        from companion.tools.bench.hub_cup import bench_cup  # noqa: PLC0415
         from companion.tools.bench.hub_load import bench_load  # noqa: PLC0415
         from companion.tools.bench.pairs import bench_pairs  # noqa: PLC0415
 
         kills = min(options.kills, HUB_KILLS)
         is_good = bench_load()
         is_good &= bench_pairs(2 * kills)
+        is_good &= bench_cup(min(kills, CUP_KILLS))
         return 0 if bench_hub(kills) and is_good else 1
     if options.part == "memory":
         from companion.tools.bench.memory import bench_memory  # noqa: PLC0415
