@@ -152,10 +152,12 @@ def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
         league.pair_round(cup.id)
         dress(window, WALL, "light")
         window.get(f"http://127.0.0.1:{server.port}/")
-        until("rows are shown", lambda: len(window.execute_script(_ROWS)) > 6)
-        first = window.execute_script(_ROWS)
-        assert len(first) >= 8
-        seen, turns = set(first), 0
+        until("rows are shown", lambda: len(window.execute_script(_ROWS)) >= 6)
+        resize(window, (1920, 1400))
+        until("more rows are shown", lambda: len(window.execute_script(_ROWS)) >= 9)
+        resize(window, WALL)
+        until("fewer rows are shown", lambda: 6 <= len(window.execute_script(_ROWS)) < 9)
+        seen, turns = set[str](), 0
         while len(seen) < 30 and turns < 10:  # the page may have turned by itself meanwhile
             assert window.execute_async_script(_TURN) is None
             seen.update(window.execute_script(_ROWS))

@@ -46,7 +46,7 @@ def test_a_phone_starts_the_rounds_game_and_the_result_is_at_the_hub(tmp_path: P
         tap(window, KEY)
         until("the game", lambda: companion.table.view().phase is Phase.SETUP)
         assert companion.table.view().game == "scouts"
-        assert session_of(companion.table).options["seconds"] == 300
+        assert session_of(companion.table).options.seconds == 300
         until("the key is gone", lambda: not window.find_elements(By.CSS_SELECTOR, KEY))
         companion.table.confirm("host", companion.table.view().moment, 0, force=True)
         companion.table.resign(Seat.NORTH)

@@ -37,7 +37,7 @@ def add_league(parts: argparse._SubParsersAction[argparse.ArgumentParser], folde
         made.add_argument("--folder", type=Path, default=folder, metavar="DIR", help="where the hub keeps all")
         if numbered:
             made.add_argument("tournament", type=int, metavar="N", help="its number")
-        made.set_defaults(run=lambda options: run(options) or 0)
+        made.set_defaults(run=lambda options: _done(run, options))
         return made
 
     command("list", "all tournaments", _list, numbered=False)
@@ -139,6 +139,11 @@ def _export(options: argparse.Namespace) -> int:
     asked = {name: value for name in ("game", "season") if (value := getattr(options, name)) is not None}
     where = "/host/cards" if options.what == "cards" else f"/{options.what}"
     sys.stdout.write(_text(options, f"{where}.{'json' if options.json else 'csv'}?{urlencode(asked)}"))
+    return 0
+
+
+def _done(run: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
+    run(options)
     return 0
 
 

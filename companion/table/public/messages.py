@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -104,12 +104,19 @@ class PublicView(_Plain, frozen=True):
     score: tuple[int, int, int] = (0, 0, 0)
 
 
+class PublicPair(_Plain, frozen=True):
+    """A game at two tables: what it is called at the hub, and the seat that is played at the table that tells this."""
+
+    id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
+    seat: Seat
+
+
 class PublicRecord(_Plain, frozen=True):
     """One input that the table has accepted, as everybody may know it, and the table after it.
 
     `entry` is its place in the journal and `mark` tells it from another input in that place of a journal that was
     brought back from a backup; then `epoch` is one more. `at` is Unix time by the table's clock. `cards` are the
-    players' cards that were shown, as the hub calls them.
+    players' cards that were shown, as the hub calls them; `pair` is set in a game at two tables.
     """
 
     entry: int
@@ -121,6 +128,7 @@ class PublicRecord(_Plain, frozen=True):
     view: PublicView
     seat: Seat | None = None
     cards: Mapping[Seat, str] = {}
+    pair: PublicPair | None = None
 
 
 class PublicState(_Plain, frozen=True):
