@@ -34,7 +34,7 @@ PEOPLE, TABLES, ROUNDS = 16, 4, 6
 GAME = "outbuffered"
 HUB_KILLS, NATS_SHARE = 30, 5
 PAUSE_S = (0.2, 1.5)
-CORRECTED, OPEN_TOO = 0.15, 0.2
+CORRECTED, OPEN_TOO = 0.5, 0.02
 """How often the director corrects a result while the round is on, and enters that of a board that is open."""
 _WAIT_S = 300.0
 _ANSWER_S = 20.0
@@ -122,7 +122,7 @@ def _direct(director: Director, rng: Random, killed: list[int]) -> bool:
     end_s = time.monotonic() + _WAIT_S + 10.0 * HUB_KILLS
     has_withdrawn = False
     while time.monotonic() < end_s:
-        time.sleep(0.3)
+        time.sleep(0.05)
         told = director.look()
         if told is None:
             continue
