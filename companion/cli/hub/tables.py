@@ -26,6 +26,8 @@ from companion.storage.journal import Journal
 
 FOLDER = "~/.local/share/tabletop-hub"
 PORT, NATS_PORT = 8500, 4222
+SWITCH_S = 0.0005
+"""So soon a thread that draws lets another one on that has something to send."""
 
 
 def add_hub(
@@ -127,6 +129,7 @@ def _run(options: argparse.Namespace) -> int:
         nats_ca=options.nats_ca,
         replicas=options.replicas,
     )
+    sys.setswitchinterval(SWITCH_S)
     over = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: over.set())
