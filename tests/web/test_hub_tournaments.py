@@ -67,7 +67,7 @@ def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> 
     assert act(app, do="end") == 303
     assert act(app, do="pair") == 409
     assert "withdrawn" in app.test_client().get("/tournament/1?round=1").text
-    assert "over" in words(app.test_client().get("/tournaments").text)
+    assert "ended" in words(app.test_client().get("/tournaments").text)
     assert [line.what for line in league.log(1)][:3] == ["end", "unpair", "pair"]
 
 
