@@ -230,8 +230,8 @@ class Hub:
             return msgspec.structs.replace(file, asked=asked)
 
         self.folder.change(ask)
-        for table in tables:
-            self.room.ask(table)
+        for each in tables:
+            self.room.ask(each)
         self._wishes_s = -WISH_S
         return True
 
@@ -347,8 +347,9 @@ class Hub:
         wish, asked = wish_for(table.closed, self._pairing(table.id)), self.folder.now.asked.get(table.id)
         if state and asked and state.answers == asked.number:
             self._forget_asked(table.id, asked.number)
-            self.room.answered(table.id, state.answer)
             asked = None
+        if state and table.asked and asked is None:
+            self.room.answered(table.id, state.answer)
         if state and (state.follows != wish.mark or asked):
             self._tell(table.id, HubCommand(wish=wish, settings=asked))
 
