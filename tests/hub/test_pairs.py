@@ -261,6 +261,7 @@ def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path:
     with two(hub, tmp_path / "tables") as tables:
         agree(tables)
         for table, seat, person in zip(tables, Seat, (mara, jonas), strict=True):
+            table.table.take_seat(seat, person.name)
             table.table.show_card(seat, card_of(table.member, person.code))
         key = f"pair.{session_of(tables[0].table).remote.at.id}"  # type: ignore[union-attr]
         play(tables, Random(7), lambda: None)
