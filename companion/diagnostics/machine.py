@@ -157,8 +157,8 @@ def forgetful(machine: Machine, folder: Path) -> str:
     if not probes.is_lost_at_power_off(machine, folder.resolve()):
         return ""
     return say(
-        "Games are kept in memory only: they are lost when the power goes off. Switch the overlay file system off (sudo "
-        "raspi-config, Performance Options), or set state_dir to a folder on the card or a USB stick."
+        "Games are kept in memory only: they are lost when the power goes off. Switch the overlay file system off "
+        "(sudo raspi-config, Performance Options), or set state_dir to a folder on the card or a USB stick."
     )
 
 

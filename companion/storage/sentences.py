@@ -61,8 +61,8 @@ def rescue_words(inputs: int, games: int, aside: Path, is_foreign: bool) -> str:
     kept, of = say_n("{n} input", "{n} inputs", inputs), say_n("{n} game", "{n} games", games)
     if is_foreign:
         return say(
-            "The journal held something that this program never writes, and that could have given secrets away. It was left "
-            "out: {inputs} of {games} are kept, the old file is {file}. Make a new host key.",
+            "The journal held something that this program never writes, and that could have given secrets away. It was "
+            "left out: {inputs} of {games} are kept, the old file is {file}. Make a new host key.",
             inputs=kept,
             games=of,
             file=aside.name,
