@@ -216,7 +216,7 @@ def _require_words(packed: Any, depth: int = 0) -> None:
                     if type(part) not in (int, float):
                         _require_words(part, depth + 1)
                 return
-    raise Malformed(say("This message holds a sentence that is none"))
+    raise Malformed(say("This message holds a sentence that cannot be read"))
 
 
 def _fits(pattern: object, parts: Mapping[str, Any]) -> bool:
