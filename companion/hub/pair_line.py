@@ -165,9 +165,9 @@ class PairLine:
         pair = self._pair
         if pair is None:
             return
-        other = pair.tables[pair.seat_of(self._own).other]
+        other, source = pair.tables[pair.seat_of(self._own).other], pair.source_of(self._own)
         if not self._subscriptions:
-            for subject in (message_subject(pair.id, other, "*"), near_subject(pair.id, other)):
+            for subject in (message_subject(pair.id, source, "*"), near_subject(pair.id, other)):
                 self._subscriptions.append(await client.subscribe(subject, cb=self._wakes))
         progress = self._progress(pair)
         if self._clock.monotonic_s() >= self._near_s + NEAR_S:
@@ -176,7 +176,7 @@ class PairLine:
         await self._send(stream, pair, progress)
         if progress.heard < self._there or self._clock.monotonic_s() >= self._looked_s + LOOK_S:
             self._looked_s = self._clock.monotonic_s()
-            await self._hear(stream, pair, other)
+            await self._hear(stream, pair, source)
         self._tell()
 
     def broken(self) -> None:
@@ -205,7 +205,7 @@ class PairLine:
         """Begin the game that was agreed on; where that cannot be, the other table is told that it was left."""
         seat, fault = pair.seat_of(self._own), ""
         beginning = RemoteBeginning(
-            pair.id, pair.number, pair.game, pair.options, seat.other, pair.names.get(seat.other, "")
+            pair.id, pair.number, pair.game, pair.options, seat.other, pair.names.get(seat.other, ""), pair.commitment
         )
         self._past = None
         if self._kept(pair.id) is None:
@@ -269,16 +269,16 @@ class PairLine:
                 return number
         return 0
 
-    async def _hear(self, stream: JetStreamContext, pair: Pair, other: str) -> None:
+    async def _hear(self, stream: JetStreamContext, pair: Pair, source: str) -> None:
         while not self._fault:
             progress = self._table.remote.progress
             if progress is None or progress.game != pair.id:
                 return
             number = progress.heard + 1
-            payload = await self._get(stream, message_subject(pair.id, other, number))
+            payload = await self._get(stream, message_subject(pair.id, source, number))
             if payload is None and number <= self._there:  # it was said, and is being written
                 await asyncio.sleep(WRITTEN_S)
-                payload = await self._get(stream, message_subject(pair.id, other, number))
+                payload = await self._get(stream, message_subject(pair.id, source, number))
             if payload is None:
                 self._there = number - 1
                 return

@@ -15,6 +15,7 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import GAMES
+from companion.hub.subjects import told_by_dealer
 from companion.table.public.messages import strictly_read, words
 
 Text = Annotated[str, msgspec.Meta(max_length=64)]
@@ -68,7 +69,10 @@ PairWish = PairOffer | PairLook | PairTake | PairQuestion | PairWithdrawal
 
 
 class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A game on which two tables have agreed; `tables` and `names` are those of each seat."""
+    """A game on which two tables have agreed; `tables` and `names` are those of each seat.
+
+    `commitment` is SHA-256 of the secret by which the hub shuffles; empty: it deals nothing.
+    """
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
     game: Text
@@ -76,10 +80,15 @@ class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     number: Number
     tables: dict[Seat, Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]]
     names: dict[Seat, Name] = {}
+    commitment: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")] = ""
 
     def seat_of(self, table: str) -> Seat:
         """The seat that is played at a table."""
         return Seat.SOUTH if self.tables[Seat.SOUTH] == table else Seat.NORTH
+
+    def source_of(self, table: str) -> str:
+        """Who tells a table what it hears: the other one, or the dealer."""
+        return told_by_dealer(table) if self.commitment else self.tables[self.seat_of(table).other]
 
 
 class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

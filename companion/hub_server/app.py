@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Self
 
@@ -18,6 +18,7 @@ from companion.core.kit import SEATS
 from companion.core.network import host_key_text, page_urls
 from companion.hub.commands import HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
 from companion.hub.pairing import Pair
+from companion.hub_server.dealer_desk import DealerDesk
 from companion.hub_server.folder import HubFile, HubFolder, KnownTable, public_key
 from companion.hub_server.league_file import LeagueFile
 from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, users_text
@@ -103,7 +104,7 @@ class Hub:
             settings.keep_mb,
             settings.replicas,
         )
-        self.store = HubStore(store, self)
+        self.store = HubStore(store, self, DealerDesk(self.folder))
         if self.nats:
             self.nats.write(self._users())
         else:
@@ -241,8 +242,11 @@ class Hub:
         tables = []
         for table in self.folder.now.tables:
             pair = self.pairs.pair_of(table.id)
-            other = pair.tables[pair.seat_of(table.id).other] if pair else ""
-            tables.append(TableKey(table.id, table.key, table.shut, pair.id if pair else "", other))
+            key = TableKey(table.id, table.key, table.shut)
+            if pair:
+                other, source = pair.tables[pair.seat_of(table.id).other], pair.source_of(table.id)
+                key = replace(key, pair=pair.id, other=other, source=source)
+            tables.append(key)
         seed = self._settings.nats_seed
         return users_text(public_key(seed) if seed else self.folder.own_key, tables)
 

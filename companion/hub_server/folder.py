@@ -36,7 +36,8 @@ class KnownTable(msgspec.Struct, frozen=True):
 class HubFile(msgspec.Struct, frozen=True):
     """All that the hub remembers. `seed` is its own NKey; whoever has it may do everything at its NATS.
 
-    `pairs` are the games at two tables, of each table the last one.
+    `pairs` are the games at two tables, of each table the last one; `deals` the secrets by which the hub shuffles in
+    them, by the games' names.
     """
 
     seed: str
@@ -46,6 +47,7 @@ class HubFile(msgspec.Struct, frozen=True):
     delay_s: float = 0.0
     tables: tuple[KnownTable, ...] = ()
     pairs: tuple[Pair, ...] = ()
+    deals: dict[str, str] = {}
 
     def __repr__(self) -> str:
         return f"HubFile({len(self.tables)} tables)"

@@ -1,6 +1,6 @@
 """The hub's part in games at two tables: it keeps offers and codes, and lets the two who agree talk to each other.
 
-What they tell goes through its store; the hub reads nothing of it.
+What they tell goes through its store; the hub reads nothing of it, but for a game whose cards it deals.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.network import plain_code
+from companion.games import game_named
+from companion.games.mixins import dealt_game
 from companion.hub.pairing import (
     Pair,
     PairAnswer,
@@ -27,6 +29,7 @@ from companion.hub.pairing import (
     require_version,
 )
 from companion.hub_server.folder import HubFile, HubFolder
+from companion.table.chance.fairness import commitment_of
 from web.security.join_code import ALPHABET, EACH, EVERYBODY, LENGTH
 from web.security.rate_limit import Guesses
 
@@ -77,6 +80,8 @@ class PairKeeper:
     def _take(self, table: str, take: PairTake) -> Pair:
         other, offer = self._found(table, take.code)
         require_version(offer.version, take.version)
+        rules = game_named(offer.game)
+        secret = secrets.token_hex(32) if dealt_game(rules, rules.options(offer.options)) else ""
         pair = Pair(
             secrets.token_hex(8),
             offer.game,
@@ -84,8 +89,9 @@ class PairKeeper:
             max(offer.number, take.number),
             {offer.seat: other, offer.seat.other: table},
             {offer.seat: offer.name, offer.seat.other: take.name},
+            commitment_of(secret) if secret else "",
         )
-        kept = self._folder.change(lambda file: _with(_without(file, {table, other}), pair))
+        kept = self._folder.change(lambda file: _with(_without(file, {table, other}), pair, secret))
         assert pair in kept.pairs
         self._offers.pop(other, None)
         self._offers.pop(table, None)
@@ -115,8 +121,11 @@ class PairKeeper:
 
 def _without(file: HubFile, tables: set[str]) -> HubFile:
     pairs = tuple(pair for pair in file.pairs if not tables & set(pair.tables.values()))
-    return msgspec.structs.replace(file, pairs=pairs)
+    kept = {pair.id for pair in pairs}
+    deals = {pair: secret for pair, secret in file.deals.items() if pair in kept}
+    return msgspec.structs.replace(file, pairs=pairs, deals=deals)
 
 
-def _with(file: HubFile, pair: Pair) -> HubFile:
-    return msgspec.structs.replace(file, pairs=(*file.pairs, pair))
+def _with(file: HubFile, pair: Pair, secret: str) -> HubFile:
+    deals = {**file.deals, pair.id: secret} if secret else file.deals
+    return msgspec.structs.replace(file, pairs=(*file.pairs, pair), deals=deals)

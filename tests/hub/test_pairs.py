@@ -19,6 +19,7 @@ from remote_tools import act, same_game
 from companion import __version__
 from companion.core.errors import CompanionError, Illegal
 from companion.core.kit import Seat
+from companion.games.binmat.cards import DECK
 from companion.hub.pairing import PairLook, PairTake, kit_mark, read_answer
 from companion.hub.subjects import inbox_prefix, message_subject, near_subject, wish_subject
 from companion.hub_server.app import Hub
@@ -128,6 +129,44 @@ def test_whatever_is_killed_the_game_is_the_same_at_both_tables(tmp_path: Path) 
             same_game(*(table.table for table in tables))
 
 
+def test_the_hub_deals_the_cards_and_deals_them_on_whatever_is_killed(tmp_path: Path) -> None:
+    settings, rng = hub_settings(tmp_path / "hub"), Random(4)
+    with ExitStack() as stack:
+        hubs = [stack.enter_context(Hub(settings))]
+        with two(hubs[0], tmp_path) as tables:
+            agree(tables, "binmat", turns=40, seconds=0)
+            until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
+            left = [6]
+
+            def break_something() -> None:
+                if left[0] == 0 or rng.random() > 0.1:
+                    return
+                left[0] -= 1
+                match left[0] % 3:
+                    case 0:
+                        kill_nats(hubs[0])
+                    case 1:
+                        hubs.pop().close()
+                        hubs.append(stack.enter_context(Hub(settings)))
+                    case _:
+                        gone = tables[left[0] // 3]
+                        gone.close()
+                        tables[left[0] // 3] = TableAtHub(gone.folder, gone.member)
+
+            play(tables, rng, break_something)
+            until("the cards are opened", lambda: not any(session_of(table.table).is_covered for table in tables))
+            same_game(*(table.table for table in tables))
+            south, north = tables
+            pair = hubs[0].pairs.pair_of(south.member.table)
+            assert pair
+            for subject in (
+                message_subject(pair.id, south.member.table, 1),
+                message_subject(pair.id, f"to-{south.member.table}", 1),
+                message_subject(pair.id, "order", 1),
+            ):
+                assert asked(hubs[0], north, f"$JS.API.DIRECT.GET.PAIRS.{subject}", b"", 0.5) == b""
+
+
 # ---- agreeing --------------------------------------------------------------------------------------------------------
 
 
@@ -146,7 +185,9 @@ def test_codes_that_lead_nowhere_are_refused_with_a_sentence(hub: Hub, tmp_path:
         with pytest.raises(Illegal, match="Too many wrong codes"):
             north.line.pairs.take(code, "")
         with pytest.raises(Illegal, match="one deck"):
-            south.line.pairs.offer("binmat", {}, Seat.SOUTH, "")
+            south.line.pairs.offer("binmat", {"way": "referee"}, Seat.SOUTH, "")
+        with pytest.raises(Illegal, match="a deal cannot be chosen"):
+            south.line.pairs.offer("binmat", {"deck": list(DECK)}, Seat.SOUTH, "")
 
 
 def test_other_versions_and_other_rules_refuse_each_other(

@@ -15,6 +15,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Drawn
+from companion.games.mixins import dealt_game
 from companion.table.mailbox import Mailbox
 from companion.table.pipeline import Pipeline
 from companion.table.records import NewGame, RemoteSaid
@@ -29,7 +30,7 @@ MOST_AHEAD = 1_000_000
 class RemoteBeginning:
     """A game on which two tables have agreed: `id` and `number` are the same at both.
 
-    `seat` is the one at the other table, `name` whoever sits there.
+    `seat` is the one at the other table, `name` whoever sits there; `commitment` binds the dealer, where there is one.
     """
 
     id: str
@@ -38,6 +39,7 @@ class RemoteBeginning:
     options: Mapping[str, Any]
     seat: Seat
     name: str = ""
+    commitment: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,14 @@ def require_playable(game: str, options: Mapping[str, Any]) -> None:
     """Raise `Malformed` or `Illegal` for a game that cannot be played at two tables with these options."""
     rules = game_named(game)
     chosen = rules.options(options)
-    if rules.is_dealt_by_hand(chosen) or rules.drawn(chosen) is Drawn.SETUP:
+    is_dealt = dealt_game(rules, chosen) is not None
+    if rules.is_dealt_by_hand(chosen) or (rules.drawn(chosen) is Drawn.SETUP and not is_dealt):
         raise Illegal(
             Refusal.WRONG_PHASE,
-            say("{game} needs one deck of cards: it cannot be played at two tables.", game=rules.title),
+            say("{game} with real cards needs one deck: it cannot be played at two tables.", game=rules.title),
         )
+    if is_dealt and rules.hidden_options(chosen) & set(options):
+        raise Illegal(Refusal.WRONG_PHASE, say("At two tables the hub deals: a deal cannot be chosen."))
 
 
 class RemoteTable:
@@ -88,7 +93,13 @@ class RemoteTable:
         require_playable(beginning.game, beginning.options)
         if not next_number <= beginning.number <= next_number + MOST_AHEAD:
             raise Illegal(Refusal.TOO_LATE, say("This table has played another game since: pair the tables anew"))
-        remote = RemoteSeat(beginning.id, beginning.seat, beginning.name, secrets.token_urlsafe(18))
+        rules = game_named(beginning.game)
+        is_dealt = dealt_game(rules, rules.options(beginning.options)) is not None
+        if is_dealt != bool(beginning.commitment):
+            raise Illegal(Refusal.WRONG_PHASE, say("The hub does not deal the cards of this game"))
+        gives = secrets.token_hex(32) if is_dealt else ""
+        nonce = secrets.token_urlsafe(18)
+        remote = RemoteSeat(beginning.id, beginning.seat, beginning.name, nonce, beginning.commitment, gives)
         record = NewGame(beginning.game, beginning.number, options=dict(beginning.options), remote=remote)
         self._owner.ask(lambda: self._pipeline.accept(record))
 
