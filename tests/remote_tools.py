@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -17,7 +18,9 @@ from companion.core.clock import FakeClock
 from companion.core.errors import CompanionError, Stale
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Journal
+from companion.storage.outbox import Outbox
 from companion.table.chance.fairness import commitment_of
+from companion.table.public.messages import encoded
 from companion.table.remote.dealer import Dealer, dealer_of
 from companion.table.remote.messages import OrderOpened, OrderSealed, encoded_message, read_message
 from companion.table.remote.remote_table import RemoteBeginning, RemoteProgress
@@ -258,3 +261,23 @@ def same_game(*tables: Table) -> None:
 def _game(session: Session) -> tuple[object, ...]:
     turns = tuple((t.moment, t.stages, t.events, t.by_time, t.number) for t in session.turns)
     return game_file(session), session.state, session.outcome, session.score, session.tick, session.board, turns
+
+
+def looks(half: HalfTable) -> list[str]:
+    """What a table's journal, pages and public records have, without what is random in every run."""
+    entries = [repr(entry) for entry in half.journal.entries() if "take_seat" not in repr(type(entry.record))]
+    own = [repr(half.table.view(seat)) for seat in (None, half.seat)]
+    return [
+        re.sub(r"nonce='[^']*'|commitment='[^']*'|sitting='[^']*'", "", text) for text in (*entries, *own)
+    ] + public_records(half)
+
+
+def public_records(half: HalfTable) -> list[str]:
+    """What spectators are told by this table."""
+    outbox, told = Outbox(half.journal), []
+    while (record := outbox.next()) is not None:
+        told.append(encoded(record).decode())
+        assert "far " not in told[-1]
+        assert "near " not in told[-1]
+        outbox.sent()
+    return told

@@ -170,9 +170,7 @@ def seen_by(state: State, seat: Seat, known: frozenset[str] = frozenset()) -> St
     """The position as a seat knows it, with `HIDDEN` for the rest; it also knows these cards, wherever they are."""
 
     def shown(cards: Cards, seen: _Known) -> Cards:
-        return tuple(
-            [card if is_seen or card in known else HIDDEN for card, is_seen in zip(cards, seen, strict=True)]
-        )
+        return tuple([card if is_seen or card in known else HIDDEN for card, is_seen in zip(cards, seen, strict=True)])
 
     south, north = (shown(hand, known_hand(state, each, seat)) for each, hand in zip(SEATS, state.hands, strict=True))
     return replace(

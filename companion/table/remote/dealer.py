@@ -1,8 +1,8 @@
 """Who keeps the hidden cards of a game at two tables: the fold of what both have told, in one order.
 
-It plays the game with every card by the ordinary rules. What a table tells that is no order goes on to the other one; of
-an order each is told what its seat may know. The shuffle comes from a secret to which the dealer is bound before either
-table gives its part; both are opened when the game is over. A table that tells what does not fit has left the game.
+It plays the game with every card by the ordinary rules. What a table tells that is no order goes on to the other one;
+of an order each is told what its seat may know. The shuffle comes from a secret to which the dealer is bound before
+either table gives its part; both are opened when the game is over. A table that tells what does not fit has left.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from companion.table.remote.messages import (
 )
 from companion.table.session import chance, receipt
 
-_NOTHING: Mapping[Seat, tuple[RemoteMessage, ...]] = {seat: () for seat in SEATS}
+_NOTHING: Mapping[Seat, tuple[RemoteMessage, ...]] = dict.fromkeys(SEATS, ())
 
 
 @dataclass(frozen=True)

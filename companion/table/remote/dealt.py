@@ -1,8 +1,8 @@
 """The fold of a game at two tables whose hidden cards a dealer keeps, who is neither of them.
 
 A table's journal has only what its own seat may know: its order goes to the dealer, and what comes of it comes back as
-that seat sees it. The dealer was bound to a secret before; once the game is over it opens it, with what both tables gave
-and every order. From that each table plays the whole game again and holds it against all that it was told.
+that seat sees it. The dealer was bound to a secret before; once the game is over it opens it, with what both tables
+gave and every order. From that each table plays the whole game again and holds it against all that it was told.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _played_again(session: Session, seed: int, opened: CardsOpened) -> tuple[Any
     return state, tuple(turns), mark
 
 
-# ---- what was told ----------------------------------------------------------------------------------------------------
+# ---- what was told ------------------------------------------------------------------------------------------------
 
 
 def _marked(session: Session, state: Any) -> Session:

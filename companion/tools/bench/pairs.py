@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -32,7 +33,7 @@ from companion.tools.bench.kills import first_page_ms, free_port
 from companion.tools.bench.machine import compiled
 from companion.tools.selfplay.people import Phone, Stuck
 
-GAMES = ("outbuffered", "arena", "scouts", "kahmate")
+GAMES = ("outbuffered", "arena", "scouts", "kahmate", "binmat")
 PAUSE_S = (0.2, 1.5)
 CUT_S = 0.4
 """So long the line hangs: NATS is stopped and goes on."""
@@ -69,6 +70,14 @@ class PairService:
         with contextlib.suppress(Stuck, *_LOST):
             return str(self._phone.get("view")["phase"])
         return ""
+
+    @property
+    def is_over(self) -> bool:
+        """Is the game over, with every card that was hidden?"""
+        if self.phase != "over":
+            return False
+        with self.journal as journal:
+            return not journal.restore().is_covered
 
     def start(self) -> None:
         """The service, until its first page."""
@@ -134,8 +143,8 @@ class PairService:
                     self.acknowledged[salt] += 1
 
 
-def bench_pairs(kills: int) -> bool:
-    """Whole games, one after the other, until so many SIGKILLs were survived; answers whether all is well."""
+def bench_pairs(kills: int, names: Sequence[str] = GAMES) -> bool:
+    """Whole games of these in turn, until so many SIGKILLs were survived; answers whether all is well."""
     rng, left, games, good = Random(7), kills, 0, True
     with tempfile.TemporaryDirectory() as named:
         folder = Path(named)
@@ -147,10 +156,10 @@ def bench_pairs(kills: int) -> bool:
                 write_membership(table.folder / "hub.json", member)
                 table.start()
                 table.sit_down()
-            while left > 0 or games < len(GAMES):
-                game = GAMES[games % len(GAMES)]
+            while left > 0 or games < len(names):
+                game = names[games % len(names)]
                 _agree(tables, game)
-                done = _play(tables, hub, rng, min(left, -(-kills // len(GAMES))))
+                done = _play(tables, hub, rng, min(left, -(-kills // len(names))))
                 left -= done
                 games += 1
                 found = _faults(tables)
@@ -198,7 +207,7 @@ def _play(tables: list[PairService], hub: HubProcess, rng: Random, most: int) ->
     try:
         while True:
             time.sleep(rng.uniform(*PAUSE_S))
-            if all(table.phase == "over" for table in tables):
+            if all(table.is_over for table in tables):
                 return done
             if done < most:
                 done += _break(rng, hub, tables)

@@ -34,7 +34,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {"scouts": {"seconds": 3600}}
 
 @dataclass
 class Half(PlayMatch):
-    """One table of a game at two: people and hands do there what is asked of them, for the seat that is played there."""
+    """One table of a game at two: people and hands do there what is asked of the seat that is played there."""
 
     worked_s: float = field(default_factory=time.monotonic)
 
@@ -97,7 +97,7 @@ class Half(PlayMatch):
 
 
 def play_at_two_tables(name: str, games: int, seed: int) -> Iterator[Report]:
-    """So many games with the seeds `seed`, `seed + 1` …, each at two fresh installations that have joined a fresh hub."""
+    """So many games with the seeds `seed`, `seed + 1` …, each at two fresh installations at a fresh hub."""
     for number in range(seed, seed + games):
         with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
             hub = HubProcess(Path(folder) / "hub")
@@ -118,7 +118,7 @@ def _half(folder: Path, name: str, seat: Seat, seed: int, stack: ExitStack) -> H
     if companion.simulation is None:
         raise Stuck("There is no simulation to play in")
     rng = Random(f"{name}/{seed}/{seat}")
-    by_pad = rng.random() < 0.5  # noqa: PLR2004 - half of them
+    by_pad = rng.random() < 0.5
     phone = None if by_pad else Phone(f"http://127.0.0.1:{companion.server.port}", seat)
     players = {seat: SimulatedPlayer(seat, phone, Random(f"{seed}/{seat}"))}
     options = _OPTIONS.get(name, {})
