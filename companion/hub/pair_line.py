@@ -26,6 +26,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.hub.pairing import (
     Pair,
+    PairAgain,
     PairAnswer,
     PairLook,
     PairOffer,
@@ -58,6 +59,8 @@ table that has said nothing for so long is gone."""
 _LOOK_BACK = 20
 """The last game at two tables is among so many games: what it still has to tell is told, also while another is on."""
 _OLDER = say("This table’s journal is older than what the other table knows: this game cannot go on.")
+_ASKS = say("Rematch: waiting for the other table.")
+_ASKED = say("The other table wants a rematch: press Rematch here, too.")
 _UNFIT = say("What the other table tells does not fit this game: it cannot go on")
 
 
@@ -70,6 +73,7 @@ class PairLine:
         self._clock = clock
         self._own = own
         self._wake = wake
+        table.remote.when_again(self.again)
         self._wishes: list[tuple[PairWish, Future[PairAnswer]]] = []
         self._pair: Pair | None = None
         self._past: RemoteProgress | None = None
@@ -84,6 +88,9 @@ class PairLine:
         self._looked_s = -LOOK_S
         self._subscriptions: list[Subscription] = []
         self._told = ""
+        self._again: bool | None = None
+        """Another game is wanted here, with sides changed or not."""
+        self._is_again_told = self._is_again_there = False
         self.code = ""
         """Under which this table offers a game; empty: it offers none."""
 
@@ -110,6 +117,11 @@ class PairLine:
         self._ask(PairTake(code, __version__, self._journal.next_number(), name))
         if self._fault:
             raise Illegal(Refusal.WRONG_PHASE, self._fault)
+
+    def again(self, swaps: bool) -> None:
+        """Another game of these two tables is wanted here; nothing is waited for."""
+        self._again = swaps
+        self._wake()
 
     def withdraw(self) -> None:
         """Offer nothing any more; raises a `CompanionError`."""
@@ -138,10 +150,12 @@ class PairLine:
     def connected(self) -> None:
         """The line is there, perhaps again."""
         self._subscriptions, self._sent, self._near_s, self._looked_s = [], -1, -NEAR_S, -LOOK_S
+        self._is_again_told = False
 
     async def look(self, client: Client) -> None:
         """Ask the hub for our game, and begin it where it is a new one."""
         answer = await self._request(client, PairQuestion())
+        self._is_again_there = answer.again
         if answer.code != self.code:
             self.code = answer.code
             self._table.redraw()
@@ -165,7 +179,10 @@ class PairLine:
         pair = self._pair
         if pair is None:
             return
-        other, source = pair.tables[pair.seat_of(self._own).other], pair.source_of(self._own)
+        if self._again is not None and not self._is_again_told:
+            await self._ask_again(client, pair, self._again)
+            return
+        other, source = pair.other_of(self._own), pair.source_of(self._own)
         if not self._subscriptions:
             for subject in (message_subject(pair.id, source, "*"), near_subject(pair.id, other)):
                 self._subscriptions.append(await client.subscribe(subject, cb=self._wakes))
@@ -179,6 +196,17 @@ class PairLine:
             await self._hear(stream, pair, source)
         self._tell()
 
+    async def _ask_again(self, client: Client, pair: Pair, swaps: bool) -> None:
+        self._is_again_told = True
+        try:
+            answer = await self._request(client, PairAgain(pair.id, self._journal.next_number(), swaps))
+        except CompanionError as error:
+            self._again = None
+            log.warning("Hub: no rematch at two tables: %s", error.kind)
+            return
+        if answer.pair is not None:
+            self._begin(answer.pair)
+
     def broken(self) -> None:
         """The line is cut."""
         self._subscriptions = []
@@ -188,6 +216,7 @@ class PairLine:
         """Nobody waits any longer."""
         while self._wishes:
             self._wishes.pop()[1].cancel()
+        self._table.remote.when_again(None)
         self._table.remote.line_is("")
 
     async def _wakes(self, message: Msg) -> None:
@@ -207,7 +236,7 @@ class PairLine:
         beginning = RemoteBeginning(
             pair.id, pair.number, pair.game, pair.options, seat.other, pair.names.get(seat.other, ""), pair.commitment
         )
-        self._past = None
+        self._past, self._again, self._is_again_told, self._is_again_there = None, None, False, False
         if self._kept(pair.id) is None:
             try:
                 self._table.remote.begin(beginning, self._journal.next_number())
@@ -304,6 +333,8 @@ class PairLine:
         progress = self._table.remote.progress
         if self._pair is None or progress is None or progress.game != self._pair.id or progress.is_over:
             trouble = self._fault if self._pair and progress is None else ""
+            if self._pair is not None and progress is not None and progress.game == self._pair.id:
+                trouble = _ASKS if self._again is not None else _ASKED if self._is_again_there else trouble
         elif self._fault:
             trouble = self._fault
         elif not trouble and self._clock.monotonic_s() - self._heard_s >= GONE_S:

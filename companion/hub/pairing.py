@@ -57,6 +57,17 @@ class PairTake(_Message, frozen=True, tag="take"):
     name: Name = ""
 
 
+class PairAgain(_Message, frozen=True, tag="again"):
+    """The two of the last game `id` want another one; `swaps`: with sides changed, if the other one wants that too.
+
+    It begins when both have asked.
+    """
+
+    id: Text
+    number: Number
+    swaps: bool
+
+
 class PairQuestion(_Message, frozen=True, tag="ask"):
     """Which game at two tables is this table's, and what has it offered?"""
 
@@ -65,7 +76,7 @@ class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
     """The offer does not hold any more."""
 
 
-PairWish = PairOffer | PairLook | PairTake | PairQuestion | PairWithdrawal
+PairWish = PairOffer | PairLook | PairTake | PairAgain | PairQuestion | PairWithdrawal
 
 
 class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -86,18 +97,26 @@ class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
         """The seat that is played at a table."""
         return Seat.SOUTH if self.tables[Seat.SOUTH] == table else Seat.NORTH
 
+    def other_of(self, table: str) -> str:
+        """The other table."""
+        return self.tables[self.seat_of(table).other]
+
     def source_of(self, table: str) -> str:
         """Who tells a table what it hears: the other one, or the dealer."""
-        return told_by_dealer(table) if self.commitment else self.tables[self.seat_of(table).other]
+        return told_by_dealer(table) if self.commitment else self.other_of(table)
 
 
 class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The hub's answer: the game, the own offer's code, the offer that was looked at, or why not (packed)."""
+    """The hub's answer: the game, the own offer's code, the offer that was looked at, or why not (packed).
+
+    `again`: the other table wants another game.
+    """
 
     pair: Pair | None = None
     code: Text = ""
     offer: PairOffer | None = None
     refused: Any = ""
+    again: bool = False
 
 
 _wish = msgspec.json.Decoder(PairWish)

@@ -77,7 +77,7 @@ class Hub:
         }
         known = self.folder.change(lambda file: msgspec.structs.replace(file, **wanted)) if wanted else self.folder.now
         self.room = Room(known.name, self._clock, known.delay_s)
-        self.pairs = PairKeeper(self.folder, self._clock, self._paired)
+        self.pairs = PairKeeper(self.folder, self._clock, self._paired, self._look_at_pair)
         for table in known.tables:
             self.room.put(_in_room(table))
         self._wishes_s = -WISH_S
@@ -244,8 +244,7 @@ class Hub:
             pair = self.pairs.pair_of(table.id)
             key = TableKey(table.id, table.key, table.shut)
             if pair:
-                other, source = pair.tables[pair.seat_of(table.id).other], pair.source_of(table.id)
-                key = replace(key, pair=pair.id, other=other, source=source)
+                key = replace(key, pair=pair.id, other=pair.other_of(table.id), source=pair.source_of(table.id))
             tables.append(key)
         seed = self._settings.nats_seed
         return users_text(public_key(seed) if seed else self.folder.own_key, tables)
@@ -254,7 +253,11 @@ class Hub:
         """Two tables have agreed on a game: both may write and read it, and the one that has offered is told."""
         self._keep_users()
         for table in pair.tables.values():
-            self.store.command(table, b'{"pair": true}')
+            self._look_at_pair(table)
+
+    def _look_at_pair(self, table: str) -> None:
+        """A table is to ask which game is its own."""
+        self.store.command(table, b'{"pair": true}')
 
     def _keep_users(self) -> None:
         """Have NATS know its tables; the people of a cluster include the file that is written for them."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -15,11 +16,13 @@ from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say
+from companion.core.kit import Seat
 from companion.core.network import plain_code
 from companion.games import game_named
 from companion.games.mixins import dealt_game
 from companion.hub.pairing import (
     Pair,
+    PairAgain,
     PairAnswer,
     PairLook,
     PairOffer,
@@ -37,12 +40,21 @@ from web.security.rate_limit import Guesses
 class PairKeeper:
     """Offers live as long as the hub runs; a game that was agreed on is kept until either table agrees on another.
 
-    `when_paired` is called once a pair is kept: from then on its tables may write and read their messages.
+    `when_paired` is called once a pair is kept: from then on its tables may write and read their messages; `when_asked`
+    with a table that has something to look at.
     """
 
-    def __init__(self, folder: HubFolder, clock: Clock, when_paired: Callable[[Pair], None]) -> None:
+    def __init__(
+        self,
+        folder: HubFolder,
+        clock: Clock,
+        when_paired: Callable[[Pair], None],
+        when_asked: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._folder = folder
         self._when_paired = when_paired
+        self._when_asked = when_asked
+        self._again: dict[str, PairAgain] = {}
         self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
 
@@ -60,6 +72,7 @@ class PairKeeper:
     def forget(self, table: str) -> None:
         """A table has left the hub."""
         self._offers.pop(table, None)
+        self._again.pop(table, None)
         self._folder.change(lambda file: _without(file, {table}))
 
     def _answer(self, table: str, payload: bytes) -> PairAnswer:
@@ -72,29 +85,56 @@ class PairKeeper:
                 return PairAnswer(offer=self._found(table, look.code)[1])
             case PairTake() as take:
                 return PairAnswer(pair=self._take(table, take))
+            case PairAgain() as again:
+                return PairAnswer(self._once_more(table, again))
             case PairWithdrawal():
                 self._offers.pop(table, None)
         code, _ = self._offers.get(table, ("", None))
-        return PairAnswer(self.pair_of(table), code)
+        pair = self.pair_of(table)
+        return PairAnswer(pair, code, again=bool(pair and self._wants(pair, pair.other_of(table))))
+
+    def _wants(self, pair: Pair, table: str) -> PairAgain | None:
+        """What a table wants after this game; None: no other one, as far as it has said."""
+        again = self._again.get(table)
+        return again if again is not None and again.id == pair.id else None
+
+    def _once_more(self, table: str, again: PairAgain) -> Pair | None:
+        """The next game of two tables, once both want it; None: the other one has not asked yet."""
+        pair = self.pair_of(table)
+        if pair is None or pair.id != again.id:
+            raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables anew"))
+        self._again[table] = again
+        other = pair.other_of(table)
+        asked = self._wants(pair, other)
+        if asked is None:
+            self._when_asked(other)
+            return None
+        tables, names = pair.tables, pair.names
+        if again.swaps and asked.swaps:
+            tables = {seat.other: each for seat, each in tables.items()}
+            names = {seat.other: each for seat, each in names.items()}
+        return self._keep(pair.game, pair.options, max(again.number, asked.number), tables, names)
 
     def _take(self, table: str, take: PairTake) -> Pair:
         other, offer = self._found(table, take.code)
         require_version(offer.version, take.version)
-        rules = game_named(offer.game)
-        secret = secrets.token_hex(32) if dealt_game(rules, rules.options(offer.options)) else ""
-        pair = Pair(
-            secrets.token_hex(8),
-            offer.game,
-            offer.options,
-            max(offer.number, take.number),
-            {offer.seat: other, offer.seat.other: table},
-            {offer.seat: offer.name, offer.seat.other: take.name},
-            commitment_of(secret) if secret else "",
-        )
-        kept = self._folder.change(lambda file: _with(_without(file, {table, other}), pair, secret))
+        tables = {offer.seat: other, offer.seat.other: table}
+        names = {offer.seat: offer.name, offer.seat.other: take.name}
+        return self._keep(offer.game, offer.options, max(offer.number, take.number), tables, names)
+
+    def _keep(
+        self, game: str, options: dict[str, Any], number: int, tables: dict[Seat, str], names: dict[Seat, str]
+    ) -> Pair:
+        """A game on which two tables have agreed."""
+        rules = game_named(game)
+        secret = secrets.token_hex(32) if dealt_game(rules, rules.options(options)) else ""
+        commitment = commitment_of(secret) if secret else ""
+        pair = Pair(secrets.token_hex(8), game, options, number, tables, names, commitment)
+        kept = self._folder.change(lambda file: _with(_without(file, set(tables.values())), pair, secret))
         assert pair in kept.pairs
-        self._offers.pop(other, None)
-        self._offers.pop(table, None)
+        for table in tables.values():
+            self._offers.pop(table, None)
+            self._again.pop(table, None)
         self._when_paired(pair)
         return pair
 

@@ -163,6 +163,8 @@ def _seated(session: Session, record: NewGame) -> dict[Seat, Sitter]:
     """Who sits where as a game begins: at a seat of another table whoever sits there, for that game alone."""
     seats = {seat: sitter for seat, sitter in session.seats.items() if sitter.door != REMOTE}
     if remote := record.remote:
+        if remote.seat in seats and remote.seat.other not in seats:  # with sides changed since the last one
+            seats[remote.seat.other] = seats.pop(remote.seat)
         seats[remote.seat] = Sitter(checked_name(remote.name), remote.nonce, REMOTE)
     return seats
 

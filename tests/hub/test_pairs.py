@@ -167,6 +167,36 @@ def test_the_hub_deals_the_cards_and_deals_them_on_whatever_is_killed(tmp_path: 
                 assert asked(hubs[0], north, f"$JS.API.DIRECT.GET.PAIRS.{subject}", b"", 0.5) == b""
 
 
+def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, tmp_path: Path) -> None:
+    with two(hub, tmp_path) as tables:
+        south, north = tables
+        south.table.take_seat(Seat.SOUTH, "Mara")
+        north.table.take_seat(Seat.NORTH, "Jonas")
+        agree(tables, "binmat", seconds=0)
+        until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
+        south.table.resign(Seat.SOUTH)
+        until("it is over", lambda: not any(session_of(table.table).is_covered for table in tables))
+        first = session_of(south.table).remote
+        south.table.rematch(swap=True)
+        until("it is said here", lambda: says(south, "waiting for the other table"))
+        until("it is said there", lambda: says(north, "The other table wants a rematch"))
+        assert phases(tables) == [Phase.OVER] * 2
+        north.table.rematch(swap=True)
+        until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
+        for table, own, name in ((south, Seat.NORTH, "Mara"), (north, Seat.SOUTH, "Jonas")):
+            remote = session_of(table.table).remote
+            assert remote
+            assert first
+            assert remote.own is own
+            assert remote.at.id != first.at.id
+            assert table.table.view().seats[own].name == name
+            assert table.table.view().seats[own.other].name == {"Mara": "Jonas", "Jonas": "Mara"}[name]
+            assert not says(table, "ematch")
+        play(tables[::-1], Random(6))
+        until("the cards are opened", lambda: not any(session_of(table.table).is_covered for table in tables))
+        same_game(south.table, north.table)
+
+
 # ---- agreeing --------------------------------------------------------------------------------------------------------
 
 

@@ -253,10 +253,10 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
             return hear_cards(session, cards, now_s, fold)
         case OrderDealt() as dealt:
             after, signals = hear_dealt(session, dealt, now_s, fold)
-            question = _remote(after).question
-            if question is None or after.phase is Phase.OVER:
+            waiting = _remote(after).question
+            if waiting is None or after.phase is Phase.OVER:
                 return after, signals
-            answered, more = _hear_question(_with(after, question=None), _remote(after), question, fold)
+            answered, more = _hear_question(_with(after, question=None), _remote(after), waiting, fold)
             return answered, (*signals, *more)
         case ChanceGiven() | CardsOpened():
             raise unfitting()

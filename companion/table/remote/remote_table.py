@@ -6,7 +6,7 @@ Whatever carries the messages, such as `companion.hub`, asks here; nothing at th
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +72,7 @@ class RemoteTable:
     def __init__(self, pipeline: Pipeline, owner: Mailbox) -> None:
         self._pipeline = pipeline
         self._owner = owner
+        self._again: Callable[[bool], None] | None = None
         self._made: tuple[Session | None, RemoteProgress | None] = (None, None)
 
     @property
@@ -116,6 +117,20 @@ class RemoteTable:
                 self._pipeline.accept(RemoteSaid(number, message, self._pipeline.now_s()))
 
         self._owner.ask(accept)
+
+    def when_again(self, call: Callable[[bool], None] | None) -> None:
+        """Who asks the other table for another game, with sides changed or not; None: nobody any more."""
+        self._again = call
+
+    def play_again(self, swap: bool) -> None:
+        """Another game of these two tables is wanted here; raises `Illegal` where it cannot be."""
+        session = self._pipeline.session
+        if self._again is None:
+            raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables anew"))
+        if session.is_covered:
+            raise Illegal(Refusal.WRONG_PHASE, say("The hub has not opened the cards of this game yet"))
+        by_pad = any(sitter.door == "pad" for sitter in session.seats.values())
+        self._again(swap and not by_pad)
 
     def line_is(self, sentence: str) -> None:
         """What pages and the table screen say about the line to the other table; empty: nothing."""

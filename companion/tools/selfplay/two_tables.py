@@ -138,8 +138,9 @@ def play_pair(halves: list[Half]) -> Report:
             if time.monotonic() - max(half.worked_s for half in halves) > PATIENCE_S:
                 raise Stuck(" / ".join(str(half.look().sign.text) for half in halves))
             views = [half.look() for half in halves]
-            if views[0].moment == views[1].moment and all(view.phase is Phase.ORDERS for view in views):
-                misread += south.truth() != north.truth() and not any(half.waits for half in halves)
+            are_both_due = all(view.phase is Phase.ORDERS and view.board.target is not None for view in views)
+            if are_both_due and views[0].moment == views[1].moment:
+                misread += south.truth() != north.truth()
         reason = _difference(south.session, north.session)
     except Stuck as stuck:
         reason = stuck.message
