@@ -13,7 +13,7 @@ from remote_tools import GAME, DealtLine, HalfTable, dealt, looks, play_roughly,
 
 from companion.core.errors import Illegal, Malformed, Stale
 from companion.core.kit import Seat
-from companion.table.remote.messages import CardsDealt, CardsOpened, GameLeft, OrderOpened
+from companion.table.remote.messages import CardsDealt, CardsOpened, ClockHeld, GameLeft, OrderOpened
 from companion.table.session import Phase
 
 
@@ -143,7 +143,7 @@ def test_a_table_that_plays_a_card_that_it_does_not_hold_has_left_the_game(tmp_p
         _begin(line)
         forged = OrderOpened(1, "p2&0", "ab")
         line.dealer = line.dealer.hear(Seat.SOUTH, forged)
-        assert [type(message) for message in line.dealer.sent[Seat.NORTH]] == [CardsDealt, GameLeft, CardsOpened]
+        assert [type(message) for message in line.dealer.sent[Seat.NORTH]] == [CardsDealt, ClockHeld, GameLeft, CardsOpened]
         line.flush()
         assert line.north.session.phase is Phase.OVER
 
