@@ -58,6 +58,7 @@ LOOK_S, NEAR_S, GONE_S = 2.0, 10.0, 30.0
 table that has said nothing for so long is gone."""
 _LOOK_BACK = 20
 """The last game at two tables is among so many games: what it still has to tell is told, also while another is on."""
+_NO_DEALER = say("The hub that dealt the cards of this game does not know it any more: end it.")
 _OLDER = say("This table’s journal is older than what the other table knows: this game cannot go on.")
 _ASKS = say("Rematch: waiting for the other table.")
 _ASKED = say("The other table wants a rematch: press Rematch here, too.")
@@ -99,10 +100,16 @@ class PairLine:
     def offer(self, game: str, options: dict[str, Any], seat: Seat, name: str) -> str:
         """Offer a game of which this table plays a seat; answers the code for the other host.
 
-        Raises a `CompanionError`.
+        One that is on and has begun at another hub is offered instead, to go on with it. Raises a `CompanionError`.
         """
+        number, begun = self._journal.next_number(), self.interrupted
+        if begun is not None:
+            if begun.commitment:
+                raise Illegal(Refusal.WRONG_PHASE, _NO_DEALER)
+            game, options, seat, number = begun.game, dict(begun.options), begun.seat.other, begun.number
         require_playable(game, options)
-        wish = PairOffer(game, options, seat, __version__, kit_mark(game, options), self._journal.next_number(), name)
+        mark = kit_mark(game, options)
+        wish = PairOffer(game, options, seat, __version__, mark, number, name, begun.id if begun else "")
         self.code = self._ask(wish).code
         self._table.redraw()
         return self.code
@@ -114,9 +121,16 @@ class PairLine:
             raise Malformed(say("This message cannot be read: {error}", error="offer"))
         require_same(offer, __version__)
         require_playable(offer.game, offer.options)
-        self._ask(PairTake(code, __version__, self._journal.next_number(), name))
+        begun = self.interrupted
+        self._ask(PairTake(code, __version__, self._journal.next_number(), name, begun.id if begun else ""))
         if self._fault:
             raise Illegal(Refusal.WRONG_PHASE, self._fault)
+
+    @property
+    def interrupted(self) -> RemoteBeginning | None:
+        """The game that is on and of which this hub knows nothing; None: there is none."""
+        begun, pair = self._table.remote.begun, self._pair
+        return begun if begun is not None and (pair is None or pair.id != begun.id) else None
 
     def again(self, swaps: bool) -> None:
         """Another game of these two tables is wanted here; nothing is waited for."""

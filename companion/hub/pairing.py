@@ -20,6 +20,7 @@ from companion.table.public.messages import strictly_read, words
 
 Text = Annotated[str, msgspec.Meta(max_length=64)]
 Name = Annotated[str, msgspec.Meta(max_length=24)]
+GameId = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{16})?$")]
 Number = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
 
 
@@ -30,7 +31,8 @@ class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 class PairOffer(_Message, frozen=True, tag="offer"):
     """A host offers a game: `seat` is played at that table, by `name`; `number` is the next game's there.
 
-    `kit` tells the same game from one with other rules or pieces (see `kit_mark`).
+    `kit` tells the same game from one with other rules or pieces (see `kit_mark`). `id` is set where a game goes on
+    that has begun at another hub.
     """
 
     game: Text
@@ -40,6 +42,7 @@ class PairOffer(_Message, frozen=True, tag="offer"):
     kit: Text
     number: Number
     name: Name = ""
+    id: GameId = ""
 
 
 class PairLook(_Message, frozen=True, tag="look"):
@@ -49,12 +52,13 @@ class PairLook(_Message, frozen=True, tag="look"):
 
 
 class PairTake(_Message, frozen=True, tag="take"):
-    """The other host agrees."""
+    """The other host agrees; `id` is the game that is on at that table, if there is one."""
 
     code: Text
     version: Text
     number: Number
     name: Name = ""
+    id: GameId = ""
 
 
 class PairAgain(_Message, frozen=True, tag="again"):

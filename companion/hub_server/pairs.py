@@ -8,7 +8,6 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -16,7 +15,6 @@ from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say
-from companion.core.kit import Seat
 from companion.core.network import plain_code
 from companion.games import game_named
 from companion.games.mixins import dealt_game
@@ -113,26 +111,27 @@ class PairKeeper:
         if again.swaps and asked.swaps:
             tables = {seat.other: each for seat, each in tables.items()}
             names = {seat.other: each for seat, each in names.items()}
-        return self._keep(pair.game, pair.options, max(again.number, asked.number), tables, names)
+        number = max(again.number, asked.number)
+        return self._keep(Pair(_new_name(), pair.game, pair.options, number, tables, names))
 
     def _take(self, table: str, take: PairTake) -> Pair:
         other, offer = self._found(table, take.code)
         require_version(offer.version, take.version)
+        if offer.id and offer.id != take.id:
+            raise Illegal(Refusal.WRONG_PHASE, say("The other table wants to go on with a game that is not on here"))
         tables = {offer.seat: other, offer.seat.other: table}
         names = {offer.seat: offer.name, offer.seat.other: take.name}
-        return self._keep(offer.game, offer.options, max(offer.number, take.number), tables, names)
+        number = offer.number if offer.id else max(offer.number, take.number)
+        return self._keep(Pair(offer.id or _new_name(), offer.game, offer.options, number, tables, names))
 
-    def _keep(
-        self, game: str, options: dict[str, Any], number: int, tables: dict[Seat, str], names: dict[Seat, str]
-    ) -> Pair:
-        """A game on which two tables have agreed."""
-        rules = game_named(game)
-        secret = secrets.token_hex(32) if dealt_game(rules, rules.options(options)) else ""
-        commitment = commitment_of(secret) if secret else ""
-        pair = Pair(secrets.token_hex(8), game, options, number, tables, names, commitment)
-        kept = self._folder.change(lambda file: _with(_without(file, set(tables.values())), pair, secret))
+    def _keep(self, agreed: Pair) -> Pair:
+        """A game on which two tables have agreed; the hub commits itself to its cards where there are any to deal."""
+        rules, tables = game_named(agreed.game), set(agreed.tables.values())
+        secret = secrets.token_hex(32) if dealt_game(rules, rules.options(agreed.options)) else ""
+        pair = msgspec.structs.replace(agreed, commitment=commitment_of(secret) if secret else "")
+        kept = self._folder.change(lambda file: _with(_without(file, tables), pair, secret))
         assert pair in kept.pairs
-        for table in tables.values():
+        for table in tables:
             self._offers.pop(table, None)
             self._again.pop(table, None)
         self._when_paired(pair)
@@ -157,6 +156,11 @@ class PairKeeper:
         if found == table:
             raise Illegal(Refusal.JOIN_CODE, say("That is this table’s own code: enter it at the other table"))
         return found, self._offers[found][1]
+
+
+def _new_name() -> str:
+    """What a game at two tables is called."""
+    return secrets.token_hex(8)
 
 
 def _without(file: HubFile, tables: set[str]) -> HubFile:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -195,6 +196,61 @@ def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, 
         play(tables[::-1], Random(6))
         until("the cards are opened", lambda: not any(session_of(table.table).is_covered for table in tables))
         same_game(south.table, north.table)
+
+
+def test_a_game_goes_on_at_another_hub_when_its_hub_was_lost(tmp_path: Path) -> None:
+    settings, rng = hub_settings(tmp_path / "hub"), Random(9)
+    with ExitStack() as stack:
+        hub = stack.enter_context(Hub(settings))
+        with two(hub, tmp_path) as tables:
+            agree(tables, "arena")
+            turns = [0]
+
+            def until_the_third_turn() -> None:
+                turns[0] = min(len(session_of(table.table).turns) for table in tables)
+                if turns[0] == 3:
+                    raise TimeoutError
+
+            with suppress(TimeoutError):
+                play(tables, rng, until_the_third_turn)
+            hub.close()
+            shutil.rmtree(tmp_path / "hub")
+            hub = stack.enter_context(Hub(settings))
+            until("it is said", lambda: all("does not know this table" in table.line.sentence for table in tables))
+            before = [session_of(table.table).remote for table in tables]
+            for place, table in enumerate(tables):
+                assert table.line.pairs.interrupted is None or not table.line.is_connected
+                table.close()
+                tables[place] = joined(hub, table.folder, names=True)
+            connected(tables)
+            south, north = tables
+            code = south.line.pairs.offer("outbuffered", {}, Seat.NORTH, "")
+            with two(hub, tmp_path / "others") as (stranger, _), pytest.raises(Illegal, match="not on here"):
+                stranger.line.pairs.take(code, "")
+            north.line.pairs.take(code, "")
+            assert [session_of(table.table).remote.at for table in tables] == [each.at for each in before if each]  # type: ignore[union-attr] # it is on
+            play(tables, rng)
+            same_game(*(table.table for table in tables))
+
+
+def test_a_game_of_cards_whose_dealer_is_lost_is_ended(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        hub = stack.enter_context(running(tmp_path / "hub"))
+        with two(hub, tmp_path) as tables:
+            agree(tables, "binmat", seconds=0)
+            until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
+            other = stack.enter_context(running(tmp_path / "other"))
+            for place, table in enumerate(tables):
+                table.close()
+                tables[place] = joined(other, table.folder, names=True)
+            connected(tables)
+            with pytest.raises(Illegal, match="does not know it any more: end it"):
+                tables[0].line.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
+            for table in tables:
+                table.table.abandon()
+                table.table.abandon()
+            assert phases(tables) == [Phase.OVER] * 2
+            agree(tables)
 
 
 # ---- agreeing --------------------------------------------------------------------------------------------------------

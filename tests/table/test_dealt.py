@@ -143,7 +143,12 @@ def test_a_table_that_plays_a_card_that_it_does_not_hold_has_left_the_game(tmp_p
         _begin(line)
         forged = OrderOpened(1, "p2&0", "ab")
         line.dealer = line.dealer.hear(Seat.SOUTH, forged)
-        assert [type(message) for message in line.dealer.sent[Seat.NORTH]] == [CardsDealt, ClockHeld, GameLeft, CardsOpened]
+        assert [type(message) for message in line.dealer.sent[Seat.NORTH]] == [
+            CardsDealt,
+            ClockHeld,
+            GameLeft,
+            CardsOpened,
+        ]
         line.flush()
         assert line.north.session.phase is Phase.OVER
 

@@ -20,7 +20,7 @@ from companion.table.mailbox import Mailbox
 from companion.table.pipeline import Pipeline
 from companion.table.records import NewGame, RemoteSaid
 from companion.table.remote.messages import RemoteSeat, encoded_message, read_message
-from companion.table.session import Session
+from companion.table.session import Phase, Session
 
 MOST_AHEAD = 1_000_000
 """A game at two tables has the higher of both numbers, at most so much more than this table's own."""
@@ -86,6 +86,16 @@ class RemoteTable:
             made = progress_of_remote(session)
             self._made = (session, made)
         return made
+
+    @property
+    def begun(self) -> RemoteBeginning | None:
+        """The game at two tables that is on, as it was agreed on; None: there is none."""
+        session = self._pipeline.session
+        remote = session.remote
+        if remote is None or session.phase is Phase.OVER:
+            return None
+        at, name = remote.at, session.playing.name
+        return RemoteBeginning(at.id, session.number, name, session.raw_options, at.seat, at.name, at.commitment)
 
     def begin(self, beginning: RemoteBeginning, next_number: int) -> None:
         """Start it with its set-up; raises `Malformed` or `Illegal` where it cannot be. `next_number`: this table's."""
