@@ -141,7 +141,7 @@ class HubLink:
     def leave(self) -> None:
         """Belong to no hub any more; what it was told it keeps until its host removes this table.
 
-        Raises `Illegal` while a game at two tables is on and the hub is there: the line to the other one goes through it.
+        Raises `Illegal` while a game at two tables is on and the hub is there: it carries the line to the other one.
         """
         with self._lock:
             self._require_no_game()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -17,13 +18,15 @@ from typing import Any
 from companion.archive.replay import game_file, play_again
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.grid import Square
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.service.app import Companion
 from companion.table.session import Phase, Session
 from companion.tools.bench.hub import HubProcess
 from companion.tools.selfplay import people
-from companion.tools.selfplay.people import FRAME_S, Phone, Report, SimulatedPlayer, Stuck
+from companion.tools.selfplay.cards import CardMatch
+from companion.tools.selfplay.people import FRAME_S, Match, Phone, Report, SimulatedPlayer, Stuck
 from companion.tools.selfplay.plays import PlayMatch
 
 PATIENCE_S = 120.0
@@ -33,7 +36,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {"scouts": {"seconds": 3600}}
 
 
 @dataclass
-class Half(PlayMatch):
+class Half(Match):
     """One table of a game at two: people and hands do there what is asked of the seat that is played there."""
 
     worked_s: float = field(default_factory=time.monotonic)
@@ -51,22 +54,59 @@ class Half(PlayMatch):
 
     @property
     def waits(self) -> bool:
-        """Does this table wait for the other one?"""
-        return bool(self.look().sign.text == "Waiting for the other table")
+        """Does this table wait for the other one, or for the hub?"""
+        view = self.look()
+        is_due = view.phase is not Phase.ORDERS or view.seats[self.seat].awaited
+        return view.phase is Phase.OVER or not is_due or view.sign.text == "Waiting for the other table"
 
     def work(self) -> None:
         """Do what may be done now, if there is anything."""
-        view = self.look()
-        if self.waits or view.phase is Phase.OVER:
+        if self.waits:
             time.sleep(_LOOK_S)
             return
-        if view.phase in (Phase.SETUP, Phase.STAGES):
-            self.work_once(view)
-        elif view.seats[self.seat].awaited:
+        if self.look().phase is Phase.ORDERS:
             self.turns += 1
             self.state = self.session.state
-            self.give_orders()
+        self.act()
         self.worked_s = time.monotonic()
+
+    @abstractmethod
+    def act(self) -> None:
+        """Follow a step, or take the turn that is due."""
+
+    def chance(self) -> Random:
+        """What the turn that is due draws from, once both tables have given to it."""
+        return self.session.rng
+
+
+@dataclass
+class CardHalf(Half, CardMatch):
+    """With hidden hands, which are on the phone."""
+
+    def act(self) -> None:
+        """Nothing lies on the table."""
+        view, player = self.look(), self.players[self.seat]
+        if view.phase is not Phase.ORDERS:
+            self.clock.advance(people.FRAME_S)
+            self.companion.step_keys()
+        elif player.phone is not None:
+            if view.time.clock and view.time.clock.paused:
+                player.phone.post("resume", {})
+            action = self.choose(list(self.game.legal_actions(self.state, self.seat)))
+            player.phone.post("hand-in", {"moment": view.moment, "action": action})
+
+
+@dataclass
+class PieceHalf(Half, PlayMatch):
+    """With pieces on a board."""
+
+    def act(self) -> None:
+        """Hands follow the step, or make a play."""
+        view = self.look()
+        if view.phase is Phase.ORDERS:
+            self.give_orders()
+        else:
+            self.work_once(view)
 
     def give_orders(self) -> None:
         """The own one; the other seat gives its own at the other table."""
@@ -77,10 +117,6 @@ class Half(PlayMatch):
         self.seal(self.players[self.seat], view.moment, *self.choose(self.seat), wavers=0.0)
         if self.seat in self.session.awaited and self.look().moment == view.moment:
             raise Stuck(f"The order was handed in, but the table says “{self.look().sign.text}”")
-
-    def chance(self) -> Random:
-        """What the turn that is due draws from, once both tables have given to it."""
-        return self.session.rng
 
     def until(self, done: str, *before: object) -> None:
         """As at one table, or until only the other table is waited for."""
@@ -104,12 +140,13 @@ def play_at_two_tables(name: str, games: int, seed: int) -> Iterator[Report]:
             stack.callback(hub.kill)
             halves = []
             for seat in SEATS:
-                halves.append(_half(Path(folder) / seat, name, seat, number, stack))
+                halves.append(half_at(Path(folder) / seat, name, seat, number, stack))
                 halves[-1].companion.hub.join(f"127.0.0.1:{hub.port}", hub.code, names=False)
             yield play_pair(halves)
 
 
-def _half(folder: Path, name: str, seat: Seat, seed: int, stack: ExitStack) -> Half:
+def half_at(folder: Path, name: str, seat: Seat, seed: int, stack: ExitStack) -> Half:
+    """A fresh installation at which a seat of a game is to be played; `seed` decides who plays how."""
     clock, game = FakeClock(), game_named(name)
     settings = Settings(
         state_dir=str(folder), web=WebSettings(host="127.0.0.1", port=0), table=TableSettings(reading_time_s=FRAME_S)
@@ -118,11 +155,13 @@ def _half(folder: Path, name: str, seat: Seat, seed: int, stack: ExitStack) -> H
     if companion.simulation is None:
         raise Stuck("There is no simulation to play in")
     rng = Random(f"{name}/{seed}/{seat}")
-    by_pad = rng.random() < 0.5
+    has_cards = game.kit(game.options({})).deck is not None
+    by_pad = not has_cards and rng.random() < 0.5
     phone = None if by_pad else Phone(f"http://127.0.0.1:{companion.server.port}", seat)
     players = {seat: SimulatedPlayer(seat, phone, Random(f"{seed}/{seat}"))}
     options = _OPTIONS.get(name, {})
-    return Half(companion, companion.simulation, clock, game, seed, rng, options, players, None)
+    kind = CardHalf if has_cards else PieceHalf
+    return kind(companion, companion.simulation, clock, game, seed, rng, options, players, None)
 
 
 def play_pair(halves: list[Half]) -> Report:
@@ -132,7 +171,7 @@ def play_pair(halves: list[Half]) -> Report:
     misread, reason = 0, ""
     try:
         _begin(halves)
-        while not all(half.look().phase is Phase.OVER for half in halves):
+        while not all(half.look().phase is Phase.OVER and not half.session.is_covered for half in halves):
             for half in halves:
                 half.work()
             if time.monotonic() - max(half.worked_s for half in halves) > PATIENCE_S:
@@ -140,7 +179,7 @@ def play_pair(halves: list[Half]) -> Report:
             views = [half.look() for half in halves]
             are_both_due = all(view.phase is Phase.ORDERS and view.board.target is not None for view in views)
             if are_both_due and views[0].moment == views[1].moment:
-                misread += south.truth() != north.truth()
+                misread += _lying(south) != _lying(north)
         reason = _difference(south.session, north.session)
     except Stuck as stuck:
         reason = stuck.message
@@ -159,6 +198,11 @@ def play_pair(halves: list[Half]) -> Report:
     )
 
 
+def _lying(half: Half) -> dict[Square, str]:
+    """What lies on the rendered table."""
+    return half.truth() if isinstance(half, PieceHalf) else {}
+
+
 def _begin(halves: list[Half]) -> None:
     """Both sit down, and the tables agree by a code."""
     south, north = halves
@@ -170,7 +214,10 @@ def _begin(halves: list[Half]) -> None:
         _wait(end_s)
     code = south.companion.hub.offer_game(south.game.name, south.options, Seat.SOUTH, "")
     north.companion.hub.take_game(code, "")
-    while any(half.look().phase is Phase.LOBBY for half in halves):
+    while any(
+        half.look().phase is Phase.LOBBY or (half.session.is_covered and half.look().phase is Phase.SETUP)
+        for half in halves
+    ):
         _wait(end_s)
     for half in halves:
         half.round(3)
