@@ -160,7 +160,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         assert "shuffles and deals" in line.south.table.view().sign.text
         _begin(line)
         for half in line.tables:  # a back is nobody's card to play
-            with pytest.raises(Illegal, match="X is not in your hand|cannot act now"):
+            with pytest.raises(Illegal, match=r"X is not in your hand|cannot act now"):
                 half.table.hand_in(half.seat, "1.1", "pX3", "ab")
         line.south.table.hand_in(Seat.SOUTH, "1.1", "d0", "ab")
         assert line.south.table.view().sign.text == "Your turn is on its way"
