@@ -58,9 +58,7 @@ def cut(window: WebDriver) -> list[str]:
         ("fr", LAPTOP, ("kahmate", "binmat")),
     ],
 )
-def test_no_sentence_of_the_table_screen_is_cut(
-    language: str, size: tuple[int, int], games: tuple[str, ...]
-) -> None:
+def test_no_sentence_of_the_table_screen_is_cut(language: str, size: tuple[int, int], games: tuple[str, ...]) -> None:
     found = {}
     with walk.touring() as tour, browser(size) as window:
         walk.cdp(window, "Network.enable")
