@@ -40,8 +40,8 @@ class HubFile(msgspec.Struct, frozen=True):
     """All that the hub remembers. `seed` is its own NKey; whoever has it may do everything at its NATS.
 
     `pairs` are the games at two tables, of each table the last one. `asked` are the settings that tables have not
-    answered yet, by the tables' names in subjects; `deals` the secrets by which the hub shuffles in games at two tables,
-    by the games' names.
+    answered yet, by the tables' names in subjects; `deals` the secrets by which the hub shuffles in games at two
+    tables, by the games' names.
     """
 
     seed: str

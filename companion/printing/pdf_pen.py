@@ -69,6 +69,7 @@ _STAND_INS = str.maketrans(
         "\N{THIN SPACE}": _FIXED,
         "\N{MINUS SIGN}": "-",
         "\N{NON-BREAKING HYPHEN}": "-",
+        "\N{SOFT HYPHEN}": "",
         "\N{RIGHTWARDS ARROW}": ">",
     }
 )
@@ -352,7 +353,7 @@ class Pen:
 def printable(words: str) -> str:
     """A sentence in the language that is spoken, in letters that the fonts of every PDF reader have (Windows-1252).
 
-    >>> printable("«\N{NARROW NO-BREAK SPACE}¿Œuf, niño? » \N{MINUS SIGN}1 \N{RIGHTWARDS ARROW} 2")
+    >>> printable("«\N{NARROW NO-BREAK SPACE}¿Œuf, ni\N{SOFT HYPHEN}ño? » \N{MINUS SIGN}1 \N{RIGHTWARDS ARROW} 2")
     '«\xa0¿Œuf, niño? » -1 > 2'
     """
     return translate(words).translate(_STAND_INS).encode("cp1252", "replace").decode("cp1252")

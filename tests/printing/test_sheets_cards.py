@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -429,6 +430,23 @@ def test_cards_and_piles_larger_than_the_paper_are_refused() -> None:
         card_grid(replace(deck, width_mm=300, height_mm=400), SIZES_MM["a4"], MARGIN_MM, 6.4)
     with pytest.raises(Malformed, match="Places for piles 276 mm deep do not fit the paper"):
         pile_parts(INVENTED, replace(deck, lane_piles=("deck", "discard", "out")), (283, 186))
+
+
+@needs_poppler
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_no_line_of_the_instructions_runs_under_a_picture(language: str) -> None:
+    """The first picture is the widest: a pile for each kind of sheet, with its page numbers below."""
+    game = GAMES["binmat"]
+    pdf = kit_pdf(game.kit(game.options({})), KitStyle(language=language))
+    run = subprocess.run(["pdftotext", "-l", "1", "-bbox", "-", "-"], input=pdf, capture_output=True, check=True)
+    told = run.stdout.decode()
+    found = re.findall(r'xMin="([\d.]+)" yMin="([\d.]+)" xMax="([\d.]+)" yMax="[\d.]+">([^<]*)<', told)
+    words = [(float(left), float(top), float(right), word) for left, top, right, word in found]
+    piles = [(left, top) for left, top, _, word in words if re.fullmatch(r"\d+-\d+", word)]
+    edge, below = min(left for left, _ in piles), min(top for _, top in piles)
+    beside = [word for left, top, right, word in words if below - 60 < top < below and left < edge < right + 3]
+    assert len(piles) >= 3
+    assert beside == []
 
 
 def test_notes_that_do_not_fit_the_instructions_are_a_defect_of_the_kit() -> None:

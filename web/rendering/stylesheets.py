@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 _BASE = ("tokens", "pages", "parts")
 STYLESHEETS: Mapping[str, tuple[str, ...]] = {
-    "phone": (*_BASE, "phone"),
+    "phone": (*_BASE, "forms", "phone"),
     "phone-cards": ("cards", "hand"),
     "phone-pieces": ("pieces",),
     "phone-guide": ("phone-guide",),
@@ -20,7 +20,7 @@ STYLESHEETS: Mapping[str, tuple[str, ...]] = {
     "wall-cards": ("cards", "wall-cards"),
     "wall-pieces": ("pieces", "wall-pieces"),
     "wall-guide": ("wall-guide",),
-    "document": _BASE,
+    "document": (*_BASE, "forms"),
     "host": ("host",),
     "rules": ("rules",),
     "rules-cards": ("cards", "rules"),

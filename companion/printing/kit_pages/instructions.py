@@ -61,8 +61,8 @@ _KINDS = {
     "board": say("board"),
     "pieces": say("pieces"),
     "extras": say("for the table"),
-    "places": say("places for piles"),
-    "cards": say("cards and backs"),
+    "places": say("piles"),
+    "cards": say("cards"),
 }
 
 _SHEET_CELLS = {
@@ -201,17 +201,19 @@ def _sheets_picture(pen: Pen, kinds: tuple[str, ...]) -> None:
     numbered = groupby(enumerate(kinds, start=2), key=lambda page: _group(page[1]))
     shown = [(kind, list(pages)) for kind, pages in numbered]
     wide, high, apart = 14.0, 19.0, 5.5
-    x = _PICTURE_WIDTH - len(shown) * (wide + apart) + apart / 2
-    for kind, pages in shown:
-        first, last = pages[0][0], pages[-1][0]
-        for back in range(min(2, len(pages) - 1), -1, -1):
-            pen.rectangle(x + 0.9 * back, 12 + 0.9 * back, wide, high, fill=WHITE, stroke_mm=0.35)
-        with pen.at(x, 12):
-            _sheet(pen, kind, wide, high)
-        numbers = str(first) if first == last else f"{first}-{last}"
-        pen.text(x + wide / 2, 6.6, numbers, 4.2, bold=True, anchor="middle")
-        pen.text(x + wide / 2, 2.6, _KINDS[kind], 2.8, anchor="middle", room=wide + apart - 1)
-        x += wide + apart
+    scale = min(1.0, _PICTURE_WIDTH / (len(shown) * (wide + apart)))
+    with pen.at(_PICTURE_WIDTH, 33 * (1 - scale), scale=scale):
+        x = apart / 2 - len(shown) * (wide + apart)
+        for kind, pages in shown:
+            first, last = pages[0][0], pages[-1][0]
+            for back in range(min(2, len(pages) - 1), -1, -1):
+                pen.rectangle(x + 0.9 * back, 12 + 0.9 * back, wide, high, fill=WHITE, stroke_mm=0.35)
+            with pen.at(x, 12):
+                _sheet(pen, kind, wide, high)
+            numbers = str(first) if first == last else f"{first}-{last}"
+            pen.text(x + wide / 2, 6.6, numbers, 4.2, bold=True, anchor="middle")
+            pen.text(x + wide / 2, 2.6, _KINDS[kind], 2.8, anchor="middle", room=wide + apart - 1)
+            x += wide + apart
 
 
 def _group(kind: str) -> str:

@@ -38,7 +38,7 @@ class Block:
     """Something as wide as the page that is not cut by a page's end.
 
     `height` in mm; `names` are those of the things on it, see `Sheets.names`. `draw` is given the height that it has,
-    and has its origin at the lower left. What `grows` takes all that is left below it.
+    and has its origin at the lower left. What `grows` takes all that is left below it, on every page that has room.
     """
 
     height: float
@@ -139,7 +139,7 @@ class _TagSize:
 
 
 def tag_pages(kit: Kit, tags: Iterable[Tag], blocks: Iterable[Block], room: Extent) -> list[TagPage]:
-    """All tags in their order and all blocks, each on the first page that has room; what is left stays white."""
+    """All tags in their order and all blocks, each on the first page that has room."""
     flow = _Flow(kit, room.width, room.height)
     for tag in tags:
         flow.add_tag(tag)
@@ -187,14 +187,15 @@ class _Flow:
         self._x += wide + _CELL_GAP_MM
 
     def add_block(self, block: Block) -> None:
-        """Below everything on the first page that has room for it."""
+        """Below everything on the first page that has room for it; what grows, on every page that has."""
         need = block.height + self._BLOCK_GAP
-        page = next((page for page in self.pages if page.free_mm >= need), None)
-        if page is None:
+        roomy = [page for page in self.pages if page.free_mm >= need]
+        if not roomy:
             self._turn_over()
-            page = self.pages[-1]
-        page.free_mm -= need
-        page.blocks.append((page.free_mm, block))
+            roomy = self.pages[-1:]
+        for page in roomy if block.grows else roomy[:1]:
+            page.free_mm -= need
+            page.blocks.append((page.free_mm, block))
 
     def _turn_over(self) -> None:
         self.pages.append(TagPage(free_mm=self._height - self.HEAD))
