@@ -82,7 +82,8 @@ def lesson_words(
     sides = session.playing.sides
     awaited = sorted(session.awaited)
     if viewer in awaited:
-        return step.head, step.told[viewer]
+        alone = len(step.orders) == 1  # then the head speaks of the viewer as everybody sees it
+        return say("Your turn") if alone else step.head, step.told[viewer]
     people = [seat for seat in awaited if not session.is_machines(seat)]
     if viewer is not None or not people:
         return say("Waiting for {sides}", sides=listed(sides[seat].name for seat in awaited)), step.why

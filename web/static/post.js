@@ -3,10 +3,11 @@ import { say } from './say.js';
 
 let quiet = 0;
 
-/* Says why not; `link` is the address and the name of the paragraph of the rules that says so. */
+/* Says why not, with the menu out of its way; `link`: address and name of the rule's paragraph. */
 export function refuse(text, link) {
   const place = document.getElementById('said');
   if (!place) return;
+  if (text) document.getElementById('menu')?.removeAttribute('open');
   place.textContent = text;
   if (text && link) {
     const rule = document.createElement('a');
