@@ -90,13 +90,17 @@ def best_turn(leads: Sequence[float], seat: Seat, turns: Iterable[int]) -> int |
 
 
 def _best(told: Retelling, seat: Seat) -> int | None:
-    """The best turn but the last in which a seat did what people remember, else anything that came off."""
+    """The best turn but the last in which a seat did what people remember, else by which it got ahead."""
+    leads, sign = told.leads, 1 if seat is Seat.SOUTH else -1
+    if not leads:
+        return None
     own = {
         turn: [event for event in told.events_of(turn) if event.seat is seat and event.kind not in _CAME_TO_NOTHING]
         for turn in range(1, len(told.turns))
     }
     deeds = [turn for turn, events in own.items() if any(event.kind.highlight for event in events)]
-    return best_turn(told.leads, seat, deeds or [turn for turn in own if own[turn]]) if told.leads else None
+    gains = [turn for turn, events in own.items() if events and sign * (leads[turn] - leads[turn - 1]) > 0]
+    return best_turn(leads, seat, deeds or gains)
 
 
 def evening_of(at: float) -> date:

@@ -254,7 +254,7 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
 
 
 def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]:
-    """The seat whose piece moves with all that it carries, or the person opposite a machine; at most 40 letters say what."""
+    """The seat whose piece moves, with what it carries, or the person opposite a machine; 40 letters at most."""
     *carried, piece = sorted(move.faces, key=lambda face: kit.face(face).seat is not None)  # a ball is nobody's
     owner = kit.face(piece).seat
     seat = session.hands_for(owner or Seat.SOUTH)

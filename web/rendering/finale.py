@@ -84,8 +84,11 @@ def again_words(view: TableView) -> str:
     """What the table screen's sign asks for when a game is over."""
     if any(view.seats[seat].door == "remote" for seat in SEATS):
         return say("For another game, pair the tables anew")
-    if any(view.seats[seat].door == "pad" for seat in SEATS):
+    by_pad = [view.seats[seat].door == "pad" for seat in SEATS]
+    if all(by_pad):
         return say("Both: press Ready for the rematch")
+    if any(by_pad):
+        return say("Once more? Tap it here, or press Ready")
     return say("Once more? Tap it here or on a phone")
 
 

@@ -1,9 +1,9 @@
-// Asks the table for something; a refusal is said next to the keys.
+// Asks the table; a refusal is said next to the keys.
 import { say } from './say.js';
 
 let quiet = 0;
 
-/* Says why not, with the menu out of its way; `link`: address and name of the rule's paragraph. */
+/* Says why not, where no menu hides it; `link`: address and name of the rule. */
 export function refuse(text, link) {
   const place = document.getElementById('said');
   if (!place) return;

@@ -55,13 +55,20 @@ def guide_of(session: Session) -> GuideView | None:
     )
 
 
+_TURNED = {"order-up": "order-down", "order-down": "order-up", "order-left": "order-right", "order-right": "order-left"}
+"""The keys of whoever sits opposite, as they lead on a picture with South below."""
+
+
 def _as_on_board(
     session: Session, state: Any, step: LessonStep, orders: Mapping[Seat, tuple[SpeltOrder, ...]]
 ) -> Mapping[Seat, tuple[SpeltOrder, ...]]:
     """Orders that are keys, drawn as they lead on a picture with South below."""
     game = session.playing
     if game.standing(state, None) or tableau_of(game, state, None):
-        return orders
+        north = tuple(
+            replace(each, drawing=_TURNED.get(each.drawing, each.drawing)) for each in orders.get(Seat.NORTH, ())
+        )
+        return {**orders, Seat.NORTH: north}
     played = game.apply(state, {seat: game.parse(text) for seat, text in step.orders.items()}, chance(0, 0))
     return {
         seat: tuple(
