@@ -222,6 +222,17 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
         return Sign(todo[0].text, small, seats if len(todo) > 1 else frozenset({todo[0].seat}))
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
+    is_still = live.reading is not None and live.reading.quiet
+    if (
+        live.watched
+        and is_still
+        and not live.has_cards
+        and instructions(live)
+        and not live.agrees
+        and not live.problems
+    ):
+        look = say("Look whether the pieces lie as they should.")  # such as on a piece that looks the same
+        return Sign(say("Camera cannot tell: confirm by hand"), joined(" ", (look, _then(live, viewer))), BOTH)
     title = session.stages[session.stage].title if session.kit and session.kit.deck else say("Nothing to move")
     if not _is_by_phone(live, viewer):
         return Sign(title, say("The next step follows; ready skips the wait."))
