@@ -68,6 +68,14 @@ class PadRoom(SimulatedRoom):
             self.hands.release(f"{seat}_{key}")
             self.look(1)
 
+    def hold(self, button: str) -> None:
+        """A finger stays on a key."""
+        self.hands.press(button)
+        for _ in range(8):
+            self.look(1)
+        self.hands.release(button)
+        self.look()
+
     def begin(self, game: str) -> None:
         self.table.begin_lesson(game)
         self.look()

@@ -11,7 +11,6 @@ import errno
 import logging
 import os
 import re
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from pathlib import Path
 from companion.core.clock import Clock
 from companion.core.i18n import say
 from companion.core.resources import TIDYING, give_way
+from companion.table.follower import Follower
 from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.table_view import Progress
@@ -162,21 +162,15 @@ class Photographer:
         self._tell = tell
         self._seen: Progress | None = None
         self._due: _Due | None = None
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._follower = Follower(table, "photographer", self._step_by_itself, _WAIT_S)
 
     def start(self) -> None:
         """Begin in a thread of its own; a second call does nothing."""
-        if self._thread is None and not self._stop.is_set():
-            self._thread = threading.Thread(target=self._run, name="photographer", daemon=True)
-            self._thread.start()
+        self._follower.start()
 
     def close(self) -> None:
         """Stop; what is being written is finished."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout=5)
-            self._thread = None
+        self._follower.close()
 
     def __enter__(self) -> Photographer:
         return self
@@ -184,15 +178,12 @@ class Photographer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _run(self) -> None:
+    def _step_by_itself(self) -> None:
         give_way(TIDYING)
-        version = -1
-        while not self._stop.is_set():
-            try:
-                self.step()
-            except Exception:  # evidence is a comfort: whatever is wrong with it, the table goes on
-                log.exception("no photograph could be taken")
-            version = self._table.wait(version, _WAIT_S)
+        try:
+            self.step()
+        except Exception:  # evidence is a comfort: whatever is wrong with it, the table goes on
+            log.exception("no photograph could be taken")
 
     def step(self) -> None:
         """Look whether a turn was done, and photograph it once the board lies still."""

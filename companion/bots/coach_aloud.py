@@ -5,17 +5,16 @@ Everybody hears that, so it only speaks where a machine sits opposite (`companio
 
 from __future__ import annotations
 
-import threading
 from typing import Self
 
 from companion.bots.coach import Coach, Hint
 from companion.core.errors import CompanionError, Stale
 from companion.core.i18n import joined, say
+from companion.table.follower import Follower
 from companion.table.table import Table
 
 _REST_S = 5.0
 """How often it looks, unless the table changes."""
-_JOIN_S = 5.0
 
 
 class CoachAloud:
@@ -26,8 +25,7 @@ class CoachAloud:
 
     def __init__(self, table: Table, coach: Coach) -> None:
         self._table, self._coach = table, coach
-        self._ends = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._follower = Follower(table, "coach", self.step, _REST_S)
 
     def step(self) -> None:
         """Answer the question that waits, if there is one."""
@@ -44,31 +42,17 @@ class CoachAloud:
 
     def start(self) -> None:
         """Step by itself after every change of the table."""
-        self._thread = threading.Thread(target=self._run, name="coach", daemon=True)
-        self._thread.start()
+        self._follower.start()
 
     def close(self) -> None:
         """End the thread."""
-        self._ends.set()
-        if self._thread:
-            self._table.redraw()  # it waits for the table's next change
-            self._thread.join(_JOIN_S)
-            self._thread = None
+        self._follower.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _run(self) -> None:
-        version = -1
-        while not self._ends.is_set():
-            try:
-                self.step()
-            except Stale:  # the table closes
-                return
-            version = self._table.wait(version, _REST_S)
 
 
 def spoken_lines(hint: Hint) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.games import GAMES
+from companion.table.follower import Follower
 from companion.table.ports import ForgetfulJournal
 from companion.table.session import Phase
 from companion.table.table import Table
@@ -34,7 +35,6 @@ HANDS_S, END_S = 3.0, 20.0
 """So long a stage stays before invisible hands have followed it, and the end of a game before the next one begins."""
 _LOOK_S, _REST_S = 0.5, 5.0
 """How often it looks while a demonstration is on, and otherwise, unless the table changes."""
-_JOIN_S = 5.0
 _PAIRS = ((CHARACTERS[2], CHARACTERS[1]), (CHARACTERS[1], CHARACTERS[2]), (CHARACTERS[1], CHARACTERS[0]))
 
 
@@ -60,8 +60,7 @@ class Demonstration:
         self._board: str | None = None
         """The game whose board the camera saw last."""
         self._touched_s = clock.monotonic_s()
-        self._ends = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._follower = Follower(table, "demonstration", self._step_by_itself, _REST_S)
 
     @property
     def shown(self) -> Table | None:
@@ -76,7 +75,7 @@ class Demonstration:
                 raise Illegal(Refusal.WRONG_PHASE, say("A game is on: the demonstration waits until it is over"))
             if self._stage is None:
                 self._seen = _touchable(self._table.view())
-                self._stage = _Stage(self._table.redraw, self._clock, self._open_process, self._thread is not None)
+                self._stage = _Stage(self._table.redraw, self._clock, self._open_process, self._follower.is_running)
                 self._play_next(self._stage)
         self._table.redraw()
 
@@ -125,29 +124,19 @@ class Demonstration:
 
     def start(self) -> None:
         """Step by itself."""
-        self._thread = threading.Thread(target=self._run, name="demonstration", daemon=True)
-        self._thread.start()
+        self._follower.start()
 
-    def _run(self) -> None:
-        version = -1
-        while not self._ends.is_set():
-            try:
-                pause_s = self.step()
-            except CompanionError as error:
-                log.warning("The demonstration: %s", error.message)
-                pause_s = _LOOK_S
-            if pause_s < _REST_S:
-                self._ends.wait(pause_s)
-            else:
-                version = self._table.wait(version, pause_s)
+    def _step_by_itself(self) -> float:
+        try:
+            pause_s = self.step()
+        except CompanionError as error:
+            log.warning("The demonstration: %s", error.message)
+            pause_s = _LOOK_S
+        return pause_s if pause_s < _REST_S else 0
 
     def close(self) -> None:
         """End the demonstration and its thread."""
-        self._ends.set()
-        if self._thread:
-            self._table.redraw()  # it waits for the table's next change
-            self._thread.join(_JOIN_S)
-            self._thread = None
+        self._follower.close()
         self.touched()
         self._end_stages()
 

@@ -10,7 +10,6 @@ import hmac
 import logging
 import math
 import secrets
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, JournalError, Stale
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Seat
+from companion.table.follower import Follower
 from companion.table.seats.machine_seats import MachineTurn
 from companion.table.session import MACHINE
 from companion.table.table import Table
@@ -41,7 +41,6 @@ TRIES = 3
 """So often a process is begun anew for one decision before chance decides."""
 LOOK_S = 0.5
 _AGAIN_S = 2.0
-_JOIN_S = 5.0
 
 
 class Opponent(Protocol):
@@ -69,6 +68,16 @@ class _Plan:
     at_s: float
 
 
+@dataclass(frozen=True)
+class _Casting:
+    """Who may play, and how: what both machines share."""
+
+    key: bytes
+    characters: Mapping[str, Character]
+    tempo_s: tuple[float, float]
+    open_process: Callable[[Sequence[str]], Opponent]
+
+
 class MachinePlayers:
     """Both seats' machines; a context manager, and `close` may be called twice.
 
@@ -88,11 +97,13 @@ class MachinePlayers:
     ) -> None:
         self.characters = cast(engines)
         self._table = table
+        by_name = {character.name: character for character in self.characters}
         self._players = {
-            seat: _MachinePlayer(seat, table, clock, key, self.characters, tempo_s, open_process) for seat in SEATS
+            seat: _MachinePlayer(seat, table, clock, _Casting(key, by_name, tempo_s, open_process)) for seat in SEATS
         }
-        self._ends = threading.Event()
-        self._threads: list[threading.Thread] = []
+        self._followers = [
+            Follower(table, f"machine at {seat}", player.step, LOOK_S) for seat, player in self._players.items()
+        ]
 
     def step(self) -> None:
         """Do what is due for both seats."""
@@ -101,21 +112,16 @@ class MachinePlayers:
 
     def start(self) -> None:
         """Step by itself after every change of the table."""
-        for seat, player in self._players.items():
-            thread = threading.Thread(target=self._run, args=(player,), name=f"machine at {seat}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        for follower in self._followers:
+            follower.start()
 
     def close(self) -> None:
         """End threads and processes."""
-        self._ends.set()
-        for player in self._players.values():
+        for follower, player in zip(self._followers, self._players.values(), strict=True):
+            follower.end_soon()
             player.interrupt()
-        if self._threads:
-            self._table.redraw()  # they wait for the table's next change
-        for thread in self._threads:
-            thread.join(_JOIN_S)
-        self._threads = []
+        for follower in self._followers:
+            follower.close()
         for player in self._players.values():
             player.close()
 
@@ -125,39 +131,15 @@ class MachinePlayers:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _run(self, player: _MachinePlayer) -> None:
-        version = -1
-        while not self._ends.is_set():
-            try:
-                pause_s = player.step()
-            except Stale:  # the table closes
-                return
-            if pause_s > 0:
-                self._ends.wait(min(pause_s, LOOK_S))
-            else:
-                version = self._table.wait(version, LOOK_S)
-
 
 class _MachinePlayer:
     """One seat; what it needs of the table it asks anew at each step."""
 
-    def __init__(  # noqa: PLR0917 - the parts of one seat, given by the players
-        self,
-        seat: Seat,
-        table: Table,
-        clock: Clock,
-        key: bytes,
-        characters: Sequence[Character],
-        tempo_s: tuple[float, float],
-        open_process: Callable[[Sequence[str]], Opponent],
-    ) -> None:
+    def __init__(self, seat: Seat, table: Table, clock: Clock, casting: _Casting) -> None:
         self._seat = seat
         self._table = table
         self._clock = clock
-        self._key = key
-        self._characters = {character.name: character for character in characters}
-        self._tempo_s = tempo_s
-        self._open_process = open_process
+        self._casting = casting
         self._process: Opponent | None = None
         self._told: MachineTurn | None = None
         """The turn that the process knows."""
@@ -225,7 +207,7 @@ class _MachinePlayer:
 
     def _pause_s(self, turn: MachineTurn, now_s: float) -> float:
         """From being asked to handing in, at least: never a notable part of what a clock leaves."""
-        low_s, high_s = self._tempo_s
+        low_s, high_s = self._casting.tempo_s
         pause_s = Random(secrets.randbits(32)).uniform(low_s, high_s)
         return pause_s if turn.due_s is None else min(pause_s, max(0.0, (turn.due_s - now_s) / 3))
 
@@ -233,9 +215,9 @@ class _MachinePlayer:
         """What the process chooses; None after it has failed too often, or the clock leaves no time."""
         if turn.asked is not None:
             return Choice(turn.asked, 0)
-        if not (knows(turn.game) or self._characters.get(turn.name, CHARACTERS[0]).command):
+        if not (knows(turn.game) or self._casting.characters.get(turn.name, CHARACTERS[0]).command):
             sentence = say("{name} does not know this game and plays at random.", name=Verbatim(turn.name))
-            self._table.notice("machines", sentence)
+            self._table.notices.tell("machines", sentence)
             return None
         for _ in range(TRIES):
             left_s = math.inf if turn.due_s is None else turn.due_s - self._clock.monotonic_s() - 0.3
@@ -248,11 +230,11 @@ class _MachinePlayer:
                 log.warning("%s at %s, begun anew: %s", turn.name, self._seat, error.message)
                 self.close()
                 continue
-            self._table.notice("machines", "")
+            self._table.notices.tell("machines", "")
             return choice
         if not self._closing:
             sentence = say("{name}’s program does not respond: the moves are random.", name=Verbatim(turn.name))
-            self._table.notice("machines", sentence)
+            self._table.notices.tell("machines", sentence)
         return None
 
     def _knowing(self, turn: MachineTurn, deadline_s: float) -> Opponent:
@@ -263,7 +245,7 @@ class _MachinePlayer:
             is_new = True  # a turn that it knows was taken back
         if is_new or self._process is None:
             self.close()
-            self._process = process = self._open_process(self._command(turn))
+            self._process = process = self._casting.open_process(self._command(turn))
             process.new(self._seat, turn.options, deadline_s)
             told = None
         seen = len(told.events) if told else 0
@@ -275,9 +257,9 @@ class _MachinePlayer:
 
     def _command(self, turn: MachineTurn) -> list[str]:
         """Our own opponent, with a seed that is the same after a restart, or the engine of that name."""
-        character = self._characters.get(turn.name) or self._characters["Bo"]
+        character = self._casting.characters.get(turn.name) or self._casting.characters["Bo"]
         if character.command:
             return [*character.command, turn.game]
         text = f"{turn.game} {turn.number} {turn.seat}"
-        seed = int.from_bytes(hmac.digest(self._key, text.encode(), hashlib.sha256)[:6])
+        seed = int.from_bytes(hmac.digest(self._casting.key, text.encode(), hashlib.sha256)[:6])
         return bot_command(turn.game, character.level, seed)

@@ -91,13 +91,13 @@ def power(machine: Machine) -> Iterator[Finding]:
         text = say("The voltage is too low now: {advice}.", advice=_SUPPLY)
         yield Finding("power", Grade.WARN, text)
     elif flags.had_under_voltage:
-        text = say("The voltage was too low since the machine was switched on: {advice}.", advice=_SUPPLY)
+        text = say("The voltage has been too low since the machine was switched on: {advice}.", advice=_SUPPLY)
         yield Finding("power", Grade.WARN, text)
     if flags.throttled or flags.capped or flags.too_warm:
         text = say("Heat or low voltage is slowing the processor down: give it air and a good power supply.")
         yield Finding("power", Grade.WARN, text)
     elif flags.was_throttled or flags.was_capped or flags.was_too_warm:
-        text = say("The processor was slowed down for a while since the machine was switched on: give it air.")
+        text = say("The processor has been slowed down at times since the machine was switched on: give it air.")
         yield Finding("power", Grade.NOTE, text)
     if flags == probes.Throttling():
         yield Finding("power", Grade.OK, say("The voltage is fine, and nothing is slowed down."))
@@ -157,8 +157,8 @@ def forgetful(machine: Machine, folder: Path) -> str:
     if not probes.is_lost_at_power_off(machine, folder.resolve()):
         return ""
     return say(
-        "Games are kept in memory only: they are gone when the power is off. Switch the overlay file system off (sudo "
-        "raspi-config, Performance Options), or set state_dir to a folder on the card or a USB stick."
+        "Games are kept in memory only: they are lost when the power goes off. Switch the overlay file system off "
+        "(sudo raspi-config, Performance Options), or set state_dir to a folder on the card or a USB stick."
     )
 
 

@@ -95,8 +95,8 @@ def service(machine: Machine) -> Iterator[Finding]:
         yield Finding("service", Grade.FAIL, text)
     elif found.restarts:
         text = say_n(
-            "The service was started anew {n} time by itself: journalctl -u {unit} says why.",
-            "The service was started anew {n} times by itself: journalctl -u {unit} says why.",
+            "The service has restarted by itself {n} time: journalctl -u {unit} says why.",
+            "The service has restarted by itself {n} times: journalctl -u {unit} says why.",
             found.restarts,
             unit=UNIT,
         )

@@ -82,7 +82,7 @@ class HubAdapter:
     def leave(self) -> None:
         """The hub has nothing to say here any more."""
         self._close(False)
-        self._table.use_round("", None)
+        self._table.rounds.use("", None)
 
     def __enter__(self) -> Self:
         return self
@@ -150,7 +150,7 @@ class HubAdapter:
         self._close(wish.is_closed)
         paired = wish.pairing
         if paired is None:
-            self._table.use_round("", None)
+            self._table.rounds.use("", None)
         else:
             south, north = (words(paired.names.get(seat, "")) for seat in SEATS)
             told = say(
@@ -159,12 +159,12 @@ class HubAdapter:
                 south=south,
                 north=north,
             )
-            self._table.use_round(told, (paired.game, paired.options))
+            self._table.rounds.use(told, (paired.game, paired.options))
         self._follows = wish.mark
         self._line.wake()
 
     def _close(self, is_closed: bool) -> None:
-        self._table.close_for(say("This table is closed.") if is_closed else "")
+        self._table.rounds.close_for(say("This table is closed.") if is_closed else "")
 
     def connected(self, is_connected: bool) -> None:
         """The hub hears us, or does not any more: the key that calls the staff goes by that."""

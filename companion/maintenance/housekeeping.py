@@ -155,7 +155,7 @@ class Housekeeping:
             self._stuck.clear()  # there may be room now
             if not self.space.may_begin:
                 self._journal.database.tighten()
-            self._table.disk_is(sentence, self.space.may_begin)
+            self._table.notices.disk_is(sentence, self.space.may_begin)
 
     def _is_quiet(self) -> bool:
         now = self._table.progress()
@@ -249,7 +249,7 @@ class Housekeeping:
     def _tell(self, about: str, sentence: str) -> None:
         if self._wrong.get(about, "") != sentence:
             self._wrong[about] = sentence
-            self._table.damage_is(joined(" ", self._wrong.values()))
+            self._table.notices.damage_is(joined(" ", self._wrong.values()))
 
 
 # ---- words -----------------------------------------------------------------------------------------------------------

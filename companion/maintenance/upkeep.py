@@ -156,7 +156,7 @@ class InstallationUpkeep:
         """What waits for the next start is not done."""
         with self._lock:
             unstage(self._running)
-        self._table.notice("upkeep", "")
+        self._table.notices.tell("upkeep", "")
 
     def reset(self, games: bool) -> None:
         """Settings as delivered, both seats free, a game that is on ended; `games`: all go at the next start."""
@@ -185,4 +185,4 @@ class InstallationUpkeep:
         """Let everybody at the table know what comes; a game that is on ends with it."""
         is_on = self._table.view().phase not in (Phase.LOBBY, Phase.OVER)
         ends = say("The current game ends with it.") if is_on else ""
-        self._table.notice("upkeep", joined(" ", (sentence, ends)))
+        self._table.notices.tell("upkeep", joined(" ", (sentence, ends)))

@@ -134,43 +134,11 @@ class Companion:
         if simulate or (simulate is None and self.panel is None and self.watcher is None):
             self._open_simulation()
         self.host_key = host_key_of(self.journal)
-        folder = self.settings.journal_path.with_name("history")
-        self.history = History(
-            self.journal,
-            folder,
-            self.clock,
-            on_table=lambda: self.table.progress().number,
-            album=self.album,
-            paint=share_picture,
-        )
-        self.housekeeping = self._stack.enter_context(
-            Housekeeping(
-                self.table,
-                KeptGames(self.journal, self.history, self.album),
-                self.clock,
-                self.settings.history,
-            )
-        )
+        self._open_history()
         self._open_speech()
         self._open_health()
-        broker = MqttAdapter(self.table, self.settings, self.clock, threads=self._threads)
-        self.broker = self._stack.enter_context(broker)
-        self.hub = self._stack.enter_context(
-            HubLink(
-                self.table,
-                self.journal,
-                self.settings,
-                self.clock,
-                bell=broker.bell,
-                health=self.health.line,
-                change_settings=lambda typed: self.upkeep.change_from_afar(typed),  # noqa: PLW0108 - made later
-            )
-        )
-        key = self.journal.key("machine")
-        machines = MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
-        self.machines = self._stack.enter_context(machines)
-        self.coach = Coach(self.table, key)
-        self.coach_aloud = self._stack.enter_context(CoachAloud(self.table, self.coach))
+        self._open_network()
+        self._open_machines()
         self.server = self._open_server()
         if self._threads:
             self._start()
@@ -193,6 +161,50 @@ class Companion:
         self.coach_aloud.start()
         self.housekeeping.start()
         self.hub.open()
+
+    def _open_history(self) -> None:
+        """What is kept of games, and for how long."""
+        folder = self.settings.journal_path.with_name("history")
+        self.history = History(
+            self.journal,
+            folder,
+            self.clock,
+            on_table=lambda: self.table.progress().number,
+            album=self.album,
+            paint=share_picture,
+        )
+        self.housekeeping = self._stack.enter_context(
+            Housekeeping(
+                self.table,
+                KeptGames(self.journal, self.history, self.album),
+                self.clock,
+                self.settings.history,
+            )
+        )
+
+    def _open_network(self) -> None:
+        """The adapters to other programs: the home's broker, and a hub of many tables."""
+        broker = MqttAdapter(self.table, self.settings, self.clock, threads=self._threads)
+        self.broker = self._stack.enter_context(broker)
+        self.hub = self._stack.enter_context(
+            HubLink(
+                self.table,
+                self.journal,
+                self.settings,
+                self.clock,
+                bell=broker.bell,
+                health=self.health.line,
+                change_settings=lambda typed: self.upkeep.change_from_afar(typed),  # noqa: PLW0108 - made later
+            )
+        )
+
+    def _open_machines(self) -> None:
+        """The machine's players and the coach."""
+        key = self.journal.key("machine")
+        machines = MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
+        self.machines = self._stack.enter_context(machines)
+        self.coach = Coach(self.table, key)
+        self.coach_aloud = self._stack.enter_context(CoachAloud(self.table, self.coach))
 
     def _open_health(self) -> None:
         """Whoever asks whether the service is alive, and what its log says of games."""
@@ -228,7 +240,7 @@ class Companion:
         if self.panel is None:
             reason = panel_reason(self.settings.panel) or "switched off in the settings"
             self._say(f"No pads: {reason.rstrip('.')}.")
-            self.table.panel_is(say("No pads: phones only."))
+            self.table.notices.panel_is(say("No pads: phones only."))
         else:
             self._connect_panel(self.panel)
         board = self._stack.enter_context(self.board)
@@ -249,7 +261,7 @@ class Companion:
         for problem in panel.problems:
             self._say(problem)
         self._say(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
-        self.table.panel_is(joined(" ", panel.problems))
+        self.table.notices.panel_is(joined(" ", panel.problems))
         self.check = check = PanelTrial(panel, self.clock)
 
         def show(lamps: Mapping[Seat, SeatLamps], trouble: bool) -> None:

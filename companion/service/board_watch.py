@@ -112,7 +112,7 @@ class BoardWatch:
         )
         table.when_changed(lambda: watcher.pace.changed(self._clock.monotonic_s()))
         if settings.photographs_mb:
-            tell = partial(table.notice, "photographs")
+            tell = partial(table.notices.tell, "photographs")
             photographer = Photographer(table, self._album, eye.photograph, self._clock, tell)
             self.photographer = self._stack.enter_context(photographer)
 

@@ -31,7 +31,7 @@ def power_key(table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_
         play=table.pressed,
         is_at_once=lambda: table.is_open,
         signal=panel.signal,
-        tell=partial(table.notice, "power"),
+        tell=partial(table.notices.tell, "power"),
         switch_off=switch_off,
     )
     return PowerKey(clock, lambda: "table" in panel.down, actions, threads=threads)

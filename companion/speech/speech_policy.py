@@ -12,11 +12,11 @@ from companion.core.i18n import best_language, translate
 from companion.core.ports import Utterance
 from companion.speech.announcer import Announcer
 from companion.speech.quiet_hours import is_quiet, loudness
+from companion.table.follower import Follower
 from companion.table.table import Table
 
 LOOK_S = 1.0
 """How often the clock on the wall is looked at."""
-_JOIN_S = 2.0
 
 
 class Voice(Protocol):
@@ -63,8 +63,7 @@ class SpeechPolicy:
         self._spoken = 0
         self.screens = 0
         self._lock = threading.Lock()
-        self._ends = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._follower = Follower(table, "speech", self.step, LOOK_S)
         self._settle()
         self._spoken = max((each.number for each in self._announcer.recent()), default=0)
 
@@ -119,16 +118,11 @@ class SpeechPolicy:
 
     def start(self) -> None:
         """Step by itself after every change of the table."""
-        self._thread = threading.Thread(target=self._run, name="speech", daemon=True)
-        self._thread.start()
+        self._follower.start()
 
     def close(self) -> None:
         """End the thread."""
-        self._ends.set()
-        if self._thread:
-            self._table.redraw()  # it waits for the table's next change
-            self._thread.join(_JOIN_S)
-            self._thread = None
+        self._follower.close()
 
     def __enter__(self) -> Self:
         return self
@@ -137,12 +131,6 @@ class SpeechPolicy:
         self.close()
 
     # ---- inside ----
-
-    def _run(self) -> None:
-        version = self._table.version
-        while not self._ends.is_set():
-            self.step()
-            version = self._table.wait(version, LOOK_S)
 
     def _is_quiet(self) -> bool:
         return is_quiet(self._settings.quiet, self._clock.wall_s())

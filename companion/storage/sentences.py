@@ -61,8 +61,8 @@ def rescue_words(inputs: int, games: int, aside: Path, is_foreign: bool) -> str:
     kept, of = say_n("{n} input", "{n} inputs", inputs), say_n("{n} game", "{n} games", games)
     if is_foreign:
         return say(
-            "The journal held something that this program never writes, and that could have told secrets. It was left "
-            "out: {inputs} of {games} are kept, the old file is {file}. Make a new host key.",
+            "The journal held something that this program never writes, and that could have given secrets away. It was "
+            "left out: {inputs} of {games} are kept, the old file is {file}. Make a new host key.",
             inputs=kept,
             games=of,
             file=aside.name,
@@ -102,7 +102,7 @@ def lost_words(lost: Lost, aside: Path | None) -> str:
             say("Changes to keys, names to be forgotten, and games imported or removed are lost. Make them again.")
         )
     if since:
-        told.append(say("What is lost was made after {time}.", time=since))
+        told.append(say("What is lost was entered after {time}.", time=since))
     if aside is not None:
         told.append(say("The damaged file is kept as {file}.", file=aside.name))
     return joined(" ", told)

@@ -13,7 +13,7 @@ from companion.games.mixins import CardGame
 from companion.table import board_check
 from companion.table.board_check import Before, Problem
 from companion.table.pipeline import Pipeline
-from companion.table.prompts import sign_of
+from companion.table.prompts.sign import sign_of
 from companion.table.records import Begin, HandIn, StageDone
 from companion.table.session import BOTH, Phase
 from companion.table.state import TableState, is_in_hand, problems_of

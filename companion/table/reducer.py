@@ -50,6 +50,7 @@ from companion.table.seats.sitting import checked_name, free_seat, move_seat, sh
 from companion.table.session import (
     ABANDONED,
     BOTH,
+    Advance,
     Phase,
     Sealed,
     Session,
@@ -60,8 +61,7 @@ from companion.table.session import (
     receipt,
     stage_signals,
 )
-
-Advance = tuple[Session, tuple[Signal, ...]]
+from companion.table.ways_back import take_back, undo
 
 
 def advance(session: Session, record: AnyRecord) -> Advance:
@@ -93,7 +93,7 @@ def _advance(session: Session, record: AnyRecord) -> Advance:
         case HandIn():
             return _hand_in(session, record)
         case TakeBack():
-            return _take_back(session, record)
+            return take_back(session, record)
         case StageDone():
             return _stage_done(session, record)
         case TimeOut():
@@ -103,7 +103,7 @@ def _advance(session: Session, record: AnyRecord) -> Advance:
         case Resume():
             return _resume(session, record)
         case Undo():
-            return _undo(session)
+            return undo(session)
         case SkipLesson():
             return _skip_lesson(session, record)
         case Resign():
@@ -352,7 +352,7 @@ def _resume(session: Session, record: Resume) -> Advance:
     return replace(session, countdown=session.countdown.started(record.now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
 
 
-# ---- ends, and ways back -----------------------------------------------------------------------------------------
+# ---- ends --------------------------------------------------------------------------------------------------------
 
 
 def _finish(session: Session, outcome: Outcome) -> Advance:
@@ -377,64 +377,6 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
         tick=session.tick + 1,
     )
     return over, (Signal(Cue.WON if outcome.winners else Cue.TIE, outcome.winners or BOTH),)
-
-
-def _take_back(session: Session, record: TakeBack) -> Advance:
-    if session.before and record.moment == session.before.moment and record.seat is session.may_revert:
-        return _revert(session, session.before, record)
-    if record.moment != session.moment or session.phase is not Phase.ORDERS:
-        raise Illegal(Refusal.TOO_LATE, say("Too late: the orders have been revealed"))
-    if record.seat not in session.sealed:
-        raise Illegal(Refusal.WRONG_PHASE, say("You have nothing to take back"))
-    sealed = {seat: kept for seat, kept in session.sealed.items() if seat != record.seat}
-    return replace(session, sealed=sealed), (Signal(Cue.TAKEN_BACK, frozenset({record.seat})),)
-
-
-def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
-    """A seat gets its turn back, with the time that was left when it acted; once a turn.
-
-    Where the board has changed it is put back first, as in a set-up, with the clock standing still.
-    """
-    countdown, has_changed = earlier.countdown, earlier.board != session.board
-    if countdown and not session.paused and not has_changed:
-        countdown = countdown.started(record.now_s)
-    undone = replace(
-        earlier,
-        seats=session.seats,
-        pledge=session.pledge,
-        is_alone=session.is_alone,
-        coached=session.coached,
-        sealed={},
-        phase=Phase.SETUP if has_changed else earlier.phase,
-        put_back=session.board or {},
-        tick=session.tick + 1,
-        countdown=countdown,
-        paused=session.paused,
-        has_reverted=True,
-    )
-    return undone, (Signal(Cue.TAKEN_BACK, frozenset({record.seat})),)
-
-
-def _undo(session: Session) -> Advance:
-    """Back to the beginning of the last turn; the board has to be put back as in a set-up, the clock stands still."""
-    earlier = session.before
-    if earlier is None or session.phase is Phase.LOBBY:
-        raise Illegal(Refusal.WRONG_PHASE, say("There is no turn to take back"))
-    undone = replace(
-        earlier,
-        seats=session.seats,
-        pledge=session.pledge,
-        is_alone=session.is_alone,
-        coached=session.coached,
-        sealed={},
-        phase=Phase.SETUP if earlier.board is not None else Phase.ORDERS,
-        put_back=session.target or {},
-        tick=session.tick + 1,
-        outcome=None,
-        draw_offer=None,
-        paused="undo" if earlier.countdown else "",
-    )
-    return undone, (Signal(Cue.TAKEN_BACK, BOTH),)
 
 
 def _ask_coach(session: Session, record: AskCoach) -> Advance:

@@ -360,6 +360,10 @@ class Session:
         return self.game
 
 
+Advance = tuple[Session, tuple[Signal, ...]]
+"""The session after a record, and the cues that announce it."""
+
+
 def receipt(moment: str, seat: Seat, action: str, salt: str) -> str:
     """SHA-256 of `"MOMENT SEAT ACTION SALT"` in UTF-8, 64 hexadecimal digits: everyone can check it after the reveal.
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
@@ -19,12 +18,14 @@ from companion.core.ports import CameraStatus, Press, Reading
 from companion.games.help import possibilities
 from companion.games.screen import Play, Possible
 from companion.table.actions.lobby import Lobby
+from companion.table.actions.rounds import Rounds
 from companion.table.actions.tile_orders import TileOrders
 from companion.table.actions.turns import Turns
 from companion.table.board_follower import BoardFollower
 from companion.table.chance.chance_keeper import ChanceKeeper
 from companion.table.listeners import Listeners, OnAlarms, OnKit, OnLamps, OnRows, OnSignal
 from companion.table.mailbox import Mailbox
+from companion.table.notices import Notices
 from companion.table.pipeline import WRITE_AGAIN_S, Pipeline
 from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
 from companion.table.records import (
@@ -53,9 +54,6 @@ from companion.table.session import MACHINE, Phase
 from companion.table.table_view import Progress, TableView
 from companion.table.views import progress_of, view_of
 
-Topic = Literal["memory", "power", "photographs", "trial", "upkeep", "machines", "closed"]
-"""What a notice may be about: games kept in memory only, the machine that is switched off, photographs, keys tried out,
-a restart to come, opponents whose program fails, that the table is closed."""
 MAX_ENTERED = 64
 
 
@@ -91,6 +89,8 @@ class Table:
         self._tiles = TileOrders(self._pipeline)
         self.coaching = Coaching(self._pipeline, self._owner)
         self.remote = RemoteTable(self._pipeline, self._owner)
+        self.notices = Notices(self._pipeline, self._owner, self._lobby)
+        self.rounds = Rounds(self._pipeline, self._owner, self._lobby)
         self._pads = PadInput(self._pipeline, self._turns, self._lobby, self._chance, self.claims, tiles=self._tiles)
 
     # ---- looking ---------------------------------------------------------------------------------------------------
@@ -394,49 +394,6 @@ class Table:
     def released(self, press: Press) -> None:
         """The key of a press was let go."""
         self._owner.tell(lambda: self._pads.released(press))
-
-    def panel_is(self, sentence: str) -> None:
-        """What the pages say about the pads."""
-        self._owner.tell(lambda: self._pipeline.publish(replace(self._pipeline.live, panel=sentence)))
-
-    def notice(self, topic: Topic, sentence: str) -> None:
-        """What the pages say about something beside the game until it is over; empty: it is."""
-        self._owner.tell(lambda: self._pipeline.notice(topic, sentence))
-
-    def disk_is(self, sentence: str, may_begin: bool) -> None:
-        """What the pages say about the room on the disk (empty: nothing), and whether there is enough for a game."""
-
-        def change() -> None:
-            self._lobby.has_room = may_begin
-            self._pipeline.notice("disk", sentence)
-
-        self._owner.tell(change)
-
-    def use_round(self, sentence: str, game: tuple[str, Mapping[str, Any]] | None) -> None:
-        """A tournament's round is played here: what the pages say (empty: nothing), and its game with its options."""
-
-        def change() -> None:
-            self._lobby.round_game = game
-            self._pipeline.publish(replace(self._pipeline.live, round=sentence))
-
-        self._owner.tell(change)
-
-    def close_for(self, sentence: str) -> None:
-        """No game begins here as long as the pages say this; empty: the table is open."""
-
-        def change() -> None:
-            self._lobby.is_closed = bool(sentence)
-            self._pipeline.notice("closed", sentence)
-
-        self._owner.tell(change)
-
-    def begin_round(self) -> None:
-        """Start the game of the tournament's round; raises `Illegal` where none is to be played here."""
-        self._owner.ask(self._lobby.begin_round)
-
-    def damage_is(self, sentence: str) -> None:
-        """What the pages say about games that are damaged on the disk or cannot be removed; empty: nothing."""
-        self._owner.tell(lambda: self._pipeline.notice("damage", sentence))
 
     def redraw(self) -> None:
         """Something beside the table that its pages show has changed."""

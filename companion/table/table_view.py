@@ -14,8 +14,8 @@ from companion.games.pads import PadGrammar
 from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
 from companion.table.board_check import Problem
 from companion.table.chance.chance_view import ChanceView
-from companion.table.guide import GuideView
-from companion.table.prompts import Sign
+from companion.table.prompts.guide import GuideView
+from companion.table.prompts.sign import Sign
 from companion.table.session import Phase, Sealed
 from companion.table.state import CoachAnswer, Instruction
 

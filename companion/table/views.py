@@ -19,8 +19,8 @@ from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
 from companion.table.actions.tile_orders import awaits_tiles
 from companion.table.chance.chance_view import chance_of, pledge_of
 from companion.table.clocks.countdown import Countdown
-from companion.table.guide import guide_of
-from companion.table.prompts import sign_of
+from companion.table.prompts.guide import guide_of
+from companion.table.prompts.sign import sign_of
 from companion.table.seats.claims import sentence_of
 from companion.table.session import Phase, Sealed, Session
 from companion.table.state import NO_DRAFT, TableState, handicapped, instructions

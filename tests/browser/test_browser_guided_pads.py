@@ -16,7 +16,7 @@ from companion.core.i18n import translate
 from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.games.lesson import Lesson, LessonStep
-from companion.table.guide import GuideView
+from companion.table.prompts.guide import GuideView
 from companion.table.session import Phase
 
 pytestmark = pytest.mark.browser

@@ -133,12 +133,12 @@ def test_the_processors_zone_is_chosen_else_the_warmest(pi: Pi) -> None:
 THROTTLED = [
     (0x0, [Grade.OK], "The voltage is fine"),
     (0x1, [Grade.WARN], "The voltage is too low now"),
-    (0x10000, [Grade.WARN], "The voltage was too low since"),
-    (0x50000, [Grade.WARN, Grade.NOTE], "The voltage was too low since"),
+    (0x10000, [Grade.WARN], "The voltage has been too low since"),
+    (0x50000, [Grade.WARN, Grade.NOTE], "The voltage has been too low since"),
     (0x50005, [Grade.WARN, Grade.WARN], "The voltage is too low now"),
     (0x80008, [Grade.WARN], "Heat or low voltage is slowing the processor down"),
-    (0x20000, [Grade.NOTE], "The processor was slowed down for a while"),
-    (0xE0000, [Grade.NOTE], "The processor was slowed down for a while"),
+    (0x20000, [Grade.NOTE], "The processor has been slowed down at times"),
+    (0xE0000, [Grade.NOTE], "The processor has been slowed down at times"),
 ]
 
 
@@ -279,7 +279,7 @@ def test_games_that_are_kept_in_memory_only_are_a_fault(
         pi.write(mark, "")
     found = list(doctor.lasting(pi.machine, Path("/var/lib/tabletop-companion")))
     assert graded(*found) == [("disk", Grade.FAIL)] * is_lost
-    assert all("they are gone when the power is off" in each.text for each in found)
+    assert all("they are lost when the power goes off" in each.text for each in found)
 
 
 # ---- the clock and versions ------------------------------------------------------------------------------------------

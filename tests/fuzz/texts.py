@@ -412,6 +412,6 @@ TARGETS = (
     Target("engine", 0.08, 4000, engine),
     Target("logs", 0.005, 1500, logs),
     Target("settings", 0.02, 2500, settings),
-    Target("records", 0.3, 1500, records),
+    Target("records", 0.26, 1500, records),
     Target("images", 0.001, 500, images),
 )

@@ -135,7 +135,7 @@ def test_a_companion_without_anything_is_well(tmp_path: Path) -> None:
 def test_games_that_are_kept_in_memory_only_are_told_on_every_page(tmp_path: Path) -> None:
     mounts = tmp_path / "root/proc/self/mountinfo"
     mounts.parent.mkdir(parents=True)
-    told = "Games are kept in memory only: they are gone when the power is off."
+    told = "Games are kept in memory only: they are lost when the power goes off."
     with house(tmp_path) as (companion, clock):
         client = Client(f"http://127.0.0.1:{companion.server.port}")
         for mount, is_told in (("tmpfs tmpfs", True), ("ext4 /dev/sda1", False)):

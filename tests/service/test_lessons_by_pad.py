@@ -1,4 +1,4 @@
-"""Lessons without a phone, through mock pins and the rendered camera: what a pad cannot give, the sign says, hands do."""
+"""Lessons and the coach without a phone, through mock pins and the rendered camera."""
 
 from __future__ import annotations
 
@@ -61,9 +61,26 @@ def test_binmat_says_that_its_lesson_needs_a_phone(at: PadRoom) -> None:
 
 def test_back_held_ends_a_lesson_that_a_pad_cannot_play(at: PadRoom) -> None:
     at.begin("binmat")
-    at.hands.press("south_back")
-    for _ in range(8):
-        at.look(1)
-    at.hands.release("south_back")
-    at.look()
+    at.hold("south_back")
     assert at.table.view().guide is None
+
+
+def test_a_held_down_asks_the_coach_who_answers_for_everybody(at: PadRoom) -> None:
+    """Down is the pad's A; the opponent's and the coach's programs are the real ones."""
+    at.table.free_seat(Seat.NORTH)
+    at.table.seat_machine(Seat.NORTH, "Bo")
+    at.table.new_game("outbuffered", seed=1)
+    at.look()
+    at.world.set_up(at.table.view().board.target or {})
+    at.look()
+    at.press(Seat.SOUTH, "up")
+    at.hold("south_a")
+    assert at.table.view().advice is not None
+    at.companion.coach_aloud.step()
+    advice = at.table.view().advice
+    assert advice is not None
+    assert str(advice.lines[0]).startswith("The coach would do this:")
+    assert at.table.view().seats[Seat.SOUTH].entered == 1, "what was entered stays, and the held key is none of it"
+    at.hold("south_a")
+    at.companion.coach_aloud.step()
+    assert at.table.view().phase is Phase.ORDERS

@@ -62,9 +62,9 @@ def test_sentences_arrive_in_every_language(said: str) -> None:
     ],
 )
 def test_a_sentence_that_does_more_than_name_its_parts_is_refused(sign: Any) -> None:
-    with pytest.raises(Malformed, match="holds a sentence that is none"):
+    with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
         read_record(record(sign))
-    with pytest.raises(Malformed, match="holds a sentence that is none"):
+    with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
         read_state(encoded(PublicState("1", 0.0, health=sign)))
 
 

@@ -13,7 +13,7 @@ from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translate
 from companion.core.kit import SEATS, Kit, Seat
 from companion.core.ports import Cue, TurnLamp
-from companion.table.prompts import lamps_of
+from companion.table.prompts.sign import lamps_of
 from companion.table.session import Phase
 
 SOUTH, NORTH = SEATS

@@ -24,7 +24,7 @@ from companion.core.kit import SEATS, Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, TurnLamp
 from companion.games import GAMES
 from companion.storage.journal import Journal
-from companion.table.prompts import lamps_of
+from companion.table.prompts.sign import lamps_of
 from companion.table.records import HandIn, TakeSeat, Undo
 from companion.table.session import Phase, Session, receipt
 from companion.table.table import Table

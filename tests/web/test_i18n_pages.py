@@ -137,7 +137,7 @@ def test_pages_without_a_game_are_translated(place: Place) -> None:
     look(stranger, strays, "taken", "/join/north", "/seat/south")
     look(browser, strays, "lobby", *pages_of(place), *NAMED_PAGES, *DATA)
     place.table.camera_is(CameraStatus(CameraState.TROUBLE))
-    place.table.panel_is("")
+    place.table.notices.panel_is("")
     place.table.step()
     look(browser, strays, "trouble", "/", "/host")
     for name in GAMES:

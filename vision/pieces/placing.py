@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -141,11 +142,11 @@ class Placer:
         }
         self._bodies = {key: body for key, body in self._bodies.items() if key in self._placed}
         new = [each for each in seen if id(each[0]) not in self._placed]
-        rays = [(*each, *ray) for each, ray in zip(new, _rays(self._pose, new), strict=True)]
-        rays = [ray for ray in rays if np.isfinite(ray[3]).all() and np.isfinite(ray[4]).all()]
-        spreads = self._spreads_mm([(ray[3][0], ray[1].height_mm) for ray in rays])
-        for (sighting, face, beneath, on_plane, lifted), spread in zip(rays, spreads, strict=True):
-            self._placed[id(sighting)] = _place(self._kit, face, beneath, sighting, on_plane, lifted, spread)
+        rays = [_Ray(*each, *ray) for each, ray in zip(new, _rays(self._pose, new), strict=True)]
+        rays = [ray for ray in rays if np.isfinite(ray.on_plane).all() and np.isfinite(ray.lifted).all()]
+        spreads = self._spreads_mm([(ray.on_plane[0], ray.face.height_mm) for ray in rays])
+        for ray, spread in zip(rays, spreads, strict=True):
+            self._placed[id(ray.sighting)] = _place(self._kit, ray, spread)
 
     def _spreads_mm(self, places: Sequence[tuple[Points, float]]) -> list[float]:
         """One standard deviation of where the pose puts what is seen at (x, y) and a height; on a square they differ
@@ -157,6 +158,18 @@ class Placer:
             spreads = self._pose.spread_mm(np.array([points[key] for key in missing]))
             self._spreads.update(zip(missing, map(float, spreads), strict=True))
         return [self._spreads[key] for key in keys]
+
+
+class _Ray(NamedTuple):
+    """A marker, what it shows and may hide, and where its ray meets the planes of its height, in mm."""
+
+    sighting: Sighting
+    face: Face
+    beneath: Face | None
+    on_plane: Points
+    """Its centre and corners (5, 2)."""
+    lifted: Points
+    """Its centre (2,) if it lies on what may be beneath."""
 
 
 def _rays(pose: Pose, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> Iterator[tuple[Points, Points]]:
@@ -174,10 +187,9 @@ def _rays(pose: Pose, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> Ite
     return zip(places[:, :5], places[:, 5], strict=True)
 
 
-def _place(  # noqa: PLR0917 - what is known of one marker
-    kit: Kit, face: Face, beneath: Face | None, sighting: Sighting, on_plane: Points, lifted: Points, spread: float
-) -> Placed:
-    """Where a piece lies."""
+def _place(kit: Kit, ray: _Ray, spread: float) -> Placed:
+    """Where a piece lies; `spread` as by `_spreads_mm`."""
+    sighting, face, beneath, on_plane, lifted = ray
     x, y = (float(v) for v in on_plane[0])
     a, b, c, d = on_plane[1:]
     across, along = c - a, d - b

@@ -288,7 +288,7 @@ class Api:
         if game and not 0 <= body.preset < len(ways):
             raise Malformed(
                 say(
-                    "{game} can be started in {number} ways: say 0 to {last}",
+                    "{game} can be started in {number} ways: give a number from 0 to {last}",
                     game=game.title,
                     number=len(ways),
                     last=len(ways) - 1,

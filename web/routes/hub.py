@@ -125,7 +125,7 @@ class HubDoor:
         """Start the game of the tournament's round."""
         self._guard.require_sitting(request, Seat(seat))
         read_body(request, Body)
-        self._table.begin_round()
+        self._table.rounds.begin()
         return jsonify({})
 
     def _sitting(self, seat: Seat) -> str:

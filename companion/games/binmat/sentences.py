@@ -243,7 +243,7 @@ def sum_reason(numbers: tuple[int, ...], lifts: tuple[tuple[str, int], ...], tot
         else:
             clauses.append(say("{card} lifts it to {sum}", card=card, sum=lifted))
     if total and not power:
-        clauses.append(say("{sum} is no power of two", sum=total))
+        clauses.append(say("{sum} is not a power of two", sum=total))
     elif not total:
         clauses.append(say("No card counts"))
     return say("{clauses}.", clauses=joined(", ", clauses)) if clauses else None

@@ -20,7 +20,7 @@ OPTION_ROWS = (
     OptionRow(
         "edition",
         say("Edition"),
-        say("Rulebook: the rules for playing with cards. Hackmud: the game as it is played there since 2021."),
+        say("Rulebook: the rules for playing with cards. Hackmud: the game as it has been played there since 2021."),
         ((say("Rulebook"), "rulebook"), (say("Hackmud"), "hackmud")),
     ),
     OptionRow(
@@ -281,7 +281,7 @@ def extras_of(options: BinmatOptions) -> Extras:
             AidPoint(say("One action a turn"), defending),
             AidPoint(
                 say("Your cards"),
-                say("Draw from any lane deck. A card goes face down, or face up on a stack that lies up."),
+                say("Draw from any lane deck. A card goes face down, or face up on a stack that lies face up."),
             ),
             _COMBAT,
             _POWER,

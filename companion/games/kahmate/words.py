@@ -221,7 +221,9 @@ _POINTS = (
     ),
     AidPoint(
         say("Face-off"),
-        say("Each adds one secret card. More wins, a draw is played again. All six spent: you get them back."),
+        say(
+            "Each adds one secret card. The higher total wins, a tie is played again. All six spent: you get them back."
+        ),
     ),
 )
 _TWICE = say("two of them")

@@ -156,7 +156,7 @@ _POINTS = (
     ),
     AidPoint(
         say("Boulder and rock"),
-        say("Lay each once, any time in your turn, on squares without scouts. Rocks never touch side by side."),
+        say("Lay each once, at any time in your turn, on squares without scouts. Rocks never touch side by side."),
     ),
     AidPoint(
         say("Intel"),

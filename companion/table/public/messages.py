@@ -203,7 +203,7 @@ def words(packed: Any, depth: int = 0) -> str:
                         words(part, depth + 1)
                 said: str = i18n.unpacked(packed)
                 return said
-    raise Malformed(say("This message holds a sentence that is none"))
+    raise Malformed(say("This message holds a sentence that cannot be read"))
 
 
 def _fits(pattern: object, parts: Mapping[str, Any]) -> bool:

@@ -55,9 +55,8 @@ from companion.table.remote.messages import (
     TimeIsOver,
 )
 from companion.table.remote.remote_game import RemoteGame
-from companion.table.session import BOTH, Phase, Session, receipt
+from companion.table.session import BOTH, Advance, Phase, Session, receipt
 
-Advance = tuple[Session, tuple[Signal, ...]]
 Fold = Callable[[Session, AnyRecord], Advance]
 """How a record counts in a game at one table."""
 

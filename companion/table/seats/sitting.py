@@ -9,7 +9,7 @@ from companion.core.i18n import say
 from companion.core.ports import Cue, Signal
 from companion.table.chance.pledges import without
 from companion.table.records import FreeSeat, MoveSeat, ShowCard, TakeSeat
-from companion.table.session import MACHINE, Session, Sitter
+from companion.table.session import MACHINE, Advance, Session, Sitter
 
 MAX_NAME = 24
 
@@ -22,7 +22,7 @@ def checked_name(text: str) -> str:
     return name
 
 
-def take_seat(session: Session, record: TakeSeat) -> tuple[Session, tuple[Signal, ...]]:
+def take_seat(session: Session, record: TakeSeat) -> Advance:
     """Somebody sits down."""
     if record.seat in session.seats:
         raise Illegal(
@@ -34,13 +34,13 @@ def take_seat(session: Session, record: TakeSeat) -> tuple[Session, tuple[Signal
     return replace(session, seats={**session.seats, record.seat: sitter}), (signal,)
 
 
-def free_seat(session: Session, record: FreeSeat) -> tuple[Session, tuple[Signal, ...]]:
+def free_seat(session: Session, record: FreeSeat) -> Advance:
     """Somebody gets up."""
     seats = {seat: sitter for seat, sitter in session.seats.items() if seat != record.seat}
     return replace(without(session, record.seat), seats=seats), ()
 
 
-def move_seat(session: Session, record: MoveSeat) -> tuple[Session, tuple[Signal, ...]]:
+def move_seat(session: Session, record: MoveSeat) -> Advance:
     """A seat goes to another phone or pad, perhaps to somebody else."""
     sitter = session.seats.get(record.seat)
     if sitter is None:
@@ -51,7 +51,7 @@ def move_seat(session: Session, record: MoveSeat) -> tuple[Session, tuple[Signal
     )
 
 
-def show_card(session: Session, record: ShowCard) -> tuple[Session, tuple[Signal, ...]]:
+def show_card(session: Session, record: ShowCard) -> Advance:
     """Whoever sits at a seat shows a player's card."""
     sitter = session.seats.get(record.seat)
     if sitter is None or sitter.door == MACHINE:

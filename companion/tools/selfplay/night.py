@@ -21,7 +21,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 
@@ -89,15 +89,24 @@ class _Errors(logging.Handler):
         self.said.append(record.getMessage()[:300])
 
 
+@dataclass
+class _Night:
+    """What came of it so far."""
+
+    errors: _Errors
+    samples: list[NightSample] = field(default_factory=list)
+    reports: list[Report] = field(default_factory=list)
+
+
 def play_night(minutes: float, seed: int = 1) -> bool:
     """Play for so long, print a row a minute and what was found; answers whether all was well."""
     errors = _Errors()
     logging.getLogger().addHandler(errors)
-    samples: list[NightSample] = []
-    reports: list[Report] = []
+    night = _Night(errors)
+    samples, reports = night.samples, night.reports
     try:
         with tempfile.TemporaryDirectory() as folder, _installation(folder) as (companion, clock):
-            _play(companion, clock, seed, 60 * minutes, samples, reports, errors)
+            _play(companion, clock, seed, 60 * minutes, night)
     finally:
         logging.getLogger().removeHandler(errors)
     faults = [*faults_of(samples), *(f"logged as an error: {said}" for said in errors.said[:5])]
@@ -127,15 +136,7 @@ def _installation(folder: str) -> Iterator[tuple[Companion, FakeClock]]:
         yield companion, clock
 
 
-def _play(  # noqa: PLR0917 - what a night is made of
-    companion: Companion,
-    clock: FakeClock,
-    seed: int,
-    seconds: float,
-    samples: list[NightSample],
-    reports: list[Report],
-    errors: _Errors,
-) -> None:
+def _play(companion: Companion, clock: FakeClock, seed: int, seconds: float, night: _Night) -> None:
     """All games in turn until the time is over, each to its end."""
     began_s, printed_s = time.monotonic(), float("-inf")
     _draw_cards()
@@ -143,17 +144,19 @@ def _play(  # noqa: PLR0917 - what a night is made of
     for number, name in zip(itertools.count(seed), itertools.cycle(GAMES)):
         with _spectator(companion):
             report = match_at(companion, clock, name, number).play()
-        reports.append(report)
+        night.reports.append(report)
         _leave(companion)
         _look_around(companion)
         companion.housekeeping.step()
         companion.health.look()
-        samples.append(_sample(companion, (time.monotonic() - began_s) / 60, name, len(reports)))
+        minute = (time.monotonic() - began_s) / 60
+        night.samples.append(_sample(companion, minute, name, len(night.reports)))
         is_over = time.monotonic() - began_s >= seconds
         if is_over or time.monotonic() - printed_s >= 60:
             printed_s = time.monotonic()
-            misread = sum(each.misread_layouts for each in reports)
-            print(samples[-1].line(misread, len(errors.said), report.sentence()[:70]), flush=True)
+            misread = sum(each.misread_layouts for each in night.reports)
+            line = night.samples[-1].line(misread, len(night.errors.said), report.sentence()[:70])
+            print(line, flush=True)
         if is_over:
             return
 

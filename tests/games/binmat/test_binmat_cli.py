@@ -60,7 +60,7 @@ def test_combat_explains_step_by_step_with_the_rules(capsys: pytest.CaptureFixtu
         "  Defender opens 4^ 2#.  [Combat]",
         "Powers",
         "  Attacker has 8: power 3. 5 + 3 = 8.  [Attack power]",
-        "  Defender has 6: power 0. 4 + 2 = 6, 6 is no power of two.  [Attack power]",
+        "  Defender has 6: power 0. 4 + 2 = 6, 6 is not a power of two.  [Attack power]",
         "Damage",
         "  Attacker does 3 damage. A BREAK in the attacker stack: damage is its power, 3.  [Damage]",
         "  Defender’s 2# 4^ go to the attacker discard.  [Damage]",

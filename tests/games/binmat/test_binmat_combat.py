@@ -318,7 +318,7 @@ def test_the_worked_example_of_the_rulings() -> None:
     assert combat.to_attacker_discard == ("2#", "4^", "5&", "3%", ">+")
     assert [step.title for step in combat.steps] == ["Cards open", "Powers", "Damage"]
     assert said(combat, "Powers") == ["Attacker has 8: power 3.", "Defender has 6: power 0."]
-    assert [event.why for event in events_of(combat, "Powers")] == ["5 + 3 = 8.", "4 + 2 = 6, 6 is no power of two."]
+    assert [event.why for event in events_of(combat, "Powers")] == ["5 + 3 = 8.", "4 + 2 = 6, 6 is not a power of two."]
     assert said(combat, "Damage") == [
         "Attacker does 3 damage.",
         "Defender’s 2# 4^ go to the attacker discard.",
@@ -404,7 +404,7 @@ def test_values_are_written_as_in_the_deck() -> None:
     [
         ((), (("*&", 2), ("*%", 4)), 4, 2, "*& counts 2, *% lifts it to 4."),
         ((3,), (("*&", 4),), 4, 2, "3, *& lifts it to 4."),
-        ((2, 3), (), 5, 0, "2 + 3 = 5, 5 is no power of two."),
+        ((2, 3), (), 5, 0, "2 + 3 = 5, 5 is not a power of two."),
         ((), (), 0, 0, "No card counts."),
         ((4,), (), 4, 2, None),
     ],

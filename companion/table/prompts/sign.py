@@ -12,11 +12,11 @@ from companion.games import GAMES
 from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi
 from companion.table.board_check import Problem, tops
-from companion.table.guide import lesson_words
+from companion.table.prompts.guide import lesson_words
+from companion.table.prompts.tile_words import fault_advice, fault_words
 from companion.table.remote.words import remote_words
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import NO_DRAFT, Instruction, TableState, instructions
-from companion.table.tile_words import fault_advice, fault_words
 
 
 @dataclass(frozen=True)

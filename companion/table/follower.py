@@ -1,0 +1,63 @@
+"""A thread that follows a table: whoever photographs, speaks, advises or plays does so after its changes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from companion.core.errors import Stale
+from companion.table.table import Table
+
+_JOIN_S = 5.0
+
+
+class Follower:
+    """Calls `step` after every change of the table and at least every `rest_s` seconds; `close` may be called twice.
+
+    A step that answers how many seconds to rest is called again after these, but at most after `rest_s`, whatever the
+    table does meanwhile; one that raises `Stale` is the last.
+    """
+
+    def __init__(self, table: Table, name: str, step: Callable[[], float | None], rest_s: float) -> None:
+        self._table = table
+        self._name = name
+        self._step = step
+        self._rest_s = rest_s
+        self._ends = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Has it been started, and not closed?"""
+        return self._thread is not None
+
+    def start(self) -> None:
+        """Begin; a second call does nothing."""
+        if self._thread is None and not self._ends.is_set():
+            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            self._thread.start()
+
+    def end_soon(self) -> None:
+        """Step no more; waits for nothing."""
+        self._ends.set()
+        if self._thread:
+            self._table.redraw()  # it waits for the table's next change
+
+    def close(self) -> None:
+        """Step no more, and wait for the step that is on."""
+        self.end_soon()
+        if self._thread:
+            self._thread.join(_JOIN_S)
+            self._thread = None
+
+    def _run(self) -> None:
+        version = -1
+        while not self._ends.is_set():
+            try:
+                pause_s = self._step() or 0.0
+            except Stale:  # the table closes
+                return
+            if pause_s > 0:
+                self._ends.wait(min(pause_s, self._rest_s))
+            else:
+                version = self._table.wait(version, self._rest_s)

@@ -1,0 +1,71 @@
+"""Ways back in the fold of a journal: a sealed order, a seat's last turn, everybody's last turn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from companion.core.errors import Illegal, Refusal
+from companion.core.i18n import say
+from companion.core.ports import Cue, Signal
+from companion.table.records import TakeBack
+from companion.table.session import BOTH, Advance, Phase, Session
+
+
+def take_back(session: Session, record: TakeBack) -> Advance:
+    """A seat gets its sealed order back, or its last turn while nobody has learned anything by it."""
+    if session.before and record.moment == session.before.moment and record.seat is session.may_revert:
+        return _revert(session, session.before, record)
+    if record.moment != session.moment or session.phase is not Phase.ORDERS:
+        raise Illegal(Refusal.TOO_LATE, say("Too late: the orders have been revealed"))
+    if record.seat not in session.sealed:
+        raise Illegal(Refusal.WRONG_PHASE, say("You have nothing to take back"))
+    sealed = {seat: kept for seat, kept in session.sealed.items() if seat != record.seat}
+    return replace(session, sealed=sealed), (Signal(Cue.TAKEN_BACK, frozenset({record.seat})),)
+
+
+def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
+    """A seat gets its turn back, with the time that was left when it acted; once a turn.
+
+    Where the board has changed it is put back first, as in a set-up, with the clock standing still.
+    """
+    countdown, has_changed = earlier.countdown, earlier.board != session.board
+    if countdown and not session.paused and not has_changed:
+        countdown = countdown.started(record.now_s)
+    undone = replace(
+        _as_before(session, earlier),
+        phase=Phase.SETUP if has_changed else earlier.phase,
+        put_back=session.board or {},
+        countdown=countdown,
+        paused=session.paused,
+        has_reverted=True,
+    )
+    return undone, (Signal(Cue.TAKEN_BACK, frozenset({record.seat})),)
+
+
+def undo(session: Session) -> Advance:
+    """Back to the beginning of the last turn; the board has to be put back as in a set-up, the clock stands still."""
+    earlier = session.before
+    if earlier is None or session.phase is Phase.LOBBY:
+        raise Illegal(Refusal.WRONG_PHASE, say("There is no turn to take back"))
+    undone = replace(
+        _as_before(session, earlier),
+        phase=Phase.SETUP if earlier.board is not None else Phase.ORDERS,
+        put_back=session.target or {},
+        outcome=None,
+        draw_offer=None,
+        paused="undo" if earlier.countdown else "",
+    )
+    return undone, (Signal(Cue.TAKEN_BACK, BOTH),)
+
+
+def _as_before(session: Session, earlier: Session) -> Session:
+    """The earlier session with what does not go back: who sits there, what was promised, who was helped."""
+    return replace(
+        earlier,
+        seats=session.seats,
+        pledge=session.pledge,
+        is_alone=session.is_alone,
+        coached=session.coached,
+        sealed={},
+        tick=session.tick + 1,
+    )

@@ -1,0 +1,197 @@
+"""A hub from outside: wild requests to its pages, and tables that tell it what no table tells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import quote
+
+from flask import Flask
+from hub_room import hub_pages, league_of, played_records, room_of_twelve
+from hypothesis import strategies as st
+from werkzeug.routing import Rule
+
+from companion.core.clock import FakeClock
+from companion.core.errors import CompanionError, Malformed
+from companion.games import GAMES
+from companion.league.league import League
+from companion.league.tournament import System
+from companion.table.public.messages import PublicState, encoded, read_record, read_state
+from fuzz.running import Probe, Target
+from fuzz.texts import JSON, ODD_NUMBERS, ODD_TEXTS
+from web.hub.room import Room
+
+HOST_KEY = "abcde-fghij"
+"""The one of `hub_room.hub_pages`."""
+_ACTS = (
+    "enter withdraw rest pair unpair decide move end make forget season count machines 1 2 #1 south north draw swiss"
+)
+_WORDS = ODD_TEXTS | st.sampled_from([*_ACTS.split(), "knockout", "round_robin", "scouts/0", "binmat/9"])
+_NAMED = """
+    act away board boards card code do entrant entry game halves key language machines match minutes name names number
+    numbers people person reason result round rounds seconds season seat settings shown system table tables team
+    team_size tournament value verdict void what words
+"""
+_FIELDS = tuple(_NAMED.split())
+_OFTEN_ASKED = ("/", "/watch", "/standings", "/tournaments", "/tournament/1", "/host", "/host/people", "/card")
+
+
+class HubRoom:
+    """The pages of a hub with twelve tables, a card and a tournament, before a stranger and before the host."""
+
+    def __init__(self, app: Flask, room: Room, league: League, clock: FakeClock) -> None:
+        self.app, self.room, self.league, self.clock = app, room, league, clock
+        self.people = {"nobody": app.test_client(), "host": app.test_client()}
+        self.people["host"].post("/host", data={"key": HOST_KEY})
+        self.card = league.make_card("Ann")
+        tournament = league.new_tournament("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1)
+        for name in ("Bo", "Cid", "Dot"):
+            league.enter(tournament.id, [league.make_card(name).number])
+
+    def ask(self, role: str, method: str, path: str, **given: Any) -> str:
+        """One request; what holds for every answer."""
+        answer = self.people[role].open(path, method=method, environ_base={"REMOTE_ADDR": "192.0.2.5"}, **given)
+        is_stream = answer.mimetype == "text/event-stream"
+        content = b"" if is_stream else answer.get_data()
+        answer.close()
+        assert answer.status_code < 500, f"{method} {path}: {answer.status_code}"
+        assert b"Traceback" not in content
+        assert b"<script>alert" not in content
+        if role == "nobody":
+            for secret in (HOST_KEY, self.card.code):
+                assert secret.encode() not in content + str(answer.headers).encode(), f"{path} tells {secret}"
+        return str(answer.status_code)
+
+    def finish(self) -> None:
+        """After all that every page is there, and what the league has kept is read again."""
+        for path in _OFTEN_ASKED:
+            for role in self.people:
+                assert self.ask(role, "GET", path) in {"200", "403"}, path
+
+
+@contextmanager
+def open_hub(folder: Path) -> Iterator[HubRoom]:
+    """Such a hub, without a network."""
+    clock = FakeClock()
+    with ExitStack() as stack:
+        room = room_of_twelve(clock)
+        league = stack.enter_context(league_of(folder, clock, "id12"))
+        yield HubRoom(stack.enter_context(hub_pages(room, clock, league=league)), room, league, clock)
+
+
+# ---- people ----------------------------------------------------------------------------------------------------------
+
+
+def _address(rule: Rule) -> st.SearchStrategy[str]:
+    parts = {
+        name: st.sampled_from(sorted(converter.regex.strip("(?:)").split("|")))
+        if type(converter).__name__ == "AnyConverter"
+        else st.sampled_from(["0", "1", "2", "13", "9" * 30])
+        if type(converter).__name__ == "IntegerConverter"
+        else _WORDS
+        for name, converter in rule._converters.items()
+    }
+
+    def filled(values: dict[str, str]) -> str:
+        return "".join(
+            quote(values[text].encode("utf-8", "replace"), safe="") if is_dynamic else text
+            for is_dynamic, text in rule._trace
+            if text != "|"
+        )
+
+    return st.fixed_dictionaries(parts).map(filled)
+
+
+def _requests(app: Flask) -> st.SearchStrategy[Any]:
+    form = st.dictionaries(st.sampled_from(_FIELDS) | ODD_TEXTS, _WORDS, max_size=8)
+    body = st.dictionaries(st.sampled_from(_FIELDS), JSON | st.lists(st.integers(0, 14)) | _WORDS, max_size=8) | JSON
+
+    def of(rule: Rule, method: str) -> st.SearchStrategy[Any]:
+        given = {"query_string": st.dictionaries(st.sampled_from(_FIELDS), _WORDS, max_size=2)}
+        if method == "POST" and rule.rule.startswith("/api/"):
+            given = {"json": body}
+        elif method == "POST":
+            given = {"data": form}
+        return st.tuples(
+            st.sampled_from(["nobody", "host"]), st.just(method), _address(rule), st.fixed_dictionaries(given)
+        )
+
+    rules = [rule for rule in app.url_map.iter_rules() if not rule.rule.startswith(("/live", "/static"))]
+    return st.one_of(
+        [of(rule, method) for rule in rules for method in ("GET", "POST") if method in (rule.methods or ())]
+    )
+
+
+@contextmanager
+def requests(folder: Path, number: int) -> Iterator[Probe]:
+    """Every address of a hub's pages, with forms and bodies of every kind."""
+    with open_hub(folder) as hub:
+
+        def check(case: Any) -> tuple[str, int]:
+            hub.clock.advance(1.0)
+            role, method, path, given = case
+            return hub.ask(role, method, path, **given), 1
+
+        yield Probe(_requests(hub.app), check, hub.finish)
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _changed(value: Any, rng: Random, odd: list[Any], often: float) -> Any:
+    """The same message with some of its values changed for others, most of them of the same kind."""
+    if isinstance(value, dict):
+        return {key: _changed(each, rng, odd, often) for key, each in value.items() if rng.random() >= often / 4}
+    if isinstance(value, list):
+        times = rng.choice([0, 2, 40]) if rng.random() < often else 1
+        return [_changed(each, rng, odd, often) for each in value] * times
+    if rng.random() >= often:
+        return value
+    alike = [each for each in odd if type(each) is type(value)]
+    return rng.choice(alike if alike and rng.random() < 0.8 else odd)
+
+
+@contextmanager
+def tables(folder: Path, number: int) -> Iterator[Probe]:
+    """Records and states of real games, changed: what the hub takes, every page can show."""
+    rng = Random(number)
+    told: list[Any] = [json.loads(encoded(each)) for game in sorted(GAMES) for each in played_records(game, 4, number)]
+    told += [json.loads(encoded(PublicState("1.0.0", 1e9, call_by="south", health="", wrong=("Turn it",))))] * 8
+    places = sorted({place for each in told for place in each.get("view", {}).get("layout", ())})
+    odd = st.lists(
+        JSON | ODD_TEXTS | ODD_NUMBERS | st.sampled_from([*places, "", "south", "over", "orders", 1e18, -1]),
+        min_size=4,
+        max_size=9,
+    )
+    with open_hub(folder) as hub:
+        entries = iter(range(100_000, 10**9))
+
+        def check(case: Any) -> tuple[str, int]:
+            message, seed, values, often = case
+            payload = json.dumps(_changed(message, Random(seed), values, often)).encode("utf-8", "replace")
+            try:
+                if "view" in message:
+                    record = read_record(payload)
+                    hub.league.take("id3", record, hub.clock.wall_s(), next(entries))
+                    hub.room.record("id3", record, 0.0)
+                else:
+                    hub.room.state("id3", read_state(payload), hub.clock.wall_s())
+            except Malformed:
+                return "refused", 1
+            except CompanionError as error:
+                return type(error).__name__, 1
+            path = rng.choice(["/", "/watch/3", "/overlay/3", "/host", "/host/people", "/results.json", "/standings"])
+            return hub.ask("host", "GET", path), 1
+
+        yield Probe(
+            st.tuples(st.sampled_from(told), st.integers(0, 2**32), odd, st.sampled_from([0.01, 0.03, 0.1])),
+            check,
+            hub.finish,
+        )
+
+
+TARGETS = (Target("hub-requests", 0.02, 600, requests), Target("hub-tables", 0.02, 600, tables))
