@@ -27,7 +27,7 @@ _STROKE_MM = 1.5
 """All of it is as wide."""
 _LINE_MM = 2.5
 """Half the width of a line of the board that lies a little elsewhere, blurred."""
-_GAP_MM, _LIKE_A_MARKER = 2.0, (0.8, 2.0)
+_GAP_MM, _LIKE_A_MARKER = 2.0, (0.8, 1.5)
 """Beside the board whole markers count alone: what is as large as one in any turn when their white is closed, ..."""
 _AROUND_MM = 12.0
 """... and so much around it."""
@@ -92,7 +92,8 @@ class BareBoard:
 def _seen(luma: Luma, maps: Maps) -> Luma:
     if luma.shape[1] <= _LARGE_PX:
         return maps.rectify(luma)
-    return replace(maps, pixels=(maps.pixels - np.float32(0.5)) * np.float32(0.5)).rectify(halved(luma))
+    pixels = cv2.addWeighted(maps.pixels, 0.5, maps.pixels, 0.0, -0.25)
+    return replace(maps, pixels=np.asarray(pixels, np.float32)).rectify(halved(luma))
 
 
 def _mm_of(box: Box, maps: Maps) -> Points:

@@ -198,11 +198,12 @@ class CardReader:
 
     def _cut_off(self, pose: Pose) -> set[Square]:
         """Zones that are not wholly in the picture."""
-        board, low, high = self.kit.board, np.zeros(2), np.array(pose.size) - 1
+        board, high = self.kit.board, np.array(pose.size) - 1
         size = board.square_mm, board.depth_mm
-        corners = {zone: rectangle_corners_mm(*board.centre_mm(zone), *size, 0.0) for zone in self.zones}
-        seen = {zone: pose.to_px(flat(places)) for zone, places in corners.items()}
-        return {zone for zone, pixels in seen.items() if (pixels < low).any() or (pixels > high).any()}
+        corners = np.array([rectangle_corners_mm(*board.centre_mm(zone), *size, 0.0) for zone in self.zones])
+        seen = pose.to_px(flat(corners)).reshape(-1, 4, 2)
+        is_cut = ((seen < 0) | (seen > high)).any(axis=(1, 2))
+        return {self.zones[number] for number in np.flatnonzero(is_cut)}
 
     def _order(self, zone: Square, lying: Sequence[Lying]) -> tuple[str, ...]:
         """The names of a zone's open cards from the bottom to the top."""
