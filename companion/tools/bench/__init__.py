@@ -17,6 +17,7 @@ from companion.tools.bench.memory import bench_memory
 from companion.tools.bench.reading import run_vision
 from companion.tools.bench.rings import bench_rings
 from companion.tools.bench.rules import bench_rules
+from companion.tools.bench.thinking import bench_thinking
 from companion.tools.bench.turns import REAL_S, SCALED_S, bench_turns
 from vision.still_pictures import CardCounts, bench_cards, bench_reader
 
@@ -38,6 +39,7 @@ def run(games: int, real_time: bool = False, kills: int = KILLS) -> bool:
     for figure in door_figures():
         print(figure.sentence(), flush=True)
         good &= figure.is_met()
+    good &= bench_thinking()
     good &= bench_crowd()
     good &= bench_machine()
     good &= bench_flood()
