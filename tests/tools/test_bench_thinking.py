@@ -31,3 +31,9 @@ def test_each_bound_counts() -> None:
 def test_what_is_shorter_than_a_schedulers_tick_is_no_ratio() -> None:
     quick = ((0.01,) * 10, (0.4,) * 10)
     assert Thinking((0.1,), quick, quick).is_good()
+
+
+def test_a_tone_that_never_came_keeps_no_bound() -> None:
+    silent = (*SLOW, float("inf"))
+    assert not Thinking((0.1,), (SLOW, SLOW), (SLOW, (float("inf"),) * 3)).is_good()
+    assert not Thinking((0.1,), (SLOW, SLOW), (silent[-1:], silent[-1:])).is_good()

@@ -7,6 +7,7 @@ latencies are measured without it, in the same process and before.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -117,4 +118,7 @@ def _p99(times: Sequence[float]) -> float:
 
 
 def _ratio(without_ms: Sequence[float], beside_ms: Sequence[float]) -> float:
-    return max(LEAST_MS, _p99(beside_ms)) / max(LEAST_MS, _p99(without_ms))
+    without, beside = _p99(without_ms), _p99(beside_ms)
+    if math.isinf(without) or math.isinf(beside):  # an edge that never came
+        return math.inf
+    return max(LEAST_MS, beside) / max(LEAST_MS, without)
