@@ -70,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="companion", description="The referee beside a real board game table.")
     parser.add_argument("--version", action="version", version=f"companion {__version__}")
     parser.add_argument("-v", "--verbose", action="store_true", help="print more on the console")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands: Any = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_play(commands)
     add_print_commands(commands)
     _add_read(commands)
@@ -364,9 +364,9 @@ def _bench(options: argparse.Namespace) -> int:
         return 0 if bench_kills(options.kills) and is_good else 1
     if options.part == "hub":
         from companion.tools.bench.hub import HUB_KILLS, bench_hub  # noqa: PLC0415
-        from companion.tools.bench.hub_cup import HUB_KILLS as CUP_KILLS  # noqa: PLC0415
-        from companion.tools.bench.hub_cup import bench_cup  # noqa: PLC0415
-        from companion.tools.bench.hub_load import bench_load  # noqa: PLC0415
+        from companion.tools.bench.hub.cup import HUB_KILLS as CUP_KILLS  # noqa: PLC0415
+        from companion.tools.bench.hub.cup import bench_cup  # noqa: PLC0415
+        from companion.tools.bench.hub.load import bench_load  # noqa: PLC0415
         from companion.tools.bench.pairs import bench_pairs  # noqa: PLC0415
 
         kills = min(options.kills, HUB_KILLS)
