@@ -185,7 +185,7 @@ def test_a_forged_cookie_opens_nothing(place: Place, value: str) -> None:
 def test_a_cookie_of_ours_in_the_place_of_another_opens_nothing(place: Place) -> None:
     """All are signed with one key, and whose names are kept chooses what stands in one of them."""
     south, thief = place.browser(), place.browser()
-    south.post("/join/south", data={"name": "Mara"})
+    south.post("/join/south", data={"name": "south"})
     names, seat = (south.get_cookie(name) for name in ("names", "seat_south"))
     assert names
     assert seat
