@@ -16,9 +16,12 @@ from dataclasses import dataclass
 from itertools import cycle
 from random import Random
 
+import msgspec
+
 from companion.bots.base import LEVELS
 from companion.bots.bot_process import BotProcess, bot_command
 from companion.core.config import CameraSettings
+from companion.core.i18n import plain_words
 from companion.core.kit import SEATS
 from companion.games import GAMES, game_named
 from companion.tools.bench.doors import key_to_lamp_ms
@@ -108,7 +111,8 @@ def _think(decisions_s: list[float], stop: threading.Event) -> None:
                     decisions_s.append(time.monotonic() - began_s)
                 step = game.apply(state, {each: game.parse(text) for each, text in texts.items()}, rng)
                 state = step.state
-                process.see(game.view(state, seat), list(step.events), _DEADLINE_S)
+                events = [msgspec.to_builtins(event, enc_hook=plain_words) for event in step.events]
+                process.see(game.view(state, seat), events, _DEADLINE_S)
         if stop.is_set():
             return
 
