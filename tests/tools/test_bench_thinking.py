@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from companion.tools.bench.thinking import Thinking
+from companion.tools.bench.bots.thinking import Thinking
 
 SLOW = tuple(1.0 + number / 100 for number in range(100))
 

@@ -6,6 +6,7 @@ A figure that falls short fails the bench (exit status 1); nothing here is part 
 from __future__ import annotations
 
 from companion.games import GAMES
+from companion.tools.bench.bots.thinking import bench_thinking
 from companion.tools.bench.broker import bench_broker
 from companion.tools.bench.browser import bench_browser
 from companion.tools.bench.crowd import bench_crowd
@@ -17,7 +18,6 @@ from companion.tools.bench.memory import bench_memory
 from companion.tools.bench.reading import run_vision
 from companion.tools.bench.rings import bench_rings
 from companion.tools.bench.rules import bench_rules
-from companion.tools.bench.thinking import bench_thinking
 from companion.tools.bench.turns import REAL_S, SCALED_S, bench_turns
 from vision.still_pictures import CardCounts, bench_cards, bench_reader
 
