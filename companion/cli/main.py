@@ -70,7 +70,8 @@ def parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="companion", description="The referee beside a real board game table.")
     parser.add_argument("--version", action="version", version=f"companion {__version__}")
     parser.add_argument("-v", "--verbose", action="store_true", help="print more on the console")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands: argparse._SubParsersAction[argparse.ArgumentParser]
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")  # type: ignore[assignment]
     _add_play(commands)
     add_print_commands(commands)
     _add_read(commands)
