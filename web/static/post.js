@@ -1,13 +1,12 @@
-// Asks the table; a refusal is said next to the keys.
+// Asks the table for something; a refusal is said next to the keys.
 import { say } from './say.js';
 
 let quiet = 0;
 
-/* Says why not, where no menu hides it; `link`: address and name of the rule. */
+/* Says why not; `link` is the address and the name of the paragraph of the rules that says so. */
 export function refuse(text, link) {
   const place = document.getElementById('said');
   if (!place) return;
-  if (text) document.getElementById('menu')?.removeAttribute('open');
   place.textContent = text;
   if (text && link) {
     const rule = document.createElement('a');

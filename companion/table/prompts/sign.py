@@ -265,7 +265,7 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     if shown := tableau_of(game, session.state, viewer) or game.standing(session.state, viewer):
         return _clock_sign(live, shown, viewer)
     names = {seat: game.sides[seat].name for seat in SEATS}
-    offer = _offer(session)
+    offer = _offer(session, viewer)
     if session.kit is not None and session.kit.order_tiles is not None:
         return _tiles_sign(live, viewer, offer)
     if viewer in awaited:
@@ -312,9 +312,11 @@ _STOPPED = {
 }
 
 
-def _offer(session: Session) -> str:
+def _offer(session: Session, viewer: Seat | None) -> str:
     """That a draw is offered; empty: none is."""
     seat = session.draw_offer
+    if seat and seat is viewer:
+        return say("You offer a draw.")
     return say("{side!c} offers a draw.", side=session.playing.sides[seat].name) if seat else ""
 
 
@@ -329,7 +331,7 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
         return Sign(_right_words(live, viewer), hint, BOTH)
     if session.paused:
         return Sign(_go_on_words(live, viewer), _STOPPED.get(session.paused, say("The clock is stopped.")), BOTH)
-    offer = _offer(session)
+    offer = _offer(session, viewer)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
         return Sign(say("{side!c}: time is up", side=sides[seat].name), offer or shown.hint, session.awaited)
