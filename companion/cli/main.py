@@ -20,7 +20,7 @@ from companion.cli.bot import add_bot
 from companion.cli.history import add_commands as add_history
 from companion.cli.host_key import add_host_key
 from companion.cli.hotspot import add_hotspot
-from companion.cli.hub import add_hub
+from companion.cli.hub.tables import add_hub
 from companion.cli.kiosk import add_kiosk
 from companion.cli.lamp import add_lamp
 from companion.cli.printing import add_print_commands
@@ -360,12 +360,15 @@ def _bench(options: argparse.Namespace) -> int:
         return 0 if bench_kills(options.kills) and is_good else 1
     if options.part == "hub":
         from companion.tools.bench.hub import HUB_KILLS, bench_hub  # noqa: PLC0415
+        from companion.tools.bench.hub_cup import HUB_KILLS as CUP_KILLS  # noqa: PLC0415
+        from companion.tools.bench.hub_cup import bench_cup  # noqa: PLC0415
         from companion.tools.bench.hub_load import bench_load  # noqa: PLC0415
         from companion.tools.bench.pairs import bench_pairs  # noqa: PLC0415
 
         kills = min(options.kills, HUB_KILLS)
         is_good = bench_load()
         is_good &= bench_pairs(2 * kills)
+        is_good &= bench_cup(min(kills, CUP_KILLS))
         return 0 if bench_hub(kills) and is_good else 1
     if options.part == "memory":
         from companion.tools.bench.memory import bench_memory  # noqa: PLC0415

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,14 +19,19 @@ from companion.core.i18n import say
 from companion.hub.subjects import may_hear, may_hear_paired, may_publish, may_publish_paired
 from companion.table.public.messages import MOST_BYTES
 
-READY_S, PAUSE_S = 15.0, 0.02
+READY_S, PAUSE_S, RELOADS_S = 15.0, 0.02, 5.0
+RELOADED = b"Reloaded server configuration"
+"""What it says in its log once it knows who may come in."""
 PROGRAM = "nats-server"
 OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
 
 
 @dataclass(frozen=True)
 class NatsSettings:
-    """Where it listens, where it keeps what it keeps and how much, and with which certificate (empty: none)."""
+    """Where it listens, where it keeps what it keeps and how much, and with which certificate (empty: none).
+
+    `connections` is how many may be open at once.
+    """
 
     folder: Path
     host: str = "0.0.0.0"
@@ -33,6 +39,7 @@ class NatsSettings:
     keep_mb: int = 2048
     certificate: str = ""
     key: str = ""
+    connections: int = 1000
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,7 @@ class NatsServer:
     def __init__(self, settings: NatsSettings) -> None:
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
+        self._reloading = threading.Lock()
 
     @property
     def url(self) -> str:
@@ -122,9 +130,22 @@ class NatsServer:
         return False
 
     def reload(self) -> None:
-        """Have it read anew who may come in; who may not any more is put out at once."""
-        if self.pid is not None and self._process:
+        """Have it read anew who may come in, and wait until it has; who may not any more is put out at once.
+
+        Whoever comes in keeps the connection. A child that has died meanwhile reads it when it is started anew.
+        """
+        log = self._settings.folder / "nats.log"
+        with self._reloading:
+            if self.pid is None or self._process is None:
+                return
+            said_before, end_s = log.stat().st_size, time.monotonic() + RELOADS_S
             self._process.send_signal(signal.SIGHUP)
+            while self.pid is not None and time.monotonic() < end_s:
+                with log.open("rb") as told:
+                    told.seek(said_before)
+                    if RELOADED in told.read():
+                        return
+                time.sleep(PAUSE_S / 4)
 
     def close(self) -> None:
         """End it; may be called twice."""
@@ -143,7 +164,7 @@ class NatsServer:
             "server_name": "hub",
             "listen": f"{settings.host}:{settings.port}",
             "max_payload": MOST_BYTES * 2,
-            "max_connections": 1000,
+            "max_connections": settings.connections,
             "write_deadline": "5s",
             "jetstream": {
                 "store_dir": str(settings.folder / "store"),

@@ -63,8 +63,6 @@ WISH_COUNTS = 20
 MOST_AGE_S = 86_400.0
 PAIRS_KEPT_S = 60 * 86_400.0
 """So long a game at two tables may rest."""
-RELOADED_S = 0.25
-"""So long NATS may take until it knows who may do what now."""
 
 
 class StoreAnew(CompanionError, RuntimeError):
@@ -142,7 +140,6 @@ class HubStore:
         self._unkept: CompanionError | None = None
         self._is_full = False
         self._looked_s = -LOOK_S
-        self._reloaded_s = -RELOADED_S
         self._buckets = Buckets(FLOOD, time.monotonic)
         self.is_ready = threading.Event()
         self._thread = LoopThread("hub-store", self._run)
@@ -162,11 +159,11 @@ class HubStore:
         self._thread.call(lambda: asyncio.ensure_future(self._publish(command_subject(table), payload)))
 
     def use(self, users: str) -> None:
-        """These may come in from now on; only with a child of the hub's own."""
+        """These may come in once this returns; only with a child of the hub's own."""
         server = self._settings.server
         if server:
             server.write(users)
-            self._thread.call(lambda: self._reload(server))
+            server.reload()
 
     def forget(self, table: str) -> None:
         """Remove what is kept of a table."""
@@ -178,10 +175,6 @@ class HubStore:
         self._thread.close(GOODBYE_S)
 
     # ---- in the line's thread ----
-
-    def _reload(self, server: NatsServer) -> None:
-        server.reload()
-        self._reloaded_s = time.monotonic()
 
     async def _run(self) -> None:
         server = self._settings.server
@@ -395,8 +388,6 @@ class HubStore:
         self._heard.on_trouble(full if self._is_full else "" if answers else self._why(OSError()))
 
     async def _publish(self, subject: str, payload: bytes) -> None:
-        """Say it, once NATS knows who may do what now."""
-        await asyncio.sleep(max(0.0, self._reloaded_s + RELOADED_S - time.monotonic()))
         if subject and self._client and self._client.is_connected:
             await self._client.publish(subject, payload)
 

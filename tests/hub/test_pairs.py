@@ -19,6 +19,7 @@ from remote_tools import act, same_game
 from companion import __version__
 from companion.core.errors import CompanionError, Illegal
 from companion.core.kit import Seat
+from companion.hub.joining import card_of
 from companion.hub.pairing import PairLook, PairTake, kit_mark, read_answer
 from companion.hub.subjects import inbox_prefix, message_subject, near_subject, wish_subject
 from companion.hub_server.app import Hub
@@ -253,3 +254,24 @@ def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
         until("it is over", lambda: not any(says(south, words) for words in ("Nothing is heard", "is cut")))
         play(tables, Random(2))
         same_game(*(table.table for table in tables))
+
+
+def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path: Path) -> None:
+    mara, jonas = (hub.league.make_card(name) for name in ("Mara", "Jonas"))
+    with two(hub, tmp_path / "tables") as tables:
+        agree(tables)
+        for table, seat, person in zip(tables, Seat, (mara, jonas), strict=True):
+            table.table.take_seat(seat, person.name)
+            table.table.show_card(seat, card_of(table.member, person.code))
+        key = f"pair.{session_of(tables[0].table).remote.at.id}"  # type: ignore[union-attr]
+        play(tables, Random(7), lambda: None)
+        until("both have told it", lambda: (kept := hub.league.result(key)) and kept.result.at is None)
+        kept = hub.league.result(key)
+        assert kept is not None
+        assert (kept.south, kept.north) == (mara.number, jonas.number)
+        outcome = session_of(tables[0].table).outcome
+        assert outcome is not None
+        assert {kept.result.winner} - {None} == set(outcome.winners)
+        assert {each.person for each in hub.league.ladder("outbuffered", 0)} >= {mara.number, jonas.number}
+        numbers = {table.member.table for table in tables}
+        assert [each.result.key for each in hub.league.results(100) if each.result.table in numbers] == [key]
