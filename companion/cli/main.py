@@ -268,6 +268,7 @@ def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     command.add_argument("--games", type=_count, default=1, metavar="N")
     command.add_argument("--seed", type=int, default=1, metavar="S")
+    command.add_argument("--two-tables", action="store_true", help="at two installations of a hub, a side at each")
     own = [character.name for character in CHARACTERS]
     command.add_argument("--against", choices=own, default="", metavar="NAME", help=f"the machine: {', '.join(own)}")
     command.add_argument("--json", action="store_true", help="one JSON line per game")
@@ -284,8 +285,12 @@ def _selfplay(options: argparse.Namespace) -> int:
 
     if options.game is None:
         raise Malformed(f"Name a game with --game ({', '.join(sorted(GAMES))}), or play a --night")
-    good = True
-    for report in play_games(options.game, options.games, options.seed, options.against):
+    good, reports = True, play_games(options.game, options.games, options.seed, options.against)
+    if options.two_tables:
+        from companion.tools.selfplay.two_tables import play_at_two_tables  # noqa: PLC0415
+
+        reports = play_at_two_tables(options.game, options.games, options.seed)
+    for report in reports:
         if options.json:
             print(msgspec.json.encode(report, enc_hook=plain_words).decode(), flush=True)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Self
 
@@ -19,6 +19,7 @@ from companion.core.kit import SEATS
 from companion.core.network import host_key_text, page_urls
 from companion.hub.commands import MOST_SETTINGS, HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
 from companion.hub.pairing import Pair
+from companion.hub_server.dealer_desk import DealerDesk
 from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder, KnownTable, public_key
 from companion.hub_server.league_file import LeagueFile
 from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, users_text
@@ -79,7 +80,7 @@ class Hub:
         }
         known = self.folder.change(lambda file: msgspec.structs.replace(file, **wanted)) if wanted else self.folder.now
         self.room = Room(known.name, self._clock, known.delay_s)
-        self.pairs = PairKeeper(self.folder, self._clock, self._paired)
+        self.pairs = PairKeeper(self.folder, self._clock, self._paired, self._look_at_pair)
         for table in known.tables:
             self.room.put(_in_room(table))
         for asked in known.asked:
@@ -107,7 +108,7 @@ class Hub:
             settings.keep_mb,
             settings.replicas,
         )
-        self.store = HubStore(store, self)
+        self.store = HubStore(store, self, DealerDesk(self.folder))
         if self.nats:
             self.nats.write(self._users())
         else:
@@ -263,8 +264,10 @@ class Hub:
         tables = []
         for table in self.folder.now.tables:
             pair = self.pairs.pair_of(table.id)
-            other = pair.tables[pair.seat_of(table.id).other] if pair else ""
-            tables.append(TableKey(table.id, table.key, table.shut, pair.id if pair else "", other))
+            key = TableKey(table.id, table.key, table.shut)
+            if pair:
+                key = replace(key, pair=pair.id, other=pair.other_of(table.id), source=pair.source_of(table.id))
+            tables.append(key)
         seed = self._settings.nats_seed
         return users_text(public_key(seed) if seed else self.folder.own_key, tables)
 
@@ -272,7 +275,11 @@ class Hub:
         """Two tables have agreed on a game: both may write and read it, and the one that has offered is told."""
         self._keep_users()
         for table in pair.tables.values():
-            self.store.command(table, b'{"pair": true}')
+            self._look_at_pair(table)
+
+    def _look_at_pair(self, table: str) -> None:
+        """A table is to ask which game is its own."""
+        self.store.command(table, b'{"pair": true}')
 
     def _keep_users(self) -> None:
         """Have NATS know its tables; the people of a cluster include the file that is written for them."""

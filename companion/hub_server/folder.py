@@ -39,8 +39,9 @@ class KnownTable(msgspec.Struct, frozen=True):
 class HubFile(msgspec.Struct, frozen=True):
     """All that the hub remembers. `seed` is its own NKey; whoever has it may do everything at its NATS.
 
-    `pairs` are the games at two tables, of each table the last one. `asked` are the settings that tables have not
-    answered yet, by the tables' names in subjects.
+    `pairs` are the games at two tables, of each table the last one; `deals` the secrets by which the hub shuffles in
+    them, by the games' names. `asked` are the settings that tables have not answered yet, by the tables' names in
+    subjects.
     """
 
     seed: str
@@ -50,6 +51,7 @@ class HubFile(msgspec.Struct, frozen=True):
     delay_s: float = 0.0
     tables: tuple[KnownTable, ...] = ()
     pairs: tuple[Pair, ...] = ()
+    deals: dict[str, str] = {}
     asked: Mapping[str, SettingsAsked] = {}
 
     def __repr__(self) -> str:

@@ -46,7 +46,7 @@ class NatsSettings:
 class TableKey:
     """A table and its public NKey; one that is `shut` out may say nothing.
 
-    `pair` is the game at two tables that it is in, and `other` the other one; empty: none.
+    `pair` is the game at two tables that it is in, `other` the other one, and `source` who tells it; empty: none.
     """
 
     table: str
@@ -54,6 +54,7 @@ class TableKey:
     shut: bool = False
     pair: str = ""
     other: str = ""
+    source: str = ""
 
 
 def users_text(own_key: str, tables: Iterable[TableKey]) -> str:
@@ -63,8 +64,8 @@ def users_text(own_key: str, tables: Iterable[TableKey]) -> str:
         if not each.shut:
             publish, hear = list(may_publish(each.table)), list(may_hear(each.table))
             if each.pair:
-                publish += may_publish_paired(each.pair, each.table, each.other)
-                hear += may_hear_paired(each.pair, each.other)
+                publish += may_publish_paired(each.pair, each.table, each.source)
+                hear += may_hear_paired(each.pair, each.source, each.other)
             users.append({"nkey": each.key, "permissions": {"publish": publish, "subscribe": hear}})
     return f"authorization: {json.dumps({'users': users}, indent=1)}\n"
 

@@ -41,6 +41,7 @@ from companion.hub.subjects import (
     record_subject,
     table_of,
 )
+from companion.hub_server.dealer_desk import DealerDesk
 from companion.hub_server.nats_server import NatsServer
 from companion.table.public.messages import MOST_BYTES, PublicRecord, PublicState, read_record, read_state
 from web.security.rate_limit import Buckets, Rate
@@ -131,9 +132,10 @@ class StoreSettings:
 class HubStore:
     """Listens until `close`, which may be called twice; the other methods may be called from any thread."""
 
-    def __init__(self, settings: StoreSettings, heard: Heard) -> None:
+    def __init__(self, settings: StoreSettings, heard: Heard, dealer: DealerDesk) -> None:
         self._settings = settings
         self._heard = heard
+        self._dealer = dealer
         self._client: Client | None = None
         self._is_closing = False
         self._has_last = False
@@ -245,9 +247,11 @@ class HubStore:
                 ALL_RECORDS, stream=RECORDS, ordered_consumer=True, config=start, cb=self._record, pending_msgs_limit=-1
             )
             self._heard.on_trouble("")
+            self._dealer.begin()
             self.is_ready.set()
             while not (self._is_closing or lost.is_set()):
                 await self._round()
+                await self._dealer.step(stream)
                 if self._unkept is not None:
                     raise self._unkept
                 if time.monotonic() - self._looked_s >= LOOK_S:
@@ -357,7 +361,10 @@ class HubStore:
         await self._publish(message.reply, answer)
 
     async def _paired(self, message: Msg) -> None:
-        self._count(message.subject.split(".")[2], 1)
+        _, pair, table, _ = message.subject.split(".")
+        if table in self._heard.tables():
+            self._count(table, 1)
+            self._dealer.wake(pair)
 
     def _bad(self, table: str, error: Malformed) -> None:
         self._count(table, BAD_COUNTS)
