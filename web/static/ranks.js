@@ -1,6 +1,6 @@
 // The standings beside the wall: as many rows as there is room for above the sign; the others come page by page.
 const PAGE_MS = 8000;
-const LEAST = 6;
+const LEAST = 3;
 let first = 0;
 
 function show() {
