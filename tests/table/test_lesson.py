@@ -178,7 +178,7 @@ def test_the_table_screen_draws_orders_as_they_lead_on_the_board(played: Played)
     guide = played.table.view().guide
     assert guide is not None
     drawn = {seat: [(each.drawing, each.words) for each in guide.orders[seat][:1]] for seat in SEATS}
-    assert drawn == {SOUTH: [("order-up", "move north")], NORTH: [("order-down", "move south")]}
+    assert drawn == {SOUTH: [("order-up", "Move north")], NORTH: [("order-down", "Move south")]}
 
 
 def test_back_held_lets_the_guide_leave(tmp_path: Path) -> None:
