@@ -63,11 +63,12 @@ lock: $(VENV)/.tests
 		$(BIN)/uv pip compile -q --no-config --universal --python-version 3.11 --generate-hashes --only-binary :all: --upgrade \
 		--custom-compile-command "make lock" - -o companion/build.lock
 
-# Two tests more at once than there are cores, for many of them wait. Then those that time things, one by one, without
-# reading all other files again; pytest's status 5 only says that ARGS has chosen none of them.
+# Two tests more at once than there are cores, for many of them wait; a file stays together, for what its tests share,
+# and files that take long come first. Then those that time things, one by one, without reading all other files again;
+# pytest's status 5 only says that ARGS has chosen none of them.
 ALONE = $(if $(findstring tests,$(ARGS)),,$(shell grep -rl --include=*.py "pytest.mark.alone" tests))
 test: $(VENV)/.tests tools
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not alone" $(ARGS) || [ $$? = 5 ]
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not alone" $(ARGS) || [ $$? = 5 ]
 	$(BIN)/python -m pytest -m alone $(ALONE) $(ARGS) || [ $$? = 5 ]
 
 # What a contributor runs in between: the ground, the rules, the panel and the layers, without a browser, rendered pictures
@@ -167,13 +168,14 @@ docs-pictures: $(VENV)/.tests
 	PYTHONPATH=tests $(BIN)/python -m hardware_pictures $(ARGS)
 
 # The browser, the PDF tools, the MQTT broker and axe-core of the tests; where they cannot be installed those tests are
-# skipped, and the run says so at its end.
+# skipped, and the run says so at its end. Where there is Chromium without its window, tests take that: it is quicker.
 TOOLS := chromium chromium-driver poppler-utils fonts-liberation mosquitto nginx-light
 tools: tests/node_modules/.installed
 	@export PATH=$$PATH:/usr/sbin; \
 	command -v chromium >/dev/null && command -v chromedriver >/dev/null && command -v pdftoppm >/dev/null && command -v mosquitto >/dev/null && command -v nginx >/dev/null \
 	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq $(TOOLS) >/dev/null; } \
 	|| echo "Not everything is here: install $(TOOLS) to run every test."
+	@command -v chromium-headless-shell >/dev/null || { [ -n "$(APT)" ] && $(APT) install -y -qq chromium-headless-shell >/dev/null 2>&1; } || true
 
 tests/node_modules/.installed: tests/package-lock.json
 	@command -v npm >/dev/null || { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq npm >/dev/null; } || true

@@ -30,6 +30,8 @@ NOISE = ("/dev/null", "/dev/urandom", "/dev/pts", "/dev/tty", "(deleted)", ".hyp
 IN_MEMORY = "/dev/shm"
 ROOM_BYTES = 2_000_000_000
 """Free memory from which on tests keep their files there."""
+WEIGHTS = ("long", "browser", "slow")
+"""Markers of what takes long, the longest first."""
 SHARED = "COMPANION_TESTS_FOLDER"
 """Names the folder of a run in the environment."""
 
@@ -115,8 +117,12 @@ def open_pins() -> set[int]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin what takes long, so that no worker has it before it when the others are through."""
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    """Begin the files that take long, so that no worker has one before it when the others are through."""
+    heaviest: dict[Path, int] = {}
+    for item in items:
+        weight = next((place for place, mark in enumerate(WEIGHTS) if item.get_closest_marker(mark)), len(WEIGHTS))
+        heaviest[item.path] = min(weight, heaviest.get(item.path, weight))
+    items.sort(key=lambda item: heaviest[item.path])
 
 
 def pytest_collection_finish() -> None:

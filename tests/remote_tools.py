@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -14,15 +15,20 @@ from table_tools import Played
 
 from companion.archive.replay import game_file, play_again
 from companion.core.clock import FakeClock
-from companion.core.errors import CompanionError
+from companion.core.errors import CompanionError, Stale
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Journal
-from companion.table.remote.messages import OrderOpened, OrderSealed, read_message
+from companion.storage.outbox import Outbox
+from companion.table.chance.fairness import commitment_of
+from companion.table.public.messages import encoded
+from companion.table.remote.dealer import Dealer, dealer_of
+from companion.table.remote.messages import OrderOpened, OrderSealed, encoded_message, read_message
 from companion.table.remote.remote_table import RemoteBeginning, RemoteProgress
 from companion.table.session import Phase, Session
 from companion.table.table import Table
 
 GAME = "00" * 8
+SECRET = "5e" * 32
 
 
 class HalfTable:
@@ -38,8 +44,8 @@ class HalfTable:
         self.played = Played(self.journal, self.clock)
         self.table = self.played.table
 
-    def begin(self, game: str, options: dict[str, Any], number: int) -> None:
-        beginning = RemoteBeginning(GAME, number, game, options, self.seat.other, f"far {self.seat.other}")
+    def begin(self, game: str, options: dict[str, Any], number: int, commitment: str = "") -> None:
+        beginning = RemoteBeginning(GAME, number, game, options, self.seat.other, f"far {self.seat.other}", commitment)
         self.table.remote.begin(beginning, self.journal.next_number())
 
     @property
@@ -73,7 +79,7 @@ def act(table: Table, seat: Seat, rng: Random) -> bool:
     if session.remote is None or session.remote.asked or session.phase is Phase.OVER:
         return False
     if session.phase in (Phase.SETUP, Phase.STAGES):
-        if session.remote.is_shown_here:
+        if session.remote.is_shown_here or (session.phase is Phase.SETUP and session.is_covered):
             return False
         table.confirm("host", session.moment, session.stage)
         return True
@@ -113,13 +119,17 @@ class MemoryLine:
 
     def deliver(self, half: HalfTable, again: int = 0) -> bool:
         """The next message reaches this table, or one of those that it has already."""
-        kept, heard = self.kept[half.seat.other], half.progress.heard
+        kept, heard = self.told(half), half.progress.heard
         number = max(1, heard + 1 - again)
         if number > len(kept):
             return False
         half.table.remote.hear(GAME, number, kept[number - 1])
         assert half.progress.heard == max(heard, number)
         return True
+
+    def told(self, half: HalfTable) -> list[bytes]:
+        """What there is for this table to be told."""
+        return self.kept[half.seat.other]
 
     def flush(self) -> None:
         """Everything that was told arrives."""
@@ -141,6 +151,41 @@ class MemoryLine:
 
 def _tick(message: Any) -> int:
     return getattr(message, "tick", -1)
+
+
+@dataclass
+class DealtLine(MemoryLine):
+    """The same with a dealer in between, who hears what is kept and tells each table its own."""
+
+    dealer: Dealer = field(default_factory=lambda: dealer_of("binmat", {}, 1, SECRET))
+
+    def send(self, half: HalfTable) -> bool:
+        """The dealer hears what is kept at once, as a hub writes down in which order it has heard it."""
+        if not super().send(half):
+            return False
+        number = len(self.kept[half.seat])
+        self.dealer = self.dealer.hear(half.seat, read_message(GAME, number, self.kept[half.seat][-1]))
+        return True
+
+    def told(self, half: HalfTable) -> list[bytes]:
+        """What the dealer has to tell this table."""
+        sent = self.dealer.sent[half.seat]
+        return [encoded_message(GAME, number, message) for number, message in enumerate(sent, start=1)]
+
+
+@contextmanager
+def dealt(folder: Path, options: dict[str, Any] | None = None, secret: str = SECRET) -> Iterator[DealtLine]:
+    """Two tables at which a game of cards begins, and their dealer."""
+    halves = [HalfTable(folder / seat, seat) for seat in SEATS]
+    line = DealtLine(*halves, dealer=dealer_of("binmat", options or {}, 1, secret))
+    try:
+        for half in line.tables:
+            half.table.take_seat(half.seat, f"near {half.seat}")
+            half.begin("binmat", options or {}, 1, commitment_of(secret))
+        yield line
+    finally:
+        for half in line.tables:
+            half.close()
 
 
 @contextmanager
@@ -170,7 +215,8 @@ def play_roughly(line: MemoryLine, rng: Random, *, kills: float = 0.02, most: in
             _interrupt(half, rng)
         match rng.randrange(5):
             case 0:
-                half.act(rng)
+                with suppress(Stale):  # the time was over just now
+                    half.act(rng)
             case 1:
                 line.send(half)
             case 2:
@@ -215,3 +261,23 @@ def same_game(*tables: Table) -> None:
 def _game(session: Session) -> tuple[object, ...]:
     turns = tuple((t.moment, t.stages, t.events, t.by_time, t.number) for t in session.turns)
     return game_file(session), session.state, session.outcome, session.score, session.tick, session.board, turns
+
+
+def looks(half: HalfTable) -> list[str]:
+    """What a table's journal, pages and public records have, without what is random in every run."""
+    entries = [repr(entry) for entry in half.journal.entries() if "take_seat" not in repr(type(entry.record))]
+    own = [repr(half.table.view(seat)) for seat in (None, half.seat)]
+    return [
+        re.sub(r"nonce='[^']*'|commitment='[^']*'|sitting='[^']*'", "", text) for text in (*entries, *own)
+    ] + public_records(half)
+
+
+def public_records(half: HalfTable) -> list[str]:
+    """What spectators are told by this table."""
+    outbox, told = Outbox(half.journal), []
+    while (record := outbox.next()) is not None:
+        told.append(encoded(record).decode())
+        assert "far " not in told[-1]
+        assert "near " not in told[-1]
+        outbox.sent()
+    return told

@@ -84,9 +84,13 @@ def _parts(command: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParse
 
 
 def command_of(name: str, rest: str) -> argparse.ArgumentParser:
-    """What reads the options of `companion NAME REST`, where the rest may begin with a command of its own."""
+    """What reads the options of `companion NAME REST`, where the rest may begin with commands of its own."""
     command = commands()[name]
-    return _parts(command).get(rest.split(maxsplit=1)[0] if rest.split() else "", command)
+    for word in rest.split():
+        if word not in _parts(command):
+            break
+        command = _parts(command)[word]
+    return command
 
 
 def targets() -> set[str]:

@@ -214,7 +214,10 @@ class History:
         if line.is_imported:
             return msgspec.structs.replace(self._summaries.imported(number), players=players)
         machines = tuple(seat for seat, sitters in line.players.items() if sitters[-1].door == MACHINE)
-        return msgspec.structs.replace(game_file(self._journal.fold(number), players, line.begun), machines=machines)
+        session = self._journal.fold(number)
+        if session.is_covered:
+            raise Illegal(Refusal.WRONG_PHASE, say("The hub has not opened the cards of this game yet"))
+        return msgspec.structs.replace(game_file(session, players, line.begun), machines=machines)
 
     def as_json(self, number: int) -> bytes:
         """The game as a file; raises as `replay`."""

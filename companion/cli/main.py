@@ -20,7 +20,7 @@ from companion.cli.bot import add_bot
 from companion.cli.history import add_commands as add_history
 from companion.cli.host_key import add_host_key
 from companion.cli.hotspot import add_hotspot
-from companion.cli.hub import add_hub
+from companion.cli.hub.tables import add_hub
 from companion.cli.kiosk import add_kiosk
 from companion.cli.lamp import add_lamp
 from companion.cli.printing import add_print_commands
@@ -268,6 +268,7 @@ def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     command.add_argument("--games", type=_count, default=1, metavar="N")
     command.add_argument("--seed", type=int, default=1, metavar="S")
+    command.add_argument("--two-tables", action="store_true", help="at two installations of a hub, a side at each")
     own = [character.name for character in CHARACTERS]
     command.add_argument("--against", choices=own, default="", metavar="NAME", help=f"the machine: {', '.join(own)}")
     command.add_argument("--json", action="store_true", help="one JSON line per game")
@@ -284,8 +285,12 @@ def _selfplay(options: argparse.Namespace) -> int:
 
     if options.game is None:
         raise Malformed(f"Name a game with --game ({', '.join(sorted(GAMES))}), or play a --night")
-    good = True
-    for report in play_games(options.game, options.games, options.seed, options.against):
+    good, reports = True, play_games(options.game, options.games, options.seed, options.against)
+    if options.two_tables:
+        from companion.tools.selfplay.two_tables import play_at_two_tables  # noqa: PLC0415
+
+        reports = play_at_two_tables(options.game, options.games, options.seed)
+    for report in reports:
         if options.json:
             print(msgspec.json.encode(report, enc_hook=plain_words).decode(), flush=True)
         else:
@@ -348,12 +353,15 @@ def _bench(options: argparse.Namespace) -> int:
         return 0 if bench_kills(options.kills) and is_good else 1
     if options.part == "hub":
         from companion.tools.bench.hub import HUB_KILLS, bench_hub  # noqa: PLC0415
+        from companion.tools.bench.hub_cup import HUB_KILLS as CUP_KILLS  # noqa: PLC0415
+        from companion.tools.bench.hub_cup import bench_cup  # noqa: PLC0415
         from companion.tools.bench.hub_load import bench_load  # noqa: PLC0415
         from companion.tools.bench.pairs import bench_pairs  # noqa: PLC0415
 
         kills = min(options.kills, HUB_KILLS)
         is_good = bench_load()
         is_good &= bench_pairs(2 * kills)
+        is_good &= bench_cup(min(kills, CUP_KILLS))
         return 0 if bench_hub(kills) and is_good else 1
     if options.part == "memory":
         from companion.tools.bench.memory import bench_memory  # noqa: PLC0415

@@ -14,8 +14,8 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.table.public.messages import words
 
-MOST_COMMAND = 16 * 1024
-MOST_SETTINGS = 16
+MOST_COMMAND = 48 * 1024
+MOST_SETTINGS = 48
 _Name = Annotated[str, Meta(max_length=80)]
 
 

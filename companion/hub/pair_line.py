@@ -26,6 +26,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.hub.pairing import (
     Pair,
+    PairAgain,
     PairAnswer,
     PairLook,
     PairOffer,
@@ -57,7 +58,10 @@ LOOK_S, NEAR_S, GONE_S = 2.0, 10.0, 30.0
 table that has said nothing for so long is gone."""
 _LOOK_BACK = 20
 """The last game at two tables is among so many games: what it still has to tell is told, also while another is on."""
+_NO_DEALER = say("The hub that dealt the cards of this game does not know it any more: end it.")
 _OLDER = say("This table’s journal is older than what the other table knows: this game cannot go on.")
+_ASKS = say("Rematch: waiting for the other table.")
+_ASKED = say("The other table wants a rematch: press Rematch here, too.")
 _UNFIT = say("What the other table tells does not fit this game: it cannot go on")
 
 
@@ -70,6 +74,7 @@ class PairLine:
         self._clock = clock
         self._own = own
         self._wake = wake
+        table.remote.when_again(self.again)
         self._wishes: list[tuple[PairWish, Future[PairAnswer]]] = []
         self._pair: Pair | None = None
         self._past: RemoteProgress | None = None
@@ -84,6 +89,9 @@ class PairLine:
         self._looked_s = -LOOK_S
         self._subscriptions: list[Subscription] = []
         self._told = ""
+        self._again: bool | None = None
+        """Another game is wanted here, with sides changed or not."""
+        self._is_again_told = self._is_again_there = False
         self.code = ""
         """Under which this table offers a game; empty: it offers none."""
 
@@ -92,10 +100,16 @@ class PairLine:
     def offer(self, game: str, options: dict[str, Any], seat: Seat, name: str) -> str:
         """Offer a game of which this table plays a seat; answers the code for the other host.
 
-        Raises a `CompanionError`.
+        One that is on and has begun at another hub is offered instead, to go on with it. Raises a `CompanionError`.
         """
+        number, begun = self._journal.next_number(), self.interrupted
+        if begun is not None:
+            if begun.commitment:
+                raise Illegal(Refusal.WRONG_PHASE, _NO_DEALER)
+            game, options, seat, number = begun.game, dict(begun.options), begun.seat.other, begun.number
         require_playable(game, options)
-        wish = PairOffer(game, options, seat, __version__, kit_mark(game, options), self._journal.next_number(), name)
+        mark = kit_mark(game, options)
+        wish = PairOffer(game, options, seat, __version__, mark, number, name, begun.id if begun else "")
         self.code = self._ask(wish).code
         self._table.redraw()
         return self.code
@@ -107,9 +121,21 @@ class PairLine:
             raise Malformed(say("This message cannot be read: {error}", error="offer"))
         require_same(offer, __version__)
         require_playable(offer.game, offer.options)
-        self._ask(PairTake(code, __version__, self._journal.next_number(), name))
+        begun = self.interrupted
+        self._ask(PairTake(code, __version__, self._journal.next_number(), name, begun.id if begun else ""))
         if self._fault:
             raise Illegal(Refusal.WRONG_PHASE, self._fault)
+
+    @property
+    def interrupted(self) -> RemoteBeginning | None:
+        """The game that is on and of which this hub knows nothing; None: there is none."""
+        begun, pair = self._table.remote.begun, self._pair
+        return begun if begun is not None and (pair is None or pair.id != begun.id) else None
+
+    def again(self, swaps: bool) -> None:
+        """Another game of these two tables is wanted here; nothing is waited for."""
+        self._again = swaps
+        self._wake()
 
     def withdraw(self) -> None:
         """Offer nothing any more; raises a `CompanionError`."""
@@ -138,10 +164,12 @@ class PairLine:
     def connected(self) -> None:
         """The line is there, perhaps again."""
         self._subscriptions, self._sent, self._near_s, self._looked_s = [], -1, -NEAR_S, -LOOK_S
+        self._is_again_told = False
 
     async def look(self, client: Client) -> None:
         """Ask the hub for our game, and begin it where it is a new one."""
         answer = await self._request(client, PairQuestion())
+        self._is_again_there = answer.again
         if answer.code != self.code:
             self.code = answer.code
             self._table.redraw()
@@ -165,9 +193,12 @@ class PairLine:
         pair = self._pair
         if pair is None:
             return
-        other = pair.tables[pair.seat_of(self._own).other]
+        if self._again is not None and not self._is_again_told:
+            await self._ask_again(client, pair, self._again)
+            return
+        other, source = pair.other_of(self._own), pair.source_of(self._own)
         if not self._subscriptions:
-            for subject in (message_subject(pair.id, other, "*"), near_subject(pair.id, other)):
+            for subject in (message_subject(pair.id, source, "*"), near_subject(pair.id, other)):
                 self._subscriptions.append(await client.subscribe(subject, cb=self._wakes))
         progress = self._progress(pair)
         if self._clock.monotonic_s() >= self._near_s + NEAR_S:
@@ -176,8 +207,19 @@ class PairLine:
         await self._send(stream, pair, progress)
         if progress.heard < self._there or self._clock.monotonic_s() >= self._looked_s + LOOK_S:
             self._looked_s = self._clock.monotonic_s()
-            await self._hear(stream, pair, other)
+            await self._hear(stream, pair, source)
         self._tell()
+
+    async def _ask_again(self, client: Client, pair: Pair, swaps: bool) -> None:
+        self._is_again_told = True
+        try:
+            answer = await self._request(client, PairAgain(pair.id, self._journal.next_number(), swaps))
+        except CompanionError as error:
+            self._again = None
+            log.warning("Hub: no rematch at two tables: %s", error.kind)
+            return
+        if answer.pair is not None:
+            self._begin(answer.pair)
 
     def broken(self) -> None:
         """The line is cut."""
@@ -188,6 +230,7 @@ class PairLine:
         """Nobody waits any longer."""
         while self._wishes:
             self._wishes.pop()[1].cancel()
+        self._table.remote.when_again(None)
         self._table.remote.line_is("")
 
     async def _wakes(self, message: Msg) -> None:
@@ -205,9 +248,9 @@ class PairLine:
         """Begin the game that was agreed on; where that cannot be, the other table is told that it was left."""
         seat, fault = pair.seat_of(self._own), ""
         beginning = RemoteBeginning(
-            pair.id, pair.number, pair.game, pair.options, seat.other, pair.names.get(seat.other, "")
+            pair.id, pair.number, pair.game, pair.options, seat.other, pair.names.get(seat.other, ""), pair.commitment
         )
-        self._past = None
+        self._past, self._again, self._is_again_told, self._is_again_there = None, None, False, False
         if self._kept(pair.id) is None:
             try:
                 self._table.remote.begin(beginning, self._journal.next_number())
@@ -269,16 +312,16 @@ class PairLine:
                 return number
         return 0
 
-    async def _hear(self, stream: JetStreamContext, pair: Pair, other: str) -> None:
+    async def _hear(self, stream: JetStreamContext, pair: Pair, source: str) -> None:
         while not self._fault:
             progress = self._table.remote.progress
             if progress is None or progress.game != pair.id:
                 return
             number = progress.heard + 1
-            payload = await self._get(stream, message_subject(pair.id, other, number))
+            payload = await self._get(stream, message_subject(pair.id, source, number))
             if payload is None and number <= self._there:  # it was said, and is being written
                 await asyncio.sleep(WRITTEN_S)
-                payload = await self._get(stream, message_subject(pair.id, other, number))
+                payload = await self._get(stream, message_subject(pair.id, source, number))
             if payload is None:
                 self._there = number - 1
                 return
@@ -304,6 +347,8 @@ class PairLine:
         progress = self._table.remote.progress
         if self._pair is None or progress is None or progress.game != self._pair.id or progress.is_over:
             trouble = self._fault if self._pair and progress is None else ""
+            if self._pair is not None and progress is not None and progress.game == self._pair.id:
+                trouble = _ASKS if self._again is not None else _ASKED if self._is_again_there else trouble
         elif self._fault:
             trouble = self._fault
         elif not trouble and self._clock.monotonic_s() - self._heard_s >= GONE_S:

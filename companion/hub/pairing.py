@@ -15,10 +15,12 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import GAMES
+from companion.hub.subjects import told_by_dealer
 from companion.table.public.messages import strictly_read, words
 
 Text = Annotated[str, msgspec.Meta(max_length=64)]
 Name = Annotated[str, msgspec.Meta(max_length=24)]
+GameId = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{16})?$")]
 Number = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
 
 
@@ -29,7 +31,8 @@ class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 class PairOffer(_Message, frozen=True, tag="offer"):
     """A host offers a game: `seat` is played at that table, by `name`; `number` is the next game's there.
 
-    `kit` tells the same game from one with other rules or pieces (see `kit_mark`).
+    `kit` tells the same game from one with other rules or pieces (see `kit_mark`). `id` is set where a game goes on
+    that has begun at another hub.
     """
 
     game: Text
@@ -39,6 +42,7 @@ class PairOffer(_Message, frozen=True, tag="offer"):
     kit: Text
     number: Number
     name: Name = ""
+    id: GameId = ""
 
 
 class PairLook(_Message, frozen=True, tag="look"):
@@ -48,12 +52,24 @@ class PairLook(_Message, frozen=True, tag="look"):
 
 
 class PairTake(_Message, frozen=True, tag="take"):
-    """The other host agrees."""
+    """The other host agrees; `id` is the game that is on at that table, if there is one."""
 
     code: Text
     version: Text
     number: Number
     name: Name = ""
+    id: GameId = ""
+
+
+class PairAgain(_Message, frozen=True, tag="again"):
+    """The two of the last game `id` want another one; `swaps`: with sides changed, if the other one wants that too.
+
+    It begins when both have asked.
+    """
+
+    id: Text
+    number: Number
+    swaps: bool
 
 
 class PairQuestion(_Message, frozen=True, tag="ask"):
@@ -64,11 +80,14 @@ class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
     """The offer does not hold any more."""
 
 
-PairWish = PairOffer | PairLook | PairTake | PairQuestion | PairWithdrawal
+PairWish = PairOffer | PairLook | PairTake | PairAgain | PairQuestion | PairWithdrawal
 
 
 class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A game on which two tables have agreed; `tables` and `names` are those of each seat."""
+    """A game on which two tables have agreed; `tables` and `names` are those of each seat.
+
+    `commitment` is SHA-256 of the secret by which the hub shuffles; empty: it deals nothing.
+    """
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
     game: Text
@@ -76,19 +95,32 @@ class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     number: Number
     tables: dict[Seat, Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]]
     names: dict[Seat, Name] = {}
+    commitment: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")] = ""
 
     def seat_of(self, table: str) -> Seat:
         """The seat that is played at a table."""
         return Seat.SOUTH if self.tables[Seat.SOUTH] == table else Seat.NORTH
 
+    def other_of(self, table: str) -> str:
+        """The other table."""
+        return self.tables[self.seat_of(table).other]
+
+    def source_of(self, table: str) -> str:
+        """Who tells a table what it hears: the other one, or the dealer."""
+        return told_by_dealer(table) if self.commitment else self.other_of(table)
+
 
 class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The hub's answer: the game, the own offer's code, the offer that was looked at, or why not (packed)."""
+    """The hub's answer: the game, the own offer's code, the offer that was looked at, or why not (packed).
+
+    `again`: the other table wants another game.
+    """
 
     pair: Pair | None = None
     code: Text = ""
     offer: PairOffer | None = None
     refused: Any = ""
+    again: bool = False
 
 
 _wish = msgspec.json.Decoder(PairWish)

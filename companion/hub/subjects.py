@@ -36,8 +36,13 @@ def wish_subject(table: str) -> str:
 
 
 def message_subject(pair: str, table: str, number: int | str) -> str:
-    """Where a table of a pair tells its message of a number: there is one, once."""
+    """Where a table of a pair, or the dealer, tells the message of a number: there is one, once."""
     return f"pairs.{pair}.{table}.{number}"
+
+
+def told_by_dealer(table: str) -> str:
+    """Who tells a table what it hears, in the place of the other one, where the hub deals."""
+    return f"to-{table}"
 
 
 def near_subject(pair: str, table: str) -> str:
@@ -66,13 +71,13 @@ def may_hear(table: str) -> tuple[str, ...]:
     return (f"{inbox_prefix(table)}.>", command_subject(table))
 
 
-def may_publish_paired(pair: str, table: str, other: str) -> tuple[str, ...]:
-    """What a table of a pair may say besides: its own side, and the questions what there is on both."""
+def may_publish_paired(pair: str, table: str, source: str) -> tuple[str, ...]:
+    """What a table of a pair may say besides: its own side, and the questions what there is there and at its source."""
     ask = f"$JS.API.DIRECT.GET.{PAIRS}."
-    sides = (f"{ask}{message_subject(pair, each, '*')}" for each in (table, other))
+    sides = (f"{ask}{message_subject(pair, each, '*')}" for each in (table, source))
     return (message_subject(pair, table, "*"), near_subject(pair, table), *sides)
 
 
-def may_hear_paired(pair: str, other: str) -> tuple[str, ...]:
-    """What a table of a pair may listen to besides: the other side."""
-    return (message_subject(pair, other, "*"), near_subject(pair, other))
+def may_hear_paired(pair: str, source: str, other: str) -> tuple[str, ...]:
+    """What a table of a pair may listen to besides: what it is told, and that the other one is there."""
+    return (message_subject(pair, source, "*"), near_subject(pair, other))

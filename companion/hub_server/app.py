@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Self
 
@@ -13,12 +13,14 @@ import msgspec
 
 from companion.core.clock import Clock, RealClock
 from companion.core.config import WebSettings
-from companion.core.i18n import packed
+from companion.core.errors import Illegal, Refusal
+from companion.core.i18n import packed, say
 from companion.core.kit import SEATS
 from companion.core.network import host_key_text, page_urls
-from companion.hub.commands import HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
+from companion.hub.commands import MOST_SETTINGS, HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
 from companion.hub.pairing import Pair
-from companion.hub_server.folder import HubFile, HubFolder, KnownTable, public_key
+from companion.hub_server.dealer_desk import DealerDesk
+from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder, KnownTable, public_key
 from companion.hub_server.league_file import LeagueFile
 from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, users_text
 from companion.hub_server.pairs import PairKeeper
@@ -35,6 +37,8 @@ from web.security.tls import certificate_context
 from web.server.sse import Server, serve
 
 log = logging.getLogger(__name__)
+_ITSELF = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""How a machine reaches itself that listens on all its addresses."""
 WISH_S = 1.0
 """A table that does not follow what is wanted of it is told so often."""
 MOST_VIEWERS = 500
@@ -76,11 +80,12 @@ class Hub:
         }
         known = self.folder.change(lambda file: msgspec.structs.replace(file, **wanted)) if wanted else self.folder.now
         self.room = Room(known.name, self._clock, known.delay_s)
-        self.pairs = PairKeeper(self.folder, self._clock, self._paired)
+        self.pairs = PairKeeper(self.folder, self._clock, self._paired, self._look_at_pair)
         for table in known.tables:
             self.room.put(_in_room(table))
+        for asked in known.asked:
+            self.room.ask(asked)
         self._wishes_s = -WISH_S
-        self._asked: dict[str, SettingsAsked] = {}
         try:
             file = LeagueFile(settings.folder)
             self._stack.callback(file.close)
@@ -103,7 +108,7 @@ class Hub:
             settings.keep_mb,
             settings.replicas,
         )
-        self.store = HubStore(store, self)
+        self.store = HubStore(store, self, DealerDesk(self.folder))
         if self.nats:
             self.nats.write(self._users())
         else:
@@ -124,6 +129,9 @@ class Hub:
         self.server: Server = serve(app, web.host, web.port, everybody, tls, proxies=web.proxies)
         self._stack.callback(self.server.close)
         self._stack.callback(app.extensions["watch"].close)
+        host = _ITSELF.get(web.host, web.host)
+        address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self.server.port}"
+        (settings.folder / ADDRESS_FILE).write_text(address)
         self.server.start()
 
     def _own_nats(self) -> NatsServer:
@@ -174,6 +182,8 @@ class Hub:
         if gone is None:
             return False
         self.pairs.forget(gone.id)
+        if asked := self.folder.now.asked.get(gone.id):
+            self._forget_asked(gone.id, asked.number)
         self._keep_users()
         self.store.forget(gone.id)
         self.room.remove(gone.id)
@@ -201,15 +211,28 @@ class Hub:
         return all(known)
 
     def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
-        """Ask these tables to take settings; each answers for itself, as soon as it is there."""
-        tables = [self.room.table(number) for number in numbers]
-        if None in tables:
+        """Ask these tables to take settings; each answers for itself, as soon as it is there.
+
+        What a table has not answered yet is asked with it, also after a restart of the hub. Raises `Illegal` where that
+        is too much.
+        """
+        tables = [table.id for number in numbers if (table := self.room.table(number))]
+        if len(tables) < len(numbers):
             return False
         number = round(self._clock.wall_s() * 1000)
-        for table in tables:
-            if table is not None:
-                self._asked[table.id] = SettingsAsked(number, typed)
-                self.room.ask(table.id, number)
+
+        def ask(file: HubFile) -> HubFile:
+            asked = dict(file.asked)
+            for table in tables:
+                before = asked[table].values if table in asked else {}
+                asked[table] = SettingsAsked(number, {**before, **typed})
+                if len(asked[table].values) > MOST_SETTINGS:
+                    raise Illegal(Refusal.TOO_LATE, say("Too many settings wait for a table that does not answer"))
+            return msgspec.structs.replace(file, asked=asked)
+
+        self.folder.change(ask)
+        for each in tables:
+            self.room.ask(each)
         self._wishes_s = -WISH_S
         return True
 
@@ -241,8 +264,10 @@ class Hub:
         tables = []
         for table in self.folder.now.tables:
             pair = self.pairs.pair_of(table.id)
-            other = pair.tables[pair.seat_of(table.id).other] if pair else ""
-            tables.append(TableKey(table.id, table.key, table.shut, pair.id if pair else "", other))
+            key = TableKey(table.id, table.key, table.shut)
+            if pair:
+                key = replace(key, pair=pair.id, other=pair.other_of(table.id), source=pair.source_of(table.id))
+            tables.append(key)
         seed = self._settings.nats_seed
         return users_text(public_key(seed) if seed else self.folder.own_key, tables)
 
@@ -250,7 +275,11 @@ class Hub:
         """Two tables have agreed on a game: both may write and read it, and the one that has offered is told."""
         self._keep_users()
         for table in pair.tables.values():
-            self.store.command(table, b'{"pair": true}')
+            self._look_at_pair(table)
+
+    def _look_at_pair(self, table: str) -> None:
+        """A table is to ask which game is its own."""
+        self.store.command(table, b'{"pair": true}')
 
     def _keep_users(self) -> None:
         """Have NATS know its tables; the people of a cluster include the file that is written for them."""
@@ -279,7 +308,7 @@ class Hub:
 
     def on_record(self, table: str, record: PublicRecord, age_s: float, place: RecordPlace) -> None:
         """A table has accepted something: what comes of it is kept before the room shows it."""
-        if table in self.tables():
+        if self.folder.knows(table):
             self.league.take(table, record, place.at_s, place.sequence)
         self.room.record(table, record, age_s)
 
@@ -322,12 +351,23 @@ class Hub:
     def _wish(self, table: RoomTable) -> None:
         """Tell a table once more what is wanted of it, where it does not follow that yet."""
         state = table.state
-        wish, asked = wish_for(table.closed, self._pairing(table.id)), self._asked.get(table.id)
-        if state is None or (asked and state.answers == asked.number):
-            self._asked.pop(table.id, None)
+        wish, asked = wish_for(table.closed, self._pairing(table.id)), self.folder.now.asked.get(table.id)
+        if state and asked and state.answers == asked.number:
+            self._forget_asked(table.id, asked.number)
             asked = None
+        if state and table.asked and asked is None:
+            self.room.answered(table.id, state.answer)
         if state and (state.follows != wish.mark or asked):
             self._tell(table.id, HubCommand(wish=wish, settings=asked))
+
+    def _forget_asked(self, table: str, number: int) -> None:
+        """A table has answered what it was asked under this number."""
+
+        def forget(file: HubFile) -> HubFile:
+            asked = {name: each for name, each in file.asked.items() if (name, each.number) != (table, number)}
+            return msgspec.structs.replace(file, asked=asked)
+
+        self.folder.change(forget)
 
     def _pairing(self, table: str) -> PairedGame | None:
         """The board of a round that is to be played at a table; None: none."""

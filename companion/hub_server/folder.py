@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -13,9 +13,12 @@ import nkeys
 
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
+from companion.hub.commands import SettingsAsked
 from companion.hub.pairing import Pair
 
 FILE = "hub.json"
+ADDRESS_FILE = "address"
+"""Where a hub says how its pages are reached from this very machine."""
 MOST_TABLES = 500
 
 
@@ -36,7 +39,9 @@ class KnownTable(msgspec.Struct, frozen=True):
 class HubFile(msgspec.Struct, frozen=True):
     """All that the hub remembers. `seed` is its own NKey; whoever has it may do everything at its NATS.
 
-    `pairs` are the games at two tables, of each table the last one.
+    `pairs` are the games at two tables, of each table the last one; `deals` the secrets by which the hub shuffles in
+    them, by the games' names. `asked` are the settings that tables have not answered yet, by the tables' names in
+    subjects.
     """
 
     seed: str
@@ -46,6 +51,8 @@ class HubFile(msgspec.Struct, frozen=True):
     delay_s: float = 0.0
     tables: tuple[KnownTable, ...] = ()
     pairs: tuple[Pair, ...] = ()
+    deals: dict[str, str] = {}
+    asked: Mapping[str, SettingsAsked] = {}
 
     def __repr__(self) -> str:
         return f"HubFile({len(self.tables)} tables)"
@@ -58,6 +65,7 @@ class HubFolder:
         self.folder = folder
         self._path = folder / FILE
         self._lock = threading.Lock()
+        self._ids: tuple[HubFile | None, frozenset[str]] = (None, frozenset())
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._file = msgspec.json.decode(self._path.read_bytes(), type=HubFile)
@@ -76,6 +84,13 @@ class HubFolder:
     def own_key(self) -> str:
         """The public half of the hub's NKey."""
         return public_key(self._file.seed)
+
+    def knows(self, table: str) -> bool:
+        """Has a table of this name in subjects joined? Asked with everything that tables tell."""
+        file = self._file
+        if self._ids[0] is not file:
+            self._ids = (file, frozenset(each.id for each in file.tables))
+        return table in self._ids[1]
 
     def change(self, make: Callable[[HubFile], HubFile]) -> HubFile:
         """Remember something else; on the disk before it holds."""

@@ -110,6 +110,12 @@ class LeagueFile:
             ).fetchall()
         return [RatedGame(south, north, Seat(won) if won else None, at, key) for south, north, won, at, key in rows]
 
+    def result(self, key: str) -> KeptResult | None:
+        """The result of that game."""
+        with self._lock, self._trouble():
+            row = self._db.execute("SELECT data, south, north, void FROM results WHERE key = ?", (key,)).fetchone()
+        return KeptResult(_read(row[0], GameResult), row[1], row[2], bool(row[3])) if row else None
+
     def results(self, most: int, person: int | None = None) -> list[KeptResult]:
         """The last results, the newest first."""
         which = "" if person is None else "WHERE south = ? OR north = ?"

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,14 +19,19 @@ from companion.core.i18n import say
 from companion.hub.subjects import may_hear, may_hear_paired, may_publish, may_publish_paired
 from companion.table.public.messages import MOST_BYTES
 
-READY_S, PAUSE_S = 15.0, 0.02
+READY_S, PAUSE_S, RELOADS_S = 15.0, 0.02, 5.0
+RELOADED = b"Reloaded server configuration"
+"""What it says in its log once it knows who may come in."""
 PROGRAM = "nats-server"
 OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
 
 
 @dataclass(frozen=True)
 class NatsSettings:
-    """Where it listens, where it keeps what it keeps and how much, and with which certificate (empty: none)."""
+    """Where it listens, where it keeps what it keeps and how much, and with which certificate (empty: none).
+
+    `connections` is how many may be open at once.
+    """
 
     folder: Path
     host: str = "0.0.0.0"
@@ -33,13 +39,14 @@ class NatsSettings:
     keep_mb: int = 2048
     certificate: str = ""
     key: str = ""
+    connections: int = 1000
 
 
 @dataclass(frozen=True)
 class TableKey:
     """A table and its public NKey; one that is `shut` out may say nothing.
 
-    `pair` is the game at two tables that it is in, and `other` the other one; empty: none.
+    `pair` is the game at two tables that it is in, `other` the other one, and `source` who tells it; empty: none.
     """
 
     table: str
@@ -47,6 +54,7 @@ class TableKey:
     shut: bool = False
     pair: str = ""
     other: str = ""
+    source: str = ""
 
 
 def users_text(own_key: str, tables: Iterable[TableKey]) -> str:
@@ -56,8 +64,8 @@ def users_text(own_key: str, tables: Iterable[TableKey]) -> str:
         if not each.shut:
             publish, hear = list(may_publish(each.table)), list(may_hear(each.table))
             if each.pair:
-                publish += may_publish_paired(each.pair, each.table, each.other)
-                hear += may_hear_paired(each.pair, each.other)
+                publish += may_publish_paired(each.pair, each.table, each.source)
+                hear += may_hear_paired(each.pair, each.source, each.other)
             users.append({"nkey": each.key, "permissions": {"publish": publish, "subscribe": hear}})
     return f"authorization: {json.dumps({'users': users}, indent=1)}\n"
 
@@ -68,6 +76,7 @@ class NatsServer:
     def __init__(self, settings: NatsSettings) -> None:
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
+        self._reloading = threading.Lock()
 
     @property
     def url(self) -> str:
@@ -122,9 +131,22 @@ class NatsServer:
         return False
 
     def reload(self) -> None:
-        """Have it read anew who may come in; who may not any more is put out at once."""
-        if self.pid is not None and self._process:
+        """Have it read anew who may come in, and wait until it has; who may not any more is put out at once.
+
+        Whoever comes in keeps the connection. A child that has died meanwhile reads it when it is started anew.
+        """
+        log = self._settings.folder / "nats.log"
+        with self._reloading:
+            if self.pid is None or self._process is None:
+                return
+            said_before, end_s = log.stat().st_size, time.monotonic() + RELOADS_S
             self._process.send_signal(signal.SIGHUP)
+            while self.pid is not None and time.monotonic() < end_s:
+                with log.open("rb") as told:
+                    told.seek(said_before)
+                    if RELOADED in told.read():
+                        return
+                time.sleep(PAUSE_S / 4)
 
     def close(self) -> None:
         """End it; may be called twice."""
@@ -143,7 +165,7 @@ class NatsServer:
             "server_name": "hub",
             "listen": f"{settings.host}:{settings.port}",
             "max_payload": MOST_BYTES * 2,
-            "max_connections": 1000,
+            "max_connections": settings.connections,
             "write_deadline": "5s",
             "jetstream": {
                 "store_dir": str(settings.folder / "store"),

@@ -1,6 +1,6 @@
 """The hub's part in games at two tables: it keeps offers and codes, and lets the two who agree talk to each other.
 
-What they tell goes through its store; the hub reads nothing of it.
+What they tell goes through its store; the hub reads nothing of it, but for a game whose cards it deals.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.network import plain_code
+from companion.games import game_named
+from companion.games.mixins import dealt_game
 from companion.hub.pairing import (
     Pair,
+    PairAgain,
     PairAnswer,
     PairLook,
     PairOffer,
@@ -27,6 +30,7 @@ from companion.hub.pairing import (
     require_version,
 )
 from companion.hub_server.folder import HubFile, HubFolder
+from companion.table.chance.fairness import commitment_of
 from web.security.join_code import ALPHABET, EACH, EVERYBODY, LENGTH
 from web.security.rate_limit import Guesses
 
@@ -34,12 +38,21 @@ from web.security.rate_limit import Guesses
 class PairKeeper:
     """Offers live as long as the hub runs; a game that was agreed on is kept until either table agrees on another.
 
-    `when_paired` is called once a pair is kept: from then on its tables may write and read their messages.
+    `when_paired` is called once a pair is kept: from then on its tables may write and read their messages; `when_asked`
+    with a table that has something to look at.
     """
 
-    def __init__(self, folder: HubFolder, clock: Clock, when_paired: Callable[[Pair], None]) -> None:
+    def __init__(
+        self,
+        folder: HubFolder,
+        clock: Clock,
+        when_paired: Callable[[Pair], None],
+        when_asked: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._folder = folder
         self._when_paired = when_paired
+        self._when_asked = when_asked
+        self._again: dict[str, PairAgain] = {}
         self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
 
@@ -57,6 +70,7 @@ class PairKeeper:
     def forget(self, table: str) -> None:
         """A table has left the hub."""
         self._offers.pop(table, None)
+        self._again.pop(table, None)
         self._folder.change(lambda file: _without(file, {table}))
 
     def _answer(self, table: str, payload: bytes) -> PairAnswer:
@@ -69,26 +83,57 @@ class PairKeeper:
                 return PairAnswer(offer=self._found(table, look.code)[1])
             case PairTake() as take:
                 return PairAnswer(pair=self._take(table, take))
+            case PairAgain() as again:
+                return PairAnswer(self._once_more(table, again))
             case PairWithdrawal():
                 self._offers.pop(table, None)
         code, _ = self._offers.get(table, ("", None))
-        return PairAnswer(self.pair_of(table), code)
+        pair = self.pair_of(table)
+        return PairAnswer(pair, code, again=bool(pair and self._wants(pair, pair.other_of(table))))
+
+    def _wants(self, pair: Pair, table: str) -> PairAgain | None:
+        """What a table wants after this game; None: no other one, as far as it has said."""
+        again = self._again.get(table)
+        return again if again is not None and again.id == pair.id else None
+
+    def _once_more(self, table: str, again: PairAgain) -> Pair | None:
+        """The next game of two tables, once both want it; None: the other one has not asked yet."""
+        pair = self.pair_of(table)
+        if pair is None or pair.id != again.id:
+            raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables anew"))
+        self._again[table] = again
+        other = pair.other_of(table)
+        asked = self._wants(pair, other)
+        if asked is None:
+            self._when_asked(other)
+            return None
+        tables, names = pair.tables, pair.names
+        if again.swaps and asked.swaps:
+            tables = {seat.other: each for seat, each in tables.items()}
+            names = {seat.other: each for seat, each in names.items()}
+        number = max(again.number, asked.number)
+        return self._keep(Pair(_new_name(), pair.game, pair.options, number, tables, names))
 
     def _take(self, table: str, take: PairTake) -> Pair:
         other, offer = self._found(table, take.code)
         require_version(offer.version, take.version)
-        pair = Pair(
-            secrets.token_hex(8),
-            offer.game,
-            offer.options,
-            max(offer.number, take.number),
-            {offer.seat: other, offer.seat.other: table},
-            {offer.seat: offer.name, offer.seat.other: take.name},
-        )
-        kept = self._folder.change(lambda file: _with(_without(file, {table, other}), pair))
+        if offer.id and offer.id != take.id:
+            raise Illegal(Refusal.WRONG_PHASE, say("The other table wants to go on with a game that is not on here"))
+        tables = {offer.seat: other, offer.seat.other: table}
+        names = {offer.seat: offer.name, offer.seat.other: take.name}
+        number = offer.number if offer.id else max(offer.number, take.number)
+        return self._keep(Pair(offer.id or _new_name(), offer.game, offer.options, number, tables, names))
+
+    def _keep(self, agreed: Pair) -> Pair:
+        """A game on which two tables have agreed; the hub commits itself to its cards where there are any to deal."""
+        rules, tables = game_named(agreed.game), set(agreed.tables.values())
+        secret = secrets.token_hex(32) if dealt_game(rules, rules.options(agreed.options)) else ""
+        pair = msgspec.structs.replace(agreed, commitment=commitment_of(secret) if secret else "")
+        kept = self._folder.change(lambda file: _with(_without(file, tables), pair, secret))
         assert pair in kept.pairs
-        self._offers.pop(other, None)
-        self._offers.pop(table, None)
+        for table in tables:
+            self._offers.pop(table, None)
+            self._again.pop(table, None)
         self._when_paired(pair)
         return pair
 
@@ -113,10 +158,18 @@ class PairKeeper:
         return found, self._offers[found][1]
 
 
+def _new_name() -> str:
+    """What a game at two tables is called."""
+    return secrets.token_hex(8)
+
+
 def _without(file: HubFile, tables: set[str]) -> HubFile:
     pairs = tuple(pair for pair in file.pairs if not tables & set(pair.tables.values()))
-    return msgspec.structs.replace(file, pairs=pairs)
+    kept = {pair.id for pair in pairs}
+    deals = {pair: secret for pair, secret in file.deals.items() if pair in kept}
+    return msgspec.structs.replace(file, pairs=pairs, deals=deals)
 
 
-def _with(file: HubFile, pair: Pair) -> HubFile:
-    return msgspec.structs.replace(file, pairs=(*file.pairs, pair))
+def _with(file: HubFile, pair: Pair, secret: str) -> HubFile:
+    deals = {**file.deals, pair.id: secret} if secret else file.deals
+    return msgspec.structs.replace(file, pairs=(*file.pairs, pair), deals=deals)

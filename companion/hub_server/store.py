@@ -41,6 +41,7 @@ from companion.hub.subjects import (
     record_subject,
     table_of,
 )
+from companion.hub_server.dealer_desk import DealerDesk
 from companion.hub_server.nats_server import NatsServer
 from companion.table.public.messages import MOST_BYTES, PublicRecord, PublicState, read_record, read_state
 from web.security.rate_limit import Buckets, Rate
@@ -63,8 +64,6 @@ WISH_COUNTS = 20
 MOST_AGE_S = 86_400.0
 PAIRS_KEPT_S = 60 * 86_400.0
 """So long a game at two tables may rest."""
-RELOADED_S = 0.25
-"""So long NATS may take until it knows who may do what now."""
 
 
 class StoreAnew(CompanionError, RuntimeError):
@@ -133,16 +132,16 @@ class StoreSettings:
 class HubStore:
     """Listens until `close`, which may be called twice; the other methods may be called from any thread."""
 
-    def __init__(self, settings: StoreSettings, heard: Heard) -> None:
+    def __init__(self, settings: StoreSettings, heard: Heard, dealer: DealerDesk) -> None:
         self._settings = settings
         self._heard = heard
+        self._dealer = dealer
         self._client: Client | None = None
         self._is_closing = False
         self._has_last = False
         self._unkept: CompanionError | None = None
         self._is_full = False
         self._looked_s = -LOOK_S
-        self._reloaded_s = -RELOADED_S
         self._buckets = Buckets(FLOOD, time.monotonic)
         self.is_ready = threading.Event()
         self._thread = LoopThread("hub-store", self._run)
@@ -162,11 +161,11 @@ class HubStore:
         self._thread.call(lambda: asyncio.ensure_future(self._publish(command_subject(table), payload)))
 
     def use(self, users: str) -> None:
-        """These may come in from now on; only with a child of the hub's own."""
+        """These may come in once this returns; only with a child of the hub's own."""
         server = self._settings.server
         if server:
             server.write(users)
-            self._thread.call(lambda: self._reload(server))
+            server.reload()
 
     def forget(self, table: str) -> None:
         """Remove what is kept of a table."""
@@ -178,10 +177,6 @@ class HubStore:
         self._thread.close(GOODBYE_S)
 
     # ---- in the line's thread ----
-
-    def _reload(self, server: NatsServer) -> None:
-        server.reload()
-        self._reloaded_s = time.monotonic()
 
     async def _run(self) -> None:
         server = self._settings.server
@@ -252,9 +247,11 @@ class HubStore:
                 ALL_RECORDS, stream=RECORDS, ordered_consumer=True, config=start, cb=self._record, pending_msgs_limit=-1
             )
             self._heard.on_trouble("")
+            self._dealer.begin()
             self.is_ready.set()
             while not (self._is_closing or lost.is_set()):
                 await self._round()
+                await self._dealer.step(stream)
                 if self._unkept is not None:
                     raise self._unkept
                 if time.monotonic() - self._looked_s >= LOOK_S:
@@ -364,7 +361,10 @@ class HubStore:
         await self._publish(message.reply, answer)
 
     async def _paired(self, message: Msg) -> None:
-        self._count(message.subject.split(".")[2], 1)
+        _, pair, table, _ = message.subject.split(".")
+        if table in self._heard.tables():
+            self._count(table, 1)
+            self._dealer.wake(pair)
 
     def _bad(self, table: str, error: Malformed) -> None:
         self._count(table, BAD_COUNTS)
@@ -395,8 +395,6 @@ class HubStore:
         self._heard.on_trouble(full if self._is_full else "" if answers else self._why(OSError()))
 
     async def _publish(self, subject: str, payload: bytes) -> None:
-        """Say it, once NATS knows who may do what now."""
-        await asyncio.sleep(max(0.0, self._reloaded_s + RELOADED_S - time.monotonic()))
         if subject and self._client and self._client.is_connected:
             await self._client.publish(subject, payload)
 

@@ -12,13 +12,14 @@ import msgspec
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import packed, say
+from companion.core.kit import Seat
 from companion.core.network import plain_code
 from companion.league import director
 from companion.league.director import Place, Reported
 from companion.league.people import MACHINE_NUMBER, MOST_PEOPLE, Person, new_person, player_name
 from companion.league.ports import Changes, KeptResult, LeagueStore, LogLine, Season
 from companion.league.ratings import Strength, ladder
-from companion.league.results import GameFollowed, GameResult, Player, ResultChange, follow
+from companion.league.results import GameFollowed, GameResult, Player, ResultChange, follow, merged
 from companion.league.tournament import System, Tournament
 from companion.table.public.messages import PublicRecord
 
@@ -145,7 +146,7 @@ class League:
             if change.come:
                 told = change.come
                 kept = KeptResult(told, self._number(table, told.south), self._number(table, told.north))
-                changes.come.append(kept)
+                changes.come += self._come(kept)
                 self._take_back(change.come, tournaments, changes)
                 self._report(kept, tournaments, changes)
             changes.tournaments = [each for each in tournaments.values() if each is not self._tournaments.get(each.id)]
@@ -173,6 +174,10 @@ class League:
         """The last results, the newest first; of one person alone."""
         return self._store.results(most, person)
 
+    def result(self, key: str) -> KeptResult | None:
+        """The result of a game; None: there is none."""
+        return self._store.result(key)
+
     def set_void(self, key: str, is_void: bool) -> None:
         """The host says whether a result counts for ratings."""
         with self._lock:
@@ -194,6 +199,17 @@ class League:
             return MACHINE_NUMBER
         return self._numbers.get(player.card) if (player.card, table) in self._shown else None
 
+    def _come(self, told: KeptResult) -> list[KeptResult]:
+        """What is to be kept of a result: of a game at two tables it is whole once both have told the same."""
+        before = None if told.result.at is None else self._store.result(told.result.key)
+        if before is None:
+            return [told]
+        whole = merged(before.result, told.result)
+        if whole is None:
+            return []
+        south, north = (before, told) if before.result.at is Seat.SOUTH else (told, before)
+        return [KeptResult(whole, south.south, north.north)]
+
     def _take_back(self, result: GameResult, tournaments: dict[int, Tournament], changes: Changes) -> None:
         for number, each in tournaments.items():
             fresh = director.take_back(each, result.key, result.table)
@@ -212,6 +228,8 @@ class League:
                 continue
             line = LogLine(number, self._clock.wall_s(), result.table, "result")
             try:
+                if result.at is not None:
+                    raise Illegal(Refusal.WRONG_PHASE, say("It was played with another table"))
                 fresh, place = director.report(each, told)
             except Illegal as refusal:
                 why = msgspec.json.encode(packed(refusal.message)).decode()

@@ -93,6 +93,9 @@ class LeagueStore(Protocol):
     def games(self, game: str, since_s: float, until_s: float) -> list[RatedGame]:
         """The games of one kind that count, and were played between two times."""
 
+    def result(self, key: str) -> KeptResult | None:
+        """The result of that game; None: there is none."""
+
     def results(self, most: int, person: int | None = None) -> list[KeptResult]:
         """The last results, the newest first; of one person alone."""
 

@@ -1,7 +1,8 @@
 """Results out of what tables tell anyway: each game has one result at most, however often its end is told.
 
-A game is known by the mark of the input that began it. So a result that comes a second time, after an outage, from a
-lost store, from a journal that was brought back or from a table that has joined anew, is the same one.
+A game is known by the mark of the input that began it, one at two tables by what both call it. So a result that comes a
+second time, after an outage, from a lost store, from a journal that was brought back or from a table that has joined
+anew, is the same one.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class GameResult(msgspec.Struct, frozen=True):
     """How a game ended. `winner` None: a draw.
 
     `key` names the game; `entry` and `mark`, its receipt, name the input in the table's journal that ended it.
-    `began_s` and `ended_s` are Unix times by the hub's clock.
+    `began_s` and `ended_s` are Unix times by the hub's clock. `at` is set as long as only one table of a game at two
+    has told it: whose side is played there.
     """
 
     table: str
@@ -46,6 +48,7 @@ class GameResult(msgspec.Struct, frozen=True):
     winner: Seat | None
     entry: int
     mark: str
+    at: Seat | None = None
 
 
 class GameFollowed(msgspec.Struct, frozen=True):
@@ -73,6 +76,8 @@ def follow(table: str, before: GameFollowed, record: PublicRecord, at_s: float) 
     now = msgspec.structs.replace(before, epoch=record.epoch, entry=record.entry)
     if record.what == BEGINS or record.game != before.number:
         key = record.mark if record.what == BEGINS else f"{table}.{record.epoch}.{record.game}"
+        if record.pair:
+            key = f"pair.{record.pair.id}"
         now = msgspec.structs.replace(now, number=record.game, key=key, began_s=at_s, result=None)
     if record.view.phase is not Phase.OVER or record.view.is_void or record.view.game not in GAMES:
         return msgspec.structs.replace(now, result=None), ResultChange(gone=now.result)
@@ -80,6 +85,14 @@ def follow(table: str, before: GameFollowed, record: PublicRecord, at_s: float) 
         return now, ResultChange()
     result = _result(table, now, record, at_s)
     return msgspec.structs.replace(now, result=result), ResultChange(come=result)
+
+
+def merged(one: GameResult, other: GameResult) -> GameResult | None:
+    """A game as both of its tables have told it; None where they do not agree, or there is nothing new."""
+    if {one.at, other.at} != set(SEATS) or (one.key, one.game, one.winner) != (other.key, other.game, other.winner):
+        return None
+    south, north = (one, other) if one.at is Seat.SOUTH else (other, one)
+    return msgspec.structs.replace(one, at=None, south=south.south, north=north.north)
 
 
 def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -93,8 +106,12 @@ def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) ->
 
 def _result(table: str, now: GameFollowed, record: PublicRecord, at_s: float) -> GameResult:
     view = record.view
+    at = record.pair.seat if record.pair else None
     south, north = (
-        Player(record.cards.get(seat, ""), seat in view.seats and view.seats[seat].door == MACHINE) for seat in SEATS
+        Player(record.cards.get(seat, ""), seat in view.seats and view.seats[seat].door == MACHINE)
+        if at in (None, seat)
+        else Player()
+        for seat in SEATS
     )
     winner = view.winners[0] if len(view.winners) == 1 else None
     return GameResult(
@@ -109,4 +126,5 @@ def _result(table: str, now: GameFollowed, record: PublicRecord, at_s: float) ->
         winner,
         record.entry,
         record.mark,
+        at,
     )

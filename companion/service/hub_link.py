@@ -105,6 +105,11 @@ class HubLink:
         """The code under which this table offers a game at two tables; empty: it offers none."""
         return self._adapter.pairs.code if self._adapter else ""
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Is a game at two tables on, of which this hub knows nothing?"""
+        return self._adapter is not None and self._adapter.pairs.interrupted is not None
+
     def offer_game(self, game: str, options: Mapping[str, Any], seat: Seat, name: str) -> str:
         """Offer a game of which this table plays a seat; answers the code for the other host.
 
@@ -123,7 +128,8 @@ class HubLink:
 
     def _require_no_game(self) -> None:
         progress = self._table.remote.progress
-        if self._adapter is not None and progress is not None and not progress.is_over:
+        is_on = progress is not None and not progress.is_over
+        if is_on and self._adapter is not None and self._adapter.is_connected:
             raise Illegal(Refusal.WRONG_PHASE, say("A game at two tables is on: end it first"))
 
     @property
@@ -135,7 +141,7 @@ class HubLink:
     def leave(self) -> None:
         """Belong to no hub any more; what it was told it keeps until its host removes this table.
 
-        Raises `Illegal` while a game at two tables is on: the line to the other one goes through the hub.
+        Raises `Illegal` while a game at two tables is on and the hub is there: it carries the line to the other one.
         """
         with self._lock:
             self._require_no_game()

@@ -13,7 +13,7 @@ import msgspec
 from companion.core.errors import CompanionError
 from companion.core.kit import SEAT_WORDS
 from companion.storage.journal import Entry, Journal
-from companion.table.public.messages import PublicRecord
+from companion.table.public.messages import PublicPair, PublicRecord
 from companion.table.public.view import public_view
 from companion.table.records import (
     AnyRecord,
@@ -98,6 +98,7 @@ class Outbox:
         record = entry.record
         is_about_seat = isinstance(record, HandIn | TakeSeat | FreeSeat | MoveSeat | ShowCard)
         seat = getattr(record, "seat", None) if is_about_seat else None
+        remote = self._session.remote
         return PublicRecord(
             entry.id,
             _mark(entry),
@@ -108,6 +109,7 @@ class Outbox:
             public_view(self._session, entry.now_s),
             seat,
             {seat: sitter.card for seat, sitter in self._session.seats.items() if sitter.card},
+            PublicPair(remote.at.id, remote.own) if remote else None,
         )
 
     def _take(self, record: AnyRecord) -> None:

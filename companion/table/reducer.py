@@ -14,7 +14,7 @@ from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.games import game_named
 from companion.games.base import Drawn, Outcome
-from companion.games.mixins import TimedGame, chess_clock_of, time_limit_of
+from companion.games.mixins import TimedGame, chess_clock_of, dealt_game, time_limit_of
 from companion.games.spelling import asked_again
 from companion.table.chance.fairness import Pledge
 from companion.table.chance.pledges import contribute, with_draw
@@ -44,8 +44,9 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
+from companion.table.remote.dealt import dealt_step
 from companion.table.remote.fold import advance_remote
-from companion.table.remote.remote_game import REMOTE, RemoteGame
+from companion.table.remote.remote_game import REMOTE, remote_beginning
 from companion.table.seats.sitting import checked_name, free_seat, move_seat, show_card, take_seat
 from companion.table.session import (
     ABANDONED,
@@ -132,7 +133,8 @@ def _new_game(session: Session, record: NewGame) -> Advance:
     is_from_orders = record.remote is not None and record.chance is None
     is_drawn = not is_from_orders and (record.chance is None or game.drawn(options) is not Drawn.PLAY)
     seed = record.seed if record.chance is None else record.chance.seed if is_drawn else 0
-    state = game.setup(options, chance(seed, 0))
+    dealt = dealt_game(game, options) if record.remote and record.remote.commitment else None
+    state = dealt.undealt(options) if dealt else game.setup(options, chance(seed, 0))
     board = game.expected(state)
     fresh = Session(
         seats=_seated(session, record),
@@ -150,9 +152,9 @@ def _new_game(session: Session, record: NewGame) -> Advance:
         phase=Phase.SETUP,
         board=board,
         score=record.score,
-        remote=RemoteGame(record.remote) if record.remote else None,
+        remote=remote_beginning(record.remote) if record.remote else None,
     )
-    if board is None:
+    if board is None and dealt is None:
         return _await_orders(fresh, 0.0)
     return fresh, (Signal(Cue.HANDS_WANTED, BOTH),)
 
@@ -161,6 +163,8 @@ def _seated(session: Session, record: NewGame) -> dict[Seat, Sitter]:
     """Who sits where as a game begins: at a seat of another table whoever sits there, for that game alone."""
     seats = {seat: sitter for seat, sitter in session.seats.items() if sitter.door != REMOTE}
     if remote := record.remote:
+        if remote.seat in seats and remote.seat.other not in seats:  # with sides changed since the last one
+            seats[remote.seat.other] = seats.pop(remote.seat)
         seats[remote.seat] = Sitter(checked_name(remote.name), remote.nonce, REMOTE)
     return seats
 
@@ -238,7 +242,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     sealed = Sealed(text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner)
     full = replace(session, sealed={**session.sealed, seat: sealed})
     signal = Signal(Cue.SEALED, frozenset({seat}))
-    if full.awaited:
+    if full.awaited or full.awaits_dealer:
         return full, (signal,)
     revealed, signals = _reveal(full, record.now_s, go_on_s=max(record.now_s, record.read_s))
     return revealed, ((signal, *signals) if len(full.sealed) > 1 else signals)
@@ -275,7 +279,7 @@ def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: floa
     go_on_s = now_s if go_on_s is None else go_on_s
     game, countdown = session.playing, session.countdown
     actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
-    step = game.apply(session.state, actions, session.rng)
+    step = dealt_step(session, actions) or game.apply(session.state, actions, session.rng)
     due_s = countdown.due_s if countdown else None
     turn = Turn(session.moment, session.sealed, step.stages, step.events, now_s, by_time, due_s, session.turn_due)
     after = replace(

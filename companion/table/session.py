@@ -202,6 +202,16 @@ class Session:
         return chance(self.seed, len(self.turns) + 1 if counts_turns else self.tick)
 
     @property
+    def is_covered(self) -> bool:
+        """Is it a game of which a dealer keeps the cards, and has not opened them?"""
+        return self.remote is not None and bool(self.remote.at.commitment) and self.chance is None
+
+    @property
+    def awaits_dealer(self) -> bool:
+        """Is an order carried out by a dealer alone, who has not told it yet?"""
+        return self.remote is not None and self.remote.awaits_dealer
+
+    @property
     def is_opened(self) -> bool:
         """May everybody see where chance came from? When the game is over and nothing hidden can be of use any more."""
         if self.phase is not Phase.OVER or self.game is None:

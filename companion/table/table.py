@@ -89,6 +89,7 @@ class Table:
         self._tiles = TileOrders(self._pipeline)
         self.coaching = Coaching(self._pipeline, self._owner)
         self.remote = RemoteTable(self._pipeline, self._owner)
+        self._lobby.play_again = self.remote.play_again
         self.notices = Notices(self._pipeline, self._owner, self._lobby)
         self.rounds = Rounds(self._pipeline, self._owner, self._lobby)
         self._pads = PadInput(self._pipeline, self._turns, self._lobby, self._chance, self.claims, tiles=self._tiles)

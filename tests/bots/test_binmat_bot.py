@@ -1,4 +1,4 @@
-"""The opponent for BINMAT: its lean rules beside the game's, legal actions, sure wins, and nothing from hidden cards."""
+"""The opponent for BINMAT: its lean rules beside the game's, sure wins, and nothing from hidden cards."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from bot_tools import bot_of, is_legal, played, states
+from bot_tools import bot_of, is_legal, states
 
 from companion.bots.base import LEVELS
-from companion.bots.binmat import STRENGTHS, text_of
+from companion.bots.binmat import text_of
 from companion.bots.binmat_rules import Table, cards_unseen, dealt, power, table_of
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat import Binmat
@@ -59,15 +59,6 @@ def test_powers_are_those_of_the_game() -> None:
     for _ in range(3000):
         stack = tuple(rng.sample(DECK, rng.randrange(6)))
         assert power(stack) == sum_of(stack).power
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_what_it_plays_is_legal(level: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With few deals, for what is legal does not depend on how many are tried."""
-    monkeypatch.setitem(STRENGTHS, 3, replace(STRENGTHS[3], deals=(1, 1, 1)))
-    for number, state in enumerate(states("binmat", 200, 100, edition=EDITIONS[level % 2])):
-        choice = bot_of("binmat", state.seat, level, number).choose(GAME.view(state, state.seat))
-        assert is_legal("binmat", state, state.seat, choice.action)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -182,10 +173,6 @@ def test_where_people_hold_the_cards_it_only_ends_its_turn(way: str) -> None:
         choice = bot_of("binmat", seat, 1, way=way).choose(GAME.view(state, seat))
         assert is_legal("binmat", state, seat, choice.action)
         state = GAME.apply(state, {seat: choice.action}, Random(0)).state
-
-
-def test_the_same_seed_plays_the_same_game() -> None:
-    assert played("binmat", (2, 2), 5, 16) == played("binmat", (2, 2), 5, 16)
 
 
 def test_a_card_that_lay_open_is_known_in_the_other_hand() -> None:

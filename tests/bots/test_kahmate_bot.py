@@ -1,4 +1,4 @@
-"""The opponent for Kahmate: its rules are the game's, and what it may not do whatever its level."""
+"""The opponent for Kahmate: its rules are the game's, and it misses no win."""
 
 from __future__ import annotations
 
@@ -20,12 +20,6 @@ from companion.games.kahmate.board import IN_GOAL, ROLE_OF
 from companion.games.kahmate.state import State
 
 GAME = game_named("kahmate")
-RULES: list[dict[str, Any]] = [
-    {},
-    {"round_limit": 20},
-    {"quiet_limit": 6},
-    {"ball_card": 3, "starter": "north"},
-]
 
 
 def states(options: dict[str, Any], number: int, seed: int) -> Iterator[State]:
@@ -114,16 +108,6 @@ def test_every_reachable_square_is_found() -> None:
         assert len(missed) <= 0.2 * len(free)  # by two face-offs in one run
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("options", RULES, ids=str)
-def test_every_action_is_legal(options: dict[str, Any], level: int) -> None:
-    number = 200 if level < 3 and not options else 14
-    for index, state in enumerate(states(options, number, 31)):
-        seat = sorted(GAME.to_act(state))[index % len(GAME.to_act(state))]
-        bot = KahmateBot(seat, options, level, index)
-        GAME.check(state, seat, GAME.parse(bot.choose(GAME.view(state, seat)).action))
-
-
 PLACED = "R@a1 R@d2 B@c2 T@e2 F@b2 S@f2 | R@a10 R@d10 B@c10 T@e10 F@b10 S@f10"
 
 
@@ -153,27 +137,6 @@ def test_who_can_score_is_seen_for_the_side_on_turn() -> None:
     state = played(PLACED, "b2-b3-b4-b5-b6", ".", ".", "b6-c6-d6-e6-f6", ".", ".", "f6-g6-h6-h7-h8", ".", ".")
     assert try_chance(position_of(GAME.view(state, None))) == 1
     assert try_chance(position_of(GAME.view(played(PLACED, "b2-b3-b4-b5-b6"), None))) == 0
-
-
-def game(levels: tuple[int, int], seeds: tuple[int, int]) -> tuple[list[str], State]:
-    options: dict[str, Any] = {"round_limit": 30}
-    rng = Random(3)
-    bots = {seat: KahmateBot(seat, options, levels[i], seeds[i]) for i, seat in enumerate(SEATS)}
-    state, told = GAME.setup(GAME.options(options), rng), []
-    while not state.outcome:
-        actions = {seat: bots[seat].choose(GAME.view(state, seat)).action for seat in sorted(GAME.to_act(state))}
-        told.append(str(actions))
-        step = GAME.apply(state, {seat: GAME.parse(text) for seat, text in actions.items()}, rng)
-        state = step.state
-        events = [{"kind": str(event.kind), "to": event.to} for event in step.events]
-        for seat, bot in bots.items():
-            bot.see(GAME.view(state, seat), events)
-    return told, state
-
-
-def test_the_same_seed_plays_the_same_game() -> None:
-    assert game((2, 1), (4, 5))[0] == game((2, 1), (4, 5))[0]
-    assert len({str(game((2, 1), (seed, 5))[0]) for seed in range(3)}) > 1
 
 
 def test_two_alike_do_not_tie_cards_for_ever() -> None:

@@ -1,4 +1,4 @@
-"""The opponent for Outbuffered: its rules are the game's, and what it may not do whatever its level."""
+"""The opponent for Outbuffered: its rules are the game's, and it misses no win."""
 
 from __future__ import annotations
 
@@ -22,15 +22,6 @@ from companion.tools.solve import Solver, mirrored, reachable
 
 GAME = game_named("outbuffered")
 BOARDS = [STANDARD_MAP, WALLS_MAP, "..N\ns.n\nS..", ".Nn\nsS.", "n.N\n.#.\nS.s"]
-RULES: list[dict[str, Any]] = [
-    {},
-    {"directions": "board"},
-    {"own_flag_blocks_base": True},
-    {"turn_limit": 20},
-    {"quiet_limit": 5},
-    {"board": WALLS_MAP, "own_flag_blocks_base": True, "directions": "board"},
-    {"board": ".Nn\nsS."},
-]
 
 
 def positions(options: dict[str, Any], number: int, seed: int) -> Iterator[State]:
@@ -88,16 +79,6 @@ def test_buffers_are_written_as_they_are_read() -> None:
     assert buffer_text(buffer_number("ULS", True), False) == "DRS"
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("options", RULES, ids=str)
-def test_every_action_is_legal(options: dict[str, Any], level: int) -> None:
-    number = 200 if level < 3 and not options else 12
-    for index, state in enumerate(positions(options, number, 5)):
-        seat = SEATS[index % 2]
-        bot = OutbufferedBot(seat, options, level, index)
-        assert GAME.parse(bot.choose(GAME.view(state, seat)).action)
-
-
 def carrying(seat: Seat) -> dict[str, Any]:
     """A view in which a seat is one step from home with the flag, and cannot be stopped."""
     view = dict(GAME.view(GAME.setup(GAME.options({}), Random(0)), seat))
@@ -112,25 +93,6 @@ def test_it_never_misses_a_win_in_one(seat: Seat, level: int) -> None:
         choice = OutbufferedBot(seat, {}, level, seed).choose(carrying(seat))
         assert choice.action[0] == "D"
         assert choice.why == ("This wins whatever the other side does.",)
-
-
-def play(levels: tuple[int, int], seeds: tuple[int, int]) -> list[dict[Seat, str]]:
-    options: dict[str, Any] = {"turn_limit": 12}
-    bots = {seat: OutbufferedBot(seat, options, levels[i], seeds[i]) for i, seat in enumerate(SEATS)}
-    state, played = GAME.setup(GAME.options(options), Random(0)), []
-    while not state.outcome:
-        actions = {seat: bot.choose(GAME.view(state, seat)).action for seat, bot in bots.items()}
-        step = GAME.apply(state, actions, Random(0))
-        state = step.state
-        played.append(actions)
-        for seat, bot in bots.items():
-            bot.see(GAME.view(state, seat), [])
-    return played
-
-
-def test_the_same_seed_plays_the_same_game() -> None:
-    assert play((3, 2), (4, 5)) == play((3, 2), (4, 5))
-    assert len({str(play((3, 1), (seed, 5))) for seed in range(4)}) > 1
 
 
 def test_level_3_costs_little_against_a_perfect_player() -> None:

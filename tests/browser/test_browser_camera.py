@@ -20,7 +20,7 @@ TABLET = (1024, 768)
 
 @pytest.fixture(scope="module")
 def window() -> Iterator[WebDriver]:
-    with browser(TABLET) as opened:
+    with browser(TABLET, is_whole=True) as opened:
         yield opened
 
 

@@ -13,6 +13,7 @@ from service import WALL, browser, until
 from tour import dress, resize
 
 from companion.core.clock import RealClock
+from companion.league.tournament import System
 from companion.table.public.messages import PublicState
 from web.hub.room import Room, RoomTable
 from web.server.sse import serve
@@ -26,6 +27,18 @@ axe.run(document, { resultTypes: ['violations'], preload: false }).then(
   error => done([`axe itself: ${error}`]));
 """
 _WIDE = "return document.documentElement.scrollWidth - innerWidth"
+_ROWS = """
+const box = document.querySelector('.ranks ol').getBoundingClientRect(), sign = document.querySelector('.sign').getBoundingClientRect();
+if (box.bottom > sign.top) return [];
+return [...document.querySelectorAll('.ranks li')].filter(row => {
+  const own = row.getBoundingClientRect();
+  return own.top >= box.top - 1 && own.bottom <= box.bottom + 1;
+}).map(row => row.querySelector('b').textContent);"""
+"""The rows of the standings that can be seen wholly, above the sign."""
+_TURN = """
+const done = arguments[0];
+const script = performance.getEntriesByType('resource').find(each => each.name.endsWith('/ranks.js'));
+import(script.name).then(({ turn }) => turn()).then(() => done(), done);"""
 WIDTHS = (768, 1024, 1366, 1920, 2560)
 
 
@@ -118,6 +131,38 @@ def test_a_tournament_and_its_director(window: WebDriver, axe: str, tmp_path: Pa
             for theme in ("light", "dark"):
                 dress(window, WALL, theme)
                 assert window.execute_async_script(_RUN) == [], path
+        window.get("about:blank")
+
+
+def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
+    window: WebDriver, tmp_path: Path
+) -> None:
+    clock = RealClock()
+    room = Room("Club", clock)
+    room.put(RoomTable("t1", 1, ""))
+    with (
+        league_of(tmp_path, clock) as league,
+        hub_pages(room, clock, league=league) as app,
+        serve(app, "127.0.0.1", 0, 16) as server,
+    ):
+        server.start()
+        cup = league.new_tournament("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1)
+        for number in range(30):
+            league.enter(cup.id, [league.make_card(f"Name{number + 1:02}").number])
+        league.pair_round(cup.id)
+        dress(window, WALL, "light")
+        window.get(f"http://127.0.0.1:{server.port}/")
+        until("rows are shown", lambda: len(window.execute_script(_ROWS)) >= 6)
+        resize(window, (1920, 1400))
+        until("more rows are shown", lambda: len(window.execute_script(_ROWS)) >= 9)
+        resize(window, WALL)
+        until("fewer rows are shown", lambda: 6 <= len(window.execute_script(_ROWS)) < 9)
+        seen, turns = set[str](), 0
+        while len(seen) < 30 and turns < 10:  # the page may have turned by itself meanwhile
+            assert window.execute_async_script(_TURN) is None
+            seen.update(window.execute_script(_ROWS))
+            turns += 1
+        assert seen == {f"Name{number + 1:02}" for number in range(30)}
         window.get("about:blank")
 
 

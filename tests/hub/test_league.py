@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 from hub_tools import TableAtHub, hub_settings, joined, kill_nats, running, until
+from inside import app_of
 
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import Illegal, SystemTrouble
 from companion.core.kit import SEATS, Seat
-from companion.hub.commands import HubCommand, encoded_command, read_command
+from companion.hub.commands import MOST_COMMAND, MOST_SETTINGS, HubCommand, encoded_command, read_command
 from companion.hub.joining import card_of
 from companion.hub.membership import read_membership
 from companion.hub_server.app import Hub
 from companion.service.app import Companion
+from companion.table.public.messages import words
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +85,44 @@ def test_a_closed_table_says_so_begins_no_game_and_stays_closed(hub: Hub, tmp_pa
         assert not hub.close_tables([99], True)
 
 
+def answer_of(hub: Hub, number: int) -> str:
+    """What a table says to the settings that it was asked to take."""
+    until("it answers", lambda: (table := hub.room.table(number)) and not table.asked)
+    return words(hub.room.table(number).answer)  # type: ignore[union-attr]
+
+
+def test_settings_for_a_table_that_is_away_wait_for_it_over_a_restart_of_the_hub(tmp_path: Path) -> None:
+    settings = hub_settings(tmp_path / "hub")
+    own = Settings(state_dir=str(tmp_path / "table"), web=WebSettings(host="127.0.0.1", port=0))
+    with Hub(settings) as hub, Companion(own, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
+        companion.hub.join(hub.urls()[0], hub.door.code, False)
+        until("it is there", lambda: (table := hub.room.table(1)) and table.state)
+    with Hub(settings) as hub:
+        assert hub.change_settings([1], {"table.reading_time_s": "7"})
+        assert hub.change_settings([1], {"table.coach": "sometimes"})  # this one is refused, and the other one with it
+        assert hub.change_settings([1], {"table.coach": "always"})
+    with Hub(settings) as hub:
+        page = app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
+        assert "Settings wait for an answer of these tables: 1" in page
+        with Companion(own, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
+            assert answer_of(hub, 1) == "Saved: 2 settings."
+            assert companion.table.settings.reading_time_s == 7
+        page = app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
+        assert "Saved: 2 settings." in page
+        assert "Settings wait" not in page
+    with Hub(settings) as hub:
+        assert not hub.room.table(1).asked  # type: ignore[union-attr]
+
+
+def test_more_settings_than_a_table_can_be_asked_at_once_are_refused(hub: Hub, tmp_path: Path) -> None:
+    table = joined(hub, tmp_path / "table")
+    number = table.member.number
+    table.close()
+    with pytest.raises(Illegal, match="Too many settings wait"):
+        hub.change_settings([number], {f"a{n}": "" for n in range(MOST_SETTINGS + 1)})
+    assert not hub.room.table(number).asked  # type: ignore[union-attr]
+
+
 def test_settings_are_taken_as_on_the_tables_own_page_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -> None:
     settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
     with Companion(settings, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
@@ -91,13 +131,7 @@ def test_settings_are_taken_as_on_the_tables_own_page_or_refused_with_a_reason(h
 
         def answer(**typed: str) -> str:
             assert hub.change_settings([number], {key.replace("__", "."): value for key, value in typed.items()})
-            asked = hub.room.table(number).asked  # type: ignore[union-attr]
-            until(
-                "it answers", lambda: (shown := hub.room.table(number)) and shown.state and shown.state.answers == asked
-            )  # type: ignore[union-attr]
-            from companion.table.public.messages import words  # noqa: PLC0415
-
-            return words(hub.room.table(number).state.answer)  # type: ignore[union-attr]
+            return answer_of(hub, number)
 
         assert answer(table__reading_time_s="7") == "Saved: 1 setting."
         assert companion.table.settings.reading_time_s == 7
@@ -115,7 +149,7 @@ def test_settings_are_taken_as_on_the_tables_own_page_or_refused_with_a_reason(h
         b'{"wish": {"pairing": {"tournament": "x", "round": 1, "names": {"south": 17}, "game": "scouts"}}}',
         b'{"settings": {"number": 1, "values": {"a": "' + b"x" * 300 + b'"}}}',
         b'{"settings": {"number": 1, "values": {' + b",".join(b'"a%d": ""' % n for n in range(99)) + b"}}}",
-        b" " * 20_000 + b"{}",
+        b" " * MOST_COMMAND + b"{}",
     ],
 )  # fmt: skip
 def test_a_command_that_is_none_changes_nothing(payload: bytes) -> None:

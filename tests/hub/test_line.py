@@ -22,6 +22,7 @@ from companion.core.clock import FakeClock
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 from companion.hub.joining import join
+from companion.hub.membership import Membership
 from companion.hub.subjects import RECORDS, command_subject, inbox_prefix, record_subject, state_subject
 from companion.hub_server.app import Hub
 from companion.hub_server.store import BAD_COUNTS, FLOOD
@@ -374,3 +375,15 @@ def test_a_table_without_a_hub_pays_nothing() -> None:
     )
     told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
     assert told.strip() == "[]"
+
+
+def test_a_table_that_joins_is_let_in_at_once(hub: Hub) -> None:
+    async def come_in(member: Membership) -> None:
+        client = Client()
+        await client.connect(
+            list(member.servers), nkeys_seed_str=member.seed, allow_reconnect=False, max_reconnect_attempts=1
+        )
+        await client.close()
+
+    for _ in range(20):
+        asyncio.run(come_in(join(hub.urls()[0], hub.door.code, "table", names=False)))

@@ -30,7 +30,7 @@ def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) ->
         page = browser.get("/host/hub/game", headers=key).text
         assert "Offer a game, or enter a code" in page
         assert "Scouts" in page
-        assert "BINMAT" not in page
+        assert "BINMAT" in page
         form = {"game": "outbuffered", "seat": "south", "name": " Mara "}
         assert browser.post("/host/hub/game", data=form).status_code == 403
         wrong = browser.post("/host/hub/game", data={**form, "game": "chess"}, headers=key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,8 @@ from remote_tools import act, same_game
 from companion import __version__
 from companion.core.errors import CompanionError, Illegal
 from companion.core.kit import Seat
+from companion.games.binmat.cards import DECK
+from companion.hub.joining import card_of
 from companion.hub.pairing import PairLook, PairTake, kit_mark, read_answer
 from companion.hub.subjects import inbox_prefix, message_subject, near_subject, wish_subject
 from companion.hub_server.app import Hub
@@ -128,6 +131,129 @@ def test_whatever_is_killed_the_game_is_the_same_at_both_tables(tmp_path: Path) 
             same_game(*(table.table for table in tables))
 
 
+def test_the_hub_deals_the_cards_and_deals_them_on_whatever_is_killed(tmp_path: Path) -> None:
+    settings, rng = hub_settings(tmp_path / "hub"), Random(4)
+    with ExitStack() as stack:
+        hubs = [stack.enter_context(Hub(settings))]
+        with two(hubs[0], tmp_path) as tables:
+            agree(tables, "binmat", turns=40, seconds=0)
+            until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
+            left = [6]
+
+            def break_something() -> None:
+                if left[0] == 0 or rng.random() > 0.1:
+                    return
+                left[0] -= 1
+                match left[0] % 3:
+                    case 0:
+                        kill_nats(hubs[0])
+                    case 1:
+                        hubs.pop().close()
+                        hubs.append(stack.enter_context(Hub(settings)))
+                    case _:
+                        gone = tables[left[0] // 3]
+                        gone.close()
+                        tables[left[0] // 3] = TableAtHub(gone.folder, gone.member)
+
+            play(tables, rng, break_something)
+            until("the cards are opened", lambda: not any(session_of(table.table).is_covered for table in tables))
+            same_game(*(table.table for table in tables))
+            south, north = tables
+            pair = hubs[0].pairs.pair_of(south.member.table)
+            assert pair
+            for subject in (
+                message_subject(pair.id, south.member.table, 1),
+                message_subject(pair.id, f"to-{south.member.table}", 1),
+                message_subject(pair.id, "order", 1),
+            ):
+                assert asked(hubs[0], north, f"$JS.API.DIRECT.GET.PAIRS.{subject}", b"", 0.5) == b""
+
+
+def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, tmp_path: Path) -> None:
+    with two(hub, tmp_path) as tables:
+        south, north = tables
+        south.table.take_seat(Seat.SOUTH, "Mara")
+        north.table.take_seat(Seat.NORTH, "Jonas")
+        agree(tables, "binmat", seconds=0)
+        until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
+        south.table.resign(Seat.SOUTH)
+        until("it is over", lambda: not any(session_of(table.table).is_covered for table in tables))
+        first = session_of(south.table).remote
+        south.table.rematch(swap=True)
+        until("it is said here", lambda: says(south, "waiting for the other table"))
+        until("it is said there", lambda: says(north, "The other table wants a rematch"))
+        assert phases(tables) == [Phase.OVER] * 2
+        north.table.rematch(swap=True)
+        until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
+        for table, own, name in ((south, Seat.NORTH, "Mara"), (north, Seat.SOUTH, "Jonas")):
+            remote = session_of(table.table).remote
+            assert remote
+            assert first
+            assert remote.own is own
+            assert remote.at.id != first.at.id
+            assert table.table.view().seats[own].name == name
+            assert table.table.view().seats[own.other].name == {"Mara": "Jonas", "Jonas": "Mara"}[name]
+            assert not says(table, "ematch")
+        play(tables[::-1], Random(6))
+        until("the cards are opened", lambda: not any(session_of(table.table).is_covered for table in tables))
+        same_game(south.table, north.table)
+
+
+def test_a_game_goes_on_at_another_hub_when_its_hub_was_lost(tmp_path: Path) -> None:
+    settings, rng = hub_settings(tmp_path / "hub"), Random(9)
+    with ExitStack() as stack:
+        hub = stack.enter_context(Hub(settings))
+        with two(hub, tmp_path) as tables:
+            agree(tables, "arena")
+            turns = [0]
+
+            def until_the_third_turn() -> None:
+                turns[0] = min(len(session_of(table.table).turns) for table in tables)
+                if turns[0] == 3:
+                    raise TimeoutError
+
+            with suppress(TimeoutError):
+                play(tables, rng, until_the_third_turn)
+            hub.close()
+            shutil.rmtree(tmp_path / "hub")
+            hub = stack.enter_context(Hub(settings))
+            until("it is said", lambda: all("does not know this table" in table.line.sentence for table in tables))
+            before = [session_of(table.table).remote for table in tables]
+            for place, table in enumerate(tables):
+                assert table.line.pairs.interrupted is None or not table.line.is_connected
+                table.close()
+                tables[place] = joined(hub, table.folder, names=True)
+            connected(tables)
+            south, north = tables
+            code = south.line.pairs.offer("outbuffered", {}, Seat.NORTH, "")
+            with two(hub, tmp_path / "others") as (stranger, _), pytest.raises(Illegal, match="not on here"):
+                stranger.line.pairs.take(code, "")
+            north.line.pairs.take(code, "")
+            assert [session_of(table.table).remote.at for table in tables] == [each.at for each in before if each]  # type: ignore[union-attr] # it is on
+            play(tables, rng)
+            same_game(*(table.table for table in tables))
+
+
+def test_a_game_of_cards_whose_dealer_is_lost_is_ended(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        hub = stack.enter_context(running(tmp_path / "hub"))
+        with two(hub, tmp_path) as tables:
+            agree(tables, "binmat", seconds=0)
+            until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
+            other = stack.enter_context(running(tmp_path / "other"))
+            for place, table in enumerate(tables):
+                table.close()
+                tables[place] = joined(other, table.folder, names=True)
+            connected(tables)
+            with pytest.raises(Illegal, match="does not know it any more: end it"):
+                tables[0].line.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
+            for table in tables:
+                table.table.abandon()
+                table.table.abandon()
+            assert phases(tables) == [Phase.OVER] * 2
+            agree(tables)
+
+
 # ---- agreeing --------------------------------------------------------------------------------------------------------
 
 
@@ -146,7 +272,9 @@ def test_codes_that_lead_nowhere_are_refused_with_a_sentence(hub: Hub, tmp_path:
         with pytest.raises(Illegal, match="Too many wrong codes"):
             north.line.pairs.take(code, "")
         with pytest.raises(Illegal, match="one deck"):
-            south.line.pairs.offer("binmat", {}, Seat.SOUTH, "")
+            south.line.pairs.offer("binmat", {"way": "referee"}, Seat.SOUTH, "")
+        with pytest.raises(Illegal, match="a deal cannot be chosen"):
+            south.line.pairs.offer("binmat", {"deck": list(DECK)}, Seat.SOUTH, "")
 
 
 def test_other_versions_and_other_rules_refuse_each_other(
@@ -253,3 +381,24 @@ def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
         until("it is over", lambda: not any(says(south, words) for words in ("Nothing is heard", "is cut")))
         play(tables, Random(2))
         same_game(*(table.table for table in tables))
+
+
+def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path: Path) -> None:
+    mara, jonas = (hub.league.make_card(name) for name in ("Mara", "Jonas"))
+    with two(hub, tmp_path / "tables") as tables:
+        agree(tables)
+        for table, seat, person in zip(tables, Seat, (mara, jonas), strict=True):
+            table.table.take_seat(seat, person.name)
+            table.table.show_card(seat, card_of(table.member, person.code))
+        key = f"pair.{session_of(tables[0].table).remote.at.id}"  # type: ignore[union-attr]
+        play(tables, Random(7), lambda: None)
+        until("both have told it", lambda: (kept := hub.league.result(key)) and kept.result.at is None)
+        kept = hub.league.result(key)
+        assert kept is not None
+        assert (kept.south, kept.north) == (mara.number, jonas.number)
+        outcome = session_of(tables[0].table).outcome
+        assert outcome is not None
+        assert {kept.result.winner} - {None} == set(outcome.winners)
+        assert {each.person for each in hub.league.ladder("outbuffered", 0)} >= {mara.number, jonas.number}
+        numbers = {table.member.table for table in tables}
+        assert [each.result.key for each in hub.league.results(100) if each.result.table in numbers] == [key]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 from hub_room import league_of
 from table_tools import Played
@@ -20,19 +21,9 @@ from companion.league.people import Person, shown_name
 from companion.league.ratings import RatedGame, ladder
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
+from companion.table.public.messages import PublicPair
 
 TABLE = "a" * 16
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def league(tmp_path: Path, clock: FakeClock) -> Iterator[League]:
-    with league_of(tmp_path, clock) as league:
-        yield league
 
 
 class Told:
@@ -269,3 +260,40 @@ def test_ratings_find_the_stronger_and_take_little_time() -> None:
     assert len(rows) == 60
     assert sum(row.person <= 20 for row in rows[:20]) >= 17
     assert rows == ladder(reversed(games))
+
+
+def test_a_game_at_two_tables_counts_once_both_have_told_the_same(
+    league: League, told: Told, tmp_path: Path, clock: FakeClock
+) -> None:
+    other = Told(tmp_path / "other", clock, "b" * 16)
+    people = [league.make_card("Mara"), league.make_card("Jonas")]
+    tables = (told, other)
+    for table, seat, person in zip(tables, SEATS, people, strict=True):
+        table.table.take_seat(seat, "somebody")
+        table.table.show_card(seat, league.show_card(person.code, table.name).card)
+
+    def tell(pair: str, epoch: int, *loser: Seat) -> None:
+        """Each table tells the game from its own side, with who has lost there."""
+        for table, seat, lost in zip(tables, SEATS, loser, strict=False):
+            table.play(lost)
+            outbox = Outbox(table.journal)
+            outbox.seek(0, epoch)
+            while record := outbox.next():
+                told.sequence += 1
+                if record.view.moment.startswith(table.table.view().moment.partition(".")[0] + "."):
+                    record = msgspec.structs.replace(record, pair=PublicPair(pair, seat))
+                    league.take(table.name, record, clock.wall_s(), told.sequence)
+                outbox.sent()
+
+    tell("0" * 16, 0, Seat.NORTH)
+    assert league.ladder("scouts", 0) == ()  # one table alone can say what it likes
+    assert league.result("pair." + "0" * 16).result.at is Seat.SOUTH  # type: ignore[union-attr]
+    tell("0" * 16, 1, Seat.NORTH, Seat.NORTH)
+    (kept,) = league.results(10)
+    assert (kept.south, kept.north, kept.result.winner, kept.result.at) == (1, 2, Seat.SOUTH, None)
+    assert [(row.person, row.won) for row in league.ladder("scouts", 0)] == [(1, 1), (2, 0)]
+    tell("0" * 16, 2, Seat.NORTH, Seat.NORTH)  # from a store that was lost
+    assert league.results(10) == [kept]
+    tell("1" * 16, 3, Seat.NORTH, Seat.SOUTH)  # they do not agree
+    assert [row.won for row in league.ladder("scouts", 0)] == [1, 0]
+    other.close()

@@ -8,12 +8,10 @@ from random import Random
 
 import msgspec
 import pytest
-from remote_tools import GAME, HalfTable, MemoryLine, paired, play_roughly, same
+from remote_tools import GAME, HalfTable, MemoryLine, looks, paired, play_roughly, public_records, same
 
 from companion.core.errors import Illegal, Malformed, Stale
 from companion.core.kit import Seat
-from companion.storage.outbox import Outbox
-from companion.table.public.messages import encoded
 from companion.table.remote.remote_table import RemoteBeginning
 from companion.table.session import Phase, receipt
 
@@ -61,35 +59,16 @@ def _at_north(folder: Path, order: str) -> tuple[list[str], list[str]]:
         north = line.north
         assert north.table.view().seats[Seat.SOUTH].receipt == line.south.session.sealed[Seat.SOUTH].receipt
         assert north.table.view(Seat.NORTH).sign.text == "Three orders to go"
-        before = [*map(bytes.decode, line.kept[Seat.SOUTH]), *_looks(north), *_looks_of_anybody(line.south)]
+        before = [*map(bytes.decode, line.kept[Seat.SOUTH]), *looks(north), *_looks_of_anybody(line.south)]
         north.table.hand_in(Seat.NORTH, north.session.moment, "UUU", "cd" * 8)
         line.flush()
         assert [half.session.phase for half in line.tables] == [Phase.STAGES] * 2
-        after = [*map(bytes.decode, line.kept[Seat.SOUTH]), *_looks(north)]
+        after = [*map(bytes.decode, line.kept[Seat.SOUTH]), *looks(north)]
     return [_masked(text) for text in before], [_masked(text) for text in after]
 
 
-def _looks(half: HalfTable) -> list[str]:
-    entries = [repr(entry) for entry in half.journal.entries() if "take_seat" not in repr(type(entry.record))]
-    own = [repr(half.table.view(seat)) for seat in (None, half.seat)]
-    return [
-        re.sub(r"nonce='[^']*'|commitment='[^']*'|sitting='[^']*'", "", text) for text in (*entries, *own)
-    ] + _public(half)
-
-
 def _looks_of_anybody(half: HalfTable) -> list[str]:
-    return [re.sub(r"commitment='[^']*'|sitting='[^']*'", "", repr(half.table.view(None))), *_public(half)]
-
-
-def _public(half: HalfTable) -> list[str]:
-    """What spectators are told by this table."""
-    outbox, told = Outbox(half.journal), []
-    while (record := outbox.next()) is not None:
-        told.append(encoded(record).decode())
-        assert "far " not in told[-1]
-        assert "near " not in told[-1]
-        outbox.sent()
-    return told
+    return [re.sub(r"commitment='[^']*'|sitting='[^']*'", "", repr(half.table.view(None))), *public_records(half)]
 
 
 def _masked(text: str) -> str:
@@ -127,7 +106,7 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
                 north.table.remote.hear(GAME, at, payload)
             assert (north.session, len(list(north.journal.entries()))) == (before, kept)
 
-        for payload in (b"", b"{", b"x" * 5000, b"\xff", _bytes(number, is_="x"), _bytes(number, **{"is": "eval"})):
+        for payload in (b"", b"{", b"x" * 50_000, b"\xff", _bytes(number, is_="x"), _bytes(number, **{"is": "eval"})):
             refused(payload, "message")
         refused(_bytes(number + 1, **{"is": "left"}), "another game")
         refused(_bytes(number, **opened), "does not fit")  # nothing is bound
@@ -227,7 +206,10 @@ def test_a_host_who_waits_in_vain_ends_the_game_alone_and_the_other_table_hears_
 
 
 def test_a_game_of_one_deck_is_not_begun_at_two_tables(tmp_path: Path) -> None:
-    with pytest.raises(Illegal, match="BINMAT needs one deck of cards"), paired(tmp_path, "binmat"):
+    with (
+        pytest.raises(Illegal, match="BINMAT with real cards needs one deck"),
+        paired(tmp_path, "binmat", {"way": "clock"}),
+    ):
         pass
 
 

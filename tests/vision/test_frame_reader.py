@@ -335,6 +335,7 @@ def test_what_was_worked_out_for_cards_goes_with_them() -> None:
     """Where each pixel of a view of cards lies takes some 20 MB."""
     cards = GAMES["binmat"].kit(GAMES["binmat"].options({}))
     table = SimulatedTable(cards, View(width=1280, height=720))
+    table.set_up({cards.board.squares[0]: ("9^",)})  # a bare board is told without it
     reader = board_reader({cards.game: cards, ARENA.game: ARENA})
     reader.use(cards)
     camera = RenderedCamera(table, FakeClock())

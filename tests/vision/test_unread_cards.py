@@ -14,7 +14,7 @@ from companion.core.kit import Kit
 from companion.core.ports import Reading
 from companion.games.binmat import Binmat
 from vision.cards.card_view import SCALE, CardView, DarkPrint, dark_print
-from vision.cards.fans import Lying, marker_places, zones_of
+from vision.cards.fans import Lying, marker_places, on_cards, zones_of
 from vision.cards.hidden_lines import SeenLines
 from vision.cards.unread import UnreadCards
 from vision.pieces.board_reader import board_reader
@@ -218,7 +218,7 @@ def card(name: str, x: float, y: float, number: int) -> Lying:
     deck = KIT.deck
     assert deck is not None
     bare = Lying(name, x, y, 0.0, (), rectangle_corners_mm(x, y, deck.width_mm, deck.height_mm, 0.0))
-    return replace(bare, marks=(marker_places(deck, bare)[number],))
+    return replace(bare, marks=(on_cards([bare], marker_places(deck))[0, number],))
 
 
 def test_print_where_a_fan_lies_on_a_card_is_not_that_of_the_card() -> None:

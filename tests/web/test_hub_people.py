@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from hub_room import hub_pages, league_of, room_of_twelve
+from hub_room import hub_pages, room_of_twelve
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
@@ -20,17 +19,6 @@ from web.hub.room import Room, RoomTable
 
 FAR = {"REMOTE_ADDR": "192.0.2.50"}
 KEY = {"X-Host-Key": "abcde-fghij"}
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def league(tmp_path: Path, clock: FakeClock) -> Iterator[League]:
-    with league_of(tmp_path, clock) as league:
-        yield league
 
 
 @pytest.fixture

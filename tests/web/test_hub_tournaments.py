@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from flask import Flask
-from hub_room import hub_pages, league_of
+from hub_room import hub_pages
 from test_hub_pages import words
 
 from companion.core.clock import FakeClock
@@ -20,14 +19,8 @@ KEY = {"X-Host-Key": "abcde-fghij"}
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def league(tmp_path: Path, clock: FakeClock) -> Iterator[League]:
-    with league_of(tmp_path, clock, "t1", "t2") as league:
-        yield league
+def free_tables() -> tuple[str, ...]:
+    return "t1", "t2"
 
 
 @pytest.fixture
@@ -74,7 +67,7 @@ def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> 
     assert act(app, do="end") == 303
     assert act(app, do="pair") == 409
     assert "withdrawn" in app.test_client().get("/tournament/1?round=1").text
-    assert "over" in words(app.test_client().get("/tournaments").text)
+    assert "ended" in words(app.test_client().get("/tournaments").text)
     assert [line.what for line in league.log(1)][:3] == ["end", "unpair", "pair"]
 
 

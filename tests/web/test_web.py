@@ -182,6 +182,21 @@ def test_a_forged_cookie_opens_nothing(place: Place, value: str) -> None:
     assert forger.post("/api/host/undo", json={}).status_code == 403
 
 
+def test_a_cookie_of_ours_in_the_place_of_another_opens_nothing(place: Place) -> None:
+    """All are signed with one key, and whose names are kept chooses what stands in one of them."""
+    south, thief = place.browser(), place.browser()
+    south.post("/join/south", data={"name": "south"})
+    names, seat = (south.get_cookie(name) for name in ("names", "seat_south"))
+    assert names
+    assert seat
+    for value in (names.value, seat.value):
+        for name in ("seat_north", "host", "pass", *(["seat_south"] if value == names.value else [])):
+            thief.set_cookie(name, value)
+        for path in ("/api/seat/south/view", "/api/seat/north/view"):
+            assert thief.get(path).status_code == 403, path
+        assert thief.post("/api/host/abandon", json={}).status_code == 403
+
+
 def test_a_seats_cookie_is_not_good_for_the_other_seat(place: Place) -> None:
     south = place.sit("south")
     place.sit("north")

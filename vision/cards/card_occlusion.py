@@ -8,7 +8,7 @@ long as nothing lies open in the zone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from companion.core.grid import Square
 from companion.core.kit import Board, Deck
 from vision.cards.card_view import PAPER, CardView
-from vision.cards.fans import UNREAD, Lying, clear_places, printed_places, zones_of
+from vision.cards.fans import UNREAD, Lying, clear_places, on_cards, printed_places, zones_of
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points, rectangle_corners_mm
 
@@ -65,11 +65,15 @@ class CardOcclusion:
 
     def judge(self, view: CardView, cards: Sequence[Lying]) -> Occlusion:
         """What the zones hold but paper and known cards."""
-        maps = view.maps
-        small = cv2.resize(view.even, None, fx=1 / _SHRINK, fy=1 / _SHRINK, interpolation=cv2.INTER_AREA)
-        dazzled = view.glare[::_SHRINK, ::_SHRINK]
+        even, bold = (_halved(layer) for layer in (view.even, view.ink.bold))
+        return self.judge_half(replace(view, even=even, ink=replace(view.ink, bold=bold)), cards)
+
+    def judge_half(self, view: CardView, cards: Sequence[Lying]) -> Occlusion:
+        """The same of a view whose paper and bold print are given at half the scale of its maps."""
+        maps, small = view.maps, view.even
+        dazzled = view.glare[::_SHRINK, ::_SHRINK] if view.glare.shape != small.shape else view.glare
         scale = maps.scale / _SHRINK
-        tone = _without_lines(np.asarray(small, np.uint8), scale)
+        tone = _without_lines(small, scale)
         edges = _edges(
             tone, self._known(tone.shape, maps, cards, _TOUCH_MM) | _beyond(view.shown, tone.shape, scale), scale
         )
@@ -93,7 +97,7 @@ class CardOcclusion:
 
     def _print(self, ink: Luma, maps: Maps) -> Mask:
         """Where in the small view there is bold print within the outlines of zones."""
-        bold = cv2.resize(ink, None, fx=1 / _SHRINK, fy=1 / _SHRINK, interpolation=cv2.INTER_AREA) > 127
+        bold = ink > 127
         inside = np.zeros(bold.shape, np.bool_)
         for zone in self._zones:
             inside[self._place(self._inside(zone), maps)] = True
@@ -119,13 +123,14 @@ class CardOcclusion:
         """Where bold print is known: what `_known` says, but on cards only where they have print, or an edge."""
         mask = self._known(shape, maps, cards, _OFF_MM).astype(np.uint8)
         read = [card for card in cards if card.name != UNREAD]
+        for place in on_cards(read, clear_places(self._deck)).reshape(-1, 4, 2):
+            _fill(mask, maps, place, 0)
+        if read:
+            unread = [card for card in cards if card.name == UNREAD]
+            mask |= self._known(shape, maps, unread, _OFF_MM).astype(np.uint8)
+        for place in on_cards(read, printed_places(self._deck)).reshape(-1, 4, 2):
+            _fill(mask, maps, place)
         for card in read:
-            for place in clear_places(self._deck, card):
-                _fill(mask, maps, place, 0)
-        mask |= self._known(shape, maps, [card for card in cards if card.name == UNREAD], _OFF_MM).astype(np.uint8)
-        for card in read:
-            for place in printed_places(self._deck, card):
-                _fill(mask, maps, place)
             edge = (maps.to_view(card.outline) / _SHRINK).round().astype(np.int32)
             cv2.polylines(mask, [edge], True, 255, round(2 * _OFF_MM * maps.scale / _SHRINK))
         return np.asarray(mask > 0)
@@ -177,6 +182,10 @@ class CardOcclusion:
         return round(_OUT_MM * maps.scale / _SHRINK)
 
 
+def _halved(layer: Luma) -> Luma:
+    return np.asarray(cv2.resize(layer, None, fx=1 / _SHRINK, fy=1 / _SHRINK, interpolation=cv2.INTER_AREA), np.uint8)
+
+
 def _without_lines(small: Luma, scale: float) -> Luma:
     """Noise and all thin dark print taken away."""
     soft = cv2.GaussianBlur(small, (0, 0), 0.5 * scale)
@@ -196,11 +205,9 @@ def _edges(tone: Luma, known: Mask, scale: float) -> Mask:
     """Where brightness changes at once among what is not known."""
     size = 2 * round(_EDGE_MM * scale / 2) + 1
     kernel = np.ones((size, size), np.uint8)
-    high, low = (
-        cv2.dilate(np.where(known, np.uint8(0), tone), kernel),
-        cv2.erode(np.where(known, np.uint8(255), tone), kernel),
-    )
-    return np.asarray(~known & (high.astype(np.int16) - low > _EDGE * PAPER))
+    beside = np.where(known, np.uint8(255), tone)
+    high, low = cv2.dilate(np.where(known, np.uint8(0), tone), kernel), cv2.erode(beside, kernel)
+    return np.asarray(~known & (cv2.subtract(high, low) > _EDGE * PAPER))
 
 
 def _fill(mask: NDArray[np.uint8], maps: Maps, points_mm: Points, value: int = 255) -> None:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps
 
-Tone = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
 SCALE = 2.7
@@ -20,9 +19,9 @@ PAPER = 200
 """How bright paper is in an even view."""
 _GLARE, _LIT = 252, 242
 """What is so bright on paper that is less bright than that hides what lies there."""
-_INK = 0.55
+INK = 0.55
 """The bold print of cards is darker than this, by the paper just beside it."""
-_PRINT_MM = 15.0
+PRINT_MM = 15.0
 """Markers and signs are not larger than this."""
 _STROKE_MM = 1.5
 """Its strokes and the rims of markers are wider than this, those of the board's own print outside the art are not."""
@@ -32,17 +31,17 @@ _BLACK, _BLACK_MM = 0.42, 1.5
 """What is darker than this and as wide is no line, not even a blurred one, nor the edge of a card with its shadow."""
 
 
-def paper_of(view: Luma, scale: float, reach_mm: float) -> Tone:
+def paper_of(view: Luma, scale: float, reach_mm: float) -> Luma:
     """(h, w): how bright paper is, by the brightest of the (h, w) view, `scale` px a mm, within reach."""
     small = cv2.resize(view, None, fx=1 / 8, fy=1 / 8, interpolation=cv2.INTER_AREA)
     size = 2 * round(reach_mm * scale / 16) + 1
     white = cv2.GaussianBlur(cv2.dilate(small, np.ones((size, size), np.uint8)), (0, 0), size / 4)
-    return np.asarray(cv2.resize(np.maximum(white, 20), view.shape[::-1], interpolation=cv2.INTER_LINEAR), np.float32)
+    return np.asarray(cv2.resize(np.maximum(white, 20), view.shape[::-1], interpolation=cv2.INTER_LINEAR), np.uint8)
 
 
-def evened(view: Luma, paper: Tone) -> Luma:
+def evened(view: Luma, paper: Luma) -> Luma:
     """The view as if its paper were `PAPER` bright everywhere."""
-    return np.asarray(cv2.divide(view, paper, scale=PAPER, dtype=cv2.CV_8U), np.uint8)
+    return np.asarray(cv2.divide(view, paper, scale=PAPER), np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +72,12 @@ def card_view(luma: Luma, maps: Maps, shown: Luma, reach_mm: float) -> CardView:
     view = maps.rectify(luma)
     paper = paper_of(view, maps.scale, reach_mm)
     even = evened(view, paper)
-    return CardView(maps, shown, even, dark_print(even, maps.scale), (view >= _GLARE) & (paper < _LIT))
+    return CardView(maps, shown, even, dark_print(even, maps.scale), is_glare(view, paper))
+
+
+def is_glare(view: Luma, paper: Luma) -> Mask:
+    """(h, w): where a view hides what lies there, although its paper is not so bright."""
+    return np.asarray((view >= _GLARE) & (paper < _LIT), np.bool_)
 
 
 def shown_by(maps: Maps, size: tuple[int, int]) -> Luma:
@@ -87,8 +91,8 @@ def shown_by(maps: Maps, size: tuple[int, int]) -> Luma:
 
 def dark_print(even: Luma, scale: float) -> DarkPrint:
     """The print in a view with even paper, `scale` px a mm."""
-    beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, _kernel(_PRINT_MM, scale))
-    ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_INK), cv2.CMP_LT)
+    beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, _kernel(PRINT_MM, scale))
+    ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=INK), cv2.CMP_LT)
     black = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_BLACK), cv2.CMP_LT)
     pairs = (ink, _THIN_MM), (ink, _STROKE_MM), (black, _BLACK_MM)
     fine, bold, broad = (

@@ -7,7 +7,7 @@ one; cards that prove nothing about each other lie as a fan is laid, away from t
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations, pairwise
@@ -63,18 +63,10 @@ class Lying:
         return np.array([self.x_mm, self.y_mm])
 
     @cached_property
-    def axes(self) -> Points:
-        """(2, 2): what turns offsets (..., 2) on a card that lies straight into those on this one."""
-        sine, cosine = math.sin(self.turn), math.cos(self.turn)
-        return np.array([[cosine, sine], [-sine, cosine]])
-
-    @cached_property
     def _sides(self) -> tuple[Points, Points]:
         """(4, 2) unit vectors inwards from the sides of the outline, and (4,) how far along them each side lies."""
-        along = np.roll(self.outline, -1, axis=0) - self.outline
-        inwards = np.column_stack([along[:, 1], -along[:, 0]]) / np.linalg.norm(along, axis=1, keepdims=True).clip(1e-9)
-        inwards *= np.sign(((self.outline.mean(axis=0) - self.outline) * inwards).sum())
-        return inwards, (inwards * self.outline).sum(axis=1)
+        inwards, at = _sides_of(self.outline[None])
+        return inwards[0], at[0]
 
     def depth_inside(self, points_mm: Points) -> Points:
         """(..., N): how far inside the outline (..., N, 2) points lie; negative outside."""
@@ -87,8 +79,8 @@ class Spread:
 
     def __init__(self, cards: Iterable[Lying]) -> None:
         self.cards = tuple(cards)
-        outlines = np.array([card.outline for card in self.cards]).reshape(-1, 4, 2)
-        self._low, self._high = outlines.min(axis=1), outlines.max(axis=1)
+        self._outlines = np.array([card.outline for card in self.cards]).reshape(-1, 4, 2)
+        self._low, self._high = self._outlines.min(axis=1), self._outlines.max(axis=1)
 
     def near(self, points_mm: Points, reach_mm: float) -> Iterator[Lying]:
         """Those whose outlines (N, 2) points may be as near to as this, at a quick look."""
@@ -97,18 +89,31 @@ class Spread:
         return (self.cards[number] for number in np.flatnonzero(is_near))
 
     @cached_property
-    def _marks(self) -> tuple[NDArray[np.int64], Points]:
-        """(M,) the numbers of the cards to which (M, 4, 2) markers belong."""
+    def proofs(self) -> NDArray[np.bool_]:
+        """(N, N): of which of the cards, by row, is it proved that they lie on which, by column?"""
+        number = {card.name: place for place, card in enumerate(self.cards) if card.name != UNREAD}
+        proved = np.zeros((len(self.cards),) * 2, np.bool_)
         owners = np.repeat(np.arange(len(self.cards)), [len(card.marks) for card in self.cards])
-        return owners, np.array([mark for card in self.cards for mark in card.marks]).reshape(-1, 4, 2)
+        marks = np.array([mark for card in self.cards for mark in card.marks]).reshape(-1, 2)
+        inwards, at = _sides_of(self._outlines)
+        depths = (marks @ inwards.swapaxes(1, 2) - at[:, None]).min(axis=2).reshape(len(self.cards), len(owners), 4)
+        lower, mark = np.nonzero(depths.max(axis=2) >= _ON_TOP_MM)
+        proved[owners[mark], lower] = True
+        for place, card in enumerate(self.cards):
+            if card.name == UNREAD:
+                proved[:, place] = False
+            proved[[number[name] for name in card.covers if name in number], place] = True
+        np.fill_diagonal(proved, False)
+        return proved
 
-    def lying_on(self, lower: Lying) -> NDArray[np.bool_]:
-        """(N,): of which of the cards is it proved that they lie on this one?"""
-        proved = np.array([card.name in lower.covers for card in self.cards], np.bool_)
-        if lower.name != UNREAD:
-            owners, marks = self._marks
-            proved[owners[lower.depth_inside(marks).max(axis=1) >= _ON_TOP_MM]] = True
-        return proved & np.array([card is not lower for card in self.cards], np.bool_)
+
+def _sides_of(outlines: Points) -> tuple[Points, Points]:
+    """(N, 4, 2) unit vectors inwards from the sides of (N, 4, 2) outlines, and (N, 4) how far along them each lies."""
+    along = np.roll(outlines, -1, axis=1) - outlines
+    lengths = np.sqrt((along**2).sum(axis=2, keepdims=True)).clip(1e-9)
+    inwards = np.stack([along[..., 1], -along[..., 0]], axis=2) / lengths
+    inwards *= np.sign(((outlines.mean(axis=1, keepdims=True) - outlines) * inwards).sum(axis=(1, 2)))[:, None, None]
+    return inwards, (inwards * outlines).sum(axis=2)
 
 
 def zones_of(board: Board, deck: Deck) -> tuple[Square, ...]:
@@ -116,35 +121,46 @@ def zones_of(board: Board, deck: Deck) -> tuple[Square, ...]:
     return tuple(square for square in board.squares if square.rank in deck.zones.values())
 
 
-def clear_places(deck: Deck, card: Lying) -> tuple[Points, Points]:
-    """(4, 2) each: the parts of a card's face on which nothing is printed, right and left of its middle."""
+def on_cards(cards: Sequence[Lying], places: Points) -> Points:
+    """(N, K, 4, 2): where places (K, 4, 2) of a card that lies straight at the origin are on each of these."""
+    return _laid([(card.x_mm, card.y_mm, card.turn) for card in cards], places)
+
+
+def _laid(cards: Sequence[tuple[float, float, float]], places: Points) -> Points:
+    """The same of cards by their middles and turns."""
+    x, y, turns = np.array(cards, np.float64).reshape(-1, 3).T
+    sine, cosine = np.sin(turns), np.cos(turns)
+    axes = np.stack([np.column_stack([cosine, sine]), np.column_stack([-sine, cosine])], axis=1)
+    return np.asarray(places @ axes[:, None] + np.column_stack([x, y])[:, None, None])
+
+
+def clear_places(deck: Deck) -> Points:
+    """(2, 4, 2): the parts of a card's face on which nothing is printed, right and left of its middle."""
     room = deck.inset_mm + deck.marker_mm
     width, depth = room, deck.height_mm - 2 * room - _BESIDE_MM
-    return _opposite(card, (deck.width_mm - width) / 2, 0.0, width, depth)
+    return _both((deck.width_mm - width) / 2, 0.0, width, depth)
 
 
-def printed_places(deck: Deck, card: Lying) -> tuple[Points, ...]:
-    """(4, 2) each: the parts of a card's face that hold its print: the middle, and the strips of both corners."""
+def printed_places(deck: Deck) -> Points:
+    """(3, 4, 2): the parts of a card's face that hold its print: the middle, and the strips of both corners."""
     room = deck.inset_mm + deck.marker_mm
-    middle = rectangle_corners_mm(
-        card.x_mm, card.y_mm, deck.width_mm - 2 * room, deck.height_mm - 2 * room + _BESIDE_MM, card.turn
-    )
     strip = room + _BESIDE_MM / 2
-    return middle, *_opposite(card, 0.0, (deck.height_mm - strip) / 2, deck.width_mm, strip)
+    middle = _both(0.0, 0.0, deck.width_mm - 2 * room, deck.height_mm - 2 * room + _BESIDE_MM)[:1]
+    return np.concatenate([middle, _both(0.0, (deck.height_mm - strip) / 2, deck.width_mm, strip)])
 
 
-def print_boxes(deck: Deck, card: Lying, signs: int = _SIGNS) -> tuple[Points, ...]:
-    """(4, 2) each: the parts of a card's face that hold its print, with room for blur and no more: both markers, value
+def print_boxes(deck: Deck, signs: int = _SIGNS) -> Points:
+    """(5, 4, 2): the parts of a card's face that hold its print, with room for blur and no more: both markers, value
     and suit beside them, so many `signs` in all, the figures in the middle."""
     side = deck.marker_mm + 2 * _ROUND_PRINT_MM
     reach = deck.marker_mm / 2 + deck.inset_mm
-    markers = _opposite(card, deck.width_mm / 2 - reach, deck.height_mm / 2 - reach, side, side)
+    markers = _both(deck.width_mm / 2 - reach, deck.height_mm / 2 - reach, side, side)
     left, right = deck.inset_mm - _ROUND_PRINT_MM, deck.inset_mm + _INDEX_MM[0] * signs / _SIGNS + _ROUND_PRINT_MM
     x = (left + right - deck.width_mm) / 2
     deep = _INDEX_MM[1] + 2 * _ROUND_PRINT_MM
-    indices = _opposite(card, x, (deck.height_mm - deep) / 2 - deck.inset_mm + _ROUND_PRINT_MM, right - left, deep)
+    indices = _both(x, (deck.height_mm - deep) / 2 - deck.inset_mm + _ROUND_PRINT_MM, right - left, deep)
     wide, high = (side + 2 * _ROUND_PRINT_MM for side in _FIGURES_MM)
-    return *markers, *indices, rectangle_corners_mm(card.x_mm, card.y_mm, wide, high, card.turn)
+    return np.concatenate([markers, indices, _both(0.0, 0.0, wide, high)[:1]])
 
 
 def signs_of(deck: Deck) -> dict[str, int]:
@@ -152,70 +168,67 @@ def signs_of(deck: Deck) -> dict[str, int]:
     return {card.name: sum(_WIDE.get(sign, 1) for sign in card.value + card.suit) for card in deck.cards}
 
 
-def index_places(deck: Deck, card: Lying) -> tuple[Points, Points]:
-    """(4, 2) each: the strips beside both markers of a card, which hold its value and suit, taller than a marker."""
+def index_places(deck: Deck) -> Points:
+    """(2, 4, 2): the strips beside both markers of a card, which hold its value and suit, taller than a marker."""
     room = deck.inset_mm + deck.marker_mm
     depth = room + _TALLER_MM
-    return _opposite(card, -room / 2, (deck.height_mm - depth) / 2, deck.width_mm - room, depth)
-
-
-def _opposite(card: Lying, x: float, y: float, width: float, depth: float) -> tuple[Points, Points]:
-    """A rectangle that lies at (x, y) on the face of a card, and the one opposite."""
-    both = _both(x, y, width, depth) @ card.axes + card.middle
-    return both[0], both[1]
+    return _both(-room / 2, (deck.height_mm - depth) / 2, deck.width_mm - room, depth)
 
 
 @lru_cache(maxsize=64)
 def _both(x: float, y: float, width: float, depth: float) -> Points:
-    """(2, 4, 2): the same on a card that lies straight at the origin."""
+    """(2, 4, 2): a rectangle at (x, y) of a card that lies straight at the origin, and the one opposite."""
     place = rectangle_corners_mm(x, y, width, depth, 0.0)
     return np.stack([place, -place])
 
 
-def marker_places(deck: Deck, card: Lying) -> tuple[Points, Points]:
-    """(4, 2) each: where both markers of a card lie, the upper left corner first: its upper right, its lower left."""
+def marker_places(deck: Deck) -> Points:
+    """(2, 4, 2): where both markers of a card lie, the upper left corner first: its upper right, its lower left."""
     x, y = _corner(deck).tolist()
-    return _opposite(card, x, y, deck.marker_mm, deck.marker_mm)
+    return _both(x, y, deck.marker_mm, deck.marker_mm)
 
 
-def card_of_marks(deck: Deck, name: str, marks: Sequence[Points]) -> Lying | None:
-    """The one card that all these markers, (4, 2) mm each, belong to; None when they are those of more than one."""
-    cards = [_card_of_mark(deck, name, mark) for mark in marks]
-    if len(cards) == 1:
-        return cards[0]
-    if len(cards) > 2:
-        return None
-    one, other = cards
-    bend = math.remainder(other.turn - one.turn - math.pi, 2 * math.pi)
-    if np.linalg.norm(one.middle - other.middle) > _SAME_MM or abs(bend) > math.radians(_SAME_DEG):
-        return None
-    # The line between both markers tells the direction better than either of them.
-    corner, across = _corner(deck), one.marks[0].mean(axis=0) - other.marks[0].mean(axis=0)
-    turn = math.atan2(across[1], across[0]) - math.atan2(corner[1], corner[0])
-    return _lying(deck, name, (one.middle + other.middle) / 2, turn, (*one.marks, *other.marks))
-
-
-def _card_of_mark(deck: Deck, name: str, mark: Points) -> Lying:
-    up, right = mark[0] - mark[3] + mark[1] - mark[2], mark[1] - mark[0] + mark[2] - mark[3]
-    direction = up + np.array([-right[1], right[0]])  # `right`, a quarter further, is another sight of `up`
-    turn = math.atan2(-direction[0], direction[1])
-    return _lying(deck, name, mark.mean(axis=0) - _turned(_corner(deck), turn), turn, (mark,))
+def cards_of_marks(deck: Deck, marks: Mapping[str, Sequence[Points]]) -> dict[str, Lying | None]:
+    """By name the one card that all these markers, (4, 2) mm each, belong to; None when they are those of more than
+    one."""
+    every = np.array([mark for places in marks.values() for mark in places]).reshape(-1, 4, 2)
+    up, right = (
+        every[:, 0] - every[:, 3] + every[:, 1] - every[:, 2],
+        every[:, 1] - every[:, 0] + every[:, 2] - every[:, 3],
+    )
+    ways = up + np.column_stack([-right[:, 1], right[:, 0]])  # `right`, a quarter further, is another sight of `up`
+    turns, corner = np.arctan2(-ways[:, 0], ways[:, 1]), _corner(deck)
+    sine, cosine = np.sin(turns), np.cos(turns)
+    middles = every.mean(axis=1)
+    cards_at = middles - np.column_stack([cosine * corner[0] - sine * corner[1], sine * corner[0] + cosine * corner[1]])
+    lie: dict[str, tuple[float, float, float] | None] = {}
+    start = 0
+    for name, places in marks.items():
+        one, other, start = start, start + 1, start + len(places)
+        (x, y), turn = cards_at[one].tolist(), float(turns[one])
+        lie[name] = x, y, turn
+        if len(places) > 2:
+            lie[name] = None
+        elif len(places) == 2:
+            (x_2, y_2), (across, along) = cards_at[other].tolist(), (middles[one] - middles[other]).tolist()
+            bend = math.remainder(float(turns[other]) - turn - math.pi, 2 * math.pi)
+            is_one = math.hypot(x - x_2, y - y_2) <= _SAME_MM and abs(bend) <= math.radians(_SAME_DEG)
+            # The line between both markers tells the direction better than either of them.
+            better = math.atan2(along, across) - math.atan2(corner[1], corner[0])
+            lie[name] = ((x + x_2) / 2, (y + y_2) / 2, better) if is_one else None
+    whole = {name: place for name, place in lie.items() if place is not None}
+    outlines = _laid(list(whole.values()), _both(0.0, 0.0, deck.width_mm, deck.height_mm)[:1])[:, 0]
+    cards = {
+        name: Lying(name, *place, tuple(marks[name]), outline)
+        for (name, place), outline in zip(whole.items(), outlines, strict=True)
+    }
+    return {name: cards.get(name) for name in marks}
 
 
 def _corner(deck: Deck) -> Points:
     """(2,): from a card's middle to that of the marker in its upper right."""
     reach = deck.marker_mm / 2 + deck.inset_mm
     return np.array([deck.width_mm / 2 - reach, deck.height_mm / 2 - reach])
-
-
-def _turned(offset: Points, turn: float) -> Points:
-    sine, cosine = math.sin(turn), math.cos(turn)
-    return np.array([cosine * offset[0] - sine * offset[1], sine * offset[0] + cosine * offset[1]])
-
-
-def _lying(deck: Deck, name: str, middle: Points, turn: float, marks: tuple[Points, ...]) -> Lying:
-    x, y = float(middle[0]), float(middle[1])
-    return Lying(name, x, y, turn, marks, rectangle_corners_mm(x, y, deck.width_mm, deck.height_mm, turn))
 
 
 def unread_card(mark: Points, covers: Iterable[str] = ()) -> Lying:
@@ -238,8 +251,7 @@ def fan_order(cards: Sequence[Lying], seat_up: float, widest_mm: float) -> tuple
     """
     if len(cards) < 2:
         return tuple(card.name for card in cards)
-    spread = Spread(cards)
-    proofs = np.column_stack([spread.lying_on(lower) for lower in cards])
+    proofs = Spread(cards).proofs
     above = _closure(proofs)
     if above.diagonal().any():
         return (UNREAD,) * len(cards)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import cv2
 import numpy as np
@@ -22,14 +22,18 @@ from vision.cards.fans import (
     UNREAD,
     Lying,
     Spread,
-    card_of_marks,
+    cards_of_marks,
     index_places,
     marker_places,
+    on_cards,
     printed_places,
     unread_card,
 )
 from vision.cards.marker_fit import fitted_squares
+from vision.cards.marker_prints import MarkerPrints
+from vision.detection.marker_scan import Box, boxes_of
 from vision.detection.markers import Luma, MarkerFinder, Sighting, best_guess, modules_in, sharpened
+from vision.detection.motion import BLOCK_PX
 from vision.pose.pose import Maps, Points
 
 _SIDE = 0.12
@@ -68,15 +72,15 @@ _OVER_MM = 2.5
 
 
 @dataclass(frozen=True, eq=False)
-class _Blob:
-    """Print that hangs together: the smallest rectangle round it, (4, 2) mm, how much of that it fills, its longer and
-    shorter side, and how far off the size of a marker they are, at most, as a share of that."""
+class _Blobs:
+    """Print that hangs together: the smallest rectangles round it, `quads` (N, 4, 2) mm; (N,) each how much of that it
+    fills, its longer and its shorter side, and how far `off` the size of a marker they are, at most, as a share."""
 
-    quad: Points
-    area_mm2: float
-    long_mm: float
-    short_mm: float
-    off: float
+    quads: Points
+    areas_mm2: Points
+    longs_mm: Points
+    shorts_mm: Points
+    off: Points
 
 
 class CardFinder:
@@ -88,6 +92,7 @@ class CardFinder:
         self._names = {card.marker: card.name for card in kit.deck.cards}
         self._markers = {card.name: card.marker for card in kit.deck.cards}
         self._finder = MarkerFinder(CARD_DICTIONARY, close=True, only=tuple(self._names))
+        self._prints = MarkerPrints(CARD_DICTIONARY, tuple(self._names))
         self._maps: Maps | None = None
 
     def find(self, view: CardView) -> tuple[list[Lying], set[int]]:
@@ -95,110 +100,109 @@ class CardFinder:
         self._maps, even = view.maps, view.even
         joined = _joined(view.ink.bold)
         blobs = self._blobs(joined, 0.4, 1.6)
-        marks, quads = self._marks(even, blobs)
-        cards, twins = self._cards(marks)
+        cards, twins, quads = self._marked(even, blobs)
         cards += self._unread(even, cards, quads)
         cards += self._slices(even, blobs, self._blobs(_solid(joined), 0.4, 1.6), cards)
         return cards, twins
 
     def _to_mm(self, points: Points) -> Points:
         assert self._maps is not None
-        return self._maps.to_board(points)
+        return self._maps.to_board(points).reshape(points.shape)
 
-    def _blobs(self, picture: Luma, least: float, most: float) -> list[_Blob]:
+    def _to_view(self, points_mm: Points) -> Points:
+        assert self._maps is not None
+        return self._maps.to_view(points_mm).reshape(points_mm.shape)
+
+    def _blobs(self, picture: Luma, least: float, most: float) -> _Blobs:
         """The blobs of a (h, w) mask of the view whose size is between these shares of a marker's side."""
         side = self._deck.marker_mm * SCALE
         boxes = list(_boxes_round(picture, least * side, most * side))
-        if not boxes:
-            return []
-        quads = self._to_mm(np.vstack([quad for quad, _ in boxes])).reshape(-1, 4, 2)
+        quads = self._to_mm(np.array([quad for quad, _ in boxes], np.float64).reshape(-1, 4, 2))
         sides = np.linalg.norm(quads - np.roll(quads, -1, axis=1), axis=2)
         off = np.abs(sides / self._deck.marker_mm - 1).max(axis=1)
-        measures = zip(quads, boxes, sides.max(axis=1).tolist(), sides.min(axis=1).tolist(), off.tolist(), strict=True)
-        return [_Blob(quad, area, *rest) for quad, (_, area), *rest in measures]
+        areas = np.array([area for _, area in boxes], np.float64)
+        return _Blobs(quads, areas, sides.max(axis=1), sides.min(axis=1), off)
 
-    def _marks(self, view: Luma, blobs: Sequence[_Blob]) -> tuple[dict[str, list[Points]], list[Points]]:
-        """Markers of cards by name, (4, 2) mm each, and quadrangles that are none, in plain and sharpened view.
+    def _marked(self, view: Luma, blobs: _Blobs) -> tuple[list[Lying], set[int], list[Points]]:
+        """The cards of which markers are seen, the ids that are there twice, and (4, 2) mm quadrangles that are none.
 
-        `blobs` are those of bold print.
+        `blobs` are those of bold print. What decodes there at once need not be searched for, nor need the other print
+        of cards that are known by then; round the rest it is done in plain and sharpened view.
         """
-        assert self._maps is not None
         marks: dict[str, list[Points]] = defaultdict(list)
         quads: list[Points] = []
 
-        def note(sighting: Sighting) -> None:
+        def note(sighting: Sighting, into: dict[str, list[Points]] = marks) -> None:
             mark, name = self._to_mm(sighting.corners_px), self._names[sighting.marker]
-            known = any(np.abs(mark.mean(axis=0) - other.mean(axis=0)).max() < 3 for other in marks[name])
+            places = (*marks[name], *into[name])
+            known = any(np.abs(mark.mean(axis=0) - other.mean(axis=0)).max() < 3 for other in places)
             if not known and self._is_whole(mark):
-                marks[name].append(mark)
+                into[name].append(mark)
 
-        def look(picture: Luma, columns: slice) -> None:
-            found = self._finder.find(np.ascontiguousarray(picture[:, columns]))
-            aside = np.array([columns.start, 0])
-            for sighting in found.sightings:
-                note(replace(sighting, corners_px=sighting.corners_px + aside))
-            quads.extend(self._to_mm(quad + aside) for quad in found.rejected)
-
-        for columns in self._bands(self._free([blob.quad for blob in blobs]), view.shape[1]):
-            look(view, columns)
-        rest = self._unknown_among(blobs, marks)
-        soft = sharpened(view) if rest else view
-        for columns in self._bands(rest, view.shape[1]):
-            look(soft, columns)
+        side, soft = self._deck.marker_mm * SCALE, view
+        whole = self._to_view(blobs.quads[blobs.off <= _SIDE])
+        for sighting in self._prints.decoded(view, fitted_squares(view, list(whole), side)):
+            note(sighting)
+        more: dict[str, list[Points]] = defaultdict(list)
+        boxes = self._boxes(self._unknown_among(blobs, marks, more), view)
+        for prepare in (_as_it_is, sharpened):
+            if more:
+                boxes = self._boxes(self._unknown_among(blobs, marks, more), view)
+            soft = view.copy() if boxes else view
+            for rows, columns in boxes:
+                soft[rows, columns] = prepare(view[rows, columns])
+                found = self._finder.find(np.ascontiguousarray(soft[rows, columns]), 0.5 * side, 2 * side)
+                aside = np.array([columns.start, rows.start])
+                for sighting in found.sightings:
+                    note(replace(sighting, corners_px=sighting.corners_px + aside), more)
+                quads.extend(self._to_mm(quad + aside) for quad in found.rejected)
         # What is too soft to decode, or even to be a quadrangle, is told by its likeness in the sharpened view.
-        known = middles_of([mark for places in marks.values() for mark in places])
-        for quad in self._whole_among([*quads, *(blob.quad for blob in blobs)]):
+        known = middles_of([mark for places in (*marks.values(), *more.values()) for mark in places])
+        for quad in self._whole_among([*quads, *blobs.quads[blobs.off <= _SIDE]]):
             if (np.abs(known - quad.mean(axis=0)).max(axis=1) < 6).any():
                 continue
-            corners = self._maps.to_view(quad)
-            guess = best_guess(soft, corners, self._names, CARD_DICTIONARY, _LIKELY)
+            guess = best_guess(soft, self._to_view(quad), self._names, CARD_DICTIONARY, _LIKELY)
             if guess is not None:
-                note(guess)
-        return self._fitted(view, marks), quads
+                note(guess, more)
+        for name, places in self._fitted(view, more).items():
+            marks[name] += places
+        return *self._cards(marks), quads
 
     def _fitted(self, view: Luma, marks: Mapping[str, list[Points]]) -> dict[str, list[Points]]:
         """The same markers, where all of their rims say that they lie."""
-        assert self._maps is not None
-        names = [name for name, places in marks.items() for _ in places]
-        rough = [self._maps.to_view(mark) for places in marks.values() for mark in places]
-        fitted: dict[str, list[Points]] = defaultdict(list)
-        for name, square in zip(names, fitted_squares(view, rough, self._deck.marker_mm * SCALE), strict=True):
-            fitted[name].append(self._to_mm(square))
-        return fitted
+        rough = [self._to_view(mark) for places in marks.values() for mark in places]
+        fitted = iter(fitted_squares(view, rough, self._deck.marker_mm * SCALE))
+        return {name: [self._to_mm(next(fitted)) for _ in places] for name, places in marks.items()}
 
     def _is_whole(self, mark: Points, within: float = _SIDE) -> bool:
         """Has it the size of a marker, nothing of it hidden?"""
         return bool(self._whole_among([mark], within))
 
-    def _bands(self, quads: Sequence[Points], width: int) -> list[slice]:
-        """The columns of the view in which these places, (4, 2) mm each, lie, with room beside them."""
-        assert self._maps is not None
-        holds = np.zeros(width + 2, np.int8)
-        if quads:
-            columns = self._maps.to_view(np.vstack(quads))[:, 0].reshape(-1, 4)
-            around = (
-                np.column_stack([columns.min(axis=1), columns.max(axis=1)]) + np.array([-1, 1]) * _AROUND_MM * SCALE
-            )
-            for start, end in around.astype(int).clip(0, width).tolist():
-                holds[1 + start : 1 + end] = 1
-        return [slice(*ends) for ends in np.flatnonzero(np.diff(holds)).reshape(-1, 2).tolist()]
+    def _boxes(self, quads: Points, view: Luma) -> list[Box]:
+        """Where in the view these places, (N, 4, 2) mm, lie, with room around them."""
+        blocks = np.zeros([-(-length // BLOCK_PX) for length in view.shape], np.bool_)
+        corners = self._to_view(quads) / BLOCK_PX
+        for (left, top), (right, bottom) in zip(
+            corners.min(axis=1).astype(int).clip(0), corners.max(axis=1).astype(int), strict=True
+        ):
+            blocks[top : bottom + 1, left : right + 1] = True
+        return boxes_of(blocks, _AROUND_MM * SCALE, view) if len(quads) else []
 
-    def _unknown_among(self, blobs: Sequence[_Blob], marks: Mapping[str, list[Points]]) -> list[Points]:
-        """The blobs that may be markers, or belong to some, and are none of the `marks`, nor where a card that one of
-        these belongs to has print."""
-        cards = self._cards({name: places for name, places in marks.items() if places})[0]
-        read = [card for card in cards if card.name != UNREAD]
-        known = _Places([place for card in read for place in (*marker_places(self._deck, card), *self._texts(card))])
-        quads = [blob.quad for blob in blobs]
-        return self._free([quad for quad, held in zip(quads, known.hold(quads), strict=True) if not held])
+    def _unknown_among(
+        self, blobs: _Blobs, marks: Mapping[str, list[Points]], more: Mapping[str, list[Points]]
+    ) -> Points:
+        """(N, 4, 2) mm: the blobs that may be markers, or belong to some, and are none of the `marks` and `more`, nor
+        where a card that one of these belongs to has print, nor the board's corner markers, nor a lane's number."""
+        found = {name: [*marks.get(name, ()), *more.get(name, ())] for name in {*marks, *more}}
+        read = [card for card in self._cards(found)[0] if card.name != UNREAD]
+        seen = np.array([mark for places in found.values() for mark in places]).reshape(-1, 4, 2)
+        print_ = np.concatenate([marker_places(self._deck), printed_places(self._deck)[:1], index_places(self._deck)])
+        known = _Places(np.concatenate([seen, on_cards(read, print_).reshape(-1, 4, 2)]))
+        return blobs.quads[~(known.hold(blobs.quads) | self._is_own(blobs.quads))]
 
-    def _texts(self, card: Lying) -> tuple[Points, ...]:
-        """(4, 2) each: where a card has its value, its suit and its figures."""
-        return printed_places(self._deck, card)[0], *index_places(self._deck, card)
-
-    def _free(self, quads: Sequence[Points]) -> list[Points]:
-        """Those that are none of the board's own corner markers, nor a lane's number."""
-        board, (x, y) = self.kit.board, middles_of(quads).T
+    def _is_own(self, quads: Points) -> NDArray[np.bool_]:
+        """(N,): which are the board's own corner markers, or a lane's number?"""
+        board, (x, y) = self.kit.board, quads.mean(axis=1).T
         off = board.corner_mm / 2 + _MARGIN_MM
         corners = np.array(list(board.corner_centres_mm.values()))
         beyond, aside = (
@@ -207,7 +211,7 @@ class CardFinder:
         )
         is_number = (np.abs(beyond - board.strip_mm / 2) < _NUMBER_MM) & (np.abs(aside) < _NUMBER_MM)
         is_corner = (np.abs(np.column_stack([x, y])[:, None] - corners).max(axis=2) < off).any(axis=1)
-        return [quads[number] for number in np.flatnonzero(~(is_number | is_corner)).tolist()]
+        return np.asarray(is_number | is_corner)
 
     def _whole_among(self, quads: Sequence[Points], within: float = _SIDE) -> list[Points]:
         """Those of the size of a marker."""
@@ -220,33 +224,32 @@ class CardFinder:
     def _cards(self, marks: Mapping[str, list[Points]]) -> tuple[list[Lying], set[int]]:
         """The cards that the markers belong to; ids that are there twice are strangers, their cards unread."""
         cards, twins = [], set()
-        for name, places in marks.items():
-            card = card_of_marks(self._deck, name, places)
+        seen = {name: places for name, places in marks.items() if places}
+        for name, card in cards_of_marks(self._deck, seen).items():
             if card is not None:
                 cards.append(card)
             else:
                 twins.add(self._markers[name])
-                cards += [unread_card(mark) for mark in places]
+                cards += [unread_card(mark) for mark in seen[name]]
         return cards, twins
 
     def _unread(self, view: Luma, cards: list[Lying], quads: list[Points]) -> list[Lying]:
         """Cards of which a whole marker is seen that does not decode."""
-        assert self._maps is not None
-        places = [mark for card in cards for mark in card.marks]
-        places += [place for card in cards if card.name != UNREAD for place in marker_places(self._deck, card)]
-        seen = middles_of(places)
+        read = [card for card in cards if card.name != UNREAD]
+        hidden = on_cards(read, marker_places(self._deck)).reshape(-1, 4, 2)
+        seen = np.vstack([middles_of([mark for card in cards for mark in card.marks]), hidden.mean(axis=1)])
         found: list[Lying] = []
         for quad in self._whole_among(quads):
             middle = quad.mean(axis=0)
             if (np.abs(seen - middle).max(axis=1) < self._deck.marker_mm * 0.6).any():
                 continue
-            if modules_in(view, self._maps.to_view(quad)).mean() > _DARK * PAPER:
+            if modules_in(view, self._to_view(quad)).mean() > _DARK * PAPER:
                 continue
             seen = np.vstack([seen, middle])
             found.append(unread_card(quad))
         return found
 
-    def _slices(self, even: Luma, blobs: Sequence[_Blob], solid: Sequence[_Blob], cards: list[Lying]) -> list[Lying]:
+    def _slices(self, even: Luma, blobs: _Blobs, solid: _Blobs, cards: list[Lying]) -> list[Lying]:
         """Cards of which a marker shows that is no quadrangle, because something lies on it or for lack of light.
 
         Two things are taken for the rest of a marker: what of the `blobs` of bold print is as long as a marker is wide
@@ -256,23 +259,24 @@ class CardFinder:
         side = self._deck.marker_mm
         read = [card for card in cards if card.name != UNREAD]
         spread, seen = Spread(read), middles_of([mark for card in cards for mark in card.marks])
-        explained = _Places([place for card in read for place in self._explaining(card)])
-        smaller = _Places([place for card in read for place in index_places(self._deck, card)])
+        print_ = np.concatenate([marker_places(self._deck), printed_places(self._deck)[:1]])
+        explained = _Places(on_cards(read, print_).reshape(-1, 4, 2))
+        smaller = _Places(on_cards(read, index_places(self._deck)).reshape(-1, 4, 2))
         found: list[Lying] = []
-        every = [*((False, blob) for blob in blobs), *((True, blob) for blob in solid)]
-        quads = [blob.quad for _, blob in every]
-        known = explained.hold(quads) | (smaller.hold(quads) & np.array([blob.off > _EXACT for _, blob in every], bool))
-        for is_solid, blob in (every[number] for number in np.flatnonzero(~known)):
-            quad = blob.quad
+        every = _Blobs(*(np.concatenate(both) for both in zip(astuple(blobs), astuple(solid), strict=True)))
+        known = explained.hold(every.quads) | (smaller.hold(every.quads) & (every.off > _EXACT))
+        for number in np.flatnonzero(~known).tolist():
+            quad, is_solid = every.quads[number], number >= len(blobs.quads)
+            area, long, short = (float(of[number]) for of in (every.areas_mm2, every.longs_mm, every.shorts_mm))
             is_in = self._is_in_zone(quad)
             if not (is_in or self._is_at_end(quad)):
                 continue
-            is_exact = blob.off <= _EXACT
+            is_exact = every.off[number] <= _EXACT
             if (np.abs(seen - quad.mean(axis=0)).max(axis=1) < side * 0.6).any():
                 continue
-            is_full = blob.area_mm2 >= _FULL * blob.long_mm * blob.short_mm
-            is_cut = is_exact and not is_solid and blob.area_mm2 >= _CUT * blob.long_mm * blob.short_mm
-            if is_in and (is_solid or is_cut or (is_full and blob.off <= _SIDE)):
+            is_full = area >= _FULL * long * short
+            is_cut = is_exact and not is_solid and area >= _CUT * long * short
+            if is_in and (is_solid or is_cut or (is_full and every.off[number] <= _SIDE)):
                 covers = []
                 on = [card for card in spread.near(quad, 0.0) if card.depth_inside(quad).max() > 0]
                 upper = sorted(on, key=lambda card: _nearest_mm(card, quad))
@@ -282,17 +286,13 @@ class CardFinder:
             else:
                 near, end = spread.near(quad, 2.0), self._end_line(quad)
                 covers = [c.name for c in near if _is_at_edge(c, quad) and self._is_in_column(c, quad)]
-                is_long = abs(blob.long_mm / side - 1) <= _SIDE and is_full
-                is_marker = bool(covers) and is_long and blob.short_mm >= (_RIM_MM if end is None else _LINE_MM)
+                is_long = abs(long / side - 1) <= _SIDE and is_full
+                is_marker = bool(covers) and is_long and short >= (_RIM_MM if end is None else _LINE_MM)
                 is_marker = is_marker and (end is None or not self._goes_on(even, quad, end))
             if is_marker:
                 seen = np.vstack([seen, quad.mean(axis=0)])
                 found.append(unread_card(quad, covers))
         return found
-
-    def _explaining(self, card: Lying) -> tuple[Points, ...]:
-        """(4, 2) each: both markers of a card and the figures in its middle."""
-        return *marker_places(self._deck, card), printed_places(self._deck, card)[0]
 
     def _is_in_zone(self, quad: Points) -> bool:
         """Is the middle of a quadrangle within a zone, off its outline and the markers of the board?"""
@@ -349,10 +349,9 @@ def _is_at_edge(card: Lying, quad: Points) -> bool:
 
 
 class _Places:
-    """Convex places of cards, (4, 2) mm each."""
+    """Convex places of cards, (N, 4, 2) mm."""
 
-    def __init__(self, places: Sequence[Points]) -> None:
-        corners = np.stack(places) if places else np.empty((0, 4, 2))
+    def __init__(self, corners: Points) -> None:
         along = np.roll(corners, -1, axis=1) - corners
         self._middles = corners.mean(axis=1)
         self._reach = np.abs(corners - self._middles[:, None]).max(axis=(1, 2)) + _OVER_MM
@@ -360,11 +359,11 @@ class _Places:
         self._inwards /= np.linalg.norm(along, axis=2, keepdims=True).clip(1e-9)
         self._at = (self._inwards * corners).sum(axis=2)
 
-    def hold(self, quads: Sequence[Points]) -> NDArray[np.bool_]:
-        """(N,): is each quadrangle, (4, 2) mm, one of them, or a part of one?"""
-        every = np.stack(quads) if len(quads) else np.empty((0, 4, 2))
-        apart = np.abs(every.mean(axis=1)[:, None] - self._middles).max(axis=2)
-        which, place = np.nonzero(apart <= self._reach)
+    def hold(self, every: Points) -> NDArray[np.bool_]:
+        """(N,): is each quadrangle, (N, 4, 2) mm, one of them, or a part of one?"""
+        middles = every.mean(axis=1)
+        apart = (np.abs(middles[:, number, None] - self._middles[:, number]) <= self._reach for number in (0, 1))
+        which, place = np.nonzero(np.logical_and(*apart))
         depths = every[which] @ self._inwards[place].swapaxes(1, 2) - self._at[place][:, None]
         held = np.zeros(len(every), np.bool_)
         held[which[depths.min(axis=(1, 2)) > -_OVER_MM]] = True
@@ -379,6 +378,10 @@ def middles_of(quads: Sequence[Points]) -> Points:
 def _nearest_mm(card: Lying, quad: Points) -> float:
     """How far the nearest marker that is seen of a card is: what lies uppermost is what shows its marker next to it."""
     return min(float(np.abs(mark.mean(axis=0) - quad.mean(axis=0)).max()) for mark in card.marks)
+
+
+def _as_it_is(view: Luma) -> Luma:
+    return view
 
 
 def _square(size_mm: float) -> NDArray[np.uint8]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from companion.core.kit import Board
 from vision.cards.card_view import PAPER, CardView
 from vision.cards.fans import Lying
-from vision.detection.markers import marker_modules
+from vision.detection.markers import Luma, marker_modules
 from vision.pose.pose import Points, square_corners_mm
 
 _OFF_MM, _PAPER_MM = 1.6, 4.0
@@ -85,15 +85,15 @@ class SeenLines:
 
 def seen_lines(view: CardView, board: Board, cards: Sequence[Lying]) -> SeenLines:
     """Which of the zones' outlines and of the board's corner markers are seen where no known card lies."""
-    lines = _outlines(board)
+    lines, taken = _outlines(board), _taken(view, cards)
     ways = (lines.ways * view.maps.scale * (1.0, -1.0)).astype(np.float32)
     at = view.maps.to_view(lines.places).astype(np.float32)[:, None] + _ACROSS[:, None] * ways[:, None]
     grey = cv2.remap(view.even, at, None, cv2.INTER_LINEAR, borderValue=0)  # type: ignore[call-overload]  # stubs deny None
     grey = cv2.blur(grey.astype(np.float32), (1, _SMOOTH))
     depth = grey.max(axis=1) - grey[:, _IS_LINE].min(axis=1)
     ends = at[:, _NEED].reshape(-1, 2).astype(np.float64)
-    asked = _is_free(lines.places, view, cards) & _is_shown(ends, view).reshape(-1, 2).all(axis=1)
-    hidden = tuple(_hidden_corners(view, board, cards))
+    asked = _is_free(lines.places, view, taken) & _is_shown(ends, view).reshape(-1, 2).all(axis=1)
+    hidden = tuple(_hidden_corners(view, board, taken))
     usual = float(np.percentile(depth[asked], _USUAL_PERCENT)) if asked.any() else 0.0
     if usual < _LEAST_DEPTH:
         return SeenLines(hidden, np.empty((0, 2)))
@@ -103,7 +103,7 @@ def seen_lines(view: CardView, board: Board, cards: Sequence[Lying]) -> SeenLine
     return SeenLines((*(lines.places[part] for part in parts), *hidden), lines.places[asked & ~gone])
 
 
-def _hidden_corners(view: CardView, board: Board, cards: Sequence[Lying]) -> Iterator[Points]:
+def _hidden_corners(view: CardView, board: Board, taken: Luma) -> Iterator[Points]:
     """(4, 2) mm: each corner marker of the board on which something lies although no known card does."""
     for marker in board.corners:
         mark = square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm)
@@ -115,7 +115,7 @@ def _hidden_corners(view: CardView, board: Board, cards: Sequence[Lying]) -> Ite
         print_ = cv2.resize(marker_modules(marker), seen.shape[::-1], interpolation=cv2.INTER_NEAREST)
         rows, columns = np.mgrid[top:bottom, left:right]
         places = view.maps.to_board(np.column_stack([columns.ravel(), rows.ravel()]))
-        free = _is_free(places, view, cards).reshape(seen.shape)
+        free = _is_free(places, view, taken).reshape(seen.shape)
         kernel = np.ones((2 * round(_BLUR_MM * view.maps.scale) + 1,) * 2, np.uint8)
         near_white = cv2.dilate(print_, kernel, borderType=cv2.BORDER_CONSTANT, borderValue=255)
         is_bright = (near_white == 0) & (seen > _BRIGHT * PAPER)
@@ -132,8 +132,9 @@ def _is_shown(places_px: Points, view: CardView) -> NDArray[np.bool_]:
     return np.asarray(is_in & (view.shown[y.clip(0, height - 1), x.clip(0, width - 1)] > 0))
 
 
-def _is_free(places: Points, view: CardView, cards: Sequence[Lying]) -> NDArray[np.bool_]:
-    """(N,): is no known card at a place, or so near that its edge and its shadow may be taken for a line?"""
+def _taken(view: CardView, cards: Sequence[Lying]) -> Luma:
+    """(h, w), one a square millimetre of the view: where a known card is, or so near that its edge or its shadow may be
+    taken for a line."""
     low, high = np.array(view.maps.low_mm), np.array(view.maps.high_mm)
     width, height = np.ceil(high - low).astype(int)
     taken = np.zeros((height, width), np.uint8)
@@ -141,5 +142,10 @@ def _is_free(places: Points, view: CardView, cards: Sequence[Lying]) -> NDArray[
         outline = (card.outline - low).round().astype(np.int32)
         cv2.fillConvexPoly(taken, outline, 255)
         cv2.polylines(taken, [outline], True, 255, round(2 * _BESIDE_MM))
-    x, y = (places - low).round().astype(int).T
+    return taken
+
+
+def _is_free(places: Points, view: CardView, taken: Luma) -> NDArray[np.bool_]:
+    """(N,): are places, (N, 2) mm, none of those that are `taken`?"""
+    x, y = (places - np.array(view.maps.low_mm)).round().astype(int).T
     return np.asarray(taken[y, x] == 0)

@@ -15,6 +15,7 @@ import numpy as np
 
 from companion.core.grid import Square
 from companion.core.kit import CARD_DICTIONARY, Kit, Layout, Seat
+from vision.cards.bare_board import BareBoard
 from vision.cards.card_occlusion import CardOcclusion
 from vision.cards.card_view import PAPER, SCALE, CardView, card_view, shown_by
 from vision.cards.fans import (
@@ -24,6 +25,7 @@ from vision.cards.fans import (
     card_of_ink,
     fan_order,
     marker_places,
+    on_cards,
     zones_of,
 )
 from vision.cards.finder import CardFinder, middles_of
@@ -77,6 +79,9 @@ class CardReader:
         self._markers = {card.name: card.marker for card in deck.cards}
         self._up = {rank: 1.0 if seat is Seat.SOUTH else -1.0 for seat, rank in deck.zones.items()}
         self._finder, self._occlusion, self._unread = finder, occlusion, unread
+        self._bare_board, self._was_bare = BareBoard(kit), True
+        board = np.array([kit.board.width_mm, kit.board.height_mm])
+        self._room = np.full(2, -_ROOM_MM), board + _ROOM_MM
         self._maps: tuple[Pose, Maps, Luma] | None = None
 
     @property
@@ -86,12 +91,15 @@ class CardReader:
 
     def read(self, luma: Luma, pose: Pose, moving_px: Points) -> Open:
         """The cards of a (height, width) picture; (N, 2) `moving_px` are places where something moves."""
+        if self._was_bare and (bare := self._bare(luma, pose, moving_px)) is not None:
+            return bare
         view = card_view(luma, *self._above(pose), self.kit.board.square_mm)
         cards, twins = self._finder.find(view)
         by_zone, doubtful, beside = self._in_zones(cards, pose)
         found = self._occlusion.judge(view, cards)
         unknown = doubtful | self._moving(pose, moving_px) | self._cut_off(pose) | found.littered
         orders = {zone: self._order(zone, lying) for zone, lying in by_zone.items()}
+        self._was_bare = not by_zone
         if not any(by_zone.values()):
             return Open({}, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
         lines = seen_lines(view, self.kit.board, cards)
@@ -114,12 +122,30 @@ class CardReader:
                 unknown.add(zone)
         return Open(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
 
+    def _bare(self, luma: Luma, pose: Pose, moving_px: Points) -> Open | None:
+        """The same of a board on which no card lies; None when one may."""
+        glance = self._bare_board.look(luma, pose, self._room, CARD_Z_MM)
+        if glance is None:
+            return None
+        view, places = glance
+        beside, strangers = set[str](), set[int]()
+        for low, high in places:
+            maps = pose.plane_maps(tuple(low.tolist()), tuple(high.tolist()), CARD_Z_MM, SCALE)
+            part = card_view(luma, maps, shown_by(maps, pose.size), self.kit.board.square_mm)
+            cards, twins = self._finder.find(part)
+            by_zone, doubtful, names = self._in_zones(cards, pose)
+            if by_zone or doubtful:
+                return None
+            beside |= set(names)
+            strangers |= twins
+        unknown = self._moving(pose, moving_px) | self._cut_off(pose) | self._occlusion.judge_half(view, []).littered
+        return Open({}, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(strangers)))
+
     def _above(self, pose: Pose) -> tuple[Maps, Luma]:
         """The board and some room around it from straight above, and what of that the picture shows."""
         if self._maps is None or self._maps[0] is not pose:
-            board = self.kit.board
-            high = (board.width_mm + _ROOM_MM, board.height_mm + _ROOM_MM)
-            maps = pose.plane_maps((-_ROOM_MM, -_ROOM_MM), high, CARD_Z_MM, SCALE)
+            low, high = self._room
+            maps = pose.plane_maps(tuple(low.tolist()), tuple(high.tolist()), CARD_Z_MM, SCALE)
             self._maps = pose, maps, shown_by(maps, pose.size)
         return self._maps[1:]
 
@@ -172,11 +198,12 @@ class CardReader:
 
     def _cut_off(self, pose: Pose) -> set[Square]:
         """Zones that are not wholly in the picture."""
-        board, low, high = self.kit.board, np.zeros(2), np.array(pose.size) - 1
+        board, high = self.kit.board, np.array(pose.size) - 1
         size = board.square_mm, board.depth_mm
-        corners = {zone: rectangle_corners_mm(*board.centre_mm(zone), *size, 0.0) for zone in self.zones}
-        seen = {zone: pose.to_px(flat(places)) for zone, places in corners.items()}
-        return {zone for zone, pixels in seen.items() if (pixels < low).any() or (pixels > high).any()}
+        corners = np.array([rectangle_corners_mm(*board.centre_mm(zone), *size, 0.0) for zone in self.zones])
+        seen = pose.to_px(flat(corners)).reshape(-1, 4, 2)
+        is_cut = ((seen < 0) | (seen > high)).any(axis=(1, 2))
+        return {self.zones[number] for number in np.flatnonzero(is_cut)}
 
     def _order(self, zone: Square, lying: Sequence[Lying]) -> tuple[str, ...]:
         """The names of a zone's open cards from the bottom to the top."""
@@ -217,11 +244,10 @@ class CardReader:
 
     def _all_explained(self, view: CardView, lying: list[Lying], spread: Spread) -> bool:
         """Is every marker of these cards seen, or under another card?"""
-        for card in lying:
-            if card.name == UNREAD:
-                continue
+        read = [card for card in lying if card.name != UNREAD]
+        for card, places in zip(read, on_cards(read, marker_places(self._deck)), strict=True):
             marks = middles_of(card.marks)
-            for place in marker_places(self._deck, card):
+            for place in places:
                 if (np.abs(marks - place.mean(axis=0)).max(axis=1) < 6).any():
                     continue
                 near = (other for other in spread.near(place, 1.0) if other is not card)

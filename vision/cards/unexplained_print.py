@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from companion.core.kit import Board, Deck, Seat
 from vision.cards.card_view import PAPER, CardView
-from vision.cards.fans import UNREAD, Lying, print_boxes, signs_of
+from vision.cards.fans import UNREAD, Lying, on_cards, print_boxes, signs_of
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points
 
@@ -102,7 +102,7 @@ def unexplained(
             cv2.fillConvexPoly(explained, _px(maps, _grown(card.outline, _UNREAD_MM)), 255)
     surely, shrunk = explained.copy(), {name: _grown(outline, -_EDGE_MM) for name, outline in outlines.items()}
     for card in read:
-        above, boxes = upper.get(card.name, Above()), print_boxes(deck, card, signs[card.name])
+        above, boxes = upper.get(card.name, Above()), on_cards([card], print_boxes(deck, signs[card.name]))[0]
         hidden = [shrunk[name] for name in (*above.own, *above.other) if name in shrunk]
         if above.maybe:
             unsure = [_grown(outlines[name], _BESIDE_MM) for name in above.maybe]
@@ -118,15 +118,15 @@ def unexplained(
     def along_edges(reach_mm: float) -> Mask:
         return np.asarray(cv2.polylines(np.zeros(shape, np.uint8), corners, True, 255, round(2 * reach_mm * scale)))
 
-    beyond, sides = ~_paper(maps, shape, board), _sides(maps, shape, board)
-    outside = beyond | _own_print(maps, shape, board, deck)
+    beyond, sides = ~paper_place(maps, shape, board), _sides(maps, shape, board)
+    outside = beyond | own_print(maps, shape, board, deck)
     black = ink.black & ~(explained | faces | outside | along_edges(_CLOSE_MM))
-    at_outline = _lines(maps, shape, kit, _BLACK_LINE_MM)
+    at_outline = lines_of(maps, shape, kit, _BLACK_LINE_MM)
     yield from _wide(black & ~at_outline, maps, _BLACK_MM)
     yield from _wide(black & at_outline, maps, _BLACK_STROKE_MM)
     covered = explained | along_edges(_EDGE_MM) | beyond
     off = covered | faces | outside
-    lines = _lines(maps, shape, kit, _LINE_MM)
+    lines = lines_of(maps, shape, kit, _LINE_MM)
     at_line = along_edges(_NEAR_EDGE_MM) & lines
     yield from _wide(ink.fine & faces & ~(covered | at_line), maps, _SLIVER_MM)
     off_faces = (outside | lines | sides) & ~faces
@@ -198,7 +198,7 @@ def _is_line(places: Points, board: Board) -> bool:
     return bool(is_at_south or is_at_north or is_between.any())
 
 
-def _lines(maps: Maps, shape: tuple[int, ...], kit: tuple[Board, Deck], reach_mm: float) -> Mask:
+def lines_of(maps: Maps, shape: tuple[int, ...], kit: tuple[Board, Deck], reach_mm: float) -> Mask:
     """The outlines of zones, and those of the first card of each, so far on either side."""
     board, deck = kit
     boxes = []
@@ -219,8 +219,8 @@ def paper_mm(board: Board) -> Points:
     return np.stack([-beyond, beyond + np.array([board.width_mm, board.height_mm])])
 
 
-def _paper(maps: Maps, shape: tuple[int, ...], board: Board) -> Mask:
-    """Where that lies."""
+def paper_place(maps: Maps, shape: tuple[int, ...], board: Board) -> Mask:
+    """Where that lies in a view."""
     (left, bottom), (right, top) = maps.to_view(paper_mm(board)).round().astype(int).clip(0)
     mask = np.zeros(shape, np.uint8)
     mask[top:bottom, left:right] = 255
@@ -252,7 +252,7 @@ def _sides(maps: Maps, shape: tuple[int, ...], board: Board) -> Mask:
     return _filled(maps, shape, [(x + side * aside, y, wide, deep) for x, y in middles for side in (-1, 1)])
 
 
-def _own_print(maps: Maps, shape: tuple[int, ...], board: Board, deck: Deck) -> Mask:
+def own_print(maps: Maps, shape: tuple[int, ...], board: Board, deck: Deck) -> Mask:
     """Where the board itself has print beside its lines: sign and words on the place of the first card, the arrow
     beyond it, each step of a fan with its number; numbers and names in the strips, corner markers."""
     card, middle, long = deck.width_mm / 2, deck.height_mm / 2, board.depth_mm - deck.height_mm

@@ -126,10 +126,9 @@ def _upper_cards(fans: Iterable[Fan]) -> dict[str, Above]:
         own |= {card.name: frozenset(above[above.index(card.name) + 1 :] if above else ()) for card in cards}
         names = frozenset(card.name for card in cards)
         fan_of.update((name, names) for name in names)
-    spread = Spread(read)
-    for lower in read:
+    for lower, proved in zip(read, Spread(read).proofs.T, strict=True):
         fan = fan_of[lower.name]
-        on_it = {read[index].name for index in np.flatnonzero(spread.lying_on(lower))}
+        on_it = {read[index].name for index in np.flatnonzero(proved)}
         own[lower.name] = own[lower.name].union(on_it & fan, *(own[name] for name in on_it & fan)) - {lower.name}
         others[lower.name] = frozenset[str]().union(*(fan_of[name] for name in on_it - fan))
     return {

@@ -61,7 +61,7 @@ class Scanner:
         """Most markers of a large picture, at half its size; None: this picture is to be looked at as it is."""
         if self._thorough or luma.shape[1] <= _LARGE_PX:
             return None
-        return self._at_half(luma, _halved(luma))
+        return self._at_half(luma, halved(luma))
 
     def patiently(self, luma: Luma) -> Found:
         """All markers of a picture, through so many windows that it takes several times as long."""
@@ -70,7 +70,7 @@ class Scanner:
     def with_effort(self, luma: Luma) -> Found:
         """The markers of a picture that is blurred, or crossed by hard shadows; at half its size when it is large."""
         is_large = luma.shape[1] > _LARGE_PX
-        picture = _halved(luma) if is_large else luma
+        picture = halved(luma) if is_large else luma
         sightings: dict[int, Sighting] = {}
         rejected: list[Points] = []
         for better in (sharpened(picture), *(without_shadows(picture, window) for window in _SHADOWS_PX)):
@@ -101,7 +101,8 @@ class Scanner:
         return Found(tuple(sightings), tuple(rejected))
 
 
-def _halved(luma: Luma) -> Luma:
+def halved(luma: Luma) -> Luma:
+    """A picture at half its size."""
     return np.asarray(cv2.resize(luma, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA), np.uint8)
 
 

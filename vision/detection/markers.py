@@ -116,11 +116,14 @@ class MarkerFinder:
         self._parameters = parameters
         self._detector = cv2.aruco.ArucoDetector(book, parameters)
 
-    def find(self, luma: Luma, least_px: float | None = None) -> Found:
-        """All markers of a (height, width) uint8 picture, of part of one those with sides of `least_px` or more."""
+    def find(self, luma: Luma, least_px: float | None = None, most_px: float | None = None) -> Found:
+        """All markers of a (height, width) uint8 picture, of part of one those with sides of `least_px` or more, and of
+        `most_px` at most."""
         if least_px is not None:
             # OpenCV counts in the longer side of the picture, which says nothing about a part of one.
             self._parameters.minMarkerPerimeterRate = min(4.0, 4 * least_px / max(luma.shape))
+            if most_px is not None:
+                self._parameters.maxMarkerPerimeterRate = 4 * most_px / max(luma.shape)
             self._detector.setDetectorParameters(self._parameters)
         corners, ids, rejected = self._detector.detectMarkers(luma)
         # OpenCV 4 gives ids as (N, 1) or None, OpenCV 5 as (N,).

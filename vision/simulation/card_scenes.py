@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import Deck, Kit, Layout, Seat
-from vision.cards.fans import Lying, marker_places
+from vision.cards.fans import Lying, marker_places, on_cards
 from vision.pose.pose import Points, rectangle_corners_mm
 from vision.simulation.objects import hand_mm
 from vision.simulation.pieces import BACK
@@ -180,7 +180,7 @@ def _shown(table: SimulatedTable, deck: Deck) -> dict[Square, float]:
         if piece.face == BACK or piece.square is None:
             continue
         card = Lying(piece.face, piece.x_mm, piece.y_mm, math.radians(piece.turn_deg), (), outlines[index])
-        places = [_grown(place, side / deck.marker_mm) for place in marker_places(deck, card)]
+        places = [_grown(place, side / deck.marker_mm) for place in on_cards([card], marker_places(deck))[0]]
         share = max(share_outside(place, outlines[index + 1 :]) for place in places)
         shown[piece.square] = min(share, shown.get(piece.square, 1.0))
     return shown

@@ -17,6 +17,7 @@ from web.app import bare_app, watch_names, watch_requests
 from web.context import register_template_helpers
 from web.hub import drawing
 from web.hub.cards import CardPages
+from web.hub.director import DirectorPages
 from web.hub.host import HubHost, HubHostPages, JoinDoor
 from web.hub.room import Room
 from web.hub.spectators import SpectatorPages
@@ -63,6 +64,7 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
     pages.add_url_rule("/health", view_func=_health(room))
     watch = SpectatorPages(room, streams, site.settings.viewers)
     app.extensions["watch"] = watch
+    tournaments = TournamentPages(room, streams, league, guard)
     for blueprint in (
         pages,
         WallPages(room, streams, door, guard, urls=site.urls, watch=watch, league=league).blueprint(),
@@ -70,7 +72,8 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
         watch.blueprint(),
         CardPages(room, league, clock).blueprint(),
         StandingsPages(room, league, guard).blueprint(),
-        TournamentPages(room, streams, league, guard).blueprint(),
+        tournaments.blueprint(),
+        DirectorPages(room, league, guard, tournaments).blueprint(),
     ):
         app.register_blueprint(blueprint)
     return app

@@ -213,8 +213,9 @@ class HubHostPages:
     def _draw(self) -> Fragment:
         now_s, needs = self._room.now_s(), Needs()
         tables = [(table, table.needs(now_s), table.is_lost(now_s)) for table in self._room.tables()]
+        waiting = [str(table.number) for table, *_ in tables if table.asked]
         html = render_template(
-            "_hub_host.html", needs=needs, tables=tables, code=self._door.code, version=__version__,
+            "_hub_host.html", needs=needs, tables=tables, waiting=waiting, code=self._door.code, version=__version__,
             host_key=self._guard.host_key,
         )  # fmt: skip
         return Fragment(html, needs)

@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 
@@ -43,7 +44,7 @@ class RoomTable:
 
     `heard_s` is when it was heard last (0: never since the hub began), `clock_off_s` how far its clock is ahead.
     `refused` says what the hub does not take of it; `shut`: it may say nothing any more; `closed`: no game begins at
-    it. `asked` is the number of the settings that were sent to it last (0: none).
+    it. `asked`: settings wait for its answer; `answer` is what came of the last ones, packed.
     """
 
     id: str
@@ -56,7 +57,8 @@ class RoomTable:
     refused: str = ""
     shut: bool = False
     closed: bool = False
-    asked: int = 0
+    asked: bool = False
+    answer: Any = ""
 
     def is_lost(self, now_s: float) -> bool:
         """Has it been silent for long?"""
@@ -167,6 +169,7 @@ class Room(Notifier):
         self._clock = clock
         self._lock = threading.Lock()
         self._tables: dict[str, RoomTable] = {}
+        self._numbers: dict[int, str] = {}
         self._delayed: dict[str, Delayed] = {}
         self._lost: frozenset[str] = frozenset()
         self._is_stale = False
@@ -194,7 +197,8 @@ class Room(Notifier):
 
     def table(self, number: int) -> RoomTable | None:
         """The table of that number."""
-        return next((each for each in self.tables() if each.number == number), None)
+        found = self._tables.get(self._numbers.get(number, ""))
+        return found if found and found.number == number else None
 
     def delayed(self, table: str) -> Delayed | None:
         """What spectators of a table follow."""
@@ -210,6 +214,7 @@ class Room(Notifier):
             if known:
                 fresh = replace(known, number=table.number, name=table.name, shut=table.shut, closed=table.closed)
             self._tables[table.id] = fresh
+            self._numbers[table.number] = table.id
             self._delayed.setdefault(table.id, Delayed())
         self._touch()
 
@@ -251,11 +256,18 @@ class Room(Notifier):
         if is_new or was_lost:
             self._touch()
 
-    def ask(self, table: str, number: int) -> None:
-        """A table is asked to take settings: its answer names this number."""
+    def ask(self, table: str) -> None:
+        """A table is asked to take settings, and has not answered yet."""
         with self._lock:
             if table in self._tables:
-                self._tables[table] = replace(self._tables[table], asked=number)
+                self._tables[table] = replace(self._tables[table], asked=True, answer="")
+        self._touch()
+
+    def answered(self, table: str, answer: Any) -> None:
+        """A table has answered what it was asked to take."""
+        with self._lock:
+            if table in self._tables:
+                self._tables[table] = replace(self._tables[table], asked=False, answer=answer)
         self._touch()
 
     def refuse_unread(self, table: str) -> None:

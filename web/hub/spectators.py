@@ -79,8 +79,11 @@ class SpectatorPages:
             now = self._room.table(number)
             if now is None or now.id != table.id:
                 return message('<main id="live" data-go="/watch"></main>')
-            with app.app_context():
-                return self._drawn(page, now, version, shown).message
+            known = self._found(page, now, version)
+            if known is None:
+                with app.app_context():
+                    known = self._drawn(page, now, version, shown)
+            return known.message
 
         def changes(known: int) -> Changes:
             return [(version, partial(tell, version, shown)) for version, shown in followed.since(known)]
@@ -107,19 +110,21 @@ class SpectatorPages:
                 self._streams[table.id] = Streams(followed, self._viewers)
             return self._streams[table.id]
 
+    def _found(self, page: str, table: RoomTable, version: int) -> DrawnTable | None:
+        """A page as it was drawn at this version; the last ones are kept, for many ask."""
+        kept = self._kept.get((page, table.id, spoken()))
+        return kept.get((version, round(self._room.delay_s))) if kept else None
+
     def _drawn(self, page: str, table: RoomTable, version: int, shown: Shown | None) -> DrawnTable:
-        """A page as it was at this version; the last ones are kept, for many ask."""
-        key, at = (page, table.id, spoken()), (version, round(self._room.delay_s))
-        with self._lock:
-            known = self._kept.setdefault(key, {})
-            found = known.get(at)
+        found = self._found(page, table, version)
         if found is None:
             fragment = self._draw(page, table, shown)
             found = DrawnTable(fragment, message(fragment.html))
             with self._lock:
-                known[at] = found
-                if len(known) > MOST_RECENT:
-                    del known[min(known)]
+                kept = self._kept.setdefault((page, table.id, spoken()), {})
+                kept[version, round(self._room.delay_s)] = found
+                if len(kept) > MOST_RECENT:
+                    del kept[min(kept)]
         return found
 
     def _draw(self, page: str, table: RoomTable, shown: Shown | None) -> Fragment:

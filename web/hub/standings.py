@@ -25,7 +25,7 @@ EXPORTED = 1_000_000
 
 
 class StandingsPages:
-    """The routes under `/standings` and `/results`, and `/host/people`."""
+    """The routes under `/standings` and `/results`, `/host/people` and `/host/cards`."""
 
     def __init__(self, room: Room, league: League, guard: Auth) -> None:
         self._room = room
@@ -38,6 +38,7 @@ class StandingsPages:
         pages.add_url_rule("/standings", view_func=self.page)
         pages.add_url_rule("/standings.<any(csv, json):form>", view_func=self.standings_file)
         pages.add_url_rule("/results.<any(csv, json):form>", view_func=self.results_file)
+        pages.add_url_rule("/host/cards.<any(csv, json):form>", view_func=self.cards_file)
         pages.add_url_rule("/host/people", view_func=self.people)
         pages.add_url_rule("/host/people", "change", self.change, methods=["POST"])
         return pages
@@ -71,6 +72,16 @@ class StandingsPages:
             "entry", "mark",
         )  # fmt: skip
         return _file(form, "results", columns, rows)
+
+    def cards_file(self, form: str) -> Response:
+        """Everybody with a card and the code on it, for the hub's host."""
+        self._guard.require_host(request)
+        rows = [
+            {"player": p.number, "name": p.name, "shown": p.is_shown, "code": f"{p.code[:4]}-{p.code[4:]}"}
+            for p in self._league.people()
+            if not p.is_forgotten
+        ]
+        return _file(form, "cards", ("player", "name", "shown", "code"), rows)
 
     def people(self, error: str = "", status: int = 200) -> Any:
         """Everybody with a card, the last results, seasons; for the hub's host."""

@@ -1,24 +1,20 @@
-"""Tournaments on the hub's pages: pairings and standings for everybody, to be printed, and the director's page."""
+"""Tournaments on the hub's pages and as JSON: pairings and standings for everybody, to be printed."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import msgspec
-from flask import Blueprint, Response, make_response, redirect, render_template, request
+from flask import Blueprint, Response, jsonify, make_response, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.errors import CompanionError, Malformed
-from companion.core.i18n import Verbatim, joined, say
+from companion.core.i18n import Verbatim, joined, say, translate
 from companion.games import GAMES
-from companion.league import director
-from companion.league.director import Place
 from companion.league.league import League
 from companion.league.people import shown_name
 from companion.league.standings import half_words, quarter_words, standings
 from companion.league.tournament import BoardEnd, Match, System, Tournament
 from web.context import Fragment, Needs, render_fragment
-from web.error_pages import status_of
 from web.hub.drawing import sentence
 from web.hub.room import Room
 from web.hub.spectators import this_app
@@ -37,21 +33,6 @@ VERDICT_WORDS = {
     BoardEnd.SOUTH_BY_DEFAULT: "+ : −",
     BoardEnd.NORTH_BY_DEFAULT: "− : +",
     BoardEnd.NEITHER: "− : −",
-}
-DONE_WORDS = {
-    "new": say("Tournament made"),
-    "enter": say("Entry"),
-    "withdraw": say("Withdrawn"),
-    "rest": say("Rests in the next round"),
-    "no_rest": say("Plays in the next round after all"),
-    "pair": say("Round paired"),
-    "unpair": say("Pairing taken back"),
-    "decide": say("Result entered"),
-    "move": say("Table changed"),
-    "end": say("Tournament ended"),
-    "result": say("Result from the table"),
-    "take_back": say("The table took its result back"),
-    "refused": say("Result refused"),
 }
 
 
@@ -93,14 +74,14 @@ class TournamentWords:
 
 
 class TournamentPages:
-    """The routes under `/tournament` and `/host/tournament`."""
+    """The routes under `/tournament`; `all` and `plain` are also what the director is answered."""
 
     def __init__(self, room: Room, streams: Streams, league: League, guard: Auth) -> None:
         self._room = room
         self._streams = streams
         self._league = league
         self._guard = guard
-        self._words = TournamentWords(league, room)
+        self.words = TournamentWords(league, room)
 
     def blueprint(self) -> Blueprint:
         """All routes."""
@@ -108,9 +89,8 @@ class TournamentPages:
         pages.add_url_rule("/tournaments", view_func=self.all)
         pages.add_url_rule("/tournament/<int:number>", view_func=self.page)
         pages.add_url_rule("/live/tournament/<int:number>", view_func=self.live)
-        pages.add_url_rule("/host/tournaments", "make", self.make, methods=["POST"])
-        pages.add_url_rule("/host/tournament/<int:number>", view_func=self.direct)
-        pages.add_url_rule("/host/tournament/<int:number>", "act", self.act, methods=["POST"])
+        pages.add_url_rule("/tournaments.json", view_func=self.all_plain)
+        pages.add_url_rule("/tournament/<int:number>.json", view_func=self.plain)
         return pages
 
     # ---- for everybody ----
@@ -132,12 +112,12 @@ class TournamentPages:
         shown = request.args.get("round", 0, int)
         fragment = self._draw(number, shown)
         live = f"/live/tournament/{number}" + (f"?round={shown}" if shown else "")
-        return render_fragment("hub_tournament.html", fragment, live=live, tournament=self._known(number))
+        return render_fragment("hub_tournament.html", fragment, live=live, tournament=self.known(number))
 
     def live(self, number: int) -> Response:
         """The stream of such a page."""
         app, shown = this_app(), request.args.get("round", 0, int)
-        self._known(number)
+        self.known(number)
 
         def render() -> str:
             with app.app_context():
@@ -145,8 +125,59 @@ class TournamentPages:
 
         return self._streams.follow(request.environ, render)
 
+    def all_plain(self) -> Response:
+        """All tournaments, the newest first, for programs."""
+        return jsonify([self._head(each) for each in self._league.tournaments()])
+
+    def plain(self, number: int) -> Response:
+        """A tournament for programs: entries, pairings and standings; of an earlier round where that is asked for."""
+        tournament = self.known(number)
+        rounds, shown = len(tournament.rounds), request.args.get("round", 0, int)
+        shown = shown if 1 <= shown <= rounds else rounds
+        entries = [
+            {
+                "entry": e.number,
+                "name": self._english(tournament, e.number),
+                "people": e.people,
+                "withdrawn": e.until > 0,
+            }
+            for e in tournament.entrants
+        ]
+        rows = [
+            {"place": row.place, "entry": row.entrant, "name": self._english(tournament, row.entrant),
+             "points": row.halves / 2, "boards": row.boards / 2, "buchholz": row.buchholz / 2,
+             "sonneborn": row.sonneborn / 4}
+            for row in standings(tournament, shown)
+        ]  # fmt: skip
+        paired = self._paired(tournament, shown - 1) if shown else None
+        return jsonify(self._head(tournament) | {"entries": entries, "round": paired, "standings": rows})
+
+    def _head(self, tournament: Tournament) -> dict[str, Any]:
+        return {
+            "tournament": tournament.id, "name": tournament.name, "system": tournament.system, "game": tournament.game,
+            "options": tournament.options, "rounds": tournament.rounds_wanted, "minutes": tournament.minutes,
+            "team_size": tournament.team_size, "paired": len(tournament.rounds), "over": tournament.is_over,
+        }  # fmt: skip
+
+    def _paired(self, tournament: Tournament, at: int) -> dict[str, Any]:
+        paired = tournament.rounds[at]
+        boards = [
+            {"board": f"{at + 1}.{m + 1}.{b + 1}", "table": self.words.table(board.table) or None,
+             "south": translate(self.words.person(board.south), "en"),
+             "north": translate(self.words.person(board.north), "en"), "verdict": board.verdict}
+            for m, match in enumerate(paired.matches) for b, board in enumerate(match.boards)
+        ]  # fmt: skip
+        byes = [
+            {"entry": match.south, "name": self._english(tournament, match.south), "points": match.halves / 2}
+            for match in paired.matches if match.north is None
+        ]  # fmt: skip
+        return {"number": at + 1, "ends_s": paired.ends_s or None, "boards": boards, "byes": byes}
+
+    def _english(self, tournament: Tournament, entrant: int) -> str:
+        return translate(self.words.entrant(tournament, entrant), "en")
+
     def _draw(self, number: int, shown: int) -> Fragment:
-        tournament, needs = self._known(number), Needs()
+        tournament, needs = self.known(number), Needs()
         rounds = len(tournament.rounds)
         shown = shown if 1 <= shown <= rounds else rounds
         html = render_template(
@@ -155,7 +186,7 @@ class TournamentPages:
             t=tournament,
             shown=tournament.rounds[shown - 1] if shown else None,
             rows=standings(tournament, shown),
-            w=self._words,
+            w=self.words,
             halves=half_words,
             quarters=quarter_words,
             system=SYSTEM_WORDS[tournament.system],
@@ -164,116 +195,9 @@ class TournamentPages:
         )
         return Fragment(html, needs)
 
-    # ---- the director ----
-
-    def make(self) -> Any:
-        """A new tournament from the form."""
-        self._guard.require_host(request)
-        form = request.form
-        try:
-            game, _, preset = form.get("game", "").partition("/")
-            known = GAMES.get(game)
-            if known is None:
-                raise NotFound
-            options = (
-                known.presets[int(preset)].options if preset.isdecimal() and int(preset) < len(known.presets) else {}
-            )
-            made = self._league.new_tournament(
-                form.get("name", "")[:200],
-                _one_of(System, form.get("system", "")),
-                game,
-                options,
-                rounds=form.get("rounds", 5, int),
-                minutes=form.get("minutes", 0, int),
-                team_size=form.get("team_size", 1, int),
-            )
-        except CompanionError as error:
-            return self.all(error.message, status_of(error))
-        return redirect(f"/host/tournament/{made.id}", 303)
-
-    def direct(self, number: int, error: str = "", status: int = 200) -> Any:
-        """The director's page."""
-        if not self._guard.is_host(request):
-            return make_response(render_template("hub_key.html", error=""), 403)
-        tournament = self._known(number)
-        page = render_template(
-            "hub_director.html",
-            t=tournament,
-            w=self._words,
-            log=self._league.log(number),
-            done=DONE_WORDS,
-            verdicts=VERDICT_WORDS,
-            people=[p for p in self._league.people() if not p.is_forgotten and tournament.entrant_of(p.number) is None],
-            tables=self._room.tables(),
-            system=SYSTEM_WORDS[tournament.system],
-            System=System,
-            error=error,
-        )
-        return make_response(page, status)
-
-    def act(self, number: int) -> Any:
-        """What the director does from that page: one of its forms."""
-        self._guard.require_host(request)
-        self._known(number)
-        try:
-            self._act(number, request.form.get("do", ""))
-        except CompanionError as error:
-            return self.direct(number, error.message, status_of(error))
-        return redirect(f"/host/tournament/{number}", 303)
-
-    def _act(self, number: int, what: str) -> None:
-        form, league = request.form, self._league
-        entrant = form.get("entrant", 0, int)
-        match what:
-            case "enter":
-                league.enter(number, self._people(form.get("people", "")[:2000]), form.get("team", "")[:200])
-            case "withdraw":
-                league.direct(number, what, lambda t: director.withdraw(t, entrant), entrant=entrant)
-            case "rest" | "no_rest":
-                league.direct(number, what, lambda t: director.rest(t, entrant, what == "rest"), entrant=entrant)
-            case "pair":
-                league.pair_round(number)
-            case "unpair":
-                league.direct(number, what, director.unpair_round)
-            case "decide":
-                place, said = _place(form.get("place", "")), form.get("verdict", "")
-                verdict = _one_of(BoardEnd, said) if said else None
-                league.direct(number, what, lambda t: director.decide(t, place, verdict), place=place)
-            case "move":
-                place = _place(form.get("place", ""))
-                wanted = self._room.table(form.get("table", 0, int))
-                league.direct(number, what, lambda t: director.move(t, place, wanted.id if wanted else ""), place=place)
-            case "end":
-                league.direct(number, what, director.end)
-            case _:
-                raise NotFound
-
-    def _people(self, typed: str) -> list[int]:
-        """The people of an entry, a line each: `#12` is the card of that number, else it is a name for a new card."""
-        found = []
-        for line in filter(None, (line.strip() for line in typed.splitlines())):
-            if line.startswith("#") and line[1:].isdecimal():
-                found.append(int(line[1:]))
-            else:
-                found.append(self._league.make_card(line).number)
-        return found
-
-    def _known(self, number: int) -> Tournament:
+    def known(self, number: int) -> Tournament:
+        """The tournament of that number; there is none: 404."""
         found = self._league.tournament(number)
         if found is None:
             raise NotFound
         return found
-
-
-def _place(text: str) -> Place:
-    parts = text.split(".")
-    if len(parts) != 3 or not all(part.isdecimal() and len(part) < 5 for part in parts):
-        raise Malformed(say("There is no such board"))
-    return int(parts[0]), int(parts[1]), int(parts[2])
-
-
-def _one_of(kind: Any, text: str) -> Any:
-    try:
-        return kind(text)
-    except ValueError:
-        raise Malformed(say("This request cannot be read")) from None

@@ -124,7 +124,8 @@ class WallPages:
         return Fragment(html, needs)
 
 
-MOST_STANDINGS = 6
+MOST_STANDINGS = 128
+"""So many rows of the standings; the page shows those for which it has room, then the others."""
 WAITING = Shown(PublicRecord(0, "", 0, "", 0, 0.0, PublicView(Phase.LOBBY)), 0.0)
 """What stands for a table that has told nothing yet."""
 

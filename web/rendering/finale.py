@@ -79,7 +79,7 @@ def _for_all(view: TableView, finale: Finale) -> str:
 def again_words(view: TableView) -> str:
     """What the table screen's sign asks for when a game is over."""
     if any(view.seats[seat].door == "remote" for seat in SEATS):
-        return say("For another game, pair the tables anew")
+        return say("Rematch: tap it at both tables")
     if any(view.seats[seat].door == "pad" for seat in SEATS):
         return say("Both: press Ready for the rematch")
     return say("Once more? Tap it here or on a phone")

@@ -199,19 +199,21 @@ class HubDoor:
         return self._hub.offer_game(game, self._options_of(game), seat, name)
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
-        """As the host started it last, else in its usual way."""
+        """As the host started it last, else in its usual way, or in another one that two tables can play."""
         kept = self._table.choice_of(game)
-        if kept is None and game in self._games:
-            kept = self._games[game].presets[-1].options
-        return kept or {}
+        ways = [preset.options for preset in self._games[game].presets[::-1]] if game in self._games else []
+        wanted = ways if kept is None else [kept, *ways]
+        return next((each for each in wanted if _is_playable(game, each)), wanted[0] if wanted else {})
 
     def _game_page(self, error: str = "") -> str:
-        games = [game for game in self._games.values() if self._is_playable(game.name)]
+        games = [game for game in self._games.values() if _is_playable(game.name, self._options_of(game.name))]
         return render_template("two_tables.html", hub=self._hub, games=games, error=error)
 
-    def _is_playable(self, game: str) -> bool:
-        try:
-            require_playable(game, self._options_of(game))
-        except CompanionError:
-            return False
-        return True
+
+def _is_playable(game: str, options: Mapping[str, Any]) -> bool:
+    """Can two tables play it with these options?"""
+    try:
+        require_playable(game, options)
+    except CompanionError:
+        return False
+    return True

@@ -48,6 +48,18 @@ def is_reversible(state: State, action: str) -> bool:
     return play(state, action, Random(0)).state.outcome is None
 
 
+def shown_by(state: State, action: str) -> frozenset[str]:
+    """The cards that everybody sees while an action is carried out, also those that are shuffled into a deck then."""
+    order, acts = ORDERS[action], state.seat
+    shown: set[str] = {order.card} if order.letter in (UP, DISCARD) else set()
+    is_bounce = order.letter == UP and order.card[0] == BOUNCE and acts is ATTACKER
+    if order.letter == COMBAT or is_bounce or (order.letter == UP and order.card[0] == BREAK):
+        shown |= {*state.attack[order.lane], *state.defence[order.lane]}
+    if order.letter == "-" and _costs_hand(state):
+        shown |= {*state.hands[SEATS.index(acts)]}
+    return frozenset(shown)
+
+
 def _costs_hand(state: State) -> bool:
     """Would a pass now cost cards?"""
     seat = SEATS.index(state.seat)
@@ -171,7 +183,9 @@ class _Turn:
     # ---- playing ----------------------------------------------------------------------------------------------
 
     def _take(self, card: str) -> None:
-        self.hands[self.index] = tuple([other for other in self.hands[self.index] if other != card])
+        hand = list(self.hands[self.index])
+        hand.remove(card)  # the first of several backs, where nobody here knows them
+        self.hands[self.index] = tuple(hand)
 
     def _play_down(self, card: str, lane: int) -> None:
         self._take(card)

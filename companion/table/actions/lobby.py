@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +36,8 @@ class Lobby:
         """The game of a tournament's round that is to be played here, with its options; None: any."""
         remembered = choices.last if choices.last in GAMES else None
         pipeline.live = replace(pipeline.live, remembered=remembered)
+        self.play_again: Callable[[bool], None] = lambda _: None
+        """Ask the other table of a game at two tables for another one."""
 
     def begin(
         self,
@@ -90,7 +92,9 @@ class Lobby:
         if session.phase is not Phase.OVER:
             raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))
         if session.remote is not None:
-            raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables anew"))
+            self._require_open()
+            self.play_again(swap)
+            return
         south, north, ties = session.score
         if swap and session.can_swap and self.has_room and not self.is_closed:
             self._seating.swap({})

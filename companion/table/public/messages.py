@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from functools import lru_cache
+from typing import Annotated, Any
 
 import msgspec
 
@@ -103,12 +104,19 @@ class PublicView(_Plain, frozen=True):
     score: tuple[int, int, int] = (0, 0, 0)
 
 
+class PublicPair(_Plain, frozen=True):
+    """A game at two tables: what it is called at the hub, and the seat that is played at the table that tells this."""
+
+    id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
+    seat: Seat
+
+
 class PublicRecord(_Plain, frozen=True):
     """One input that the table has accepted, as everybody may know it, and the table after it.
 
     `entry` is its place in the journal and `mark` tells it from another input in that place of a journal that was
     brought back from a backup; then `epoch` is one more. `at` is Unix time by the table's clock. `cards` are the
-    players' cards that were shown, as the hub calls them.
+    players' cards that were shown, as the hub calls them; `pair` is set in a game at two tables.
     """
 
     entry: int
@@ -120,6 +128,7 @@ class PublicRecord(_Plain, frozen=True):
     view: PublicView
     seat: Seat | None = None
     cards: Mapping[Seat, str] = {}
+    pair: PublicPair | None = None
 
 
 class PublicState(_Plain, frozen=True):
@@ -162,7 +171,7 @@ def read_record(payload: bytes) -> PublicRecord:
     sentences = (view.title, view.step, view.sign, view.why, view.result, *view.happened)
     orders = (order.initial for step in view.orders for order in step.values())
     for sentence in (*sentences, *orders):
-        words(sentence)
+        _require_words(sentence)
     return record
 
 
@@ -170,7 +179,7 @@ def read_state(payload: bytes) -> PublicState:
     """A state as somebody has sent it; raises `Malformed`."""
     state: PublicState = strictly_read(_state, payload)
     for sentence in (state.health, *state.notices, *state.wrong, state.answer):
-        words(sentence)
+        _require_words(sentence)
     return state
 
 
@@ -184,31 +193,40 @@ def strictly_read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
         raise Malformed(say("This message cannot be read: {error}", error=str(error))) from None
 
 
-def words(packed: Any, depth: int = 0) -> str:
+def words(packed: Any) -> str:
     """The sentence that was packed, to be said in any language; raises `Malformed` for one that is none.
 
     A pattern names its parts and does nothing else with them: no attribute, no index, no width.
     """
+    _require_words(packed)
+    said: str = i18n.unpacked(packed)
+    return said
+
+
+def _require_words(packed: Any, depth: int = 0) -> None:
     if isinstance(packed, str):
-        return packed
+        return
     if isinstance(packed, dict) and depth < _MOST_DEPTH:
         if packed.keys() == {"typed"} and isinstance(packed["typed"], str):
-            return i18n.Verbatim(packed["typed"])
+            return
         if packed.keys() == {"say", "many", "parts"} and isinstance(packed["parts"], dict):
             pattern, many, parts = packed["say"], packed["many"], packed["parts"]
-            is_whole = all(_fits(each, parts) for each in (pattern, many))
-            if is_whole and (not many or type(parts.get("n")) is int):
+            if _fits(pattern, parts) and _fits(many, parts) and (not many or type(parts.get("n")) is int):
                 for part in parts.values():
                     if type(part) not in (int, float):
-                        words(part, depth + 1)
-                said: str = i18n.unpacked(packed)
-                return said
+                        _require_words(part, depth + 1)
+                return
     raise Malformed(say("This message holds a sentence that cannot be read"))
 
 
 def _fits(pattern: object, parts: Mapping[str, Any]) -> bool:
     """Is this a pattern, and are all its parts there?"""
-    if not isinstance(pattern, str):
-        return False
+    named = _named(pattern) if isinstance(pattern, str) else None
+    return named is not None and named <= parts.keys()
+
+
+@lru_cache(maxsize=512)
+def _named(pattern: str) -> frozenset[str] | None:
+    """The parts that a pattern names; None: it is none. Tables tell the same few hundred again and again."""
     rest = _FIELD.sub("", pattern)
-    return "{" not in rest and "}" not in rest and {name for name in _FIELD.findall(pattern) if name} <= parts.keys()
+    return None if "{" in rest or "}" in rest else frozenset(filter(None, _FIELD.findall(pattern)))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from companion.core.errors import Illegal, Malformed, Refusal, Stale
+from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
@@ -41,13 +41,26 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
+from companion.table.remote.dealt import (
+    hear_cards,
+    hear_dealt,
+    hear_opened,
+    require_cards,
+    stopped,
+    time_out_at_dealer,
+    unfitting,
+)
 from companion.table.remote.messages import (
     SETUP_STEP,
     Answered,
     Asked,
+    CardsDealt,
+    CardsOpened,
+    ChanceGiven,
     ClockHeld,
     DrawOffered,
     GameLeft,
+    OrderDealt,
     OrderOpened,
     OrderSealed,
     RemoteMessage,
@@ -72,12 +85,15 @@ def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold
             raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
         case Begin() | StageDone():
             _require_answer(remote)
+            require_cards(session)
             return _show_step(session, remote, record, fold)
         case HandIn():
             _require_answer(remote)
             return _hand_in(session, remote, record, fold)
         case TimeOut():
             _require_own_turn(session, remote)
+            if (passed := time_out_at_dealer(session, record)) is not None:
+                return _tell(passed, TimeIsOver(session.tick)), ()
             after, signals = fold(session, record)
             return _tell(after, TimeIsOver(session.tick)), signals
         case Pause() | Resume():
@@ -130,7 +146,13 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn, fold: Fold) -
     """The own seat's order: bound at the other table first where both act, else told at once."""
     if record.seat is remote.seat:
         raise _elsewhere(record.seat)
+    if session.awaits_dealer and remote.own in session.sealed:
+        raise Stale(say("This turn is over: what came of it is on its way from the hub"))
     after, signals = fold(session, record)
+    if after.awaits_dealer:
+        sealed = after.sealed[remote.own]
+        order = OrderOpened(session.tick, sealed.action, sealed.salt, _spent_s(session, record.now_s), sealed.at)
+        return _tell(stopped(after, record.now_s), order), signals
     if remote.own in after.sealed:
         bound = _tell(after, OrderSealed(session.tick, after.sealed[remote.own].receipt, record.at))
         return _open_own(bound), signals
@@ -194,6 +216,8 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
     if record.number != remote.heard + 1:
         raise Stale(say("The other table has told that already, or something before it is missing"))
     session = _with(session, heard=record.number)
+    if isinstance(record.message, CardsOpened):
+        return hear_opened(session, record.message), ()
     if session.phase is Phase.OVER:
         return session, ()
     remote, now_s = _remote(session), record.now_s
@@ -201,7 +225,7 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
         case OrderSealed() as order:
             _require(session, order.tick, Phase.ORDERS, is_shared=True)
             if remote.bound:
-                raise _unfitting()
+                raise unfitting()
             bound = _open_own(_with(session, bound=order))
             return bound, (Signal(Cue.SEALED, frozenset({remote.seat})),)
         case OrderOpened() as order:
@@ -211,7 +235,7 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
         case TimeIsOver() as over:
             _require(session, over.tick, Phase.ORDERS, is_shared=False)
             if session.countdown is None:
-                raise _unfitting()
+                raise unfitting()
             stopped = replace(session, countdown=Countdown(session.countdown.limit_s, 0.0), paused="")
             return fold(stopped, TimeOut(session.moment, now_s))
         case ClockHeld() as clock:
@@ -225,6 +249,17 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
             return _hear_question(session, remote, question, fold)
         case Answered() as answer:
             return _hear_answer(session, remote, answer, now_s, fold)
+        case CardsDealt() as cards:
+            return hear_cards(session, cards, now_s, fold)
+        case OrderDealt() as dealt:
+            after, signals = hear_dealt(session, dealt, now_s, fold)
+            waiting = _remote(after).question
+            if waiting is None or after.phase is Phase.OVER:
+                return after, signals
+            answered, more = _hear_question(_with(after, question=None), _remote(after), waiting, fold)
+            return answered, (*signals, *more)
+        case ChanceGiven() | CardsOpened():
+            raise unfitting()
         case GameLeft():
             left, signals = fold(session, Abandon())
             return replace(left, outcome=Outcome(frozenset(), say("The other table has left the game."))), signals
@@ -233,15 +268,17 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
 def _hear_order(session: Session, remote: RemoteGame, order: OrderOpened, now_s: float, fold: Fold) -> Advance:
     """The order of the seat there: what it was bound to, and nothing else."""
     is_shared = len(session.playing.to_act(session.state)) > 1 if session.phase is Phase.ORDERS else False
+    if session.awaits_dealer:
+        raise unfitting()
     _require(session, order.tick, Phase.ORDERS, is_shared=is_shared)
     game = session.playing
     if game.format(game.parse(order.action)) != order.action:
-        raise _unfitting()
+        raise unfitting()
     if is_shared:
         opened = receipt(session.moment, remote.seat, order.action, order.salt)
         is_due = remote.own in session.sealed and remote.opening is None
         if not is_due or remote.bound is None or remote.bound.receipt != opened:
-            raise _unfitting()
+            raise unfitting()
         game.check(session.state, remote.seat, game.parse(order.action))
         if not remote.is_opened:
             return _with(session, opening=order), ()
@@ -256,7 +293,7 @@ def _hear_step(session: Session, remote: RemoteGame, step: StepShown, now_s: flo
     is_setup = step.stage == SETUP_STEP
     _require(session, step.tick, Phase.SETUP if is_setup else Phase.STAGES)
     if remote.seat in remote.shown or not (is_setup or step.stage == session.stage):
-        raise _unfitting()
+        raise unfitting()
     shown = _with(session, shown=remote.shown | {remote.seat})
     by = str(remote.seat)
     return _after_step(
@@ -268,7 +305,7 @@ def _hear_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s: f
     _require(session, clock.tick, Phase.ORDERS, is_shared=False)
     countdown = session.countdown
     if countdown is None:
-        raise _unfitting()
+        raise unfitting()
     stopped = Countdown(countdown.limit_s, min(countdown.left_s, clock.left_s))
     if clock.is_held:
         return replace(session, countdown=stopped, paused=str(remote.seat)), (Signal(Cue.PAUSED, BOTH),)
@@ -278,6 +315,8 @@ def _hear_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s: f
 def _hear_question(session: Session, remote: RemoteGame, question: Asked, fold: Fold) -> Advance:
     if remote.asked and remote.own is Seat.SOUTH:
         return session, ()  # South's question counts: the answer to it is on its way
+    if session.awaits_dealer and remote.own in session.sealed:
+        return _with(session, question=question), ()  # the order that was given before comes first
     session = _with(session, asked="")
     match question.what:
         case "resign":
@@ -301,7 +340,7 @@ def _hear_answer(session: Session, remote: RemoteGame, answer: Answered, now_s: 
         case "draw":
             return fold(replace(session, draw_offer=remote.seat), OfferDraw(remote.own))
         case _ if not remote.asked:
-            raise _unfitting()
+            raise unfitting()
     session = _with(_open_own(session), opening=None)
     return _hear_order(session, _remote(session), remote.opening, now_s, fold) if remote.opening else (session, ())
 
@@ -309,15 +348,11 @@ def _hear_answer(session: Session, remote: RemoteGame, answer: Answered, now_s: 
 def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None = None) -> None:
     """Raise `Malformed` unless this can be told now; `is_shared`: both act, or the seat there alone."""
     if (session.tick, session.phase) != (tick, phase):
-        raise _unfitting()
+        raise unfitting()
     if is_shared is not None:
         due = session.playing.to_act(session.state)
         if due != (BOTH if is_shared else {_remote(session).seat}):
-            raise _unfitting()
-
-
-def _unfitting() -> Malformed:
-    return Malformed(say("What the other table tells does not fit this game: it cannot go on"))
+            raise unfitting()
 
 
 # ---- the state of the line ----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ Whatever carries the messages, such as `companion.hub`, asks here; nothing at th
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,12 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Drawn
+from companion.games.mixins import dealt_game
 from companion.table.mailbox import Mailbox
 from companion.table.pipeline import Pipeline
 from companion.table.records import NewGame, RemoteSaid
 from companion.table.remote.messages import RemoteSeat, encoded_message, read_message
-from companion.table.session import Session
+from companion.table.session import Phase, Session
 
 MOST_AHEAD = 1_000_000
 """A game at two tables has the higher of both numbers, at most so much more than this table's own."""
@@ -29,7 +30,7 @@ MOST_AHEAD = 1_000_000
 class RemoteBeginning:
     """A game on which two tables have agreed: `id` and `number` are the same at both.
 
-    `seat` is the one at the other table, `name` whoever sits there.
+    `seat` is the one at the other table, `name` whoever sits there; `commitment` binds the dealer, where there is one.
     """
 
     id: str
@@ -38,6 +39,7 @@ class RemoteBeginning:
     options: Mapping[str, Any]
     seat: Seat
     name: str = ""
+    commitment: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,14 @@ def require_playable(game: str, options: Mapping[str, Any]) -> None:
     """Raise `Malformed` or `Illegal` for a game that cannot be played at two tables with these options."""
     rules = game_named(game)
     chosen = rules.options(options)
-    if rules.is_dealt_by_hand(chosen) or rules.drawn(chosen) is Drawn.SETUP:
+    is_dealt = dealt_game(rules, chosen) is not None
+    if rules.is_dealt_by_hand(chosen) or (rules.drawn(chosen) is Drawn.SETUP and not is_dealt):
         raise Illegal(
             Refusal.WRONG_PHASE,
-            say("{game} needs one deck of cards: it cannot be played at two tables.", game=rules.title),
+            say("{game} with real cards needs one deck: it cannot be played at two tables.", game=rules.title),
         )
+    if is_dealt and rules.hidden_options(chosen) & set(options):
+        raise Illegal(Refusal.WRONG_PHASE, say("At two tables the hub deals: a deal cannot be chosen."))
 
 
 class RemoteTable:
@@ -67,6 +72,7 @@ class RemoteTable:
     def __init__(self, pipeline: Pipeline, owner: Mailbox) -> None:
         self._pipeline = pipeline
         self._owner = owner
+        self._again: Callable[[bool], None] | None = None
         self._made: tuple[Session | None, RemoteProgress | None] = (None, None)
 
     @property
@@ -81,6 +87,16 @@ class RemoteTable:
             self._made = (session, made)
         return made
 
+    @property
+    def begun(self) -> RemoteBeginning | None:
+        """The game at two tables that is on, as it was agreed on; None: there is none."""
+        session = self._pipeline.session
+        remote = session.remote
+        if remote is None or session.phase is Phase.OVER:
+            return None
+        at, name = remote.at, session.playing.name
+        return RemoteBeginning(at.id, session.number, name, session.raw_options, at.seat, at.name, at.commitment)
+
     def begin(self, beginning: RemoteBeginning, next_number: int) -> None:
         """Start it with its set-up; raises `Malformed` or `Illegal` where it cannot be. `next_number`: this table's."""
         if (session := self._pipeline.session).remote and session.remote.at.id == beginning.id:
@@ -88,7 +104,13 @@ class RemoteTable:
         require_playable(beginning.game, beginning.options)
         if not next_number <= beginning.number <= next_number + MOST_AHEAD:
             raise Illegal(Refusal.TOO_LATE, say("This table has played another game since: pair the tables anew"))
-        remote = RemoteSeat(beginning.id, beginning.seat, beginning.name, secrets.token_urlsafe(18))
+        rules = game_named(beginning.game)
+        is_dealt = dealt_game(rules, rules.options(beginning.options)) is not None
+        if is_dealt != bool(beginning.commitment):
+            raise Illegal(Refusal.WRONG_PHASE, say("The hub does not deal the cards of this game"))
+        gives = secrets.token_hex(32) if is_dealt else ""
+        nonce = secrets.token_urlsafe(18)
+        remote = RemoteSeat(beginning.id, beginning.seat, beginning.name, nonce, beginning.commitment, gives)
         record = NewGame(beginning.game, beginning.number, options=dict(beginning.options), remote=remote)
         self._owner.ask(lambda: self._pipeline.accept(record))
 
@@ -105,6 +127,20 @@ class RemoteTable:
                 self._pipeline.accept(RemoteSaid(number, message, self._pipeline.now_s()))
 
         self._owner.ask(accept)
+
+    def when_again(self, call: Callable[[bool], None] | None) -> None:
+        """Who asks the other table for another game, with sides changed or not; None: nobody any more."""
+        self._again = call
+
+    def play_again(self, swap: bool) -> None:
+        """Another game of these two tables is wanted here; raises `Illegal` where it cannot be."""
+        session = self._pipeline.session
+        if self._again is None:
+            raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables anew"))
+        if session.is_covered:
+            raise Illegal(Refusal.WRONG_PHASE, say("The hub has not opened the cards of this game yet"))
+        by_pad = any(sitter.door == "pad" for sitter in session.seats.values())
+        self._again(swap and not by_pad)
 
     def line_is(self, sentence: str) -> None:
         """What pages and the table screen say about the line to the other table; empty: nothing."""

@@ -21,6 +21,10 @@ def remote_words(session: Session, remote: RemoteGame) -> tuple[str, str, frozen
         return None
     if remote.asked:
         return text, _ASKED[remote.asked], BOTH
+    if session.awaits_dealer and session.phase is Phase.SETUP:
+        return say("The hub shuffles and deals"), say("It begins when both tables are connected to it."), BOTH
+    if session.awaits_dealer and remote.own in session.sealed:
+        return say("Your turn is on its way"), say("The hub keeps the cards: it says what comes of it."), BOTH
     if remote.is_shown_here:
         return text, say("Your board is right. The pieces there are still on their way."), frozenset({remote.seat})
     if session.phase is not Phase.ORDERS or session.awaited != {remote.seat}:
@@ -33,6 +37,8 @@ def remote_words(session: Session, remote: RemoteGame) -> tuple[str, str, frozen
     side = session.playing.sides[remote.seat].name
     return (
         text,
-        say("{side!c} plays there. The pieces move here when that is done.", side=side),
+        say("{side!c} plays there.", side=side)
+        if session.awaits_dealer
+        else say("{side!c} plays there. The pieces move here when that is done.", side=side),
         frozenset({remote.seat}),
     )

@@ -6,6 +6,7 @@ A figure that falls short fails the bench (exit status 1); nothing here is part 
 from __future__ import annotations
 
 from companion.games import GAMES
+from companion.tools.bench.bots.thinking import bench_thinking
 from companion.tools.bench.broker import bench_broker
 from companion.tools.bench.browser import bench_browser
 from companion.tools.bench.crowd import bench_crowd
@@ -38,6 +39,7 @@ def run(games: int, real_time: bool = False, kills: int = KILLS) -> bool:
     for figure in door_figures():
         print(figure.sentence(), flush=True)
         good &= figure.is_met()
+    good &= bench_thinking()
     good &= bench_crowd()
     good &= bench_machine()
     good &= bench_flood()

@@ -26,7 +26,7 @@ from nats.js.errors import NotFoundError
 
 from companion.core.clock import RealClock
 from companion.core.config import TableSettings
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.hub.adapter import HubAdapter
 from companion.hub.joining import join
@@ -54,14 +54,14 @@ _WAIT_S = 60.0
 class BenchTable:
     """A table on the real clock that plays by itself, and its line to a hub where it has joined one."""
 
-    def __init__(self, folder: Path, member: Membership | None) -> None:
+    def __init__(self, folder: Path, member: Membership | None, seed: int = 1) -> None:
         folder.mkdir(exist_ok=True)
         clock = RealClock()
         self.member = member
         self.journal = Journal(folder / "journal.sqlite")
         self.table = Table(self.journal, clock, TableSettings(reading_time_s=0.0))
         self.line: HubAdapter | None = None
-        self._rng = Random(1)
+        self._rng = Random(seed)
         if member:
             bell = StaffBell(clock)
             self.line = HubAdapter(member, self.table, self.journal, clock, bell=bell, health=str)
@@ -167,7 +167,7 @@ class HubProcess:
     """`companion hub` as a process; its address stays the same over kills."""
 
     def __init__(self, folder: Path, *more: str) -> None:
-        self.folder, self.port, self.nats_port = folder, _free_port(), _free_port()
+        self.folder, self.port, self.nats_port = folder, free_port(), free_port()
         self._more = more
         self.code = ""
         self.start()
@@ -263,24 +263,30 @@ def _kills(folder: Path, hub_kills: int, nats_kills: int) -> bool:
 
 def _results(hub: HubProcess, table: BenchTable) -> bool:
     """Is every result of the table's journal at the hub once, and no other?"""
-    wanted, followed, outbox = [], GameFollowed(), Outbox(table.journal)
-    outbox.seek(0)
-    while record := outbox.next():
-        followed, change = follow("", followed, record, 0.0)
-        wanted += [(each.key, each.winner) for each in (change.come,) if each]
-        outbox.sent()
-    found: list[tuple[str, Seat | None]] = []
+    wanted = sorted(results_told(table))
+    found: list[tuple[str, str]] = []
     end_s = time.monotonic() + _WAIT_S
     while len(found) < len(wanted) and time.monotonic() < end_s:
         time.sleep(1)
         file = LeagueFile(hub.folder)
-        found = [(kept.result.key, kept.result.winner) for kept in file.results(len(wanted) + 100)]
+        found = sorted((kept.result.key, str(kept.result.winner)) for kept in file.results(len(wanted) + 100))
         file.close()
-    is_good = sorted(found, key=str) == sorted(wanted, key=str)
+    is_good = found == wanted
     print(
         f"hub: {len(wanted)} results of games, {len(found)} at the hub  {'ok' if is_good else 'NOT GOOD'}", flush=True
     )
     return is_good
+
+
+def results_told(table: BenchTable) -> list[tuple[str, str]]:
+    """Every game of a table's journal that has a result: what names it, and who won."""
+    found, followed, outbox = [], GameFollowed(), Outbox(table.journal)
+    outbox.seek(0)
+    while record := outbox.next():
+        followed, change = follow("", followed, record, 0.0)
+        found += [(each.key, str(each.winner)) for each in (change.come,) if each]
+        outbox.sent()
+    return found
 
 
 @contextmanager
@@ -347,6 +353,7 @@ def p99(times_ms: list[float]) -> float:
     return sorted(times_ms)[int(0.99 * len(times_ms))]
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody uses now."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])

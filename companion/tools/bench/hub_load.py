@@ -1,35 +1,50 @@
 """A full house at a hub: many tables that all play, and spectators of some of them, each with a page's stream.
 
 Every event is a record of a game with a number of its own in its title, which the page shows. Tables and spectators are
-processes of their own. The peer is a bare publish to the same NATS under the same load, synced and answered, by a
-process that does nothing else.
+processes of their own. The peers are the same tables and as many spectators at a bare NATS server with the hub's own
+settings, one after the other in the same run, by the same two processes:
+
+- **consumers**: each spectator has a JetStream consumer, so that every event comes once it is kept, in order, and who
+  is cut off can go on from there: what the hub promises;
+- **core**: each spectator is a plain subscriber, who is told at once, before anything is kept, and misses what comes
+  while he is away. That is the fastest that NATS can do, and is printed without a bound.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 import multiprocessing
 import re
+import secrets
 import selectors
 import socket
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import msgspec
+import nkeys
 from nats.aio.client import Client
 from nats.js import JetStreamContext
+from nats.js.api import AckPolicy, ConsumerConfig, StorageType, StreamConfig
 
 from companion.hub.joining import join
 from companion.hub.membership import Membership
-from companion.hub.subjects import inbox_prefix, record_subject
+from companion.hub.subjects import ALL_RECORDS, RECORDS, inbox_prefix, record_subject
+from companion.hub_server.folder import public_key
+from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, users_text
+from companion.hub_server.store import KEPT_EACH
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, encoded
-from companion.tools.bench.hub import BenchTable, HubProcess, p99
+from companion.tools.bench.hub import BenchTable, HubProcess, free_port, p99
 
 TABLES, EVENTS_A_SECOND = 200, 5
 FOLLOWED, SPECTATORS = 50, 1000
@@ -37,10 +52,11 @@ SECONDS = 30.0
 MOST_RATIO, MOST_MB = 5.0, 300.0
 _LATE_S = 20.0
 """So long after the last event it may still be on its way."""
-_BARE_S = 0.1
 _NUMBER = re.compile(rb"No (\d{6})\.")
 Sent = dict[tuple[int, int], float]
 """When an event left: by table and number, monotonic seconds."""
+Seen = list[list[tuple[int, float]]]
+"""What each spectator saw, and when."""
 
 
 @dataclass(frozen=True)
@@ -58,46 +74,87 @@ class RoomSize:
         return round(self.seconds * EVENTS_A_SECOND)
 
 
+class Follower(Protocol):
+    """How a spectator's socket begins to follow a table."""
+
+    def follow(self, spectator: int) -> socket.socket:
+        """Connected, and everything that comes is told from now on."""
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """How late spectators saw events, and what was wrong."""
+
+    late_ms: list[float]
+    missing: int
+    disordered: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Did everybody see everything in order?"""
+        return not (self.missing or self.disordered)
+
+    def words(self) -> str:
+        """The figures for people."""
+        return (
+            f"{len(self.late_ms)} events seen, {self.missing} missing, {self.disordered} spectators out of order; "
+            f"p50 {statistics.median(self.late_ms):.1f} ms, p99 {p99(self.late_ms):.1f} ms"
+        )
+
+
 def bench_load(house: RoomSize = RoomSize()) -> bool:
     """Measure it and print it; answers whether every bound is kept."""
-    with tempfile.TemporaryDirectory() as folder:
-        hub = HubProcess(Path(folder) / "hub", "--viewers", "500")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        records = list(_a_game(folder))
+        hub = HubProcess(folder / "hub", "--viewers", "500")
         try:
-            return _measure(Path(folder), hub, house)
+            members = [join(f"127.0.0.1:{hub.port}", hub.code, f"T{n + 1}", names=False) for n in range(house.tables)]
+            numbers = tuple(member.number for member in members[: house.followed])
+            ours = _run(members, records, house, HubFollower(hub.port, numbers))
+            used_mb = hub.memory_mb()
         finally:
             hub.kill()
+        print(
+            f"hub: {house.tables} tables x {EVENTS_A_SECOND} events a second, {house.spectators} spectators of "
+            f"{house.followed}: {ours.words()}",
+            flush=True,
+        )
+        peers = {way: _bare(folder / way, records, house, way == "consumers") for way in ("consumers", "core")}
+    for way, peer in peers.items():
+        print(f"hub: the same at bare NATS, {way}: {peer.words()}", flush=True)
+    ratio = p99(ours.late_ms) / p99(peers["consumers"].late_ms)
+    is_good = ours.is_whole and ratio <= MOST_RATIO and used_mb <= MOST_MB
+    print(
+        f"hub: p99 {ratio:.1f} x that of bare NATS with consumers (at most {MOST_RATIO:.0f}), "
+        f"{p99(ours.late_ms) / p99(peers['core'].late_ms):.1f} x that of plain subscribers; hub with NATS "
+        f"{used_mb:.0f} MB (at most {MOST_MB:.0f})  {'ok' if is_good else 'NOT GOOD'}",
+        flush=True,
+    )
+    return is_good
 
 
-def _measure(folder: Path, hub: HubProcess, house: RoomSize) -> bool:
-    members = [join(f"127.0.0.1:{hub.port}", hub.code, f"T{n + 1}", names=False) for n in range(house.tables)]
-    records = list(_a_game(folder))
+def _run(members: Sequence[Membership], records: list[PublicRecord], house: RoomSize, by: Follower) -> Arrivals:
+    """Spectators come, tables play, and everybody is asked what was seen."""
     context = multiprocessing.get_context("spawn")
     crowd_end, crowd_line = context.Pipe()
     tables_end, tables_line = context.Pipe()
-    numbers = [member.number for member in members[: house.followed]]
-    crowd = context.Process(target=_watch, args=(crowd_line, hub.port, numbers, house))
+    crowd = context.Process(target=_watch, args=(crowd_line, by, house))
     tables = context.Process(target=_play, args=(tables_line, members, records, house))
-    crowd.start()
-    tables.start()
     try:
-        tables_end.recv()  # all are connected, and everybody has told one event
-        crowd_end.recv()  # everybody has seen it
+        crowd.start()
+        crowd_end.recv()  # everybody follows
+        tables.start()
+        crowd_end.recv()  # everybody has seen the first event
         tables_end.send(None)
-        bare_ms = asyncio.run(_bare_until(tables_end.poll, hub))
-        sent = tables_end.recv()
+        sent: Sent = tables_end.recv()
         crowd_end.send(house.events)
-        seen = crowd_end.recv()
-        used_mb = hub.memory_mb()
+        seen: Seen = crowd_end.recv()
     finally:
         for process in (crowd, tables):
-            process.terminate()
-            process.join()
-    return _verdict(house, sent, seen, bare_ms, used_mb)
-
-
-def _verdict(
-    house: RoomSize, sent: Sent, seen: list[list[tuple[int, float]]], bare_ms: list[float], used_mb: float
-) -> bool:
+            if process.pid:
+                process.terminate()
+                process.join()
     late_ms, missing, disordered = list[float](), 0, 0
     for spectator, arrivals in enumerate(seen):
         table = spectator % house.followed
@@ -105,17 +162,7 @@ def _verdict(
         disordered += numbers != sorted(numbers)
         missing += house.events - len(set(numbers))
         late_ms += [(at_s - sent[table, number]) * 1000 for number, at_s in arrivals if number]
-    ratio, bare = p99(late_ms) / p99(bare_ms), p99(bare_ms)
-    is_good = not missing and not disordered and ratio <= MOST_RATIO and used_mb <= MOST_MB
-    print(
-        f"hub: {house.tables} tables x {EVENTS_A_SECOND} events a second, {house.spectators} spectators of "
-        f"{house.followed}: {len(late_ms)} events seen, {missing} missing, {disordered} spectators out of order; "
-        f"event -> spectator p50 {statistics.median(late_ms):.0f} ms, p99 {p99(late_ms):.0f} ms ({ratio:.1f} x a bare "
-        f"publish, p50 {statistics.median(bare_ms):.1f} ms, p99 {bare:.1f} ms; at most {MOST_RATIO:.0f}); "
-        f"hub with NATS {used_mb:.0f} MB (at most {MOST_MB:.0f})  {'ok' if is_good else 'NOT GOOD'}",
-        flush=True,
-    )
-    return is_good
+    return Arrivals(late_ms, missing, disordered)
 
 
 def _a_game(folder: Path) -> Iterator[PublicRecord]:
@@ -134,30 +181,16 @@ def _a_game(folder: Path) -> Iterator[PublicRecord]:
         table.close()
 
 
-async def _bare_until(is_over: Callable[[], bool], hub: HubProcess) -> list[float]:
-    client, found = Client(), list[float]()
-    await client.connect(hub.nats, nkeys_seed_str=hub.seed)
-    stream = client.jetstream(timeout=30)
-    while not is_over():
-        begun_s = time.monotonic()
-        await stream.publish(record_subject("bare"), bytes(2000))
-        found.append((time.monotonic() - begun_s) * 1000)
-        await asyncio.sleep(_BARE_S)
-    await client.close()
-    return found
-
-
 # ---- the tables' process ---------------------------------------------------------------------------------------------
 
 
-def _play(line: Any, members: list[Membership], records: list[PublicRecord], house: RoomSize) -> None:
+def _play(line: Connection, members: list[Membership], records: list[PublicRecord], house: RoomSize) -> None:
     asyncio.run(_all_play(line, members, records, house))
 
 
-async def _all_play(line: Any, members: list[Membership], records: list[PublicRecord], house: RoomSize) -> None:
+async def _all_play(line: Connection, members: list[Membership], records: list[PublicRecord], house: RoomSize) -> None:
     streams = [await _connected(member) for member in members]
     await asyncio.gather(*(_tell(stream, member, records, 0) for stream, member in zip(streams, members, strict=True)))
-    line.send(None)
     await asyncio.to_thread(line.recv)
     sent = Sent()
     begun_s = time.monotonic() + 0.5
@@ -190,13 +223,16 @@ async def _tell(stream: JetStreamContext, member: Membership, records: list[Publ
 # ---- the spectators' process -----------------------------------------------------------------------------------------
 
 
-def _watch(line: Any, port: int, numbers: list[int], house: RoomSize) -> None:
+def _watch(line: Connection, by: Follower, house: RoomSize) -> None:
     """Everybody follows a table, in turn; answers what each saw and when."""
-    seen: list[list[tuple[int, float]]] = [[] for _ in range(house.spectators)]
+    seen: Seen = [[] for _ in range(house.spectators)]
     rests = [b""] * house.spectators
     with selectors.DefaultSelector() as waiting:
         for spectator in range(house.spectators):
-            waiting.register(_follow(port, numbers[spectator % len(numbers)]), selectors.EVENT_READ, spectator)
+            each = by.follow(spectator)
+            each.setblocking(False)
+            waiting.register(each, selectors.EVENT_READ, spectator)
+        line.send(None)
         last, until_s, is_ready = 0, float("inf"), False
         while time.monotonic() < until_s:
             for key, _ in waiting.select(0.1):
@@ -222,8 +258,118 @@ def _watch(line: Any, port: int, numbers: list[int], house: RoomSize) -> None:
     line.send(seen)
 
 
-def _follow(port: int, number: int) -> socket.socket:
-    spectator = socket.create_connection(("127.0.0.1", port))
-    spectator.sendall(f"GET /live/watch/{number} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
-    spectator.setblocking(False)
-    return spectator
+@dataclass(frozen=True)
+class HubFollower:
+    """By a page's stream at the hub."""
+
+    port: int
+    numbers: tuple[int, ...]
+
+    def follow(self, spectator: int) -> socket.socket:
+        """Ask for the stream of a table; its page comes at once."""
+        number = self.numbers[spectator % len(self.numbers)]
+        opened = socket.create_connection(("127.0.0.1", self.port))
+        opened.sendall(f"GET /live/watch/{number} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n".encode())
+        return opened
+
+
+@dataclass(frozen=True)
+class NatsFollower:
+    """By a bare connection to NATS, which listens to one subject."""
+
+    port: int
+    seed: str
+    subjects: tuple[str, ...]
+
+    def follow(self, spectator: int) -> socket.socket:
+        """Say who we are, subscribe, and wait until that is known."""
+        opened = socket.create_connection(("127.0.0.1", self.port))
+        told = json.loads(_line(opened).partition(b" ")[2])
+        signed = nkeys.from_seed(bytearray(self.seed.encode())).sign(told["nonce"].encode())
+        hello = {
+            "verbose": False, "pedantic": False, "headers": True, "protocol": 1, "lang": "python", "version": "1",
+            "nkey": public_key(self.seed), "sig": base64.urlsafe_b64encode(signed).rstrip(b"=").decode(),
+        }  # fmt: skip
+        subject = self.subjects[spectator % len(self.subjects)]
+        opened.sendall(f"CONNECT {json.dumps(hello)}\r\nSUB {subject} 1\r\nPING\r\n".encode())
+        answer = _line(opened)
+        if answer != b"PONG":
+            raise RuntimeError(f"NATS refuses a spectator: {answer.decode()}")
+        return opened
+
+
+def _line(opened: socket.socket) -> bytes:
+    """One line, byte by byte: nothing behind it is read."""
+    found = b""
+    while not found.endswith(b"\r\n"):
+        more = opened.recv(1)
+        if not more:
+            raise RuntimeError("NATS hangs up")
+        found += more
+    return found.strip()
+
+
+# ---- bare NATS -------------------------------------------------------------------------------------------------------
+
+
+def _bare(folder: Path, records: list[PublicRecord], house: RoomSize, has_consumers: bool) -> Arrivals:
+    """The same at a NATS server with the hub's settings and the same tables, without a hub."""
+    seed = _seed()
+    with _nats(folder, seed, house) as (server, members):
+        port = int(server.url.rpartition(":")[2])
+        if has_consumers:
+            subjects = tuple(f"spectator.{number}" for number in range(house.spectators))
+        else:
+            subjects = tuple(record_subject(member.table) for member in members[: house.followed])
+        asyncio.run(_make_stream(server.url, seed, members, subjects if has_consumers else (), house))
+        return _run(members, records, house, NatsFollower(port, seed, subjects))
+
+
+@contextmanager
+def _nats(folder: Path, seed: str, house: RoomSize) -> Iterator[tuple[NatsServer, list[Membership]]]:
+    """The server, and the tables that may publish there."""
+    port = free_port()
+    server = NatsServer(NatsSettings(folder, "127.0.0.1", port, 64, connections=house.tables + house.spectators + 10))
+    tables = [(f"{number:016x}", _seed()) for number in range(house.tables)]
+    server.write(users_text(public_key(seed), [TableKey(name, public_key(own)) for name, own in tables]))
+    server.start()
+    try:
+        url = f"nats://127.0.0.1:{port}"
+        yield server, [Membership("", name, number, "", (url,), own) for number, (name, own) in enumerate(tables)]
+    finally:
+        server.close()
+
+
+async def _make_stream(
+    url: str, seed: str, members: Sequence[Membership], subjects: Sequence[str], house: RoomSize
+) -> None:
+    """The stream as the hub makes it, and a consumer for each spectator who is to have one."""
+    client = Client()
+    await client.connect(url, nkeys_seed_str=seed)
+    stream = client.jetstream(timeout=30)
+    await stream.add_stream(
+        StreamConfig(
+            name=RECORDS,
+            subjects=[ALL_RECORDS],
+            storage=StorageType.FILE,
+            max_msgs_per_subject=KEPT_EACH,
+            duplicate_window=120,
+            allow_direct=True,
+        )
+    )
+    for spectator, subject in enumerate(subjects):
+        table = members[spectator % house.followed].table
+        config = ConsumerConfig(
+            deliver_subject=subject,
+            filter_subject=record_subject(table),
+            ack_policy=AckPolicy.NONE,
+            mem_storage=True,
+            num_replicas=1,
+        )
+        await stream.add_consumer(RECORDS, config)
+    await client.close()
+
+
+def _seed() -> str:
+    made: bytes = nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER)
+    return made.decode()

@@ -1,197 +1,225 @@
-"""One game at two tables while everything is killed: either table, the hub, its NATS, and the line between.
+"""One game at two tables while everything is killed: either whole service, the hub, its NATS, and the line between.
 
-Each table is a process that plays at random; the hub is `companion hub`. In the end both journals must have the same
-game, with every order once, and none that was heard before the own one was sealed.
+Each table is `companion play` as a process of its own, with a phone at its seat over HTTP that plays at random; the hub
+is `companion hub`. In the end both journals must have the same game, with every acknowledged order once, and none that
+was heard before the own one was sealed.
 """
 
 from __future__ import annotations
 
-import os
+import contextlib
+import http.client
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
 from companion.archive.replay import game_file, play_again
-from companion.core.clock import RealClock
-from companion.core.config import TableSettings
-from companion.core.errors import CompanionError, JournalInUse
 from companion.core.kit import SEATS, Seat
-from companion.hub.adapter import HubAdapter
 from companion.hub.joining import join
-from companion.hub.membership import read_membership, write_membership
+from companion.hub.membership import write_membership
 from companion.storage.journal import Journal
 from companion.table.records import HandIn, RemoteSaid
 from companion.table.remote.messages import OrderOpened
-from companion.table.seats.staff_call import StaffBell
-from companion.table.session import Phase, Session
-from companion.table.table import Table
+from companion.table.session import Session
 from companion.tools.bench.hub import HubProcess
+from companion.tools.bench.kills import first_page_ms, free_port
+from companion.tools.bench.machine import compiled
+from companion.tools.selfplay.people import Phone, Stuck
 
-GAMES = ("outbuffered", "arena", "scouts", "kahmate")
+GAMES = ("outbuffered", "arena", "scouts", "kahmate", "binmat")
 PAUSE_S = (0.2, 1.5)
 CUT_S = 0.4
 """So long the line hangs: NATS is stopped and goes on."""
-TURN_S = 0.01
-_WAIT_S = 120.0
-_MEMBER = "hub.json"
+TURN_S = 0.02
+_WAIT_S = 300.0
+_LOST = (OSError, http.client.HTTPException, ValueError)
 
 
-class PairTable:
-    """A table on the real clock, and its line to the hub that it has joined."""
-
-    def __init__(self, folder: Path) -> None:
-        member = read_membership(folder / _MEMBER)
-        if member is None:
-            raise RuntimeError(f"{folder} has joined no hub")
-        clock = RealClock()
-        self.journal = Journal(folder / "journal.sqlite")
-        self.table = Table(self.journal, clock, TableSettings(reading_time_s=0.0))
-        self.line = HubAdapter(member, self.table, self.journal, clock, bell=StaffBell(clock), health=str)
-        self.table.start()
-        self.line.start()
-
-    def act(self, seat: Seat, rng: Random) -> bool:
-        """Do what may be done now; answers whether the game is over."""
-        view, table = self.table.view(), self.table
-        match view.phase:
-            case Phase.OVER:
-                return True
-            case Phase.SETUP | Phase.STAGES:
-                table.confirm("host", view.moment, view.turn.stage, force=True)
-            case Phase.ORDERS if view.seats[seat].awaited:
-                if view.time.clock and view.time.clock.paused:
-                    table.resume("host")
-                session = self.journal.fold(int(view.moment.partition(".")[0]))
-                game = session.playing
-                table.hand_in(seat, view.moment, game.format(game.random_action(session.state, seat, rng)))
-        return False
-
-    def close(self) -> None:
-        """End line, table and journal."""
-        self.line.close()
-        self.table.close()
-        self.journal.close()
-
-
-def play(folder: Path, seat: Seat) -> None:
-    """What a table's process does: plays to the end and says so, and tells what is left until it is ended."""
-    while True:
-        try:
-            table = PairTable(folder)
-            break
-        except JournalInUse:  # the one that was killed
-            time.sleep(TURN_S)
-    rng = Random(os.getpid())
-    while True:
-        with suppress(CompanionError):  # the other table was quicker
-            if table.act(seat, rng):
-                break
-        time.sleep(TURN_S)
-    print("over", flush=True)
-    while True:
-        time.sleep(1)
-
-
-class _TableProcess:
-    """The process of a table; it may be killed and started anew."""
+class PairService:
+    """A table: its service, which may be killed and started anew, and the phone that plays its seat meanwhile."""
 
     def __init__(self, folder: Path, seat: Seat) -> None:
         self.folder, self.seat = folder, seat
-        self.start()
+        self.port = free_port()
+        self.acknowledged: Counter[str] = Counter()
+        """Orders that the phone was told are in, by their salt."""
+        self._rng = Random(f"pairs/{seat}")
+        self._phone = Phone(f"http://127.0.0.1:{self.port}", seat)
+        self._end = threading.Event()
+        self._player: threading.Thread | None = None
+        folder.mkdir()
+        settings = f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n[table]\nreading_time_s = 0.1\n'
+        camera = '[camera]\nsource = "none"\n[voice]\nby = "off"\n'
+        (folder / "settings.toml").write_text(settings + camera, encoding="utf-8")
 
-    def start(self) -> None:
-        words = [sys.executable, "-m", "companion.tools.bench.pairs", str(self.folder), str(self.seat)]
-        self._process = subprocess.Popen(words, stdout=subprocess.PIPE)
-        if self._process.stdout:
-            os.set_blocking(self._process.stdout.fileno(), False)
+    @property
+    def journal(self) -> Journal:
+        """What the service has written, to be read alone."""
+        return Journal(self.folder / "journal.sqlite", read_only=True)
+
+    @property
+    def phase(self) -> str:
+        """Of the table, as everybody sees it; empty: nobody answers."""
+        with contextlib.suppress(Stuck, *_LOST):
+            return str(self._phone.get("view")["phase"])
+        return ""
 
     @property
     def is_over(self) -> bool:
-        """Has it played to the end?"""
-        if self._process.poll() is not None:
-            raise RuntimeError(f"the table of {self.seat} has ended: {self._process.returncode}")
-        return bool(self._process.stdout and self._process.stdout.read())
+        """Is the game over, with every card that was hidden?"""
+        if self.phase != "over":
+            return False
+        with self.journal as journal:
+            return not journal.restore().is_covered
+
+    def start(self) -> None:
+        """The service, until its first page."""
+        command = [sys.executable, "-m", "companion", "play", *self._settings, "--port", str(self.port)]
+        with (self.folder / "service.log").open("ab") as log:
+            began_s = time.monotonic()
+            self._process = subprocess.Popen(command, env=compiled(self.folder), stdout=log, stderr=log)
+        first_page_ms(self._process, self.port, began_s)
 
     def kill(self) -> None:
+        """SIGKILL of the whole service."""
         self._process.kill()
         self._process.wait()
-        if self._process.stdout:
-            self._process.stdout.close()
+
+    def sit_down(self) -> None:
+        """By phone."""
+        self._phone.post("take", {"name": f"Far {self.seat}"})
+
+    def ask(self, *words: str) -> str:
+        """What a command of the hub answers."""
+        command = [sys.executable, "-m", "companion", "hub", *words, *self._settings, "--port", str(self.port)]
+        done = subprocess.run(command, env=compiled(self.folder), capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        return done.stdout
+
+    @property
+    def _settings(self) -> list[str]:
+        return ["--settings", str(self.folder / "settings.toml")]
+
+    def play(self) -> None:
+        """The phone plays until `stop`, whatever becomes of the service."""
+        self._end.clear()
+        self._player = threading.Thread(target=self._play)
+        self._player.start()
+
+    def stop(self) -> None:
+        """Nobody plays any more."""
+        self._end.set()
+        if self._player:
+            self._player.join()
+
+    def _play(self) -> None:
+        while not self._end.wait(TURN_S):
+            with contextlib.suppress(Stuck, *_LOST):  # the other table was quicker, or the service is gone
+                self._act(self._phone.get("view"))
+
+    def _act(self, view: dict[str, object]) -> None:
+        place = {"moment": view["moment"], "stage": view["stage"], "force": True}
+        match view["phase"]:
+            case "setup" | "stages":
+                self._phone.post("confirm", place)
+            case "orders" if view["seats"][self.seat]["awaited"]:  # type: ignore[index] # JSON
+                clock = view["clock"]
+                if clock and clock["paused"]:  # type: ignore[index] # JSON
+                    self._phone.post("resume", {})
+                with self.journal as journal:
+                    session = journal.fold(int(str(view["moment"]).partition(".")[0]))
+                if session.moment == view["moment"] and self.seat in session.awaited:
+                    game, salt = session.playing, f"{self._rng.getrandbits(128):032x}"
+                    action = game.format(game.random_action(session.state, self.seat, self._rng))
+                    self._phone.post("hand-in", {"moment": view["moment"], "action": action, "salt": salt})
+                    self.acknowledged[salt] += 1
 
 
-def bench_pairs(kills: int) -> bool:
-    """Whole games, one after the other, until so many SIGKILLs were survived; answers whether all is well."""
+def bench_pairs(kills: int, names: Sequence[str] = GAMES) -> bool:
+    """Whole games of these in turn, until so many SIGKILLs were survived; answers whether all is well."""
     rng, left, games, good = Random(7), kills, 0, True
     with tempfile.TemporaryDirectory() as named:
         folder = Path(named)
         hub = HubProcess(folder / "hub")
+        tables = [PairService(folder / seat, seat) for seat in SEATS]
         try:
-            for seat in SEATS:
-                (folder / seat).mkdir()
-                member = join(f"127.0.0.1:{hub.port}", hub.code, str(seat), names=False)
-                write_membership(folder / seat / _MEMBER, member)
-            while left > 0 or games < len(GAMES):
-                game = GAMES[games % len(GAMES)]
-                _agree(folder, game)
-                done = _play(folder, hub, rng, min(left, -(-kills // len(GAMES))))
+            for table in tables:
+                member = join(f"127.0.0.1:{hub.port}", hub.code, str(table.seat), names=False)
+                write_membership(table.folder / "hub.json", member)
+                table.start()
+                table.sit_down()
+            while left > 0 or games < len(names):
+                game = names[games % len(names)]
+                _agree(tables, game)
+                done = _play(tables, hub, rng, min(left, -(-kills // len(names))))
                 left -= done
                 games += 1
-                found = _faults(folder)
+                found = _faults(tables)
                 good &= not found
                 print(f"pairs: {game}, {done} SIGKILLs: {found or 'the same at both tables'}", flush=True)
         finally:
+            for table in tables:
+                table.stop()
+                table.kill()
             hub.kill()
+    orders = sum(table.acknowledged.total() for table in tables)
     is_good = good and left <= 0
     print(
-        f"pairs: {games} games at two tables, {kills - left} SIGKILLs of tables, hub and NATS: "
-        f"{'no order lost, doubled or seen early  ok' if is_good else 'NOT GOOD'}",
+        f"pairs: {games} games at two tables, {kills - left} SIGKILLs of services, hub and NATS, {orders} orders "
+        f"acknowledged: {'none lost, doubled or seen early  ok' if is_good else 'NOT GOOD'}",
         flush=True,
     )
     return is_good
 
 
-def _agree(folder: Path, game: str) -> None:
+def _agree(tables: list[PairService], game: str) -> None:
     """Both tables begin a game; nothing is killed meanwhile."""
-    south, north = (PairTable(folder / seat) for seat in SEATS)
-    try:
-        _until(lambda: south.line.is_connected and north.line.is_connected)
-        north.line.pairs.take(south.line.pairs.offer(game, {}, Seat.SOUTH, ""), "")
-        _until(lambda: Phase.OVER not in {each.table.view().phase for each in (south, north)})
-    finally:
-        south.close()
-        north.close()
-
-
-def _play(folder: Path, hub: HubProcess, rng: Random, most: int) -> int:
-    """One game to its end, with at most so many kills; answers how many there were."""
-    tables, done = [_TableProcess(folder / seat, seat) for seat in SEATS], 0
-    over: set[Seat] = set()
+    south, north = tables
     end_s = time.monotonic() + _WAIT_S
+    while True:
+        try:
+            code = south.ask("offer", game).split()[-1]
+            north.ask("play", code)
+            break
+        except RuntimeError:
+            if time.monotonic() > end_s:  # else a line is not there yet
+                raise
+            time.sleep(1)
+    while not all(table.phase in ("setup", "orders") for table in tables):
+        if time.monotonic() > end_s:
+            raise RuntimeError("the tables do not begin")
+        time.sleep(TURN_S)
+
+
+def _play(tables: list[PairService], hub: HubProcess, rng: Random, most: int) -> int:
+    """One game to its end, with at most so many kills; answers how many there were."""
+    done, end_s = 0, time.monotonic() + _WAIT_S
+    for table in tables:
+        table.play()
     try:
-        while len(over) < len(SEATS):
+        while True:
             time.sleep(rng.uniform(*PAUSE_S))
-            over |= {each.seat for each in tables if each.is_over}
-            if len(over) == len(SEATS):
-                break
+            if all(table.is_over for table in tables):
+                return done
             if done < most:
                 done += _break(rng, hub, tables)
-                over.clear()
                 end_s = time.monotonic() + _WAIT_S
             if time.monotonic() > end_s:
                 raise RuntimeError("the game does not end")
-        return done
     finally:
         for table in tables:
-            table.kill()
+            table.stop()
 
 
-def _break(rng: Random, hub: HubProcess, tables: list[_TableProcess]) -> int:
+def _break(rng: Random, hub: HubProcess, tables: list[PairService]) -> int:
     """Kill one or several things at once, or let the line hang; answers how many were killed."""
     match rng.randrange(10):
         case 0:
@@ -217,23 +245,20 @@ def _break(rng: Random, hub: HubProcess, tables: list[_TableProcess]) -> int:
     return len(gone)
 
 
-def _faults(folder: Path) -> str:
+def _faults(tables: list[PairService]) -> str:
     """What is not as it should be in the journals; empty: nothing."""
     sessions: list[Session] = []
-    for seat in SEATS:
-        with Journal(folder / seat / "journal.sqlite") as journal:
+    for table in tables:
+        with table.journal as journal:
             number = journal.games()[-1]
             sessions.append(journal.fold(number))
-            sealed: set[str] = set()
-            for entry in journal.entries(number):
-                record = entry.record
-                if isinstance(record, HandIn):
-                    sealed.add(record.moment)
-                elif isinstance(record, RemoteSaid) and isinstance(record.message, OrderOpened):
-                    moment = f"{number}.{record.message.tick}"
-                    turn = next((turn for turn in sessions[-1].turns if turn.moment == moment), None)
-                    if turn is not None and len(turn.sealed) == len(SEATS) and moment not in sealed:
-                        return f"{seat} heard an order of {moment} before its own was sealed"
+            kept = Counter(e.record.salt for e in journal.entries() if isinstance(e.record, HandIn) and e.record.salt)
+            if lost := set(table.acknowledged) - set(kept):
+                return f"{len(lost)} acknowledged orders of {table.seat} are lost"
+            if [salt for salt, count in kept.items() if count > 1]:
+                return f"an order of {table.seat} is there twice"
+            if early := _heard_early(journal, sessions[-1]):
+                return f"{table.seat} heard an order of {early} before its own was sealed"
     south, north = sessions
     files = [game_file(session) for session in sessions]
     moments = [turn.moment for turn in south.turns]
@@ -244,14 +269,16 @@ def _faults(folder: Path) -> str:
     return ""
 
 
-def _until(is_so: Callable[[], bool]) -> None:
-    """Wait until it is so."""
-    end_s = time.monotonic() + _WAIT_S
-    while not is_so():
-        if time.monotonic() > end_s:
-            raise RuntimeError("the tables do not agree on a game")
-        time.sleep(TURN_S)
-
-
-if __name__ == "__main__":
-    play(Path(sys.argv[1]), Seat(sys.argv[2]))
+def _heard_early(journal: Journal, session: Session) -> str:
+    """The moment of which this table heard the other one's order too early; empty: none."""
+    sealed: set[str] = set()
+    for entry in journal.entries(session.number):
+        record = entry.record
+        if isinstance(record, HandIn):
+            sealed.add(record.moment)
+        elif isinstance(record, RemoteSaid) and isinstance(record.message, OrderOpened):
+            moment = f"{session.number}.{record.message.tick}"
+            turn = next((turn for turn in session.turns if turn.moment == moment), None)
+            if turn is not None and len(turn.sealed) == len(SEATS) and moment not in sealed:
+                return moment
+    return ""

@@ -115,7 +115,7 @@ class CardMatch(Match):
     def _play_on_phone(self, seat: Seat, view: TableView) -> None:
         """Hand an action in; now and then take it back first, where that is allowed."""
         drawn = self.chance()
-        player, action = self.players[seat], self._choose(list(self.game.legal_actions(self.state, seat)))
+        player, action = self.players[seat], self.choose(list(self.game.legal_actions(self.state, seat)))
         if player.phone is None:
             raise Stuck("Hidden hands need a phone")
         if self.game.is_reversible(self.state, seat, action) and player.rng.random() < WAVERS:
@@ -134,7 +134,7 @@ class CardMatch(Match):
     def _play_with_cards(self, seat: Seat) -> None:
         before, drawn = self.state, self.chance()
         legal = self.game.legal_actions(before, seat)
-        action = self._choose([action for action in legal if self._rehearsal.is_seen(before, action)])
+        action = self.choose([action for action in legal if self._rehearsal.is_seen(before, action)])
         step = self._follow(seat, action, drawn)
         if not step.stages:
             self._press(seat, self._rehearsal.end_turn)
@@ -142,7 +142,7 @@ class CardMatch(Match):
         self._lay(self._rehearsal.open_cards(before))
         self._fight(seat, self._rehearsal.showdown(before, seat, action))
 
-    def _choose(self, legal: list[str]) -> str:
+    def choose(self, legal: list[str]) -> str:
         """An action, as people like them."""
         return self.rng.choices(legal, [self._rehearsal.liking(action) for action in legal])[0]
 

@@ -21,6 +21,8 @@ ASKEW, NEAT = 0.12, 0.06
 """So far from the middle of its square, by its width, a hand puts a piece at most; the latter beside others."""
 WRONG = 0.15
 """How often a hand puts a piece on a wrong square."""
+WAVERS = 0.2
+"""How often somebody takes an order back first."""
 
 
 class PieceMatch(Match):
@@ -42,9 +44,9 @@ class PieceMatch(Match):
         """The layout that the table has accepted must lie there, unless hands have gone ahead unchecked."""
         is_told = before.board.target is not None and after.board.target is not None and after.match.outcome is None
         if is_told and after.kit is not None and after.phase is not Phase.SETUP:
-            self.count.misread += tops(after.kit.anchored(after.board.layout)) != self._truth()
+            self.count.misread += tops(after.kit.anchored(after.board.layout)) != self.truth()
 
-    def _truth(self) -> dict[Square, str]:
+    def truth(self) -> dict[Square, str]:
         """The face on top of each square of the rendered table."""
         return {piece.square: piece.face for piece in self.simulation.world.pieces() if piece.square}
 
@@ -53,15 +55,19 @@ class PieceMatch(Match):
     def _work_with_hands(self) -> None:
         """Follow the instructions of the set-up or of all stages of a turn."""
         while (view := self.look()).phase in (Phase.SETUP, Phase.STAGES):
-            place = (view.moment, view.turn.stage, view.phase)
-            self.mend(view)
-            view = self.look()
-            for move in [i.move for i in view.turn.instructions if not (i.move.done or self._is_there(i.move))]:
-                self.follow(move, view.board.target or {})
-                now = self.look()
-                if (now.moment, now.turn.stage, now.phase) != place:
-                    break
-            self.until("Hands are done", *place)
+            self.work_once(view)
+
+    def work_once(self, view: TableView) -> None:
+        """Follow the instructions of one stage."""
+        place = (view.moment, view.turn.stage, view.phase)
+        self.mend(view)
+        view = self.look()
+        for move in [i.move for i in view.turn.instructions if not (i.move.done or self._is_there(i.move))]:
+            self.follow(move, view.board.target or {})
+            now = self.look()
+            if (now.moment, now.turn.stage, now.phase) != place:
+                break
+        self.until("Hands are done", *place)
 
     def _is_there(self, move: HandMove) -> bool:
         """Do hands see that nothing is left to be done, though the camera does not?"""
@@ -190,7 +196,7 @@ class PieceMatch(Match):
         view = self.look()
         if view.kit is None:
             return None
-        busy = {*self._truth(), *view.kit.board.holes, *view.board.layout, move.target, move.origin}
+        busy = {*self.truth(), *view.kit.board.holes, *view.board.layout, move.target, move.origin}
         for instruction in view.turn.instructions:
             busy |= {instruction.move.target, instruction.move.origin}
         free = [square for square in view.kit.board.squares if square not in busy]
@@ -216,7 +222,7 @@ class PieceMatch(Match):
 
     def _carelessness(self, face: str, square: Square) -> tuple[float, float]:
         """How far from the middle (mm) and how askew (degrees) a piece is put down: with care beside other pieces."""
-        kit, taken = self.look().kit, self._truth()
+        kit, taken = self.look().kit, self.truth()
         around = [square.shifted(files, ranks) for files in (-1, 0, 1) for ranks in (-1, 0, 1)]
         if kit is None or self._is_big(face):
             return 2.0, 5.0
@@ -244,9 +250,9 @@ class PieceMatch(Match):
         place = (view.moment, view.turn.stage, view.phase)
         due = sorted(self.game.to_act(self.state), key=lambda _: self.rng.random())
         persons = [seat for seat in due if not self.players[seat].machine]
-        chosen = {seat: self._choose(seat) for seat in SEATS if seat in persons}
+        chosen = {seat: self.choose(seat) for seat in SEATS if seat in persons}
         for seat in persons:
-            self._hand_in(self.players[seat], view.moment, *chosen[seat])
+            self.seal(self.players[seat], view.moment, *chosen[seat])
         actions = {seat: self.game.parse(text) for seat, (text, _) in chosen.items()}
         if len(persons) < len(due):
             self.until("The machine has its turn", *place)
@@ -255,7 +261,7 @@ class PieceMatch(Match):
         if self.look().moment == view.moment and self.look().phase is Phase.ORDERS:
             raise Stuck(f"Both have handed in, but the table says “{self.look().sign.text}”")
 
-    def _choose(self, seat: Seat) -> tuple[str, tuple[str, ...]]:
+    def choose(self, seat: Seat) -> tuple[str, tuple[str, ...]]:
         """An action, and the pad keys that spell it."""
         player, grammar = self.players[seat], self.game.pad(self.state, seat)
         if player.phone or grammar is None or not grammar.ready_is_key:
@@ -266,12 +272,14 @@ class PieceMatch(Match):
             draft = (*draft, player.rng.choice([*(key.pad for key in grammar.keys), "ready"]))
         return grammar.text(draft) or "", (*draft, "ready")
 
-    def _hand_in(self, player: SimulatedPlayer, moment: str, text: str, keys: tuple[str, ...]) -> None:
-        """Hand an action in; now and then somebody changes their mind first."""
-        wavers = player.rng.random() < 0.2
+    def seal(
+        self, player: SimulatedPlayer, moment: str, text: str, keys: tuple[str, ...], wavers: float = WAVERS
+    ) -> None:
+        """Hand an action in; now and then (that often) somebody changes their mind first."""
+        is_unsure = player.rng.random() < wavers
         if player.phone:
             body = {"moment": moment, "action": text, "salt": f"{player.rng.getrandbits(128):032x}"}
-            if wavers and self.look().seats[player.seat.other].sealed_at is None:
+            if is_unsure and self.look().seats[player.seat.other].sealed_at is None:
                 player.phone.post("hand-in", body | {"salt": secrets.token_hex(16)})
                 player.phone.post("take-back", {"moment": moment})
             player.phone.post("hand-in", body)
@@ -279,7 +287,7 @@ class PieceMatch(Match):
         if not keys:  # what a pad cannot say is said at the table's own page
             self.companion.table.hand_in(player.seat, moment, text)
             return
-        if wavers:
+        if is_unsure:
             self.press(player.seat, keys[0])
             self.press(player.seat, "back")
         for key in keys:

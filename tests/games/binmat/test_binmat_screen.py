@@ -18,7 +18,7 @@ from companion.games.screen import CardChoice, Count
 
 
 def test_notation_every_text_is_its_own_action() -> None:
-    assert len(ORDERS) == 1 + 7 + 6 + 78 * (6 + 6 + 7)
+    assert len(ORDERS) == 1 + 7 + 6 + 78 * (6 + 6 + 7) + 6  # the last: a back on a lane
     for text in ORDERS:
         assert GAME.format(GAME.parse(text)) == text
 
@@ -36,7 +36,8 @@ def test_notation_every_text_is_its_own_action() -> None:
         ("ca", "c needs a lane from 0 to 5"),
         ("p10&3", "p needs a card and a lane from 0 to 5, such as p8&3"),
         ("p8&a", "p needs"),
-        ("pX3", "p needs"),
+        ("pX6", "p needs"),
+        ("uX3", "u needs"),
         ("u>+", "u needs a card and a lane from 0 to 5, such as u>\\+2"),
         ("x8&6", "x needs a card and a lane from 0 to 5, or a"),
         ("--\n", "An action is"),

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from service import until
 from web_fixtures import Place
 
 from companion.cli.doctor import examine
@@ -158,6 +159,7 @@ def test_who_does_not_trust_or_hangs_up_disturbs_nobody(server: Server) -> None:
     assert line.getresponse().read()
     assert gate.connected[ELSEWHERE] >= 1
     line.close()
+    until("all to be counted out", lambda: ELSEWHERE not in gate.connected)
 
 
 @pytest.mark.parametrize(

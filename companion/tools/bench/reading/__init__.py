@@ -16,7 +16,7 @@ import cv2
 from companion.tools.bench.reading.corners import VIEWS, bench_corners
 from companion.tools.bench.reading.costs import FRAMES, bench_costs, bench_photographs
 from companion.tools.bench.reading.fans import PICTURES, bench_fans
-from companion.tools.bench.reading.first import TIMES, bench_first
+from companion.tools.bench.reading.first import TIMES, bench_first, bench_first_cards
 from companion.tools.bench.reading.pictures import Verdict, bench_pictures
 from companion.tools.bench.reading.printed import bench_printed
 from companion.tools.bench.reading.scenes import SCENES, SEVERITIES
@@ -108,7 +108,8 @@ def _lenses(run: _Run) -> _Measured:
 
 
 def _first(run: _Run) -> _Measured:
-    first = bench_first(QUICK_STEP if run.quick else 1, QUICK_TIMES if run.quick else TIMES, run.say)
+    times = QUICK_TIMES if run.quick else TIMES
+    first = [*bench_first(QUICK_STEP if run.quick else 1, times, run.say), *bench_first_cards(times, run.say)]
     return {"first": [asdict(each) for each in first]}, [each.verdict() for each in first]
 
 

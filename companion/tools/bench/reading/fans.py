@@ -28,7 +28,7 @@ from companion.core.ports import Reading
 from companion.tools.bench.reading.peers import peers
 from companion.tools.bench.reading.pictures import Verdict
 from companion.tools.bench.reading.scenes import default_kits
-from vision.cards.fans import UNREAD, Lying, marker_places, print_boxes
+from vision.cards.fans import UNREAD, Lying, marker_places, on_cards, print_boxes
 from vision.pieces.board_reader import board_reader
 from vision.pose.pose import Points, rectangle_corners_mm, square_corners_mm
 from vision.simulation.card_scenes import share_outside, views
@@ -197,11 +197,11 @@ def _told(table: SimulatedTable, deck: Deck, fans: Layout, habits: dict[Square, 
     for number, piece in enumerate(pieces):
         above = outlines[number + 1 :]
         card = Lying(piece.face, piece.x_mm, piece.y_mm, math.radians(piece.turn_deg), (), outlines[number])
-        marks = marker_places(deck, card)
+        marks = on_cards([card], marker_places(deck))[0]
         white = [mark.mean(axis=0) + (mark - mark.mean(axis=0)) * grown for mark in marks]
         if any(share_outside(mark, above) == 1 for mark in white):
             whole.add(piece.face)
-        signs = print_boxes(deck, card)[2:4]
+        signs = on_cards([card], print_boxes(deck)[2:4])[0]
         is_marked = any(share_outside(place, above) >= IN_SIGHT for place in marks)
         if not is_marked and all(share_outside(place, above) < 2 * IN_SIGHT for place in signs):
             buried.add(piece.face)

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+import numpy as np
+from numpy.typing import NDArray
+
 from companion.core.kit import Kit
-from companion.core.ports import Frame
+from companion.core.ports import Frame, Reading
 from companion.tools.bench.reading.corners import cover_corner
 from companion.tools.bench.reading.peers import peers
 from companion.tools.bench.reading.pictures import Verdict
@@ -29,6 +32,7 @@ MOST = 1.2
 """Times what the peer takes, also with a corner marker hidden."""
 TIMES = 5
 _TRIES = 20
+CARDS_A_ZONE = (0, 1, 5)
 _FAR_MM = 3000.0
 """So far aside nothing is in the picture."""
 
@@ -70,25 +74,56 @@ def bench_first(step: int = 1, times: int = TIMES, say: Callable[[str], None] = 
     return found
 
 
+def bench_first_cards(times: int = TIMES, say: Callable[[str], None] = print) -> list[FirstPicture]:
+    """Measure boards of cards without a card, with one in each zone and with a fan of five in each."""
+    found = []
+    for kit in (kit for kit in default_kits().values() if kit.deck is not None):
+        parts = {number * len(kit.board.squares): _first_cards(kit, number, times) for number in CARDS_A_ZONE}
+        ratios = {number: ratio for number, (ratio, _) in parts.items()}
+        found.append(FirstPicture(kit.game, 0, ratios, sum(read for _, read in parts.values()), sum(parts)))
+        say(f"{kit.game}: first picture, by cards: {', '.join(f'{n}: {r:.2f} x' for n, r in ratios.items())}")
+    return found
+
+
+def _first_cards(kit: Kit, number: int, times: int) -> tuple[float, int]:
+    """What a first picture costs with so many cards in each zone, and how many are read in their places."""
+    assert kit.deck is not None
+    names = iter([card.name for card in kit.deck.cards])
+    fans = {zone: tuple(next(names) for _ in range(number)) for zone in kit.board.squares} if number else {}
+    table = SimulatedTable(kit, View(width=1920, height=1080, tilt_deg=25.0))
+    table.set_up(fans)
+    luma = table.render_luma()
+    ratio, reading = _cost([luma] * times)
+    return ratio, sum(len(fan) for zone, fan in fans.items() if reading.fans.get(zone) == fan)
+
+
 def _first(kit: Kit, number: int, times: int, hidden: int) -> tuple[float, int]:
     """The median cost of a first picture with so many pieces on the board and so many corner markers hidden, and how
     many of the pieces were read."""
     table, rng = _table(kit, number), Random(f"{kit.game}-{number}-hidden")
     covered = rng.sample(kit.board.corners, hidden)
-    reader_s, peer_s, read = list[float](), list[float](), 0
-    peer = peers()[0]
+    pictures = []
     for _ in range(times):
-        luma, reader = table.render_luma(), board_reader(default_kits())
+        luma = table.render_luma()
         for marker in covered:
             cover_corner(luma, camera_pose(kit, table.view), kit, marker, rng)
+        pictures.append(luma)
+    ratio, reading = _cost(pictures)
+    return ratio, len(set(reading.markers.values()))
+
+
+def _cost(pictures: Sequence[NDArray[np.uint8]]) -> tuple[float, Reading]:
+    """The median cost of first pictures, in times of what the peer takes, and what was read in the last."""
+    reader_s, peer_s, peer = list[float](), list[float](), peers()[0]
+    for luma in pictures:
+        reader = board_reader(default_kits())
         began_s = time.process_time()
         reading = reader.read(Frame(luma, 0.0, 1))
         between_s = time.process_time()
         peer.find(luma)
         reader_s.append(between_s - began_s)
         peer_s.append(time.process_time() - between_s)
-        read = len(set(reading.markers.values()))
-    return statistics.median(reader_s) / statistics.median(peer_s), read
+    return statistics.median(reader_s) / statistics.median(peer_s), reading
 
 
 def _table(kit: Kit, number: int) -> SimulatedTable:

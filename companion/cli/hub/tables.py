@@ -1,6 +1,6 @@
 """`companion hub`: a hub of many tables on this machine, and this table's way to one: `hub join`, `hub leave`.
 
-`hub offer` and `hub play` begin one game at two tables of a hub.
+`hub offer` and `hub play` begin one game at two tables of a hub. `hub tournament` and `hub export` are in `league.py`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from companion.cli.hub.league import add_league
 from companion.cli.running import ask_running
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import JournalInUse, SystemTrouble
@@ -25,6 +26,8 @@ from companion.storage.journal import Journal
 
 FOLDER = "~/.local/share/tabletop-hub"
 PORT, NATS_PORT = 8500, 4222
+SWITCH_S = 0.0005
+"""So soon a thread that draws lets another one on that has something to send."""
 
 
 def add_hub(
@@ -78,6 +81,7 @@ def add_hub(
     for each in (leave, offer, play, withdraw):
         add_settings(each)
         each.add_argument("--port", type=port, help="port of the running companion, if not the one in the settings")
+    add_league(parts, Path(FOLDER))
     for each in (offer, play):
         each.add_argument("--player", default="", metavar="NAME", help="name that the other table sees")
 
@@ -125,6 +129,7 @@ def _run(options: argparse.Namespace) -> int:
         nats_ca=options.nats_ca,
         replicas=options.replicas,
     )
+    sys.setswitchinterval(SWITCH_S)
     over = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: over.set())

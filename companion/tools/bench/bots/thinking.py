@@ -1,0 +1,128 @@
+"""What a machine that thinks costs its table: its decisions by the clock with the camera on, and how much later lamps
+and the buzzer come meanwhile.
+
+The strongest level of each game thinks in a process of its own, as at a table, one decision after the other; the same
+latencies are measured without it, in the same process and before.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import cycle
+from random import Random
+
+import msgspec
+
+from companion.bots.base import LEVELS
+from companion.bots.bot_process import BotProcess, bot_command
+from companion.core.config import CameraSettings
+from companion.core.i18n import plain_words
+from companion.core.kit import SEATS
+from companion.games import GAMES, game_named
+from companion.tools.bench.doors import key_to_lamp_ms
+from companion.tools.bench.figures import simulated
+from companion.tools.bench.turns import SCALED_S, time_turns
+
+MOST_S, MOST_RATIO = 2.0, 1.3
+"""The 99th percentile of a decision, and of lamp and buzzer beside those without a machine that thinks."""
+LEAST_MS = 0.5
+"""A ratio to less than this tells nothing: a scheduler's own tick is longer."""
+_DEADLINE_S = 60.0
+_JOIN_S = 120.0
+
+
+@dataclass(frozen=True)
+class Thinking:
+    """Seconds of decisions by the clock; milliseconds from a key to its lamp and from a turn's end to the buzzer, each
+    without a machine that thinks and with one."""
+
+    decisions_s: Sequence[float]
+    lamp_ms: tuple[Sequence[float], Sequence[float]]
+    buzzer_ms: tuple[Sequence[float], Sequence[float]]
+
+    def is_good(self) -> bool:
+        """Are all bounds kept?"""
+        ratios = (_ratio(*times) for times in (self.lamp_ms, self.buzzer_ms))
+        return bool(self.decisions_s) and _p99(self.decisions_s) <= MOST_S and max(ratios) <= MOST_RATIO
+
+    def sentences(self) -> Iterator[str]:
+        """The figures for people."""
+        told = f"p99 {_p99(self.decisions_s):.2f} s (bar {MOST_S:.0f})" if self.decisions_s else "none was made"
+        yield f"a machine's decisions with the camera on: {len(self.decisions_s)}, by the clock {told}"
+        for what, (without, beside) in (("key of a pad -> its lamp", self.lamp_ms), ("buzzer", self.buzzer_ms)):
+            yield (
+                f"{what} while a machine thinks: p99 {_p99(beside):.2f} ms, without {_p99(without):.2f} ms: "
+                f"{_ratio(without, beside):.2f} x (bar {MOST_RATIO})"
+            )
+        yield "ok" if self.is_good() else "SHORT"
+
+
+def bench_thinking() -> bool:
+    """Measure and print it; answers whether all bounds are kept."""
+    lamp_ms, buzzer_ms = ([_lamp_ms()], [_buzzer_ms()])
+    with _thinking() as decisions_s:
+        lamp_ms.append(_lamp_ms())
+        buzzer_ms.append(_buzzer_ms())
+    found = Thinking(tuple(decisions_s), (lamp_ms[0], lamp_ms[1]), (buzzer_ms[0], buzzer_ms[1]))
+    for sentence in found.sentences():
+        print(sentence, flush=True)
+    return found.is_good()
+
+
+def _lamp_ms() -> list[float]:
+    with simulated(fps=CameraSettings().fps) as companion:
+        return key_to_lamp_ms(companion)
+
+
+def _buzzer_ms() -> Sequence[float]:
+    with simulated(fps=CameraSettings().fps) as companion:
+        return time_turns(companion, SCALED_S).late_ms
+
+
+@contextmanager
+def _thinking() -> Iterator[list[float]]:
+    """One decision after the other, of all games in turn; each one's seconds by the clock."""
+    decisions_s, stop = list[float](), threading.Event()
+    thread = threading.Thread(target=_think, args=(decisions_s, stop), name="thinking")
+    thread.start()
+    try:
+        yield decisions_s
+    finally:
+        stop.set()
+        thread.join(_JOIN_S)
+
+
+def _think(decisions_s: list[float], stop: threading.Event) -> None:
+    for number, name in enumerate(cycle(GAMES)):
+        game, rng, seat = game_named(name), Random(f"thinking/{number}"), SEATS[number % 2]
+        state, process = game.setup(game.options({}), rng), BotProcess(bot_command(name, LEVELS[-1], number))
+        with process:
+            process.new(seat, {}, _DEADLINE_S)
+            while (due := game.to_act(state)) and not stop.is_set():
+                texts = {each: game.format(game.random_action(state, each, rng)) for each in sorted(due)}
+                if seat in due:
+                    view, began_s = game.view(state, seat), time.monotonic()
+                    texts[seat] = process.choose(view, _DEADLINE_S).action
+                    decisions_s.append(time.monotonic() - began_s)
+                step = game.apply(state, {each: game.parse(text) for each, text in texts.items()}, rng)
+                state = step.state
+                events = [msgspec.to_builtins(event, enc_hook=plain_words) for event in step.events]
+                process.see(game.view(state, seat), events, _DEADLINE_S)
+        if stop.is_set():
+            return
+
+
+def _p99(times: Sequence[float]) -> float:
+    return sorted(times)[min(len(times) - 1, len(times) * 99 // 100)]
+
+
+def _ratio(without_ms: Sequence[float], beside_ms: Sequence[float]) -> float:
+    without, beside = _p99(without_ms), _p99(beside_ms)
+    if math.isinf(without) or math.isinf(beside):  # an edge that never came
+        return math.inf
+    return max(LEAST_MS, beside) / max(LEAST_MS, without)

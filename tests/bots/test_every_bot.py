@@ -1,0 +1,77 @@
+"""What holds of the opponent for every game: whatever its level it acts by the rules, and its seed is all its chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from bot_tools import bot_of, is_legal, played, states
+
+from companion.bots import binmat, scouts
+from companion.bots.base import LEVELS
+from companion.core.kit import SEATS
+from companion.games import GAMES
+from companion.games.arena.board import WALLS_MAP as ARENA_WALLS
+from companion.games.outbuffered.board import WALLS_MAP
+
+ARENA_SMALL = "nN.\n...\n.#.\n.Ss"
+ALL = frozenset(LEVELS)
+CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
+    *(("outbuffered", {}, frozenset({level}), 12 if level == 3 else 200, 30) for level in LEVELS),
+    ("outbuffered", {"directions": "board"}, ALL, 12, 30),
+    ("outbuffered", {"own_flag_blocks_base": True}, ALL, 12, 30),
+    ("outbuffered", {"turn_limit": 20}, ALL, 12, 20),
+    ("outbuffered", {"quiet_limit": 5}, ALL, 12, 20),
+    ("outbuffered", {"board": WALLS_MAP, "own_flag_blocks_base": True, "directions": "board"}, ALL, 12, 30),
+    ("outbuffered", {"board": ".Nn\nsS."}, ALL, 12, 10),
+    ("scouts", {"stacking": "on"}, frozenset({1, 3}), 200, 150),
+    ("scouts", {"stacking": "off"}, frozenset({2}), 200, 150),
+    ("arena", {"board": ARENA_SMALL, "spawn_every": 0, "attack": 0}, frozenset({1}), 200, 30),
+    ("arena", {"board": ARENA_WALLS, "blast": 50}, frozenset({2}), 200, 30),
+    ("arena", {}, frozenset({3}), 200, 30),
+    *(("kahmate", {}, frozenset({level}), 14 if level == 3 else 200, 60) for level in LEVELS),
+    ("kahmate", {"round_limit": 20}, ALL, 14, 60),
+    ("kahmate", {"quiet_limit": 6}, ALL, 14, 40),
+    ("kahmate", {"ball_card": 3, "starter": "north"}, ALL, 14, 60),
+    ("binmat", {"edition": "hackmud"}, frozenset({1, 3}), 200, 100),
+    ("binmat", {"edition": "rulebook"}, frozenset({2}), 200, 100),
+)
+"""Game, options, the levels that are tried with them, how many positions, and after how many random decisions at most."""
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "level", "count", "most"),
+    [(name, options, level, *how) for name, options, levels, *how in CASES for level in sorted(levels)],
+)
+def test_what_it_hands_in_is_legal(
+    name: str, options: Mapping[str, Any], level: int, count: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With narrow searches, for what is legal does not depend on how many turns or deals are tried."""
+    monkeypatch.setitem(scouts.STRENGTHS, 3, replace(scouts.STRENGTHS[3], widths=((8,), (3, 2), (2, 2, 2))))
+    monkeypatch.setitem(binmat.STRENGTHS, 3, replace(binmat.STRENGTHS[3], deals=(1, 1, 1)))
+    game = GAMES[name]
+    for number, state in enumerate(states(name, count, most, **options)):
+        due = sorted(game.to_act(state), key=SEATS.index)
+        seat = due[number % len(due)]
+        choice = bot_of(name, seat, level, number, **options).choose(game.view(state, seat))
+        assert is_legal(name, state, seat, choice.action)
+
+
+@pytest.mark.parametrize(
+    ("name", "levels", "most", "options"),
+    [
+        ("outbuffered", (3, 2), 12, {"turn_limit": 12}),
+        ("scouts", (2, 1), 60, {}),
+        ("arena", (2, 1), 12, {}),
+        ("kahmate", (2, 1), 400, {"round_limit": 30}),
+        ("binmat", (2, 2), 16, {}),
+    ],
+)
+def test_the_same_seed_plays_the_same_game(
+    name: str, levels: tuple[int, int], most: int, options: Mapping[str, Any]
+) -> None:
+    first = played(name, levels, 5, most, **options)
+    assert first == played(name, levels, 5, most, **options)
+    assert any(played(name, levels, seed, most, **options) != first for seed in (6, 7, 8))

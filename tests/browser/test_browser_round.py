@@ -1,0 +1,57 @@
+"""A round of a tournament from a phone at the table: the key that starts its game, and the result at the hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hub_tools import running
+from inside import session_of
+from selenium.webdriver.common.by import By
+from service import PHONE, browser, sit_down, tap, until
+from window_tools import no_errors
+
+from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.kit import Seat
+from companion.league.director import board_at
+from companion.league.tournament import BoardEnd, System
+from companion.service.app import Companion
+from companion.table.session import Phase
+
+pytestmark = pytest.mark.browser
+KEY = "[data-post='/api/seat/south/begin-round']"
+
+
+def test_a_phone_starts_the_rounds_game_and_the_result_is_at_the_hub(tmp_path: Path) -> None:
+    settings = Settings(
+        state_dir=str(tmp_path / "table"),
+        web=WebSettings(host="127.0.0.1", port=0),
+        table=TableSettings(reading_time_s=0.1),
+    )
+    with running(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion, browser(PHONE) as window:
+        companion.hub.join(hub.urls()[0], hub.door.code, False)
+        until("it is there", lambda: (table := hub.room.table(1)) and table.state)
+        league = hub.league
+        cup = league.new_tournament("Cup", System.SWISS, "scouts", {"seconds": 300}, rounds=1, minutes=0, team_size=1)
+        for name in ("Mara", "Jonas"):
+            league.enter(cup.id, [league.make_card(name).number])
+        service = SimpleNamespace(url=f"http://127.0.0.1:{companion.server.port}")
+        companion.table.take_seat(Seat.NORTH, "Jonas")
+        sit_down(window, service, "south", "Mara")  # type: ignore[arg-type]  # its address is all that is asked
+        assert not window.find_elements(By.CSS_SELECTOR, KEY)
+        league.pair_round(cup.id)
+        until("the key", lambda: window.find_elements(By.CSS_SELECTOR, KEY))
+        assert "Round 1: " in window.find_element(By.TAG_NAME, "body").text
+        tap(window, KEY)
+        until("the game", lambda: companion.table.view().phase is Phase.SETUP)
+        assert companion.table.view().game == "scouts"
+        assert session_of(companion.table).options.seconds == 300
+        until("the key is gone", lambda: not window.find_elements(By.CSS_SELECTOR, KEY))
+        companion.table.confirm("host", companion.table.view().moment, 0, force=True)
+        companion.table.resign(Seat.NORTH)
+        until("the result is there", lambda: board_at(league.tournament(cup.id), (0, 0, 0)).verdict)  # type: ignore[arg-type]
+        assert board_at(league.tournament(cup.id), (0, 0, 0)).verdict is BoardEnd.SOUTH  # type: ignore[arg-type]
+        until("no other game of the round", lambda: not companion.table.view().match.round)
+        assert not window.find_elements(By.CSS_SELECTOR, KEY)
+        no_errors(window)

@@ -1,0 +1,100 @@
+"""`companion hub tournament` and `companion hub export` against a real hub: every line of the manual, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hub_tools import running
+
+from companion.cli import main
+from companion.hub_server.app import Hub
+from companion.league.tournament import BoardEnd
+
+MANUAL = Path(__file__).parents[2] / "docs/many-tables.md"
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    with running(tmp_path_factory.mktemp("hub")) as hub:
+        yield hub
+
+
+@pytest.fixture
+def run(hub: Hub, capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*words: str) -> tuple[int, str]:
+        status = main(["hub", *words, "--folder", str(hub.folder.folder)])
+        told = capsys.readouterr()
+        return status, told.out + told.err
+
+    return run
+
+
+def lines() -> list[list[str]]:
+    found = re.findall(r"^companion hub ((?:tournament|export) .*)$", MANUAL.read_text(), re.MULTILINE)
+    assert len(found) > 10
+    return [shlex.split(line) for line in found]
+
+
+def test_every_line_of_the_manual_does_what_it_says(hub: Hub, run: Run) -> None:
+    told = {" ".join(words[:2]): run(*words) for words in lines()}
+    assert {status for status, _ in told.values()} == {0}, told
+    made = hub.league.tournament(1)
+    assert made is not None
+    assert (made.name, made.rounds_wanted, made.minutes, len(made.rounds)) == ("Spring cup", 4, 30, 1)
+    assert made.rounds[0].matches[0].boards[0].verdict is BoardEnd.DRAW
+    assert made.entrants[2].until == 1
+    assert [line.what for line in hub.league.log(1)][:3] == ["withdraw", "decide", "decide"]
+    shown = told["tournament show"][1]
+    for part in ("Spring cup (swiss, scouts)", "Round 1", "1.1.1", "½ : ½", "bye", "After round 1", "(withdrawn)"):
+        assert part in shown
+    assert "Mara" in told["export cards"][1]
+    assert told["export standings"][1].startswith("place,player,name,rating")
+    assert json.loads(told["export results"][1]) == []
+    assert "Spring cup" in told["tournament list"][1]
+
+
+def test_a_round_is_corrected_taken_back_and_ended(hub: Hub, run: Run) -> None:
+    number = re.findall(r"\d+", run("tournament", "new", "Teams", "arena/0", "--team-size", "2")[1])[0]
+    for team in ("Reds", "Blues"):
+        assert run("tournament", "enter", number, f"{team}1", f"{team}2", "--team", team)[0] == 0
+    assert run("tournament", "rest", number, "1")[0] == run("tournament", "no-rest", number, "1")[0] == 0
+    assert "Round 1" in run("tournament", "pair", number)[1]
+    assert run("tournament", "unpair", number)[0] == run("tournament", "pair", number)[0] == 0
+    assert "still open" in run("tournament", "end", number)[1]
+    for board, result in (("1.1.1", "0-1-default"), ("1.1.2", "1-0"), ("1.1.2", "open"), ("1.1.2", "0-0-default")):
+        assert run("tournament", "result", number, board, result)[0] == 0
+    told = json.loads(run("tournament", "show", number, "--json")[1])
+    assert [board["verdict"] for board in told["round"]["boards"]] == ["north_by_default", "neither"]
+    assert run("tournament", "move", number, "1.1.1", "0")[0] == 0
+    assert ", over" in run("tournament", "end", number)[1]
+
+
+def test_what_is_wrong_is_said_and_changes_nothing(hub: Hub, run: Run, tmp_path: Path) -> None:
+    before = hub.league.tournaments()
+    for words, said in (
+        (("tournament", "show", "99"), "There is no such page"),
+        (("tournament", "new", "x", "chess"), "There is no such page"),
+        (("tournament", "new", "x", "scouts", "--rounds", "99"), "There can be 1 to 30"),
+        (("tournament", "result", "1", "1.1", "1-0"), "1.1 is no board"),
+        (("tournament", "result", "1", "0.1.1", "1-0"), "0.1.1 is no board"),
+        (("export", "standings", "--game", "chess"), "There is no such page"),
+    ):
+        status, told = run(*words)
+        assert status == 1, words
+        assert said in told, (words, told)
+    assert hub.league.tournaments() == before
+
+
+def test_without_a_hub_nothing_is_sent_anywhere(hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["hub", "tournament", "list", "--folder", str(tmp_path)]
+    assert main(words) == 1
+    assert "No hub has run in" in capsys.readouterr().err
+    (tmp_path / "address").write_text("http://127.0.0.1:9")
+    assert main(words) == 1
+    assert "The hub does not run" in capsys.readouterr().err

@@ -1,0 +1,192 @@
+"""The director of a tournament: a page of forms, and the same as JSON for programs and `companion hub tournament`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
+from msgspec import Meta
+from werkzeug.exceptions import NotFound
+
+from companion.core.errors import CompanionError, Malformed
+from companion.core.i18n import say
+from companion.games import GAMES
+from companion.league import director
+from companion.league.director import Place
+from companion.league.league import League
+from companion.league.tournament import BoardEnd, System, Tournament
+from web.error_pages import status_of
+from web.hub.room import Room
+from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
+from web.routes.api import Body, Long, Text, read_body
+from web.security.auth import Auth
+
+DONE_WORDS = {
+    "new": say("Tournament made"),
+    "enter": say("Entry"),
+    "withdraw": say("Withdrawn"),
+    "rest": say("Rests in the next round"),
+    "no_rest": say("Plays in the next round after all"),
+    "pair": say("Round paired"),
+    "unpair": say("Pairing taken back"),
+    "decide": say("Result entered"),
+    "move": say("Table changed"),
+    "end": say("Tournament ended"),
+    "result": say("Result from the table"),
+    "take_back": say("The table took its result back"),
+    "refused": say("Result refused"),
+}
+
+
+class Wish(Body, frozen=True):
+    """What a program asks: the fields of the page's forms by their names, as text."""
+
+    given: Annotated[dict[Text, Long], Meta(max_length=12)]
+
+
+class DirectorPages:
+    """The routes under `/host/tournament`, and the same under `/api/hub/tournament`."""
+
+    def __init__(self, room: Room, league: League, guard: Auth, pages: TournamentPages) -> None:
+        self._room = room
+        self._league = league
+        self._guard = guard
+        self._pages = pages
+
+    def blueprint(self) -> Blueprint:
+        """All routes."""
+        pages = Blueprint("director", __name__)
+        pages.add_url_rule("/host/tournaments", view_func=self.make, methods=["POST"])
+        pages.add_url_rule("/host/tournament/<int:number>", view_func=self.page)
+        pages.add_url_rule("/host/tournament/<int:number>", "act", self.act, methods=["POST"])
+        pages.add_url_rule("/api/hub/tournaments", view_func=self.make_plain, methods=["POST"])
+        pages.add_url_rule("/api/hub/tournament/<int:number>", view_func=self.act_plain, methods=["POST"])
+        return pages
+
+    # ---- pages ----
+
+    def make(self) -> Any:
+        """A new tournament from the form."""
+        self._guard.require_host(request)
+        try:
+            made = self._make(request.form)
+        except CompanionError as error:
+            return self._pages.all(error.message, status_of(error))
+        return redirect(f"/host/tournament/{made.id}", 303)
+
+    def page(self, number: int, error: str = "", status: int = 200) -> Any:
+        """The director's page."""
+        if not self._guard.is_host(request):
+            return make_response(render_template("hub_key.html", error=""), 403)
+        tournament = self._pages.known(number)
+        page = render_template(
+            "hub_director.html",
+            t=tournament,
+            w=self._pages.words,
+            log=self._league.log(number),
+            done=DONE_WORDS,
+            verdicts=VERDICT_WORDS,
+            people=[p for p in self._league.people() if not p.is_forgotten and tournament.entrant_of(p.number) is None],
+            tables=self._room.tables(),
+            system=SYSTEM_WORDS[tournament.system],
+            System=System,
+            error=error,
+        )
+        return make_response(page, status)
+
+    def act(self, number: int) -> Any:
+        """What the director does from that page: one of its forms."""
+        self._guard.require_host(request)
+        try:
+            self._act(number, request.form)
+        except CompanionError as error:
+            return self.page(number, error.message, status_of(error))
+        return redirect(f"/host/tournament/{number}", 303)
+
+    # ---- programs ----
+
+    def make_plain(self) -> Response:
+        """A new tournament, for programs."""
+        self._guard.require_host(request)
+        return jsonify(tournament=self._make(read_body(request, Wish).given).id)
+
+    def act_plain(self, number: int) -> Response:
+        """What the director does, for programs; answers the tournament as it is then."""
+        self._guard.require_host(request)
+        self._act(number, read_body(request, Wish).given)
+        return self._pages.plain(number)
+
+    # ---- inside ----
+
+    def _make(self, given: Mapping[str, str]) -> Tournament:
+        game, _, preset = given.get("game", "").partition("/")
+        known = GAMES.get(game)
+        if known is None:
+            raise NotFound
+        options = known.presets[int(preset)].options if preset.isdecimal() and int(preset) < len(known.presets) else {}
+        return self._league.new_tournament(
+            given.get("name", "")[:200],
+            _one_of(System, given.get("system", "")),
+            game,
+            options,
+            rounds=_number(given, "rounds", 5),
+            minutes=_number(given, "minutes", 0),
+            team_size=_number(given, "team_size", 1),
+        )
+
+    def _act(self, number: int, given: Mapping[str, str]) -> None:
+        self._pages.known(number)
+        league, what, entrant = self._league, given.get("do", ""), _number(given, "entrant", 0)
+        match what:
+            case "enter":
+                league.enter(number, self._people(given.get("people", "")[:2000]), given.get("team", "")[:200])
+            case "withdraw":
+                league.direct(number, what, lambda t: director.withdraw(t, entrant), entrant=entrant)
+            case "rest" | "no_rest":
+                league.direct(number, what, lambda t: director.rest(t, entrant, what == "rest"), entrant=entrant)
+            case "pair":
+                league.pair_round(number)
+            case "unpair":
+                league.direct(number, what, director.unpair_round)
+            case "decide":
+                place, said = _place(given.get("place", "")), given.get("verdict", "")
+                verdict = _one_of(BoardEnd, said) if said else None
+                league.direct(number, what, lambda t: director.decide(t, place, verdict), place=place)
+            case "move":
+                place = _place(given.get("place", ""))
+                wanted = self._room.table(_number(given, "table", 0))
+                league.direct(number, what, lambda t: director.move(t, place, wanted.id if wanted else ""), place=place)
+            case "end":
+                league.direct(number, what, director.end)
+            case _:
+                raise NotFound
+
+    def _people(self, typed: str) -> list[int]:
+        """The people of an entry, a line each: `#12` is the card of that number, else it is a name for a new card."""
+        found = []
+        for line in filter(None, (line.strip() for line in typed.splitlines())):
+            if line.startswith("#") and line[1:].isdecimal():
+                found.append(int(line[1:]))
+            else:
+                found.append(self._league.make_card(line).number)
+        return found
+
+
+def _number(given: Mapping[str, str], name: str, missing: int) -> int:
+    text = given.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 10 else missing
+
+
+def _place(text: str) -> Place:
+    parts = text.split(".")
+    if len(parts) != 3 or not all(part.isdecimal() and len(part) < 5 for part in parts):
+        raise Malformed(say("There is no such board"))
+    return int(parts[0]), int(parts[1]), int(parts[2])
+
+
+def _one_of(kind: Any, text: str) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise Malformed(say("This request cannot be read")) from None
