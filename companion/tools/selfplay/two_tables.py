@@ -22,7 +22,9 @@ from companion.core.grid import Square
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.service.app import Companion
+from companion.table.board_check import tops
 from companion.table.session import Phase, Session
+from companion.table.table_view import TableView
 from companion.tools.bench.hub import HubProcess
 from companion.tools.selfplay import people
 from companion.tools.selfplay.cards import CardMatch
@@ -107,6 +109,13 @@ class PieceHalf(Half, PlayMatch):
             self.give_orders()
         else:
             self.work_once(view)
+
+    def check(self, before: TableView, after: TableView) -> None:
+        """A step that is over here, while the other table still follows, must lie there as well."""
+        if after.phase is not Phase.STAGES or not self.waits:
+            super().check(before, after)
+        elif after.kit is not None and after.board.target is not None:
+            self.count.misread += tops(after.kit.anchored(after.board.target)) != self.truth()
 
     def give_orders(self) -> None:
         """The own one; the other seat gives its own at the other table."""
