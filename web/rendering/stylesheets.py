@@ -12,6 +12,7 @@ from collections.abc import Mapping
 _BASE = ("tokens", "pages", "parts")
 STYLESHEETS: Mapping[str, tuple[str, ...]] = {
     "phone": (*_BASE, "forms", "phone"),
+    "phone-join": ("phone-join",),
     "phone-cards": ("cards", "hand"),
     "phone-pieces": ("pieces",),
     "phone-guide": ("phone-guide",),
