@@ -52,7 +52,7 @@ def read_membership(path: Path) -> Membership | None:
         return None
     except (OSError, msgspec.MsgspecError) as error:
         raise SystemTrouble(
-            say("{file} cannot be read: {error}. Join the hub anew.", file=str(path), error=str(error))
+            say("{file} cannot be read: {error}. Join the hub again.", file=str(path), error=str(error))
         ) from None
 
 

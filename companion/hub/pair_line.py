@@ -62,7 +62,7 @@ _NO_DEALER = say("The hub that dealt the cards of this game does not know it any
 _OLDER = say("This table’s journal is older than what the other table knows: this game cannot go on.")
 _ASKS = say("Rematch: waiting for the other table.")
 _ASKED = say("The other table wants a rematch: press Rematch here, too.")
-_UNFIT = say("What the other table tells does not fit this game: it cannot go on")
+_UNFIT = say("What the other table sends does not fit this game: it cannot go on")
 
 
 class PairLine:
@@ -224,7 +224,7 @@ class PairLine:
     def broken(self) -> None:
         """The line is cut."""
         self._subscriptions = []
-        self._tell(say("The line to the other table is cut. The game goes on when it is back."))
+        self._tell(say("The connection to the other table is lost. The game goes on when it is back."))
 
     def close(self) -> None:
         """Nobody waits any longer."""
@@ -352,7 +352,7 @@ class PairLine:
         elif self._fault:
             trouble = self._fault
         elif not trouble and self._clock.monotonic_s() - self._heard_s >= GONE_S:
-            trouble = say("Nothing is heard of the other table. The game goes on when it is back.")
+            trouble = say("The other table is silent. The game goes on when it is back.")
         if trouble != self._told:
             self._told = trouble
             self._table.remote.line_is(trouble)

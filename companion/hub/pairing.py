@@ -157,7 +157,7 @@ def require_same(offer: PairOffer, version: str) -> None:
     require_version(offer.version, version)
     if kit_mark(offer.game, offer.options) != offer.kit:
         raise Illegal(
-            Refusal.WRONG_PHASE, say("{game} has other rules at the other table", game=GAMES[offer.game].title)
+            Refusal.WRONG_PHASE, say("The other table has different rules for {game}", game=GAMES[offer.game].title)
         )
 
 

@@ -136,7 +136,7 @@ class HubLine:
                 pause_s = AGAIN_S if was_connected else min(AGAIN_MOST_S, pause_s * 2)
             except Exception:
                 log.exception("Hub: the line broke")
-                self._is(False, say("Something went wrong on the line to the hub: the log says more."))
+                self._is(False, say("Something went wrong with the connection to the hub: the log says more."))
                 pause_s = AGAIN_MOST_S
             if not self._is_closing:
                 await self._rest(pause_s, may_be_woken=False)
@@ -204,7 +204,7 @@ class HubLine:
             await self._source.pairs.exchange(client, stream)
         except (NatsTimeout, NoStreamResponseError):
             raise KeepsNothing(
-                say("The hub keeps nothing just now: its disk may be full. What is played here is sent later.")
+                say("The hub cannot keep anything just now: its disk may be full. What is played here is sent later.")
             ) from None
 
     async def _look(self, client: Client) -> None:
@@ -244,7 +244,7 @@ class HubLine:
             answer = await stream.publish(record_subject(self._membership.table), encoded(record), headers=headers)
         except (NatsTimeout, NoStreamResponseError):
             raise KeepsNothing(
-                say("The hub keeps nothing just now: its disk may be full. What is played here is sent later.")
+                say("The hub cannot keep anything just now: its disk may be full. What is played here is sent later.")
             ) from None
         self._is(True, "")
         return answer.seq
@@ -286,10 +286,10 @@ def _why(error: BaseException) -> str:
     if isinstance(error, CompanionError):
         return error.message
     if isinstance(error, APIError) and error.err_code == WRONG_SEQUENCE:
-        return say("The hub has more of this table than was sent: looking anew.")
+        return say("The hub has more from this table than was sent: checking again.")
     text = str(error).lower()
     if "authorization" in text or "permissions" in text:
-        return say("The hub does not know this table any more: join it anew.")
+        return say("The hub no longer knows this table: join it again.")
     if isinstance(error, nats.errors.NoServersError | OSError | TimeoutError | asyncio.TimeoutError):
         return say("The hub does not answer. What is played here is sent later.")
-    return say("The line to the hub broke. What is played here is sent later.")
+    return say("The connection to the hub was lost. What is played here is sent later.")

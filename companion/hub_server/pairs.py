@@ -100,7 +100,7 @@ class PairKeeper:
         """The next game of two tables, once both want it; None: the other one has not asked yet."""
         pair = self.pair_of(table)
         if pair is None or pair.id != again.id:
-            raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables anew"))
+            raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables again"))
         self._again[table] = again
         other = pair.other_of(table)
         asked = self._wants(pair, other)

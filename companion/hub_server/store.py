@@ -390,7 +390,7 @@ class HubStore:
             answers = False
         if server and not self._is_full and (was_full or not answers):
             server.close()
-            raise StoreAnew(say("The hub’s store does not answer; it is started anew."))
+            raise StoreAnew(say("The hub’s store does not answer; it is being restarted."))
         full = say("The hub’s disk is full: tables keep what they have, and send it once there is room.")
         self._heard.on_trouble(full if self._is_full else "" if answers else self._why(OSError()))
 
@@ -411,7 +411,7 @@ class HubStore:
         if isinstance(error, CompanionError):
             return error.message
         if self._settings.server:
-            return say("The hub’s store does not answer; it is started anew.")
+            return say("The hub’s store does not answer; it is being restarted.")
         return say("The NATS cluster does not answer.")
 
 

@@ -257,7 +257,7 @@ def _knockout(tournament: Tournament, number: int) -> Pairs:
         ):
             raise Illegal(Refusal.WRONG_PHASE, say("A match has no winner: the director has to say who goes on"))
     if len(slots) < 2:
-        raise Illegal(Refusal.WRONG_PHASE, say("One is left: the tournament is over"))
+        raise Illegal(Refusal.WRONG_PHASE, say("Only one is left: the tournament is over"))
     pairs: list[tuple[int, int | None]] = []
     for one, other in zip(slots[::2], slots[1::2], strict=True):
         if one is None and other is None:

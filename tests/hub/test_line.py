@@ -256,7 +256,7 @@ def test_a_table_that_was_removed_is_put_out_and_says_so(hub: Hub, tmp_path: Pat
     table.play()
     whole(hub, table)
     assert hub.remove(table.member.number)
-    until("the table knows", lambda: "join it anew" in table.line.sentence)
+    until("the table knows", lambda: "join it again" in table.line.sentence)
     until("nothing is kept of it", lambda: kept(hub, table.member.table) == [])
     assert hub.room.table(table.member.number) is None
     table.close()
@@ -273,7 +273,7 @@ def test_a_table_that_floods_is_shut_out_and_nobody_else_suffers(hub: Hub, table
     number = table.member.number
     until("it is shut out", lambda: (shown := hub.room.table(number)) and shown.shut)
     assert needs(hub, number) == "It has sent too much and was shut out."
-    until("it is put out", lambda: "join it anew" in table.line.sentence)
+    until("it is put out", lambda: "join it again" in table.line.sentence)
     good.play()
     whole(hub, good)
     assert hub.let_in(number)
@@ -329,7 +329,9 @@ def test_a_call_reaches_the_hub_and_its_answer_the_table(hub: Hub, table: TableA
     number = table.member.number
     table.bell.ring("south")
     table.table.step()
-    until("the hub knows", lambda: (shown := hub.room.table(number)) and shown.needs(hub.room.now_s()) == "It calls.")
+    until(
+        "the hub knows", lambda: (shown := hub.room.table(number)) and shown.needs(hub.room.now_s()) == "It is calling."
+    )
     assert hub.answer(number, "coming")
     until("somebody comes", lambda: table.bell.call is Call.COMING)
     assert hub.answer(number, "done")

@@ -288,7 +288,7 @@ def test_other_versions_and_other_rules_refuse_each_other(
                 north.line.pairs.take(code, "")
         with monkeypatch.context() as patch:
             patch.setattr("companion.hub.pairing.kit_mark", lambda *_: "other")
-            with pytest.raises(Illegal, match="Outbuffered has other rules at the other table"):
+            with pytest.raises(Illegal, match="The other table has different rules for Outbuffered"):
                 north.line.pairs.take(code, "")
         answer = asked(hub, north, wish_subject(north.member.table), PairTake(code, "0.9.0", 1))
         with pytest.raises(Illegal, match="update"):  # the hub does not believe it either
@@ -373,12 +373,12 @@ def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
         south, north = tables
 
         north.close()
-        until("it is said", lambda: says(south, "Nothing is heard of the other table"))
+        until("it is said", lambda: says(south, "The other table is silent"))
         kill_nats(hub)
-        until("it is said", lambda: says(south, "The line to the other table is cut"))
+        until("it is said", lambda: says(south, "The connection to the other table is lost"))
         tables[1] = TableAtHub(north.folder, north.member)
         monkeypatch.undo()
-        until("it is over", lambda: not any(says(south, words) for words in ("Nothing is heard", "is cut")))
+        until("it is over", lambda: not any(says(south, words) for words in ("is silent", "is lost")))
         play(tables, Random(2))
         same_game(*(table.table for table in tables))
 

@@ -107,7 +107,7 @@ def test_a_knockout_has_one_winner_after_as_few_rounds_as_can_be(people: int) ->
     assert all(not byes(tournament, number) for number in range((1 << rounds) - people + 1, people + 1))
     first, second, *_ = standings(tournament)
     assert (first.place, first.halves - second.halves) == (1, 2)
-    with pytest.raises(Illegal, match="One is left"):
+    with pytest.raises(Illegal, match="Only one is left"):
         director.pair_round(tournament, 0.0)
 
 

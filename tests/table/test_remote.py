@@ -193,7 +193,7 @@ def test_a_host_who_waits_in_vain_ends_the_game_alone_and_the_other_table_hears_
         assert line.north.session.phase is Phase.OVER
         assert line.north.session.outcome is not None
         assert not line.north.session.outcome.winners
-        with pytest.raises(Illegal, match="pair the tables anew"):
+        with pytest.raises(Illegal, match="pair the tables again"):
             line.north.table.rematch()
         line.north.table.free_seat(Seat.SOUTH)
         line.north.played.press(
@@ -223,7 +223,7 @@ def test_a_number_that_this_table_has_used_begins_no_game(tmp_path: Path) -> Non
         assert line.south.session.number == 8
         line.south.table.abandon()
         later = RemoteBeginning("11" * 8, 8, "outbuffered", {}, Seat.NORTH)
-        with pytest.raises(Illegal, match="pair the tables anew"):
+        with pytest.raises(Illegal, match="pair the tables again"):
             line.south.table.remote.begin(later, line.south.journal.next_number())
 
 

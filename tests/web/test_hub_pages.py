@@ -73,8 +73,8 @@ def test_the_wall_shows_every_table_with_its_game_and_its_people(app: Flask) -> 
     ):
         assert part in told
     assert html.count('class="board"') == 10
-    assert "Table 7 calls" in told
-    assert "7 It calls." in told
+    assert "Table 7 is calling" in told
+    assert "7 It is calling." in told
 
 
 @pytest.mark.parametrize(("language", "calls"), [("es", "La mesa 7 llama"), ("fr", "La table 7 appelle")])
@@ -102,7 +102,7 @@ def test_a_table_that_falls_silent_is_said_and_comes_back() -> None:
         assert "Sit down at table 1" in words(page(app, "/"))
         clock.advance(SILENT_S + 1)
         room.step()
-        assert "Table 1: Nothing is heard of it." in words(page(app, "/"))
+        assert "Table 1: It is silent." in words(page(app, "/"))
         assert "Not connected" in words(page(app, "/"))
         clock.advance(1)
         room.state("a", PublicState("1.0.0", clock.wall_s()), clock.wall_s())
@@ -262,7 +262,7 @@ def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
     assert "That is not the hub’s key" in browser.post("/host", data={"key": "wrong"}).text
     assert browser.post("/host", data={"key": "abcde-fghij"}).status_code == 303
     told = words(browser.get("/host").text)
-    for part in ("It calls.", "Somebody is coming", "The card is nearly full.", "By the window", "1.0.0"):
+    for part in ("It is calling.", "Somebody is coming", "The card is nearly full.", "By the window", "1.0.0"):
         assert part in told
 
 

@@ -77,7 +77,7 @@ def test_a_player_enters_by_the_card_and_finds_the_table_there(app: Flask, leagu
     phone.post("/card/make", data={"name": "Ines", "shown": "on"}, environ_overrides=FAR)
     assert "Take part" in phone.get("/card").text
     assert phone.post("/card/enter", data={"tournament": "1"}).status_code == 303
-    assert "You take part." in phone.get("/card").text
+    assert "You are taking part." in phone.get("/card").text
     assert phone.post("/card/enter", data={"tournament": "1"}).status_code == 409
     assert act(app, do="pair") == 303
     assert "against Name" in words(phone.get("/card").text)

@@ -95,7 +95,9 @@ class CardPages:
         address = address_group(request.remote_addr or "")
         try:
             if not self._makes.take(address):
-                raise Stale(say("Many cards were made from here: wait some minutes, or ask the hub’s host for one"))
+                raise Stale(
+                    say("Many cards have been made from here: wait a few minutes, or ask the hub’s host for one")
+                )
             person = self._league.make_card(request.form.get("name", "")[:200], "shown" in request.form)
         except CompanionError as error:
             return self.page(error.message, status_of(error))

@@ -75,9 +75,9 @@ class RoomTable:
         if self.shut:
             return say("It has sent too much and was shut out.")
         if self.is_lost(now_s):
-            return say("Nothing is heard of it.")
+            return say("It is silent.")
         if state and state.call is not Call.NONE:
-            return say("It calls.") if state.call is Call.CALLED else say("Somebody is coming.")
+            return say("It is calling.") if state.call is Call.CALLED else say("Somebody is coming.")
         if self.refused:
             return self.refused
         if abs(self.clock_off_s) > CLOCK_OFF_S:

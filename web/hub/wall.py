@@ -163,7 +163,7 @@ def sign_of(room: Room, tables: tuple[RoomTable, ...], now_s: float) -> tuple[st
         return room.trouble, True
     calling = [table for table in tables if table.state and table.state.call is Call.CALLED]
     if calling:
-        return say("Table {number} calls", number=calling[0].number), True
+        return say("Table {number} is calling", number=calling[0].number), True
     for table in tables:
         if what := table.needs(now_s):
             return say("Table {number}: {what}", number=table.number, what=what), True
@@ -173,4 +173,4 @@ def sign_of(room: Room, tables: tuple[RoomTable, ...], now_s: float) -> tuple[st
     if free:
         return say("Sit down at table {number}", number=free[0].number), False
     playing = sum(table.phase is not Phase.OVER for table in tables)
-    return say_n("{n} table plays", "{n} tables play", playing), False
+    return say_n("{n} table is playing", "{n} tables are playing", playing), False

@@ -198,4 +198,4 @@ def _with(session: Session, **changes: object) -> Session:
 
 def unfitting() -> Malformed:
     """The refusal of what does not fit."""
-    return Malformed(say("What the other table tells does not fit this game: it cannot go on"))
+    return Malformed(say("What the other table sends does not fit this game: it cannot go on"))

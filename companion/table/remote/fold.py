@@ -214,7 +214,7 @@ def _elsewhere(seat: Seat) -> Illegal:
 
 def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) -> Advance:
     if record.number != remote.heard + 1:
-        raise Stale(say("The other table has told that already, or something before it is missing"))
+        raise Stale(say("The other table has sent that already, or something before it is missing"))
     session = _with(session, heard=record.number)
     if isinstance(record.message, CardsOpened):
         return hear_opened(session, record.message), ()

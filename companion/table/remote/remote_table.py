@@ -103,7 +103,7 @@ class RemoteTable:
             return  # it has begun already
         require_playable(beginning.game, beginning.options)
         if not next_number <= beginning.number <= next_number + MOST_AHEAD:
-            raise Illegal(Refusal.TOO_LATE, say("This table has played another game since: pair the tables anew"))
+            raise Illegal(Refusal.TOO_LATE, say("This table has played another game since: pair the tables again"))
         rules = game_named(beginning.game)
         is_dealt = dealt_game(rules, rules.options(beginning.options)) is not None
         if is_dealt != bool(beginning.commitment):
@@ -136,7 +136,7 @@ class RemoteTable:
         """Another game of these two tables is wanted here; raises `Illegal` where it cannot be."""
         session = self._pipeline.session
         if self._again is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables anew"))
+            raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables again"))
         if session.is_covered:
             raise Illegal(Refusal.WRONG_PHASE, say("The hub has not opened the cards of this game yet"))
         by_pad = any(sitter.door == "pad" for sitter in session.seats.values())
