@@ -179,7 +179,7 @@ class FakeWorld:
         self._known(piece)
         self.piece = replace(self.piece, square=None)
 
-    def set_up(self, layout: Layout) -> None:
+    def set_up(self, layout: Layout, *, by_hand: bool = False) -> None:
         self.layout = layout
 
     def drag_to(self, piece: int, x_px: float, y_px: float) -> None:

@@ -63,6 +63,7 @@ def create_app(
     app.extensions |= {"streams": streams, "guard": guard, "now_s": table.now_s, "join_code": join_code}
     page_context = PageContext(table, games, clock, guard, streams, site.join_urls, join_code, features)
     register_template_helpers(app)
+    app.jinja_env.globals.update(own_seats=lambda: guard.seats_of(request), key_command=site.key_command)
     app.extensions["paragraph"] = page_context.paragraph
     error_pages.register(app)
 

@@ -40,7 +40,7 @@ from web.rendering.beats import tones_of
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture, board_words, scene_of
 from web.rendering.cards import lanes_sign
-from web.rendering.finale import again_words, end_words, nearest_tenth, still_picture, tale_of
+from web.rendering.finale import again_words, end_words, length_of, nearest_tenth, still_picture, tale_of
 from web.rendering.pieces import picture
 from web.rendering.stylesheets import stylesheets
 from web.security.auth import Auth
@@ -228,6 +228,7 @@ def register_template_helpers(app: Flask) -> None:
         guide=guide,
         beside=piece_controls,
         tale_of=tale_of,
+        length_of=length_of,
         end_words=end_words,
         again_words=again_words,
         tones_of=tones_of,

@@ -29,7 +29,7 @@ class Site:
 
     `join_urls` answers the addresses of the table screen, the best one for phones first. `signing_key` signs the
     cookies of seats and host; `host_key` is what a person types to become the host, `make_host_key` makes another one
-    and keeps it. `compiled` is a folder for compiled templates.
+    and keeps it. `compiled` is a folder for compiled templates. `key_command` shows the host key on the machine.
     """
 
     settings: WebSettings
@@ -38,6 +38,7 @@ class Site:
     host_key: str
     make_host_key: Callable[[], str] | None = None
     compiled: Path | None = None
+    key_command: str = "companion host-key"
 
 
 @dataclass(frozen=True)

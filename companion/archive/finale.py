@@ -17,11 +17,12 @@ from companion.archive.retelling import Retelling
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Event
-from companion.games.events import EventKind
+from companion.games.events import CommonEvent, EventKind
 
 _MORNING_H = 5
 """An evening ends at this hour, not at midnight."""
 _MOST_COUNTS = 3
+_CAME_TO_NOTHING = frozenset({CommonEvent.IDLE, CommonEvent.MISS, CommonEvent.BOUNCE})
 
 
 def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
@@ -89,9 +90,17 @@ def best_turn(leads: Sequence[float], seat: Seat, turns: Iterable[int]) -> int |
 
 
 def _best(told: Retelling, seat: Seat) -> int | None:
-    """The best turn of those in which a seat did something, but for the last one of the game."""
-    own = [each for each in range(1, len(told.turns)) if any(event.seat is seat for event in told.events_of(each))]
-    return best_turn(told.leads, seat, own) if told.leads else None
+    """The best turn but the last in which a seat did what people remember, else by which it got ahead."""
+    leads, sign = told.leads, 1 if seat is Seat.SOUTH else -1
+    if not leads:
+        return None
+    own = {
+        turn: [event for event in told.events_of(turn) if event.seat is seat and event.kind not in _CAME_TO_NOTHING]
+        for turn in range(1, len(told.turns))
+    }
+    deeds = [turn for turn, events in own.items() if any(event.kind.highlight for event in events)]
+    gains = [turn for turn, events in own.items() if events and sign * (leads[turn] - leads[turn - 1]) > 0]
+    return best_turn(leads, seat, deeds or gains)
 
 
 def evening_of(at: float) -> date:
@@ -185,6 +194,8 @@ def _still(told: Retelling, turn: int, seat: Seat | None = None) -> Still:
 
 
 def _memorable(events: Sequence[Event]) -> Event | None:
-    """What people remember most of a turn, else the last thing that happened in it."""
+    """What people remember most of a turn, above all how the game ended, else the last thing that happened in it."""
+    if ends := [event for event in events if event.kind in (CommonEvent.WON, CommonEvent.TIE)]:
+        return ends[-1]
     weighed = [(event.kind.highlight.weight, event) for event in events if event.kind.highlight]
     return max(weighed, key=lambda each: each[0])[1] if weighed else events[-1] if events else None

@@ -45,6 +45,7 @@ def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
     try:
         with _new_file(unfinished) as target:
             with as_owner_of(settings.journal_path.parent):
+                _require_games(settings.journal_path)
                 begin(f"Copying settings and games{' with their photographs' if options.photographs else ''}.")
                 note = make_backup(
                     settings, path, RealClock(), options.photographs, target, when_packed=partial(count, "Photographs")
@@ -60,6 +61,15 @@ def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
             unfinished.unlink(missing_ok=True)
     print(f"{options.file}: {note.sentence()}")
     return 0
+
+
+def _require_games(journal: Path) -> None:
+    try:
+        journal.stat()
+    except FileNotFoundError:
+        raise Malformed(f"There are no games in {journal.parent}: name the folder of yours by --state-dir") from None
+    except OSError:
+        pass  # whoever copies it says why it cannot be read
 
 
 def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int:

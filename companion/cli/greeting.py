@@ -32,6 +32,7 @@ def greeting_of(companion: Companion, on_terminal: bool) -> str:
         simulated=simulated,
         wifi=network.wifi(),
         on_terminal=on_terminal,
+        key_command=companion.key_command,
     )
 
 
@@ -44,17 +45,18 @@ def greeting(
     wifi: Wifi | None,
     on_terminal: bool,
     code: str = "",
+    key_command: str = "companion host-key",
 ) -> str:
     """The text for the console. The Wi-Fi's password is in its code alone, and codes only go to a terminal.
 
-    An empty `host_key` is not told, because a file or a log is read by others: the command tells it.
+    An empty `host_key` is not told, because a file or a log is read by others: `key_command` tells it.
     """
     first = urls[0]
     rows = [("Table screen", first), *(("", url) for url in urls[1:]), ("Phones join", f"{first}join")]
     rows += [(f"{seat.title()} sits down", seat_address(first, seat)) for seat in SEATS]
     if simulated:
         rows.append(("Workbench", f"{first}workbench"))
-    told = f"host key {host_key}" if host_key else "its key: companion host-key"
+    told = f"host key {host_key}" if host_key else f"its key: {key_command}"
     rows.append(("Host page", f"{first}host   {told}"))
     if code:
         rows.append(("Code to sit", f"{shown_code(code)}   until a game begins or a seat is freed"))

@@ -75,13 +75,13 @@ def _last_game(journal: Journal) -> Callable[[], int]:
 
 
 def _words(line: GameLine) -> str:
-    """A game on one line: number, date, title, players, turns, end."""
+    """A game on one line: number, date, title, players, decisions, end."""
     at = f"{datetime.fromtimestamp(line.begun).astimezone():%Y-%m-%d %H:%M}" if line.begun else "-"
     players = " – ".join(_player(line, seat) for seat in SEATS)
     end = line.reason or {"on": "still on", "unfinished": "never ended"}.get(line.ending, line.ending)
     origin = " (from elsewhere)" if line.is_imported else ""
     told = " ".join(filter(None, (str(end), str(line.chosen))))
-    return f"{line.number:>4}  {at:<16}  {line.title:<12}  {players}{origin}: {line.turns} turns. {told}"
+    return f"{line.number:>4}  {at:<16}  {line.title:<12}  {players}{origin}: {line.turns} decisions. {told}"
 
 
 def _record_words(record: PlayerRecord) -> str:

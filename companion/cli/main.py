@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -55,11 +55,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says of what it does not know how its own command is used, not how the program is."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As the base class, which leaves it to the program to refuse what a command does not know."""
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options, unknown
+
+
 def parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="companion", description="The referee beside a real board game table.")
+    parser = _Parser(prog="companion", description="The referee beside a real board game table.")
     parser.add_argument("--version", action="version", version=f"companion {__version__}")
     parser.add_argument("-v", "--verbose", action="store_true", help="print more on the console")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands: argparse._SubParsersAction[argparse.ArgumentParser]
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")  # type: ignore[assignment]
     _add_play(commands)
     add_print_commands(commands)
     _add_read(commands)

@@ -18,6 +18,7 @@ from companion.bots.coach_aloud import CoachAloud
 from companion.bots.demonstration import Demonstration
 from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
+from companion.core.command_line import command_words, public_command
 from companion.core.config import Settings, find_settings
 from companion.core.errors import CameraError
 from companion.core.heartbeat import CAMERA, TABLE, Heartbeats
@@ -116,6 +117,8 @@ class Companion:
         log.info("Companion %s begins", __version__, extra=log_fields("begin", version=__version__))
         journal, self.metrics = open_journal(self.settings)
         self.journal = self._stack.enter_context(journal)
+        usual, folder = Settings().state_dir, self.settings.state_dir
+        self.key_command = command_words("host-key", "" if folder == usual else folder)
         choices = Choices(self.settings.journal_path.with_name("choices.json"))
         self.table = self._stack.enter_context(Table(self.journal, self.clock, self.settings.table, choices))
         self.demonstration = self._stack.enter_context(Demonstration(self.table, self.clock))
@@ -329,6 +332,7 @@ class Companion:
             self.host_key,
             self._make_host_key,
             self.settings.journal_path.with_name("templates"),
+            public_command("host-key"),
         )
         app = create_app(self.table, GAMES, self.clock, site, self._features())
         self.join_code: JoinCode | None = app.extensions["join_code"]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
-from companion.core.i18n import Verbatim, listed, say
+from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS, Kit, Layout, RowSeen, RowsWanted, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.table import board_check
@@ -254,20 +254,19 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
 
 
 def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]:
-    """The seat whose piece is on top moves, or the person opposite a machine; at most 40 characters say what."""
-    owner = kit.face(move.faces[-1]).seat
+    """The seat whose piece moves, with what it carries, or the person opposite a machine; 40 letters at most."""
+    *carried, piece = sorted(move.faces, key=lambda face: kit.face(face).seat is not None)  # a ball is nobody's
+    owner = kit.face(piece).seat
     seat = session.hands_for(owner or Seat.SOUTH)
     side = kit.sides[seat].name
-    pieces = [kit.kind(face) for face in reversed(move.faces)]
-    own = pieces[0].removeprefix(f"{kit.sides[owner or Seat.SOUTH].name} ")
-    if len(pieces) > 1:
-        what = listed(piece.split()[-1] for piece in pieces)
-    elif own == pieces[0]:
+    own = kit.kind(piece).removeprefix(f"{kit.sides[owner or Seat.SOUTH].name} ")
+    if own == kit.kind(piece):
         what = own
     elif owner is not None and owner is not seat:
         what = say("{name}’s {piece}", name=Verbatim(session.seats[owner].name), piece=own)
     else:
         what = say("your {piece}", piece=own)
+    what = joined(" + ", (what, *(kit.kind(face).split()[-1] for face in reversed(carried))))
     origin, target = move.origin, move.target
     if origin is not None and origin == target:
         return seat, say("{side!c}: turn {what} on {square} over", side=side, what=what, square=target)

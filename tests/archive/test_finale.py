@@ -67,7 +67,10 @@ def test_a_win_by_the_rules_has_a_headline_and_a_turning_point(room: Room) -> No
     assert [still.turn for still in told.stills] == [1, 2]
     assert (told.proofs, told.fits) == (4, True)
     assert "1 flag taken" in told.counts
-    assert told.best[Seat.NORTH].turn == 1
+    assert told.stills[-1].words == "Purple brings lime’s flag home to a1.", (
+        "more than whatever else happened in that turn"
+    )
+    assert Seat.NORTH not in told.best, "who has only waited had no best moment"
 
 
 def test_whoever_resigns_while_leading_leaves_no_turning_point(room: Room) -> None:

@@ -445,7 +445,7 @@ def test_the_command_line_lists_exports_imports_and_tells(tmp_path: Path, capsys
     assert main(["import", str(file), *there]) == 1
     assert "here already: number 1" in capsys.readouterr().err
     assert main(["history", *there]) == 0
-    assert "Ann – north (from elsewhere): 2 turns. Purple resigns." in capsys.readouterr().out
+    assert "Ann – north (from elsewhere): 2 decisions. Purple resigns." in capsys.readouterr().out
     assert main(["history", "--players", *here]) == 0
     assert "Ann: against people 1 game, 0 won, 0 tied, 1 lost" in capsys.readouterr().out
     assert main(["history", "--json", *here]) == 0

@@ -405,7 +405,7 @@ def test_what_was_not_translated_is_found(brackets: None) -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_what_hands_are_told_of_pieces_is_known_to_the_catalogues(name: str, brackets: None) -> None:
-    """A piece is called without its side there: “your robot”, “robot and flag”."""
+    """A piece is called without its side there: “your robot”, “your robot + flag”."""
     game = GAMES[name]
     kit = game.kit(game.options({}))
     if kit.deck is not None:

@@ -125,6 +125,20 @@ def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
     assert apply(new) == "", "done once"
 
 
+def test_a_wrong_folder_or_option_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "kept.zip"
+    assert main(["backup", "--state-dir", str(tmp_path / "nowhere"), str(target)]) == 1
+    assert capsys.readouterr().err == (
+        f"companion: There are no games in {tmp_path / 'nowhere'}: name the folder of yours by --state-dir\n"
+    )
+    assert not target.exists()
+    with pytest.raises(SystemExit):
+        main(["backup", "-o", str(target), str(target)])
+    told = capsys.readouterr().err
+    assert told.startswith("usage: companion backup ")
+    assert "companion backup: error: unrecognized arguments: -o" in told
+
+
 def test_what_was_here_is_kept(tmp_path: Path) -> None:
     old, here = fill(tmp_path / "old", games=1), fill(tmp_path / "here", games=3)
     stage(here, saved(old))

@@ -189,6 +189,21 @@ def marked(played: Played, layout: Layout, markers: dict[str, int]) -> None:
     played.table.step()
 
 
+def test_what_no_picture_can_tell_is_asked_for(played: Played) -> None:
+    """A scout comes to lie on one of its side, or under it: the marker on top is the same as before."""
+    begin(played)
+    board = now(played)
+    marked(played, board, {"d1": 22})
+    played.table.hand_in(SOUTH, played.table.view().moment, "c1-d1")
+    marked(played, lay(board, c1=None), {"d1": 22})
+    view = played.table.view()
+    assert (view.phase, view.board.problems) == (Phase.STAGES, ())
+    assert view.sign.text == "Camera cannot tell: confirm by hand"
+    assert view.sign.small.startswith("Look whether the pieces lie as they should. Then ")
+    played.table.confirm(SOUTH, view.moment, view.turn.stage)
+    assert played.table.view().phase is Phase.ORDERS
+
+
 def test_turning_over_in_the_same_go_is_fine(played: Played) -> None:
     begin(played)
     tap(played, "c1-c2", ".", "d10-d9", "e10-e9", ".")

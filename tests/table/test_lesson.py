@@ -173,6 +173,14 @@ def test_pads_alone_play_a_whole_lesson(tmp_path: Path, name: str) -> None:
         assert played.table.view().phase is Phase.ORDERS
 
 
+def test_the_table_screen_draws_orders_as_they_lead_on_the_board(played: Played) -> None:
+    begin(played, "arena")
+    guide = played.table.view().guide
+    assert guide is not None
+    drawn = {seat: [(each.drawing, each.words) for each in guide.orders[seat][:1]] for seat in SEATS}
+    assert drawn == {SOUTH: [("order-up", "Move north")], NORTH: [("order-down", "Move south")]}
+
+
 def test_back_held_lets_the_guide_leave(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.press(SOUTH, "up")

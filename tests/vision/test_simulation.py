@@ -62,6 +62,16 @@ def test_set_up_places_what_the_layout_says_and_the_rest_beside_the_board(table:
     assert (corners <= (width, height)).all(), "pieces beside the board are in the picture"
 
 
+def test_by_hand_what_lies_right_stays_and_what_comes_is_laid_on_it() -> None:
+    scouts = GAMES["scouts"]
+    table, white = SimulatedTable(scouts.kit(scouts.options({})), View(noise=0)), "white scout"
+    table.set_up({A1: (white,), B2: (white,), C4: (white,)})
+    before = {p.square: p.id for p in table.pieces()}
+    table.set_up({A1: (white, white), C4: (white,)}, by_hand=True)
+    assert next(p.id for p in table.pieces() if p.square == A1) == before[A1], "the lower one has not moved"
+    assert [p.id for p in table.pieces() if p.square == C4] == [before[C4]]
+
+
 def test_a_layout_with_too_many_pieces_is_refused(table: SimulatedTable) -> None:
     with pytest.raises(KeyError, match="no piece left that can show “purple robot”"):
         table.set_up({A1: ("purple robot",), B2: ("purple robot",)})

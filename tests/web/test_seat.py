@@ -79,7 +79,11 @@ def test_all_that_a_seat_enters_lies_where_the_shutter_falls(place: Place) -> No
 def codes(place: Place) -> list[str]:
     """The seats whose codes stand on the table screen while a game is on."""
     found = re.search(r'<aside class="codes".*?</aside>', page(place, "/"), re.S)
-    return re.findall(r">[^<]*/([sn])</span>", found[0]) if found else []
+    shown = re.findall(r">[^<]*/([sn])</span>", found[0]) if found else []
+    assert re.findall(r'<a class="code" href="/([sn])"', found[0] if found else "") == shown, (
+        "each sits down by a click"
+    )
+    return shown
 
 
 def test_a_free_seat_has_its_code_on_the_table_screen_while_a_game_is_on(place: Place) -> None:
@@ -133,6 +137,15 @@ def test_who_sits_finds_the_way_back_from_the_table_screen(place: Place) -> None
     assert '<a class="key" href="/n">Sit down at North</a>' in html
     for other in (page_of(ada, "/?screen"), page_of(ada, "/?kiosk"), page_of(place.browser(), "/")):
         assert "Back to your seat" not in other
+
+
+def test_who_sits_finds_the_way_back_from_every_page(place: Place) -> None:
+    ada, there = place.sit("south", "Ada"), '<a href="/seat/south">Back to your seat</a>'
+    for path in ("/rules/", "/rules/arena", "/history", "/kit"):
+        html = page_of(ada, path)
+        assert there in html, path
+        assert "Take a seat" not in html, path
+    assert there not in page_of(place.browser(), "/rules/")
 
 
 def test_a_game_that_nobody_has_played_boasts_of_no_receipts(place: Place) -> None:

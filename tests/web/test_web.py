@@ -82,6 +82,8 @@ def test_the_other_seat_is_asked_about_a_draw(place: Place) -> None:
     place.to_orders()
     south.post("/api/seat/south/draw", json={})
     assert "Purple offers a draw." in north.get("/seat/north").get_data(as_text=True)
+    assert "<b>Purple offers a draw.</b>" in north.get("/").get_data(as_text=True), "whoever plays by pad sees it, too"
+    assert "You offer a draw." in south.get("/seat/south").get_data(as_text=True)
     north.post("/api/seat/north/draw", json={})
     assert north.get("/api/view").get_json()["outcome"] == {"winners": [], "reason": "Both agreed on a draw."}
 

@@ -5,8 +5,10 @@ Safe to use from several threads: pages move pieces while the camera's thread dr
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from itertools import count
 
@@ -89,14 +91,20 @@ class SimulatedTable:
             self._noise = None
             self._new_stage()
 
-    def set_up(self, layout: Layout) -> None:
-        """Put all pieces as a layout says, bottom to top; the others lie beside the board. Raises KeyError."""
+    def set_up(self, layout: Layout, *, by_hand: bool = False) -> None:
+        """Put all pieces as a layout says, bottom to top; the others lie beside the board. Raises KeyError.
+
+        `by_hand`: what lies where it should stays there, and what comes is laid on it.
+        """
         with self._lock:
             free = list(self._pieces)
             placed: list[Piece] = []
             wanted = {name for faces in layout.values() for name in faces}
-            for square, name, turn_deg in self._things.spread(layout):
-                piece = self._things.take(free, name, wanted)
+            spread = list(self._things.spread(layout))
+            staying = self._staying(spread, wanted) if by_hand else {}
+            free = [piece for piece in free if piece not in staying.values()]
+            for number, (square, name, turn_deg) in enumerate(spread):
+                piece = staying.get(number) or self._things.take(free, name, wanted)
                 piece.turn_deg = turn_deg
                 self._things.put_on(piece, square, placed)
                 placed.append(piece)
@@ -105,6 +113,17 @@ class SimulatedTable:
             self._things.put_beside(free)
             self._pieces = free + placed
             self._changed()
+
+    def _staying(self, spread: Iterable[tuple[Square, str, float]], wanted: Collection[str]) -> dict[int, Piece]:
+        """The pieces that lie already on squares where some like them should, by their number in `spread`."""
+        lying: dict[Square | None, list[Piece]] = {}
+        for piece in self._pieces:
+            lying.setdefault(self._things.square_of(piece), []).append(piece)
+        staying = {}
+        for number, (square, name, _) in enumerate(spread):
+            with contextlib.suppress(KeyError):
+                staying[number] = self._things.take(lying.get(square, []), name, wanted)
+        return staying
 
     def turn(self, piece: int, degrees: float) -> None:
         """Turn a piece counter-clockwise, to where `degrees` says."""

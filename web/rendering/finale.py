@@ -61,7 +61,9 @@ def _for_winner(view: TableView, finale: Finale) -> str:
 
 
 def _for_other(view: TableView, finale: Finale, seat: Seat) -> str:
-    """A joke at a square, at the seat or at the machine, never at a person."""
+    """A joke at a square, at the seat or at the machine, never at a person; none where nothing was played."""
+    if not finale.turns and view.match.outcome:
+        return view.match.outcome.reason
     if view.seats[seat.other].door == "machine":
         return say("{name} is as surprised as you are.", name=finale.names[seat.other])
     if finale.turning and finale.turning.square:
@@ -73,6 +75,8 @@ def _for_all(view: TableView, finale: Finale) -> str:
     if view.match.outcome is None or len(view.match.outcome.winners) != 1:
         return say("Nobody wins")
     name = finale.names[next(iter(view.match.outcome.winners))]
+    if not finale.turns:
+        return say("{name} wins.", name=name)
     return say_n("{name} wins after {n} turn", "{name} wins after {n} turns", finale.turns, name=name)
 
 
@@ -80,13 +84,23 @@ def again_words(view: TableView) -> str:
     """What the table screen's sign asks for when a game is over."""
     if any(view.seats[seat].door == "remote" for seat in SEATS):
         return say("Rematch: tap it at both tables")
-    if any(view.seats[seat].door == "pad" for seat in SEATS):
+    by_pad = [view.seats[seat].door == "pad" for seat in SEATS]
+    if all(by_pad):
         return say("Both: press Ready for the rematch")
+    if any(by_pad):
+        return say("Once more? Tap it here, or press Ready")
     return say("Once more? Tap it here or on a phone")
 
 
+def length_of(finale: Finale) -> str:
+    """How long the game was."""
+    return say_n("After {n} turn", "After {n} turns", finale.turns) if finale.turns else say("Before the first turn")
+
+
 def tale_of(view: TableView, finale: Finale) -> str:
-    """The game in figures, for both."""
+    """The game in figures, for both; empty where nothing was played."""
+    if not finale.turns:
+        return ""
     figures = joined(", ", [say_n("{n} turn", "{n} turns", finale.turns), *finale.counts])
     if any(view.seats[seat].door == "machine" for seat in SEATS) or not finale.winners:
         return joined("", (figures, "."))

@@ -207,7 +207,7 @@ class Bench:
         read_body(request, Body)
         view = self._page_context.table.view()
         if view.kit is not None and view.board.target is not None:
-            self._world.set_up(view.board.target)
+            self._world.set_up(view.board.target, by_hand=True)
         return jsonify(self._world_now())
 
     def hand(self) -> Response:

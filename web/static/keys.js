@@ -35,7 +35,7 @@ async function ask(key) {
   if (answer.ok && then) location.assign(then);
   if (!answer.ok && answer.error?.kind === 'illegal' && refused) reveal(refused);
   if (answer.ok && 'second' in key.dataset) key.hidden = true;
-  if (answer.ok) menu?.removeAttribute('open');
+  menu?.removeAttribute('open'); // it lies over what is refused, too
 }
 
 document.addEventListener('click', event => {

@@ -35,8 +35,11 @@ class World(Protocol):
     def take_off(self, piece: int) -> None:
         """Lay a piece beside the board."""
 
-    def set_up(self, layout: Layout) -> None:
-        """Put all pieces as a layout says; the others lie beside the board. Cards are fanned in their zones."""
+    def set_up(self, layout: Layout, *, by_hand: bool = False) -> None:
+        """Put all pieces as a layout says; the others lie beside the board. Cards are fanned in their zones.
+
+        `by_hand`: what lies where it should stays there, and what comes is laid on it.
+        """
 
     def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
         """Put a piece where the picture shows that point of the table."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from companion.core.errors import Illegal, Refusal, Stale
-from companion.core.i18n import say
+from companion.core.i18n import say, to_owner
 from companion.core.kit import Seat
 from companion.table.pipeline import Pipeline
 from companion.table.records import Begin, HandIn, StageDone, Undo
@@ -56,7 +56,7 @@ class Turns:
         if (moment, stage) != (session.moment, session.stage):
             raise Stale(say("That step is already done"))
         if self._pipeline.live.watched and not force:
-            self._refuse_if_disagreeing()
+            self._refuse_if_disagreeing(by)
         now_s = self._pipeline.now_s()
         if session.phase is Phase.SETUP:
             self._pipeline.accept(Begin(by, now_s))
@@ -84,13 +84,15 @@ class Turns:
         if moment != self._pipeline.session.moment:
             raise Stale(say("That turn is over: look at the page again"))
 
-    def _refuse_if_disagreeing(self) -> None:
-        """Raise `Illegal` with what the camera sees when that is not what is to be confirmed."""
+    def _refuse_if_disagreeing(self, by: str) -> None:
+        """Raise `Illegal` with what the camera sees, said to `by`, when that is not what is to be confirmed."""
         live = self._pipeline.live
         if live.session.target is None or live.reading is None or live.agrees:
             return
         if live.problems:
             raise Illegal(Refusal.WRONG_PHASE, live.problems[0].text)
-        todo = [i.text for i in instructions(live) if not i.move.done]
+        todo = sorted((i for i in instructions(live) if not i.move.done), key=lambda i: i.seat != by)
         if todo:
-            raise Illegal(Refusal.WRONG_PHASE, say("Not yet: {todo}. Or confirm anyway.", todo=todo[0]))
+            first, kit = todo[0], live.session.kit
+            text = to_owner(first.text, kit.sides[first.seat].name) if kit and first.seat == by else first.text
+            raise Illegal(Refusal.WRONG_PHASE, say("{todo}. The camera has not seen that yet.", todo=text))

@@ -55,13 +55,20 @@ def guide_of(session: Session) -> GuideView | None:
     )
 
 
+_TURNED = {"order-up": "order-down", "order-down": "order-up", "order-left": "order-right", "order-right": "order-left"}
+"""The keys of whoever sits opposite, as they lead on a picture with South below."""
+
+
 def _as_on_board(
     session: Session, state: Any, step: LessonStep, orders: Mapping[Seat, tuple[SpeltOrder, ...]]
 ) -> Mapping[Seat, tuple[SpeltOrder, ...]]:
     """Orders that are keys, drawn as they lead on a picture with South below."""
     game = session.playing
     if game.standing(state, None) or tableau_of(game, state, None):
-        return orders
+        north = tuple(
+            replace(each, drawing=_TURNED.get(each.drawing, each.drawing)) for each in orders.get(Seat.NORTH, ())
+        )
+        return {**orders, Seat.NORTH: north}
     played = game.apply(state, {seat: game.parse(text) for seat, text in step.orders.items()}, chance(0, 0))
     return {
         seat: tuple(
@@ -82,7 +89,8 @@ def lesson_words(
     sides = session.playing.sides
     awaited = sorted(session.awaited)
     if viewer in awaited:
-        return step.head, step.told[viewer]
+        alone = len(step.orders) == 1  # then the head speaks of the viewer as everybody sees it
+        return say("Your turn") if alone else step.head, step.told[viewer]
     people = [seat for seat in awaited if not session.is_machines(seat)]
     if viewer is not None or not people:
         return say("Waiting for {sides}", sides=listed(sides[seat].name for seat in awaited)), step.why

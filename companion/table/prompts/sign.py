@@ -222,6 +222,17 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
         return Sign(todo[0].text, small, seats if len(todo) > 1 else frozenset({todo[0].seat}))
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
+    is_still = live.reading is not None and live.reading.quiet
+    if (
+        live.watched
+        and is_still
+        and not live.has_cards
+        and instructions(live)
+        and not live.agrees
+        and not live.problems
+    ):
+        look = say("Look whether the pieces lie as they should.")  # such as on a piece that looks the same
+        return Sign(say("Camera cannot tell: confirm by hand"), joined(" ", (look, _then(live, viewer))), BOTH)
     title = session.stages[session.stage].title if session.kit and session.kit.deck else say("Nothing to move")
     if not _is_by_phone(live, viewer):
         return Sign(title, say("The next step follows; ready skips the wait."))
@@ -254,7 +265,7 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     if shown := tableau_of(game, session.state, viewer) or game.standing(session.state, viewer):
         return _clock_sign(live, shown, viewer)
     names = {seat: game.sides[seat].name for seat in SEATS}
-    offer = _offer(session)
+    offer = _offer(session, viewer)
     if session.kit is not None and session.kit.order_tiles is not None:
         return _tiles_sign(live, viewer, offer)
     if viewer in awaited:
@@ -301,9 +312,11 @@ _STOPPED = {
 }
 
 
-def _offer(session: Session) -> str:
+def _offer(session: Session, viewer: Seat | None) -> str:
     """That a draw is offered; empty: none is."""
     seat = session.draw_offer
+    if seat and seat is viewer:
+        return say("You offer a draw.")
     return say("{side!c} offers a draw.", side=session.playing.sides[seat].name) if seat else ""
 
 
@@ -318,7 +331,7 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
         return Sign(_right_words(live, viewer), hint, BOTH)
     if session.paused:
         return Sign(_go_on_words(live, viewer), _STOPPED.get(session.paused, say("The clock is stopped.")), BOTH)
-    offer = _offer(session)
+    offer = _offer(session, viewer)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
         return Sign(say("{side!c}: time is up", side=sides[seat].name), offer or shown.hint, session.awaited)

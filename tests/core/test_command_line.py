@@ -1,0 +1,45 @@
+"""How a command is typed where this program was started: by its name, as it was typed, or by the interpreter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from companion.core.command_line import command_words, public_command
+
+
+@pytest.fixture(autouse=True)
+def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("INVOCATION_ID", raising=False)
+
+
+def test_a_clone_names_what_was_typed_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", [".venv/bin/companion", "play"])
+    assert command_words("host-key") == public_command("host-key") == ".venv/bin/companion host-key"
+    assert command_words("host-key", "/a b") == ".venv/bin/companion host-key --state-dir '/a b'"
+    monkeypatch.setattr(sys, "argv", ["/somewhere/companion/__main__.py", "play"])
+    assert public_command("host-key") == "companion host-key", "no folder of this machine"
+    shown = command_words("--version")
+    assert shown == f"{sys.executable} -m companion --version"
+    assert subprocess.run(shown, shell=True, capture_output=True, text=True, check=True).stdout
+
+
+def test_what_is_on_the_path_needs_its_name_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "companion"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", [str(program)])
+    assert command_words("host-key") == "companion host-key"
+    monkeypatch.setattr(sys, "argv", ["/elsewhere/companion"])
+    assert command_words("host-key") == "/elsewhere/companion host-key", "another one is on the path"
+
+
+def test_as_a_service_it_is_what_the_installation_has_put_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INVOCATION_ID", "f" * 32)
+    monkeypatch.setattr(sys, "argv", ["/opt/tabletop-companion/current/bin/companion"])
+    assert command_words("host-key", "/var/lib/tabletop-companion") == "companion host-key"
