@@ -130,7 +130,7 @@ def test_a_file_that_cannot_be_read_keeps_no_table_from_playing(tmp_path: Path) 
     (tmp_path / "hub.json").write_text("nonsense")
     settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
     with Companion(settings, simulate=True) as companion:
-        assert "Join the hub anew" in companion.hub.sentence
+        assert "Join the hub again" in companion.hub.sentence
         companion.table.new_game("outbuffered", {}, 1)
 
 

@@ -217,7 +217,7 @@ def test_a_game_goes_on_at_another_hub_when_its_hub_was_lost(tmp_path: Path) -> 
             hub.close()
             shutil.rmtree(tmp_path / "hub")
             hub = stack.enter_context(Hub(settings))
-            until("it is said", lambda: all("does not know this table" in table.line.sentence for table in tables))
+            until("it is said", lambda: all("no longer knows this table" in table.line.sentence for table in tables))
             before = [session_of(table.table).remote for table in tables]
             for place, table in enumerate(tables):
                 assert table.line.pairs.interrupted is None or not table.line.is_connected
