@@ -49,7 +49,8 @@ def walk(games: tuple[str, ...], start: str = "") -> list[str]:
         told = []
         for stop in tour.stops(games):
             if stop.name.startswith(start):
-                _, body, _ = tour.client.send(stop.path, None, {"Accept": "text/html", "Accept-Language": "fr"})
+                status, body, _ = tour.client.send(stop.path, None, {"Accept": "text/html", "Accept-Language": "fr"})
+                assert status < 500, stop.name
                 told.append(too_heavy(stop, parts_of(body.decode())))
     assert len(told) > 5
     return [words for words in told if words]
