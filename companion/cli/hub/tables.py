@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import ipaddress
 import signal
 import socket
@@ -26,6 +27,8 @@ from companion.storage.journal import Journal
 
 FOLDER = "~/.local/share/tabletop-hub"
 PORT, NATS_PORT = 8500, 4222
+COLLECT_S = 600.0
+"""All objects are gone through so often for garbage: for 100 ms and more nobody hears the tables meanwhile."""
 SWITCH_S = 0.0005
 """So soon a thread that draws lets another one on that has something to send."""
 
@@ -139,8 +142,17 @@ def _run(options: argparse.Namespace) -> int:
         print(f"Code to join:  {shown_code(hub.door.code)}")
         print(f"On each table:  companion hub join {hub.urls()[0].split('//')[1].rstrip('/')} {hub.door.code}")
         print("Ctrl-C ends the hub.", flush=True)
-        over.wait()
+        _rest(over)
     return 0
+
+
+def _rest(over: threading.Event) -> None:
+    """Until it is over, look for garbage in circles seldom: what comes with an event goes with its last reference."""
+    gc.freeze()
+    young, middle, _ = gc.get_threshold()
+    gc.set_threshold(young, middle, 1_000_000)
+    while not over.wait(COLLECT_S):
+        gc.collect()
 
 
 def _seed(path: Path | None) -> str:

@@ -8,12 +8,14 @@ latencies are measured without it, in the same process and before.
 from __future__ import annotations
 
 import math
-import threading
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from random import Random
 
 import msgspec
@@ -86,24 +88,34 @@ def _buzzer_ms() -> Sequence[float]:
 
 @contextmanager
 def _thinking() -> Iterator[list[float]]:
-    """One decision after the other, of all games in turn; each one's seconds by the clock."""
-    decisions_s, stop = list[float](), threading.Event()
-    thread = threading.Thread(target=_think, args=(decisions_s, stop), name="thinking")
-    thread.start()
+    """One decision after the other, of all games in turn; in the end each one's seconds by the clock.
+
+    Who plays on in between does so in a process of its own that gives way to everything: at a table people do.
+    """
+    decisions_s, (ours, theirs), context = list[float](), get_context("spawn").Pipe(), get_context("spawn")
+    process = context.Process(target=_think, args=(theirs,), name="thinking")
+    process.start()
+    ours.recv()  # it thinks
     try:
         yield decisions_s
     finally:
-        stop.set()
-        thread.join(_JOIN_S)
+        ours.send(None)
+        if ours.poll(_JOIN_S):
+            decisions_s += ours.recv()
+        process.join(_JOIN_S)
 
 
-def _think(decisions_s: list[float], stop: threading.Event) -> None:
+def _think(line: Connection) -> None:
+    os.nice(19)
+    decisions_s = list[float]()
     for number, name in enumerate(cycle(GAMES)):
         game, rng, seat = game_named(name), Random(f"thinking/{number}"), SEATS[number % 2]
         state, process = game.setup(game.options({}), rng), BotProcess(bot_command(name, LEVELS[-1], number))
         with process:
             process.new(seat, {}, _DEADLINE_S)
-            while (due := game.to_act(state)) and not stop.is_set():
+            if number == 0:
+                line.send(None)
+            while (due := game.to_act(state)) and not line.poll():
                 texts = {each: game.format(game.random_action(state, each, rng)) for each in sorted(due)}
                 if seat in due:
                     view, began_s = game.view(state, seat), time.monotonic()
@@ -113,7 +125,8 @@ def _think(decisions_s: list[float], stop: threading.Event) -> None:
                 state = step.state
                 events = [msgspec.to_builtins(event, enc_hook=plain_words) for event in step.events]
                 process.see(game.view(state, seat), events, _DEADLINE_S)
-        if stop.is_set():
+        if line.poll():
+            line.send(decisions_s)
             return
 
 
