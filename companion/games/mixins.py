@@ -89,6 +89,10 @@ class DealtGame(Game[S, A]):
     def ended(self, state: S, like: S) -> S:
         """A state that has ended as another one has."""
 
+    def told_text(self, text: str) -> str:
+        """The same of an action in notation."""
+        return self.format(self.told(self.parse(text)))
+
     def told_step(self, before: S, actions: Mapping[Seat, A], after: S) -> Step[S]:
         """What comes of a turn of which a seat knows the state before, as far as the turn shows it, and after."""
         step = self.apply(before, actions, Random(0))

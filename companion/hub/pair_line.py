@@ -58,7 +58,7 @@ LOOK_S, NEAR_S, GONE_S = 2.0, 10.0, 30.0
 table that has said nothing for so long is gone."""
 _LOOK_BACK = 20
 """The last game at two tables is among so many games: what it still has to tell is told, also while another is on."""
-_NO_DEALER = say("The hub that dealt the cards of this game does not know it any more: end it.")
+_NO_DEALER = say("The hub that dealt the cards no longer knows this game: end it.")
 _OLDER = say("This table’s journal is older than what the other table knows: this game cannot go on.")
 _ASKS = say("Rematch: waiting for the other table.")
 _ASKED = say("The other table wants a rematch: press Rematch here, too.")

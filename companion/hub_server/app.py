@@ -227,7 +227,9 @@ class Hub:
                 before = asked[table].values if table in asked else {}
                 asked[table] = SettingsAsked(number, {**before, **typed})
                 if len(asked[table].values) > MOST_SETTINGS:
-                    raise Illegal(Refusal.TOO_LATE, say("Too many settings wait for a table that does not answer"))
+                    raise Illegal(
+                        Refusal.TOO_LATE, say("Too many settings are waiting for a table that does not answer")
+                    )
             return msgspec.structs.replace(file, asked=asked)
 
         self.folder.change(ask)

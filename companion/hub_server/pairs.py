@@ -118,7 +118,9 @@ class PairKeeper:
         other, offer = self._found(table, take.code)
         require_version(offer.version, take.version)
         if offer.id and offer.id != take.id:
-            raise Illegal(Refusal.WRONG_PHASE, say("The other table wants to go on with a game that is not on here"))
+            raise Illegal(
+                Refusal.WRONG_PHASE, say("The other table wants to continue a game that is not being played here")
+            )
         tables = {offer.seat: other, offer.seat.other: table}
         names = {offer.seat: offer.name, offer.seat.other: take.name}
         number = offer.number if offer.id else max(offer.number, take.number)

@@ -229,7 +229,7 @@ class League:
             line = LogLine(number, self._clock.wall_s(), result.table, "result")
             try:
                 if result.at is not None:
-                    raise Illegal(Refusal.WRONG_PHASE, say("It was played with another table"))
+                    raise Illegal(Refusal.WRONG_PHASE, say("It was played between two tables"))
                 fresh, place = director.report(each, told)
             except Illegal as refusal:
                 why = msgspec.json.encode(packed(refusal.message)).decode()

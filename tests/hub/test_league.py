@@ -103,7 +103,7 @@ def test_settings_for_a_table_that_is_away_wait_for_it_over_a_restart_of_the_hub
         assert hub.change_settings([1], {"table.coach": "always"})
     with Hub(settings) as hub:
         page = app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
-        assert "Settings wait for an answer of these tables: 1" in page
+        assert "Settings are waiting for an answer from these tables: 1" in page
         with Companion(own, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
             assert answer_of(hub, 1) == "Saved: 2 settings."
             assert companion.table.settings.reading_time_s == 7

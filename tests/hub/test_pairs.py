@@ -245,7 +245,7 @@ def test_a_game_of_cards_whose_dealer_is_lost_is_ended(tmp_path: Path) -> None:
                 table.close()
                 tables[place] = joined(other, table.folder, names=True)
             connected(tables)
-            with pytest.raises(Illegal, match="does not know it any more: end it"):
+            with pytest.raises(Illegal, match="no longer knows this game: end it"):
                 tables[0].line.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
             for table in tables:
                 table.table.abandon()

@@ -199,7 +199,7 @@ def test_what_no_picture_can_tell_is_asked_for(played: Played) -> None:
     view = played.table.view()
     assert (view.phase, view.board.problems) == (Phase.STAGES, ())
     assert view.sign.text == "Camera cannot tell: confirm by hand"
-    assert view.sign.small.startswith("Look whether the pieces lie as they should. Then ")
+    assert view.sign.small.startswith("Check that the pieces are where they should be. Then ")
     played.table.confirm(SOUTH, view.moment, view.turn.stage)
     assert played.table.view().phase is Phase.ORDERS
 

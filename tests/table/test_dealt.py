@@ -134,7 +134,29 @@ def test_a_dealer_that_changes_a_card_is_found_out(tmp_path: Path) -> None:
             assert half.session.phase is Phase.OVER
             chance = half.table.view().fairness.chance
             assert chance
-            assert ("not those that it had dealt" in chance.words) == half.session.is_covered
+            assert ("are not the ones it dealt" in chance.words) == half.session.is_covered
+        assert line.north.session.is_covered
+
+
+@pytest.mark.parametrize("opened", ["", "nonsense", "p??9", "d0"])
+def test_an_order_that_is_opened_as_another_one_is_found_out(tmp_path: Path, opened: str) -> None:
+    with dealt(tmp_path) as line:
+        _begin(line)
+        _take(line, "d0", "--")
+        _take(line, f"p{line.dealer.state.hands[0][0]}0")
+        line.south.table.resign(Seat.SOUTH)
+        line.send(line.south)
+        line.deliver(line.north)
+        line.send(line.north)
+        *told, last = line.dealer.sent[Seat.NORTH]
+        assert isinstance(last, CardsOpened)
+        (order,) = last.orders
+        false = msgspec.structs.replace(last, orders=(msgspec.structs.replace(order, action=opened),))
+        line.dealer = replace(line.dealer, sent={**line.dealer.sent, Seat.NORTH: (*told, false)})
+        line.flush()
+        chance = line.north.table.view().fairness.chance
+        assert chance
+        assert "are not the ones it dealt" in chance.words
         assert line.north.session.is_covered
 
 

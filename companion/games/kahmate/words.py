@@ -222,7 +222,8 @@ _POINTS = (
     AidPoint(
         say("Face-off"),
         say(
-            "Each adds one secret card. The higher total wins, a tie is played again. All six spent: you get them back."
+            "Each adds one secret card. The higher total wins, and a tie is played again. All six spent: you get them "
+            "back."
         ),
     ),
 )

@@ -60,7 +60,7 @@ def chance_of(session: Session) -> ChanceView | None:
         return None
     fair = session.chance
     if session.is_covered and session.remote is not None:
-        false = say("The cards that the hub has opened in the end are not those that it had dealt.")
+        false = say("The cards that the hub opened at the end are not the ones it dealt.")
         told, given = false if session.remote.is_false else "", dict.fromkeys(SEATS, "order")
         return ChanceView(session.number, session.remote.at.commitment, given, is_drawn=True, chosen=told)
     if session.draws is Drawn.NEVER or fair is None:

@@ -231,7 +231,7 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
         and not live.agrees
         and not live.problems
     ):
-        look = say("Look whether the pieces lie as they should.")  # such as on a piece that looks the same
+        look = say("Check that the pieces are where they should be.")  # such as on a piece that looks the same
         return Sign(say("Camera cannot tell: confirm by hand"), joined(" ", (look, _then(live, viewer))), BOTH)
     title = session.stages[session.stage].title if session.kit and session.kit.deck else say("Nothing to move")
     if not _is_by_phone(live, viewer):

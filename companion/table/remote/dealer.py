@@ -146,7 +146,7 @@ class Dealer:
     def _seen(self, seat: Seat, order: _Given, after: Any) -> OrderDealt:
         """An order as a seat may know it."""
         game = self.game
-        action = order.action if seat is order.seat else game.format(game.told(game.parse(order.action)))
+        action = order.action if seat is order.seat else game.told_text(order.action)
         return OrderDealt(
             order.tick,
             order.seat,
@@ -169,7 +169,7 @@ class Dealer:
             kept_back = tuple(
                 OrderUncovered(each.tick, each.action, each.salt)
                 for each in self.orders
-                if each.seat is not seat and game.format(game.told(game.parse(each.action))) != each.action
+                if each.seat is not seat and game.told_text(each.action) != each.action
             )
             opened = opened._tell((seat,), CardsOpened(self.secret, dict(self.given), kept_back))
         return opened

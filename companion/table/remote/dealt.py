@@ -17,7 +17,6 @@ import msgspec
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal, Stale
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.ports import Signal
 from companion.games.base import Step
 from companion.games.mixins import DealtGame, TimedGame, dealt_game
 from companion.table.chance.fairness import Contribution, FairChance
@@ -25,10 +24,10 @@ from companion.table.clocks.countdown import Countdown
 from companion.table.records import AnyRecord, Begin, HandIn, TimeOut
 from companion.table.remote.messages import CardsDealt, CardsOpened, OrderDealt
 from companion.table.remote.remote_game import RemoteGame
-from companion.table.session import Phase, Sealed, Session, Turn, chance, receipt
+from companion.table.session import Advance, Phase, Sealed, Session, Turn, chance, receipt
 
-Advance = tuple[Session, tuple[Signal, ...]]
 Fold = Callable[[Session, AnyRecord], Advance]
+"""How a record counts in a game at one table."""
 
 
 def dealt_step(session: Session, actions: Mapping[Seat, Any]) -> Step[Any] | None:
@@ -77,7 +76,7 @@ def hear_cards(session: Session, cards: CardsDealt, now_s: float, fold: Fold) ->
 
 def hear_dealt(session: Session, order: OrderDealt, now_s: float, fold: Fold) -> Advance:
     """An order of either seat, which must be the one that the own seat has given, and fit what is known."""
-    game, remote = _game(session), _remote(session)
+    game, remote = _game(session), remote_of(session)
     is_due = session.phase is Phase.ORDERS and game.to_act(session.state) == {order.seat}
     if not is_due or order.tick != session.tick:
         raise unfitting()
@@ -90,14 +89,14 @@ def hear_dealt(session: Session, order: OrderDealt, now_s: float, fold: Fold) ->
         raise unfitting()
     if is_own and (own is None or not is_whole or (own.action, own.salt) != (order.action, order.salt)):
         raise unfitting()
-    if not (is_own or is_whole or (game.told(order.action) == order.action and not order.salt)):
+    if not (is_own or is_whole or (game.told_text(order.action) == order.action and not order.salt)):
         raise unfitting()
-    session = _with(replace(session, state=before, sealed={}), dealt=after)
+    session = with_remote(replace(session, state=before, sealed={}), dealt=after)
     told = _carry_out(session, order, now_s, fold, is_own=is_own)
     turn = told[0].turns[-1]
     sealed = replace(turn.sealed[order.seat], receipt=order.receipt)
     turns = (*told[0].turns[:-1], replace(turn, sealed={order.seat: sealed}))
-    return _marked(_with(replace(told[0], turns=turns), dealt=None), after), told[1]
+    return _marked(with_remote(replace(told[0], turns=turns), dealt=None), after), told[1]
 
 
 def _carry_out(session: Session, order: OrderDealt, now_s: float, fold: Fold, *, is_own: bool) -> Advance:
@@ -116,7 +115,7 @@ def _carry_out(session: Session, order: OrderDealt, now_s: float, fold: Fold, *,
 
 def hear_opened(session: Session, opened: CardsOpened) -> Session:
     """The whole game with every card, if it leads to all that was told; else that is said."""
-    remote = _remote(session)
+    remote = remote_of(session)
     if session.phase is not Phase.OVER or not session.is_covered:
         raise unfitting()
     given = {seat: Contribution(value, "order") for seat, value in opened.given.items()}
@@ -124,12 +123,12 @@ def hear_opened(session: Session, opened: CardsOpened) -> Session:
     own = opened.given.get(remote.own)
     try:
         if set(given) != set(Seat) or own != remote.at.gives or list(fair.faults(fair.seed)):
-            return _with(session, is_false=True)
+            return with_remote(session, is_false=True)
         state, turns, mark = _played_again(session, fair.seed, opened)
     except CompanionError:
-        return _with(session, is_false=True)
+        return with_remote(session, is_false=True)
     if mark != remote.mark:
-        return _with(session, is_false=True)
+        return with_remote(session, is_false=True)
     return replace(session, state=state, turns=turns, chance=fair, seed=fair.seed, is_drawn=True)
 
 
@@ -138,14 +137,14 @@ def _played_again(session: Session, seed: int, opened: CardsOpened) -> tuple[Any
 
     Raises a `CompanionError` where an order is another one than was told.
     """
-    game, own = _game(session), _remote(session).own
+    game, own = _game(session), remote_of(session).own
     orders = {f"{session.number}.{each.tick}": each for each in opened.orders}
     state, turns = game.setup(session.options, chance(seed, 0)), []
     mark = _mark("", game, game.seen_by(state, own))
     for number, turn in enumerate(session.turns, start=1):
         ((seat, sealed),) = turn.sealed.items()
         if order := orders.get(turn.moment):
-            if game.told(order.action) != sealed.action:
+            if game.told_text(order.action) != sealed.action:
                 raise unfitting()
             sealed = replace(sealed, action=order.action, salt=order.salt)
         if receipt(turn.moment, seat, sealed.action, sealed.salt) != sealed.receipt:
@@ -165,7 +164,7 @@ def _played_again(session: Session, seed: int, opened: CardsOpened) -> tuple[Any
 
 
 def _marked(session: Session, state: Any) -> Session:
-    return _with(session, mark=_mark(_remote(session).mark, _game(session), state))
+    return with_remote(session, mark=_mark(remote_of(session).mark, _game(session), state))
 
 
 def _mark(before: str, game: DealtGame[Any, Any], state: Any) -> str:
@@ -186,14 +185,16 @@ def _game(session: Session) -> DealtGame[Any, Any]:
     return game
 
 
-def _remote(session: Session) -> RemoteGame:
+def remote_of(session: Session) -> RemoteGame:
+    """What is known of the other table."""
     if session.remote is None:
         raise RuntimeError("a game at one table")
     return session.remote
 
 
-def _with(session: Session, **changes: object) -> Session:
-    return replace(session, remote=replace(_remote(session), **changes))  # type: ignore[arg-type] # as of RemoteGame
+def with_remote(session: Session, **changes: object) -> Session:
+    """The same with something else known of it."""
+    return replace(session, remote=replace(remote_of(session), **changes))  # type: ignore[arg-type] # as of RemoteGame
 
 
 def unfitting() -> Malformed:

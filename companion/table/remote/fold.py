@@ -11,7 +11,6 @@ both have done the same before. Where both ask at once, South's question counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from companion.core.errors import Illegal, Refusal, Stale
@@ -42,13 +41,16 @@ from companion.table.records import (
     Undo,
 )
 from companion.table.remote.dealt import (
+    Fold,
     hear_cards,
     hear_dealt,
     hear_opened,
+    remote_of,
     require_cards,
     stopped,
     time_out_at_dealer,
     unfitting,
+    with_remote,
 )
 from companion.table.remote.messages import (
     SETUP_STEP,
@@ -69,9 +71,6 @@ from companion.table.remote.messages import (
 )
 from companion.table.remote.remote_game import RemoteGame
 from companion.table.session import BOTH, Advance, Phase, Session, receipt
-
-Fold = Callable[[Session, AnyRecord], Advance]
-"""How a record counts in a game at one table."""
 
 
 def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold: Fold) -> Advance:
@@ -130,15 +129,15 @@ def _show_step(session: Session, remote: RemoteGame, record: Begin | StageDone, 
     if remote.is_shown_here:
         raise Stale(say("That step is already done"))
     stage = SETUP_STEP if isinstance(record, Begin) else session.stage
-    told = _tell(_with(session, shown=remote.shown | {remote.own}), StepShown(session.tick, stage))
+    told = _tell(with_remote(session, shown=remote.shown | {remote.own}), StepShown(session.tick, stage))
     return _after_step(told, record, fold)
 
 
 def _after_step(session: Session, record: Begin | StageDone, fold: Fold) -> Advance:
     """The next step, once both boards show this one."""
-    remote = _remote(session)
+    remote = remote_of(session)
     if remote.shown == BOTH:
-        return fold(_with(session, shown=frozenset()), record)
+        return fold(with_remote(session, shown=frozenset()), record)
     return session, (Signal(Cue.BOARD_AGREES, BOTH),) if remote.is_shown_here else ()
 
 
@@ -163,12 +162,12 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn, fold: Fold) -
 
 def _open_own(session: Session) -> Session:
     """The own order is told, once both are bound."""
-    remote = _remote(session)
+    remote = remote_of(session)
     sealed = session.sealed.get(remote.own)
     if sealed is None or remote.bound is None or remote.is_opened or remote.asked:
         return session
     order = OrderOpened(session.tick, sealed.action, sealed.salt, at=sealed.at)
-    return _with(_tell(session, order), is_opened=True)
+    return with_remote(_tell(session, order), is_opened=True)
 
 
 def _spent_s(session: Session, now_s: float) -> float:
@@ -190,7 +189,7 @@ def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Aban
             question = Asked("draw")
         case Abandon():
             question = Asked("end")
-    return _with(_tell(session, question), asked=question.what), ()
+    return with_remote(_tell(session, question), asked=question.what), ()
 
 
 def _require_answer(remote: RemoteGame) -> None:
@@ -215,18 +214,18 @@ def _elsewhere(seat: Seat) -> Illegal:
 def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) -> Advance:
     if record.number != remote.heard + 1:
         raise Stale(say("The other table has sent that already, or something before it is missing"))
-    session = _with(session, heard=record.number)
+    session = with_remote(session, heard=record.number)
     if isinstance(record.message, CardsOpened):
         return hear_opened(session, record.message), ()
     if session.phase is Phase.OVER:
         return session, ()
-    remote, now_s = _remote(session), record.now_s
+    remote, now_s = remote_of(session), record.now_s
     match record.message:
         case OrderSealed() as order:
             _require(session, order.tick, Phase.ORDERS, is_shared=True)
             if remote.bound:
                 raise unfitting()
-            bound = _open_own(_with(session, bound=order))
+            bound = _open_own(with_remote(session, bound=order))
             return bound, (Signal(Cue.SEALED, frozenset({remote.seat})),)
         case OrderOpened() as order:
             return _hear_order(session, remote, order, now_s, fold)
@@ -253,10 +252,10 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
             return hear_cards(session, cards, now_s, fold)
         case OrderDealt() as dealt:
             after, signals = hear_dealt(session, dealt, now_s, fold)
-            waiting = _remote(after).question
+            waiting = remote_of(after).question
             if waiting is None or after.phase is Phase.OVER:
                 return after, signals
-            answered, more = _hear_question(_with(after, question=None), _remote(after), waiting, fold)
+            answered, more = _hear_question(with_remote(after, question=None), remote_of(after), waiting, fold)
             return answered, (*signals, *more)
         case ChanceGiven() | CardsOpened():
             raise unfitting()
@@ -281,8 +280,8 @@ def _hear_order(session: Session, remote: RemoteGame, order: OrderOpened, now_s:
             raise unfitting()
         game.check(session.state, remote.seat, game.parse(order.action))
         if not remote.is_opened:
-            return _with(session, opening=order), ()
-    session = _with(session, bound=None, is_opened=False, opening=None)
+            return with_remote(session, opening=order), ()
+    session = with_remote(session, bound=None, is_opened=False, opening=None)
     if not is_shared and (countdown := session.countdown):
         left_s = countdown.left_s - min(countdown.left_s, order.spent_s)
         session = replace(session, countdown=Countdown(countdown.limit_s, left_s), paused="")
@@ -294,7 +293,7 @@ def _hear_step(session: Session, remote: RemoteGame, step: StepShown, now_s: flo
     _require(session, step.tick, Phase.SETUP if is_setup else Phase.STAGES)
     if remote.seat in remote.shown or not (is_setup or step.stage == session.stage):
         raise unfitting()
-    shown = _with(session, shown=remote.shown | {remote.seat})
+    shown = with_remote(session, shown=remote.shown | {remote.seat})
     by = str(remote.seat)
     return _after_step(
         shown, Begin(by, now_s) if is_setup else StageDone(session.moment, session.stage, by, now_s), fold
@@ -316,8 +315,8 @@ def _hear_question(session: Session, remote: RemoteGame, question: Asked, fold: 
     if remote.asked and remote.own is Seat.SOUTH:
         return session, ()  # South's question counts: the answer to it is on its way
     if session.awaits_dealer and remote.own in session.sealed:
-        return _with(session, question=question), ()  # the order that was given before comes first
-    session = _with(session, asked="")
+        return with_remote(session, question=question), ()  # the order that was given before comes first
+    session = with_remote(session, asked="")
     match question.what:
         case "resign":
             after, signals = fold(session, Resign(remote.seat))
@@ -331,7 +330,7 @@ def _hear_question(session: Session, remote: RemoteGame, question: Asked, fold: 
 
 
 def _hear_answer(session: Session, remote: RemoteGame, answer: Answered, now_s: float, fold: Fold) -> Advance:
-    session = _with(session, asked="")
+    session = with_remote(session, asked="")
     match remote.asked if answer.is_agreed else "":
         case "resign":
             return fold(session, Resign(remote.own))
@@ -341,8 +340,8 @@ def _hear_answer(session: Session, remote: RemoteGame, answer: Answered, now_s: 
             return fold(replace(session, draw_offer=remote.seat), OfferDraw(remote.own))
         case _ if not remote.asked:
             raise unfitting()
-    session = _with(_open_own(session), opening=None)
-    return _hear_order(session, _remote(session), remote.opening, now_s, fold) if remote.opening else (session, ())
+    session = with_remote(_open_own(session), opening=None)
+    return _hear_order(session, remote_of(session), remote.opening, now_s, fold) if remote.opening else (session, ())
 
 
 def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None = None) -> None:
@@ -351,22 +350,12 @@ def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None =
         raise unfitting()
     if is_shared is not None:
         due = session.playing.to_act(session.state)
-        if due != (BOTH if is_shared else {_remote(session).seat}):
+        if due != (BOTH if is_shared else {remote_of(session).seat}):
             raise unfitting()
 
 
 # ---- the state of the line ----------------------------------------------------------------------------------------
 
 
-def _remote(session: Session) -> RemoteGame:
-    if session.remote is None:
-        raise RuntimeError("a game at one table")
-    return session.remote
-
-
-def _with(session: Session, **changes: object) -> Session:
-    return replace(session, remote=replace(_remote(session), **changes))  # type: ignore[arg-type] # as of RemoteGame
-
-
 def _tell(session: Session, message: RemoteMessage) -> Session:
-    return _with(session, sent=(*_remote(session).sent, message))
+    return with_remote(session, sent=(*remote_of(session).sent, message))

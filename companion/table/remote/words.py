@@ -24,7 +24,7 @@ def remote_words(session: Session, remote: RemoteGame) -> tuple[str, str, frozen
     if session.awaits_dealer and session.phase is Phase.SETUP:
         return say("The hub shuffles and deals"), say("It begins when both tables are connected to it."), BOTH
     if session.awaits_dealer and remote.own in session.sealed:
-        return say("Your turn is on its way"), say("The hub keeps the cards: it says what comes of it."), BOTH
+        return say("Your turn is on its way"), say("The hub holds the cards: it tells what happens."), BOTH
     if remote.is_shown_here:
         return text, say("Your board is right. The pieces there are still on their way."), frozenset({remote.seat})
     if session.phase is not Phase.ORDERS or session.awaited != {remote.seat}:
