@@ -19,3 +19,4 @@ def test_two_boards_with_hands_that_err_end_with_the_same_game(tmp_path: Path) -
         report = play_pair(halves)
         assert report.is_good(), report.sentence()
         assert report.wrong_placements_noticed > 0
+        assert all(half.count.wrong for half in halves), "hands err at both tables"

@@ -5,7 +5,8 @@ processes of their own. The peers are the same tables and as many spectators at 
 settings, one after the other in the same run, by the same two processes:
 
 - **consumers**: each spectator has a JetStream consumer, so that every event comes once it is kept, in order, and who
-  is cut off can go on from there: what the hub promises;
+  is cut off can go on from there: what the hub promises. The bound is held against what is quicker, such a spectator or
+  a table's round trip meanwhile, until NATS has kept its event and said so;
 - **core**: each spectator is a plain subscriber, who is told at once, before anything is kept, and misses what comes
   while he is away. That is the fastest that NATS can do, and is printed without a bound.
 """
@@ -88,6 +89,8 @@ class Arrivals:
     late_ms: list[float]
     missing: int
     disordered: int
+    kept_ms: list[float]
+    """How long each table waited until NATS had kept its event and said so: a round trip."""
 
     @property
     def is_whole(self) -> bool:
@@ -98,7 +101,8 @@ class Arrivals:
         """The figures for people."""
         return (
             f"{len(self.late_ms)} events seen, {self.missing} missing, {self.disordered} spectators out of order; "
-            f"p50 {statistics.median(self.late_ms):.1f} ms, p99 {p99(self.late_ms):.1f} ms"
+            f"p50 {statistics.median(self.late_ms):.1f} ms, p99 {p99(self.late_ms):.1f} ms; a table's round trip p50 "
+            f"{statistics.median(self.kept_ms):.1f} ms, p99 {p99(self.kept_ms):.1f} ms"
         )
 
 
@@ -123,10 +127,15 @@ def bench_load(house: RoomSize = RoomSize()) -> bool:
         peers = {way: _bare(folder / way, records, house, way == "consumers") for way in ("consumers", "core")}
     for way, peer in peers.items():
         print(f"hub: the same at bare NATS, {way}: {peer.words()}", flush=True)
-    ratio = p99(ours.late_ms) / p99(peers["consumers"].late_ms)
+    bare_ms = {
+        "a spectator with a consumer": p99(peers["consumers"].late_ms),
+        "a table's round trip": p99(peers["consumers"].kept_ms),
+    }
+    peer = min(bare_ms, key=lambda name: bare_ms[name])
+    ratio = p99(ours.late_ms) / bare_ms[peer]
     is_good = ours.is_whole and ratio <= MOST_RATIO and used_mb <= MOST_MB
     print(
-        f"hub: p99 {ratio:.1f} x that of bare NATS with consumers (at most {MOST_RATIO:.0f}), "
+        f"hub: p99 {ratio:.1f} x that of {peer} at bare NATS, the quicker of both (at most {MOST_RATIO:.0f}), "
         f"{p99(ours.late_ms) / p99(peers['core'].late_ms):.1f} x that of plain subscribers; hub with NATS "
         f"{used_mb:.0f} MB (at most {MOST_MB:.0f})  {'ok' if is_good else 'NOT GOOD'}",
         flush=True,
@@ -147,7 +156,7 @@ def _run(members: Sequence[Membership], records: list[PublicRecord], house: Room
         tables.start()
         crowd_end.recv()  # everybody has seen the first event
         tables_end.send(None)
-        sent: Sent = tables_end.recv()
+        told: tuple[Sent, list[float]] = tables_end.recv()
         crowd_end.send(house.events)
         seen: Seen = crowd_end.recv()
     finally:
@@ -155,14 +164,14 @@ def _run(members: Sequence[Membership], records: list[PublicRecord], house: Room
             if process.pid:
                 process.terminate()
                 process.join()
-    late_ms, missing, disordered = list[float](), 0, 0
+    (sent, kept_ms), late_ms, missing, disordered = told, list[float](), 0, 0
     for spectator, arrivals in enumerate(seen):
         table = spectator % house.followed
         numbers = [number for number, _ in arrivals if number]
         disordered += numbers != sorted(numbers)
         missing += house.events - len(set(numbers))
         late_ms += [(at_s - sent[table, number]) * 1000 for number, at_s in arrivals if number]
-    return Arrivals(late_ms, missing, disordered)
+    return Arrivals(late_ms, missing, disordered, kept_ms)
 
 
 def _a_game(folder: Path) -> Iterator[PublicRecord]:
@@ -192,7 +201,7 @@ async def _all_play(line: Connection, members: list[Membership], records: list[P
     streams = [await _connected(member) for member in members]
     await asyncio.gather(*(_tell(stream, member, records, 0) for stream, member in zip(streams, members, strict=True)))
     await asyncio.to_thread(line.recv)
-    sent = Sent()
+    sent, kept_ms = Sent(), list[float]()
     begun_s = time.monotonic() + 0.5
 
     async def play(table: int) -> None:
@@ -201,9 +210,10 @@ async def _all_play(line: Connection, members: list[Membership], records: list[P
             await asyncio.sleep(max(0.0, due_s - time.monotonic()))
             sent[table, number] = time.monotonic()
             await _tell(streams[table], members[table], records, number)
+            kept_ms.append((time.monotonic() - sent[table, number]) * 1000)
 
     await asyncio.gather(*(play(table) for table in range(len(members))))
-    line.send(sent)
+    line.send((sent, kept_ms))
 
 
 async def _connected(member: Membership) -> JetStreamContext:
