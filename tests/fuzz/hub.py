@@ -30,7 +30,9 @@ HOST_KEY = "abcde-fghij"
 _ACTS = (
     "enter withdraw rest pair unpair decide move end make forget season count machines 1 2 #1 south north draw swiss"
 )
-_WORDS = ODD_TEXTS | st.sampled_from([*_ACTS.split(), "knockout", "round_robin", "scouts/0", "binmat/9"])
+_WORDS = ODD_TEXTS | st.sampled_from(
+    [*_ACTS.split(), "knockout", "round_robin", "scouts/0", "binmat/9", f"scouts/{'9' * 5000}"]
+)
 _NAMED = """
     act away board boards card code do entrant entry game halves key language machines match minutes name names number
     numbers people person reason result round rounds seconds season seat settings shown system table tables team

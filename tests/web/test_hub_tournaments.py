@@ -94,11 +94,12 @@ def test_wrong_words_change_nothing(app: Flask, league: League) -> None:
         assert act(app, **wish) == 400
     assert act(app, name="x", system="swiss", game="chess") == 404
     assert league.tournaments() == ()
+    assert act(app, name="x", system="swiss", game=f"chess/{'9' * 5000}") == 404
     made(app)
     before = league.tournament(1)
     for data in (
         {"do": "decide", "place": "0.0.0", "verdict": "south"}, {"do": "decide", "place": "x", "verdict": "south"},
-        {"do": "enter", "people": "#1"}, {"do": "enter", "people": "#99"}, {"do": "enter", "people": ""},
+        {"do": "enter", "people": "#1"}, {"do": "enter", "people": "#99"}, {"do": "enter", "people": f"#{'9' * 1900}"}, {"do": "enter", "people": ""},
         {"do": "withdraw", "entrant": "77"}, {"do": "unpair"}, {"do": "decide", "place": "0.0.0", "verdict": "x"},
     ):  # fmt: skip
         assert act(app, **data) in (400, 409), data

@@ -19,6 +19,7 @@ from companion.league.tournament import BoardEnd, System, Tournament
 from web.error_pages import status_of
 from web.hub.room import Room
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
+from web.numbers import whole_number
 from web.routes.api import Body, Long, Text, read_body
 from web.security.auth import Auth
 
@@ -120,11 +121,11 @@ class DirectorPages:
     # ---- inside ----
 
     def _make(self, given: Mapping[str, str]) -> Tournament:
-        game, _, preset = given.get("game", "").partition("/")
-        known = GAMES.get(game)
+        game, _, way = given.get("game", "").partition("/")
+        known, preset = GAMES.get(game), whole_number(way)
         if known is None:
             raise NotFound
-        options = known.presets[int(preset)].options if preset.isdecimal() and int(preset) < len(known.presets) else {}
+        options = known.presets[preset].options if preset is not None and preset < len(known.presets) else {}
         return self._league.new_tournament(
             given.get("name", "")[:200],
             _one_of(System, given.get("system", "")),
@@ -167,22 +168,22 @@ class DirectorPages:
         found = []
         for line in filter(None, (line.strip() for line in typed.splitlines())):
             if line.startswith("#") and line[1:].isdecimal():
-                found.append(int(line[1:]))
+                found.append(whole_number(line[1:]) or 0)  # nobody has that one
             else:
                 found.append(self._league.make_card(line).number)
         return found
 
 
 def _number(given: Mapping[str, str], name: str, missing: int) -> int:
-    text = given.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 10 else missing
+    number = whole_number(given.get(name, ""))
+    return missing if number is None else number
 
 
 def _place(text: str) -> Place:
-    parts = text.split(".")
-    if len(parts) != 3 or not all(part.isdecimal() and len(part) < 5 for part in parts):
-        raise Malformed(say("There is no such board"))
-    return int(parts[0]), int(parts[1]), int(parts[2])
+    match [whole_number(part) for part in text.split(".")]:
+        case [int(round_), int(match_), int(board)]:
+            return round_, match_, board
+    raise Malformed(say("There is no such board"))
 
 
 def _one_of(kind: Any, text: str) -> Any:

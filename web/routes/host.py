@@ -14,6 +14,7 @@ from companion.core.i18n import say
 from companion.games.base import Drawn, Game, OptionRow
 from companion.table.session import Phase
 from web.context import PageContext
+from web.numbers import whole_number
 
 OWN = "own"
 """What the choice of an own text is called in a form."""
@@ -126,10 +127,11 @@ def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, A
     options: dict[str, Any] = {}
     for row in game.option_rows:
         said = form.get(row.name, "")
+        number = whole_number(said)
         if said == OWN and row.free_text:
             options[row.name] = form.get(f"{row.name}-text", "").replace("\r\n", "\n").strip("\n")
-        elif said.isascii() and said.isdecimal() and int(said) < len(row.choices):
-            options[row.name] = row.choices[int(said)][1]
+        elif number is not None and number < len(row.choices):
+            options[row.name] = row.choices[number][1]
     return options
 
 

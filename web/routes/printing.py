@@ -15,6 +15,7 @@ from companion.core.i18n import listed, say, say_n, spoken
 from companion.games.base import Game, OptionRow
 from companion.printing.printing import PAPERS, Printer, PrintPlan
 from web.context import PageContext, small_board
+from web.numbers import whole_number
 from web.security.auth import is_own_screen
 
 _LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
@@ -127,8 +128,9 @@ def _options(game: Game[Any, Any]) -> Mapping[str, Any]:
     raw = {}
     for row in game.option_rows:
         text = request.args.get(row.name, "")
-        if text.isdecimal() and int(text) < len(row.choices):
-            raw[row.name] = row.choices[int(text)][1]
+        number = whole_number(text)
+        if number is not None and number < len(row.choices):
+            raw[row.name] = row.choices[number][1]
         elif text and row.free_text:
             raw[row.name] = text.replace("\r\n", "\n").strip("\n")
         elif text:
