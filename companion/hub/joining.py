@@ -6,6 +6,7 @@ import os
 import ssl
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -71,9 +72,12 @@ class JoinRefusal(msgspec.Struct, frozen=True):
 
 def join(address: str, code: str, name: str, *, names: bool, ca: str = "", start: int = 0) -> Membership:
     """Join the hub whose pages are at this address; raises `SystemTrouble` in words for people."""
-    base = address if "//" in address else f"http://{address}"
-    base, host = base.rstrip("/"), urlsplit(base).hostname
-    if not host or urlsplit(base).scheme not in ("http", "https"):
+    base = (address if "//" in address else f"http://{address}").rstrip("/")
+    try:
+        scheme, host = urlsplit(base).scheme, urlsplit(base).hostname
+    except ValueError:  # half an IPv6 address
+        scheme, host = "", None
+    if not host or scheme not in ("http", "https"):
         raise SystemTrouble(say("“{address}” is not the address of a hub, such as hub.local:8500", address=address))
     seed = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER)
     key = nkeys.from_seed(bytearray(seed)).public_key.decode()
@@ -111,7 +115,7 @@ def _ask(url: str, request: msgspec.Struct, kind: type[T], ca: str) -> T:
         except (msgspec.MsgspecError, KeyError, OSError):
             told = say("There is no hub at {address}", address=url)
         raise SystemTrouble(str(told)) from None
-    except (OSError, ValueError, msgspec.MsgspecError) as error:
+    except (OSError, ValueError, HTTPException, msgspec.MsgspecError) as error:
         reason = getattr(error, "reason", error)
         raise SystemTrouble(
             say("The hub at {address} does not answer: {error}", address=url, error=str(reason))

@@ -358,15 +358,16 @@ def test_only_the_code_on_the_hubs_screen_lets_a_table_in(hub: Hub) -> None:
     assert len(hub.room.tables()) == count
 
 
-@pytest.mark.parametrize("address", ["", "ftp://hub", "http://", "//"])
+@pytest.mark.parametrize("address", ["", "ftp://hub", "http://", "//", "[::1", "http://[x]y"])
 def test_what_is_no_address_is_said(address: str) -> None:
     with pytest.raises(SystemTrouble, match="is not the address of a hub"):
         join(address, "abcdef", "x", names=False)
 
 
-def test_a_hub_that_is_not_there_is_said(hub: Hub) -> None:
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:x", "m\x06n", "a b", "é\U000b9784"])
+def test_a_hub_that_is_not_there_is_said(address: str) -> None:
     with pytest.raises(SystemTrouble, match="does not answer"):
-        join("127.0.0.1:1", "abcdef", "x", names=False)
+        join(address, "abcdef", "x", names=False)
 
 
 def test_a_table_without_a_hub_pays_nothing() -> None:
