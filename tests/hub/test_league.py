@@ -118,7 +118,7 @@ def test_more_settings_than_a_table_can_be_asked_at_once_are_refused(hub: Hub, t
     table = joined(hub, tmp_path / "table")
     number = table.member.number
     table.close()
-    with pytest.raises(Illegal, match="Too many settings wait"):
+    with pytest.raises(Illegal, match="Too many settings are waiting"):
         hub.change_settings([number], {f"a{n}": "" for n in range(MOST_SETTINGS + 1)})
     assert not hub.room.table(number).asked  # type: ignore[union-attr]
 

@@ -226,7 +226,10 @@ def test_a_game_goes_on_at_another_hub_when_its_hub_was_lost(tmp_path: Path) -> 
             connected(tables)
             south, north = tables
             code = south.line.pairs.offer("outbuffered", {}, Seat.NORTH, "")
-            with two(hub, tmp_path / "others") as (stranger, _), pytest.raises(Illegal, match="not on here"):
+            with (
+                two(hub, tmp_path / "others") as (stranger, _),
+                pytest.raises(Illegal, match="is not being played here"),
+            ):
                 stranger.line.pairs.take(code, "")
             north.line.pairs.take(code, "")
             assert [session_of(table.table).remote.at for table in tables] == [each.at for each in before if each]  # type: ignore[union-attr] # it is on

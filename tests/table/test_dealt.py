@@ -139,7 +139,7 @@ def test_a_dealer_that_changes_a_card_is_found_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("opened", ["", "nonsense", "p??9", "d0"])
-def test_an_order_that_is_opened_as_another_one_is_found_out(tmp_path: Path, opened: str) -> None:
+def test_an_order_that_is_opened_as_another_one_is_found_out(tmp_path: Path, same_gifts: None, opened: str) -> None:
     with dealt(tmp_path) as line:
         _begin(line)
         _take(line, "d0", "--")
