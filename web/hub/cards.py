@@ -16,7 +16,7 @@ from companion.league.people import Person
 from companion.league.tournament import Tournament
 from web.error_pages import status_of
 from web.hub.room import Room
-from web.routes.api import Body, Text, read_body
+from web.routes.api.body import Body, Text, read_body
 from web.security.auth import COOKIE_AGE_S
 from web.security.join_code import EACH, EVERYBODY
 from web.security.rate_limit import Buckets, Guesses, Rate, address_group

@@ -20,7 +20,7 @@ from web.error_pages import status_of
 from web.hub.room import Room
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
 from web.numbers import whole_number
-from web.routes.api import Body, Long, Text, read_body
+from web.routes.api.body import Body, Long, Text, read_body
 from web.security.auth import Auth
 
 DONE_WORDS = {
