@@ -22,6 +22,8 @@ from companion.core.catalogue_file import PLURALS, read_catalogue
 
 LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français"}
 """What can be spoken, by its code, in its own word."""
+COMMA = frozenset({"es", "fr"})
+"""The languages that write 0.5 as 0,5: a number that is a part of a sentence is handed in as a number."""
 LOCALE = Path(__file__).parents[1] / "locale"
 _spoken: ContextVar[str] = ContextVar("spoken", default="en")
 
@@ -240,6 +242,8 @@ def _part(part: object, language: str) -> object:
     """A part in words: a sentence of its own, or a plain word that the catalogue may know, such as a piece's name."""
     if isinstance(part, Said):
         return _translate(part, language)
+    if isinstance(part, float) and language in COMMA:
+        return str(part).replace(".", ",")
     if isinstance(part, Verbatim) or not isinstance(part, str):
         return part
     return lookup(language, part, "", None)
