@@ -47,6 +47,13 @@ class Verbatim(str):
     __slots__ = ()
 
 
+class _Comma(float):
+    """A number that writes 0,5, whatever the pattern asks of its digits."""
+
+    def __format__(self, digits: str) -> str:
+        return super().__format__(digits).replace(".", ",")
+
+
 def say(pattern: str, /, **parts: object) -> str:
     """A sentence from its English pattern and what its `{names}` stand for; `{name!c}` begins with a capital letter.
 
@@ -243,7 +250,7 @@ def _part(part: object, language: str) -> object:
     if isinstance(part, Said):
         return _translate(part, language)
     if isinstance(part, float) and language in COMMA:
-        return str(part).replace(".", ",")
+        return _Comma(part)
     if isinstance(part, Verbatim) or not isinstance(part, str):
         return part
     return lookup(language, part, "", None)

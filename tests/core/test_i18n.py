@@ -238,8 +238,8 @@ def test_no_two_orders_have_the_same_letter(name: str, language: str) -> None:
 
 
 def test_a_broken_number_has_the_comma_of_its_language() -> None:
-    took = say("{seconds} s", seconds=0.5)
-    assert [translate(took, language) for language in LANGUAGES] == ["0.5 s", "0,5 s", "0,5 s"]
+    told = say("{seconds} s, {height:g} mm", seconds=0.5, height=2.5)
+    assert [translate(told, language) for language in LANGUAGES] == ["0.5 s, 2.5 mm", "0,5 s, 2,5 mm", "0,5 s, 2,5 mm"]
 
 
 def test_faults_of_a_catalogue_are_found() -> None:
