@@ -12,7 +12,7 @@ from companion.table.seats.claims import ClaimView
 from companion.table.session import Phase
 from web.context import PageContext
 from web.error_pages import status_of
-from web.routes.api import SEAT
+from web.routes.api.body import SEAT
 from web.routes.seats.opponents import begin_lesson
 
 FRAMING = "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
