@@ -77,10 +77,12 @@ def test_what_is_typed_into_the_settings_outlives_a_lost_connection_and_a_wrong_
         window.get(f"{service.url}/settings")
         window.find_element(By.NAME, "key").send_keys(service.host_key)
         window.find_element(By.CSS_SELECTOR, "form button").click()
-        until("the settings", lambda: window.find_elements(By.ID, "web.viewers"))
+        is_whole = "return document.readyState === 'complete' && Boolean(document.getElementById('web.viewers'))"
+        until("the settings", lambda: window.execute_script(is_whole))
         field = window.find_element(By.ID, "web.viewers")
         field.clear()
         field.send_keys("many")
+        window.execute_cdp_cmd("Network.enable", {})
         line = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         window.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": True, **line})
         tap(window, ".foot button")

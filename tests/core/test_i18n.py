@@ -67,6 +67,9 @@ msgid_plural "{n} pieces to go."
 msgstr[0] "Falta una pieza."
 msgstr[1] "Faltan {n} piezas."
 
+msgid "No game is on yet"
+msgstr "Todavía no hay partida"
+
 msgid "Scan a code, or pick an opponent"
 msgstr "Escanea un código o elige un rival"
 
