@@ -86,7 +86,7 @@ def test_what_is_typed_into_the_settings_outlives_a_lost_connection_and_a_wrong_
         line = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         window.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": True, **line})
         tap(window, ".foot button")
-        until("the answer", lambda: "nothing was saved" in window.find_element(By.ID, "said").text)
+        until("the answer", lambda: "No connection to the table" in window.find_element(By.ID, "said").text)
         assert window.find_element(By.ID, "web.viewers").get_attribute("value") == "many"
         window.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": False, **line})
         tap(window, ".foot button")

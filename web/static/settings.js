@@ -42,7 +42,7 @@ form?.addEventListener('submit', async event => {
     changed = false;
     form.submit();
   } else {
-    refuse(say('There is no connection: nothing was saved. What you typed is still here.'));
+    refuse(say('No connection to the table: try again'));
     document.getElementById('said').scrollIntoView({ block: 'center' });
   }
 });
