@@ -40,6 +40,7 @@ from web.routes.shared_phone import SharedPhonePages
 from web.routes.staff import StaffKeys
 from web.routes.workbench import Bench
 from web.security.auth import Auth
+from web.security.far_access import FarAccess
 from web.security.host_names import OWN_ADDRESS, Names, UnknownName, asked_host
 from web.security.join_code import JoinCode
 from web.server.sse import ARRIVED, Streams
@@ -95,6 +96,8 @@ def create_app(
     rooms += [room(page_context, what).blueprint() for room, what in there if what]
     for room in rooms:
         app.register_blueprint(room)
+    if features.hub:
+        features.hub.use_pages(FarAccess(app, table, guard))
     return app
 
 
