@@ -91,17 +91,13 @@ class FarSeats:
         return record.nonce
 
     def line_is(self, trouble: str, there: Collection[Seat]) -> None:
-        """Say on all pages who plays from afar; `trouble`: why none can, `there`: whose phone follows the table now."""
+        """Say on all pages whose phone far away is missing; `trouble`: why all are, `there`: who follows the table."""
 
         def show() -> None:
             told = []
             for seat in SEATS:
-                if not self.is_far(seat):
-                    continue
-                if trouble or seat not in there:
-                    told.append(trouble or say("{seat!c} plays from afar. The phone is not there now.", seat=seat))
-                else:
-                    told.append(say("{seat!c} plays from afar.", seat=seat))
+                if self.is_far(seat) and (trouble or seat not in there):
+                    told.append(trouble or say("{seat!c} plays from afar, but that phone is not there now.", seat=seat))
             sentence = joined(" ", tuple(dict.fromkeys(told))) if told else ""
             if str(sentence) != self._said:
                 self._said = str(sentence)
