@@ -19,7 +19,7 @@ from web.context import PageContext, register_template_helpers
 from web.features import Features, Site
 from web.rendering.json_view import SpokenJson
 from web.rendering.template_cache import CompiledTemplates
-from web.routes.api import Api
+from web.routes.api.api import Api
 from web.routes.camera import CameraPage
 from web.routes.check import CheckPage
 from web.routes.health import HealthPages

@@ -23,6 +23,7 @@ from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
 from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
+from companion.core.errors import Illegal, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
@@ -116,6 +117,13 @@ class PageContext:
         """Must whoever asks know the code to sit down?"""
         is_let_in = code_of(asked) or self.guard.is_at_table(asked) or self.guard.is_host(asked)
         return self.join_code is not None and not is_let_in
+
+    def require_at_table(self, asked: Request) -> None:
+        """Raise `Illegal` where strangers share the network and the request comes from nobody at the table."""
+        if self.needs_code(asked):
+            raise Illegal(
+                Refusal.NOT_YOUR_SEAT, say("Only a seat, the host or the table’s own screen can do that here")
+            )
 
     def let_in(self, asked: Request, typed: str) -> None:
         """Raise `Illegal` for somebody who must know the code and has not typed it."""

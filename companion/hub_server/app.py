@@ -330,11 +330,11 @@ class Hub:
 
     def followed(self) -> int:
         """How far tables were followed."""
-        return self.league.sequence
+        return self.league.results.sequence
 
     def on_other_store(self) -> None:
         """Whatever is told is followed from its beginning."""
-        self.league.begin_anew()
+        self.league.results.begin_anew()
 
     def on_last(self, table: str, record: PublicRecord, age_s: float) -> None:
         """What a table has accepted last."""
@@ -343,7 +343,7 @@ class Hub:
     def on_record(self, table: str, record: PublicRecord, age_s: float, place: RecordPlace) -> None:
         """A table has accepted something: what comes of it is kept before the room shows it."""
         if self.folder.knows(table):
-            self.league.take(table, record, place.at_s, place.sequence)
+            self.league.results.take(table, record, place.at_s, place.sequence)
         self.room.record(table, record, age_s)
 
     def on_state(self, table: str, state: PublicState) -> None:
@@ -382,11 +382,11 @@ class Hub:
         """Time has passed."""
         self.room.step()
         self.far.step()
-        self.league.keep()
+        self.league.results.keep()
         now_s = self._clock.monotonic_s()
         if now_s - self._wishes_s >= WISH_S:
             self._wishes_s = now_s
-            self.league.seat_waiting()
+            self.league.tournaments.seat_waiting()
             for table in self.room.tables():
                 if table.state and not table.is_lost(now_s):
                     self._wish(table)
@@ -414,13 +414,13 @@ class Hub:
 
     def _pairing(self, table: str) -> PairedGame | None:
         """The board of a round that is to be played at a table; None: none."""
-        found = self.league.board_of(table)
+        found = self.league.tournaments.board_of(table)
         if found is None:
             return None
         tournament, place = found
         board = board_at(tournament, place)
         names = {
-            seat: packed(shown_name(self.league.person(person), person))
+            seat: packed(shown_name(self.league.cards.person(person), person))
             for seat, person in zip(SEATS, (board.south, board.north), strict=True)
         }
         return PairedGame(tournament.name, place[0] + 1, names, tournament.game, tournament.options)

@@ -154,6 +154,8 @@ class MatchView:
     score: tuple[int, int, int]
     outcome: Outcome | None
     draw_offer: Seat | None
+    offer: str
+    """That a draw is offered, and how a pad accepts it; empty: none is."""
     can_undo: bool
     can_swap: bool
     """Can a rematch be played with sides changed?"""

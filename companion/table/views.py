@@ -20,7 +20,7 @@ from companion.table.actions.tile_orders import awaits_tiles
 from companion.table.chance.chance_view import chance_of, pledge_of
 from companion.table.clocks.countdown import Countdown
 from companion.table.prompts.guide import guide_of
-from companion.table.prompts.sign import sign_of
+from companion.table.prompts.sign import offer_words, sign_of
 from companion.table.seats.claims import sentence_of
 from companion.table.session import Phase, Sealed, Session
 from companion.table.state import NO_DRAFT, TableState, handicapped, instructions
@@ -156,6 +156,7 @@ def _match_view(live: TableState) -> MatchView:
         session.score,
         session.outcome,
         session.draw_offer,
+        offer_words(session, None) if session.draw_offer else "",
         can_undo=session.before is not None and session.remote is None,
         can_swap=session.can_swap,
         log=_log(session),

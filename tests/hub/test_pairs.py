@@ -387,7 +387,7 @@ def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path: Path) -> None:
-    mara, jonas = (hub.league.make_card(name) for name in ("Mara", "Jonas"))
+    mara, jonas = (hub.league.cards.make(name) for name in ("Mara", "Jonas"))
     with two(hub, tmp_path / "tables") as tables:
         agree(tables)
         for table, seat, person in zip(tables, Seat, (mara, jonas), strict=True):
@@ -395,13 +395,13 @@ def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path:
             table.table.show_card(seat, card_of(table.member, person.code))
         key = f"pair.{session_of(tables[0].table).remote.at.id}"  # type: ignore[union-attr]
         play(tables, Random(7), lambda: None)
-        until("both have told it", lambda: (kept := hub.league.result(key)) and kept.result.at is None)
-        kept = hub.league.result(key)
+        until("both have told it", lambda: (kept := hub.league.results.of(key)) and kept.result.at is None)
+        kept = hub.league.results.of(key)
         assert kept is not None
         assert (kept.south, kept.north) == (mara.number, jonas.number)
         outcome = session_of(tables[0].table).outcome
         assert outcome is not None
         assert {kept.result.winner} - {None} == set(outcome.winners)
-        assert {each.person for each in hub.league.ladder("outbuffered", 0)} >= {mara.number, jonas.number}
+        assert {each.person for each in hub.league.ladders.of("outbuffered", 0)} >= {mara.number, jonas.number}
         numbers = {table.member.table for table in tables}
-        assert [each.result.key for each in hub.league.results(100) if each.result.table in numbers] == [key]
+        assert [each.result.key for each in hub.league.results.last(100) if each.result.table in numbers] == [key]

@@ -96,7 +96,7 @@ class WallPages:
 
     def _paired(self, table: str) -> Mapping[Seat, str]:
         """Whom a round wants at a table, by name."""
-        found = self._league.board_of(table)
+        found = self._league.tournaments.board_of(table)
         if found is None:
             return {}
         board = board_at(*found)
@@ -104,7 +104,7 @@ class WallPages:
 
     def _draw(self, own: bool) -> Fragment:
         room, now_s, needs = self._room, self._room.now_s(), Needs()
-        tables, on = room.tables(), self._league.current
+        tables, on = room.tables(), self._league.tournaments.current
         html = render_template(
             "_hub_wall.html",
             needs=needs,

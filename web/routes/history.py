@@ -33,7 +33,7 @@ from web.context import PageContext
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
 from web.rendering.time_line import lead_line, marked_moments
-from web.routes.api import Body, Text, read_body
+from web.routes.api.body import Body, Text, read_body
 
 _MOST_ADVICES = 200
 PAGE = 50

@@ -18,7 +18,7 @@ from web.context import PageContext
 from web.error_pages import status_of
 from web.features import HubSeat
 from web.rendering.answers import OfferedGame, OfferedSeat
-from web.routes.api import SEAT, Body, Text, read_body
+from web.routes.api.body import SEAT, Body, Text, read_body
 from web.routes.host import ask_for_key
 
 PlayerName = Annotated[str, Meta(max_length=24)]
@@ -133,7 +133,7 @@ class HubDoor:
 
     def begin_round(self, seat: str) -> Response:
         """Start the game of the tournament's round."""
-        self._guard.require_sitting(request, Seat(seat))
+        self._guard.require_sitting(request, seat)
         read_body(request, Body)
         self._table.rounds.begin()
         return jsonify({})

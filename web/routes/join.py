@@ -12,7 +12,7 @@ from companion.table.seats.claims import ClaimView
 from companion.table.session import Phase
 from web.context import PageContext
 from web.error_pages import status_of
-from web.routes.api import SEAT
+from web.routes.api.body import SEAT
 from web.routes.seats.opponents import begin_lesson
 from web.security.far_access import code_of
 

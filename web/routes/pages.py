@@ -26,7 +26,7 @@ from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.table.table_view import TableView
 from web.context import PageContext, render_fragment
-from web.routes.api import SEAT
+from web.routes.api.body import SEAT
 from web.routes.join import Joining
 from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
 from web.security.auth import is_own_screen
