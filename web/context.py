@@ -45,7 +45,7 @@ from web.rendering.finale import again_words, end_words, length_of, nearest_tent
 from web.rendering.pieces import picture
 from web.rendering.stylesheets import stylesheets
 from web.security.auth import Auth
-from web.security.far_access import code_of, is_far
+from web.security.far_access import code_of
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
 
@@ -206,7 +206,6 @@ class PageContext:
             staff=self.features.staff if self.features.staff and self.features.staff.is_heard else None,
             own_screen=own_screen,
             hub=self.features.hub if page in ("host", "seat") else None,
-            invitations=self.table.far.invitations,
             unwell=self.features.health.line() if self.features.health and page == "host" else None,
             pads={seat: self.table.view(seat).own.pad for seat in SEATS} if page == "workbench" else {},
         )
@@ -249,7 +248,6 @@ def register_template_helpers(app: Flask) -> None:
         small_board=lambda game: small_board(game.kit(game.options({}))),
         start_board=start_board,
         qr=qr_code,
-        is_far=is_far,
         side_of=side_of,
         SEATS=SEATS,
         SEAT_WORDS=SEAT_WORDS,

@@ -109,6 +109,10 @@ class HubSeat(Protocol):
     def use_pages(self, pages: FarPages) -> None:
         """These answer phones far away that have taken a seat."""
 
+    @property
+    def invitations(self) -> Mapping[Seat, Invitation]:
+        """The seats that are offered to phones far away."""
+
     def invite(self, seat: Seat) -> Invitation:
         """Offer a free seat to a phone far away; raises a `CompanionError`."""
 

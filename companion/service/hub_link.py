@@ -133,6 +133,11 @@ class HubLink:
         """These answer phones far away that have taken a seat."""
         self._pages = pages
 
+    @property
+    def invitations(self) -> Mapping[Seat, Invitation]:
+        """The seats that are offered to phones far away."""
+        return self._table.far.invitations
+
     def invite(self, seat: Seat) -> Invitation:
         """Offer a free seat to a phone far away; raises a `CompanionError`."""
         return self._member.far.invite(seat)

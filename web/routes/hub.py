@@ -241,10 +241,7 @@ class HubDoor:
         return jsonify({})
 
     def _far_page(self, error: str = "") -> str:
-        invitations = self._table.far.invitations
-        return render_template(
-            "far_seats.html", hub=self._hub, view=self._table.view(), invitations=invitations, error=error
-        )
+        return render_template("far_seats.html", hub=self._hub, view=self._table.view(), error=error)
 
     def _offer(self, game: str, seat: Seat, name: str) -> str:
         return self._hub.offer_game(game, self._options_of(game), seat, name)
