@@ -59,7 +59,7 @@ class FarDesk:
         self._url = url
         self._codes: dict[str, tuple[str, Seat]] = {}
         self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
-        self._calls: dict[str, Call] = {}
+        self._calls: dict[str, PhoneAnswer] = {}
         self._changed = threading.Condition()
         self._listeners: list[Callable[[], None]] = []
         self._kept_s = 0.0
@@ -113,9 +113,9 @@ class FarDesk:
             raise Illegal(Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute"))
         return found
 
-    def ask(self, table: str, request: FarRequest) -> Call:
+    def ask(self, table: str, request: FarRequest) -> PhoneAnswer:
         """Ask a table for a phone; raises `LineDown` where it is not there."""
-        call = Call(table, self._over, self._stirred)
+        call = PhoneAnswer(table, self._over, self._stirred)
         with self._changed:
             if sum(each.table == table for each in self._calls.values()) >= MOST_EACH:
                 raise LineDown(say("The table is busy: try again"))
@@ -178,17 +178,17 @@ class FarDesk:
         for listener in self._listeners:
             listener()
 
-    def _over(self, call: Call) -> None:
+    def _over(self, call: PhoneAnswer) -> None:
         with self._changed:
             is_open = self._calls.pop(call.id, None) is not None
         if is_open and not call.is_whole:
             self._publish(far_subject(call.table), packed_call(FarStop(call.id)), "")
 
 
-class Call:
+class PhoneAnswer:
     """An answer on its way; `close` may be called twice."""
 
-    def __init__(self, table: str, when_over: Callable[[Call], None], when_news: Callable[[], None]) -> None:
+    def __init__(self, table: str, when_over: Callable[[PhoneAnswer], None], when_news: Callable[[], None]) -> None:
         self.id = secrets.token_hex(16)
         self.table = table
         self.is_whole = False

@@ -51,7 +51,7 @@ _NOT_FROM_FAR = say("A phone far away cannot do that: ask somebody at the table.
 _VERSIONS = say("The table and its hub have different versions of the program: one of them needs an update.")
 
 
-class FarCall(Protocol):
+class AnswerInPieces(Protocol):
     """An answer on its way."""
 
     is_whole: bool
@@ -74,7 +74,7 @@ class FarRelay(Protocol):
     def find(self, typed: str, address: str) -> tuple[str, Seat, str] | None:
         """Table, seat and code of an invitation; raises `Illegal` where too many wrong codes came from there."""
 
-    def ask(self, table: str, request: FarRequest) -> FarCall:
+    def ask(self, table: str, request: FarRequest) -> AnswerInPieces:
         """Ask a table; raises `LineDown`."""
 
     def wait(self, version: int, timeout_s: float) -> int:
@@ -99,11 +99,11 @@ def create_far_app(relay: FarRelay, room: Room, clock: Clock, site: HubSite) -> 
     pages = Blueprint("pages", __name__)
     StaticFiles().add_to(pages)
     app.register_blueprint(pages)
-    app.register_blueprint(FarPages(relay, room, streams, site.signing_key).blueprint())
+    app.register_blueprint(FarRoutes(relay, room, streams, site.signing_key).blueprint())
     return app
 
 
-class FarPages:
+class FarRoutes:
     """The code's page, and everything else to the table that the phone's cookie names."""
 
     def __init__(self, relay: FarRelay, room: Room, streams: Streams, signing_key: bytes) -> None:
@@ -183,14 +183,14 @@ class FarPages:
             raise
         return self._answer(table, call, first)
 
-    def _first(self, call: FarCall) -> FarAnswer:
+    def _first(self, call: AnswerInPieces) -> FarAnswer:
         try:
             return call.next(ANSWERS_S)
         except LineDown:
             call.close()
             raise
 
-    def _answer(self, table: str, call: FarCall, first: FarAnswer) -> Any:
+    def _answer(self, table: str, call: AnswerInPieces, first: FarAnswer) -> Any:
         kind = first.content_type.partition(";")[0].strip().lower()
         if first.status == 200 and kind == "text/event-stream":
             return self._stream(call, first)
@@ -218,7 +218,7 @@ class FarPages:
             self._keep(answer, _named(name, table), value)
         return answer
 
-    def _rest(self, call: FarCall, first: FarAnswer) -> Iterator[bytes]:
+    def _rest(self, call: AnswerInPieces, first: FarAnswer) -> Iterator[bytes]:
         piece, size = first, 0
         while True:
             size += len(piece.body)
@@ -229,7 +229,7 @@ class FarPages:
                 return
             piece = call.next(ANSWERS_S)
 
-    def _stream(self, call: FarCall, first: FarAnswer) -> Response:
+    def _stream(self, call: AnswerInPieces, first: FarAnswer) -> Response:
         def messages(is_gone: Callable[[], bool]) -> Messages:
             looks, decoder = 0, getincrementaldecoder("utf-8")("replace")
             yield f"retry: {RETRY_MS}\n\n{decoder.decode(first.body)}"
