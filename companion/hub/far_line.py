@@ -86,6 +86,8 @@ class FarLine:
         self._short = ThreadPoolExecutor(SHORT, "far")
         self._followed = ThreadPoolExecutor(FOLLOWED, "far-live")
         self._is_closed = False
+        self._untold: dict[Seat, Invitation] = {}
+        """What the hub on this line has not been told yet."""
 
     # ---- from any thread ----
 
@@ -123,17 +125,11 @@ class FarLine:
         self._line = (asyncio.get_running_loop(), client)
         self._measured_s = -MEASURE_S
         await client.subscribe(far_subject(self._own), cb=self._heard)
-        for seat, known in tuple(self._table.far.invitations.items()):
-            try:
-                fresh = await self._offered(client, FarOpen(seat, __version__, known.code))
-            except CompanionError:
-                self._table.far.withdraw(seat)
-            else:
-                if fresh != known:
-                    self._table.far.withdraw(seat)
+        self._untold = dict(self._table.far.invitations)
 
     async def step(self, client: Client) -> None:
         """Now and then: measure the line, end what nobody follows any more, and say who is there."""
+        await self._tell_anew(client)
         now_s = time.monotonic()
         if now_s - self._measured_s >= MEASURE_S:
             self._measured_s = now_s
@@ -144,6 +140,19 @@ class FarLine:
                 if now_s - each.kept_s > LEASE_S:
                     each.is_over.set()
         self._say()
+
+    async def _tell_anew(self, client: Client) -> None:
+        """A hub that has begun anew does not know what is offered; one that has another code for it makes it over."""
+        for seat, known in tuple(self._untold.items()):
+            try:
+                fresh = await self._offered(client, FarOpen(seat, __version__, known.code))
+            except NoRespondersError:
+                return  # it is not there yet
+            except CompanionError:
+                fresh = None
+            self._untold.pop(seat)
+            if fresh != known and self._table.far.invitations.get(seat) == known:
+                self._table.far.withdraw(seat)
 
     def broken(self) -> None:
         """The line is cut: nobody hears the rest of any answer."""
@@ -172,11 +181,7 @@ class FarLine:
         return Invitation(answer.code, answer.url)
 
     async def _request(self, client: Client, wish: FarOpen | FarEnd) -> FarOpened:
-        subject = far_wish_subject(self._own)
-        try:
-            answer = await client.request(subject, msgspec.json.encode(wish), timeout=ANSWERS_S)
-        except NoRespondersError:
-            raise Illegal(Refusal.WRONG_PHASE, say("This hub lets no phones far away in: update it.")) from None
+        answer = await client.request(far_wish_subject(self._own), msgspec.json.encode(wish), timeout=ANSWERS_S)
         return read_opened(answer.data)
 
     async def _heard(self, message: Msg) -> None:

@@ -136,6 +136,7 @@ def test_a_table_that_never_ends_or_never_begins(far: FarTable, monkeypatch: pyt
         words = "Whether it has heard you is seen on this page once it is back."
         until("it is said", lambda: words in phone.page("/seat/north")[1])
 
+    monkeypatch.setattr("web.hub.far.ANSWERS_S", 10.0)
     endless = [packed_call(FarAnswer(n, False, content_type="text/html", body=b"x" * 40_000)) for n in range(20)]
     with pytest.MonkeyPatch.context() as later:
         later.setattr(far.companion, "close", lambda: None)  # it is closed already
