@@ -237,6 +237,11 @@ def test_no_two_orders_have_the_same_letter(name: str, language: str) -> None:
     assert max(map(len, letters), default=0) <= 1
 
 
+def test_a_broken_number_has_the_comma_of_its_language() -> None:
+    told = say("{seconds} s, {height:g} mm", seconds=0.5, height=2.5)
+    assert [translate(told, language) for language in LANGUAGES] == ["0.5 s, 2.5 mm", "0,5 s, 2,5 mm", "0,5 s, 2,5 mm"]
+
+
 def test_faults_of_a_catalogue_are_found() -> None:
     english, spanish = Catalog(), Catalog(locale="es")
     for text in ("new", "{a} to {b}", "{n} x {a}", "fuzzy", "empty", "blank", "braces {a}"):

@@ -86,7 +86,7 @@ def says(table: TableAtHub, words: str) -> bool:
 
 def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
     with two(hub, tmp_path) as tables:
-        agree(tables)
+        agree(tables, turn_limit=12)
         south, north = tables
         assert south.table.view().seats[Seat.NORTH].name == "Jonas"
         assert north.table.view().seats[Seat.SOUTH].name == "Mara"
@@ -131,6 +131,7 @@ def test_whatever_is_killed_the_game_is_the_same_at_both_tables(tmp_path: Path) 
             same_game(*(table.table for table in tables))
 
 
+@pytest.mark.slow
 def test_the_hub_deals_the_cards_and_deals_them_on_whatever_is_killed(tmp_path: Path) -> None:
     settings, rng = hub_settings(tmp_path / "hub"), Random(4)
     with ExitStack() as stack:
@@ -174,7 +175,7 @@ def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, 
         south, north = tables
         south.table.take_seat(Seat.SOUTH, "Mara")
         north.table.take_seat(Seat.NORTH, "Jonas")
-        agree(tables, "binmat", seconds=0)
+        agree(tables, "binmat", turns=12, seconds=0)
         until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
         south.table.resign(Seat.SOUTH)
         until("it is over", lambda: not any(session_of(table.table).is_covered for table in tables))
@@ -332,7 +333,7 @@ def asked(hub: Hub, table: TableAtHub, subject: str, wish: object, seconds: floa
 
 def test_a_table_writes_its_own_side_of_its_own_game_and_nobody_else_reads_it(hub: Hub, tmp_path: Path) -> None:
     with two(hub, tmp_path) as tables, two(hub, tmp_path / "others") as (stranger, _):
-        agree(tables)
+        agree(tables, turn_limit=4)
         south, north = tables
         remote = session_of(south.table).remote
         assert remote is not None
@@ -372,9 +373,8 @@ def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("companion.hub.pair_line.GONE_S", 0.5)
     monkeypatch.setattr("companion.hub.pair_line.LOOK_S", 0.1)
     with running(tmp_path / "hub") as hub, two(hub, tmp_path) as tables:
-        agree(tables)
+        agree(tables, turn_limit=4)
         south, north = tables
-
         north.close()
         until("it is said", lambda: says(south, "The other table is silent"))
         kill_nats(hub)
@@ -394,7 +394,7 @@ def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path:
             table.table.take_seat(seat, person.name)
             table.table.show_card(seat, card_of(table.member, person.code))
         key = f"pair.{session_of(tables[0].table).remote.at.id}"  # type: ignore[union-attr]
-        play(tables, Random(7), lambda: None)
+        play(tables, Random(7))
         until("both have told it", lambda: (kept := hub.league.results.of(key)) and kept.result.at is None)
         kept = hub.league.results.of(key)
         assert kept is not None
