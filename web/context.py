@@ -45,6 +45,7 @@ from web.rendering.finale import again_words, end_words, length_of, nearest_tent
 from web.rendering.pieces import picture
 from web.rendering.stylesheets import stylesheets
 from web.security.auth import Auth
+from web.security.far_access import code_of
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
 
@@ -114,7 +115,8 @@ class PageContext:
 
     def needs_code(self, asked: Request) -> bool:
         """Must whoever asks know the code to sit down?"""
-        return self.join_code is not None and not (self.guard.is_at_table(asked) or self.guard.is_host(asked))
+        is_let_in = code_of(asked) or self.guard.is_at_table(asked) or self.guard.is_host(asked)
+        return self.join_code is not None and not is_let_in
 
     def require_at_table(self, asked: Request) -> None:
         """Raise `Illegal` where strangers share the network and the request comes from nobody at the table."""

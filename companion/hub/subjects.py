@@ -7,6 +7,8 @@ RECORDS, STATES, PAIRS = "RECORDS", "STATES", "PAIRS"
 what two tables of one game tell each other, each message by its number."""
 ALL_RECORDS, ALL_STATES = "tables.*.record", "tables.*.state"
 ALL_WISHES, ALL_PAIRS = "tables.*.pair", "pairs.*.*.*"
+ALL_FAR_WISHES, ALL_TOLD_FAR = "tables.*.far", "told.*.*"
+"""What is told to phones far away is in no stream: nothing of it is ever kept."""
 STORED, SEQUENCE = "Nats-Msg-Id", "Nats-Expected-Last-Subject-Sequence"
 """Headers of a record: what it is called, and behind which message of its table it comes, or is refused."""
 AGE = "Companion-Age"
@@ -33,6 +35,21 @@ def command_subject(table: str) -> str:
 def wish_subject(table: str) -> str:
     """Where a table asks the hub for a game at two tables."""
     return f"tables.{table}.pair"
+
+
+def far_wish_subject(table: str) -> str:
+    """Where a table says which of its seats phones far away may take."""
+    return f"tables.{table}.far"
+
+
+def far_subject(table: str) -> str:
+    """Where the hub asks a table what such a phone asks."""
+    return f"far.{table}"
+
+
+def told_far_subject(table: str, call: str) -> str:
+    """Where the table answers that; nobody but the hub hears it."""
+    return f"told.{table}.{call}"
 
 
 def message_subject(pair: str, table: str, number: int | str) -> str:
@@ -63,12 +80,13 @@ def table_of(subject: str) -> str:
 def may_publish(table: str) -> tuple[str, ...]:
     """All that a table may say: its own subjects, and the question how far it has come."""
     ask = f"$JS.API.DIRECT.GET.{RECORDS}.{record_subject(table)}"
-    return (record_subject(table), state_subject(table), wish_subject(table), ask)
+    far = (far_wish_subject(table), told_far_subject(table, "*"))
+    return (record_subject(table), state_subject(table), wish_subject(table), ask, *far)
 
 
 def may_hear(table: str) -> tuple[str, ...]:
     """All that a table may listen to."""
-    return (f"{inbox_prefix(table)}.>", command_subject(table))
+    return (f"{inbox_prefix(table)}.>", command_subject(table), far_subject(table))
 
 
 def may_publish_paired(pair: str, table: str, source: str) -> tuple[str, ...]:

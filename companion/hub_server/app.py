@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from ssl import SSLContext
 from typing import Literal
 
 import msgspec
@@ -21,6 +22,7 @@ from companion.core.ports import Closeable
 from companion.hub.commands import MOST_SETTINGS, HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
 from companion.hub.pairing import Pair
 from companion.hub_server.dealer_desk import DealerDesk
+from companion.hub_server.far_desk import FarDesk
 from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder, KnownTable, public_key
 from companion.hub_server.league_file import LeagueFile
 from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, users_text
@@ -32,6 +34,7 @@ from companion.league.people import shown_name
 from companion.table.public.messages import PublicRecord, PublicState
 from companion.table.session import Phase
 from web.hub.app import HubSite, create_hub_app
+from web.hub.far import create_far_app
 from web.hub.host import Joined
 from web.hub.room import Room, RoomTable
 from web.security.tls import certificate_context
@@ -66,6 +69,11 @@ class HubSettings:
     nats_seed: str = ""
     nats_ca: str = ""
     replicas: int = 1
+    far_port: int | None = None
+    """Of the pages for phones far away; None: there are none. They are at a port of their own because what a table
+    draws must never be at the same place as the pages of the hub's host."""
+    far_url: str = ""
+    """Under which address such phones reach it; empty: as this machine is called here."""
 
 
 class Hub(Closeable):
@@ -87,6 +95,8 @@ class Hub(Closeable):
         for asked in known.asked:
             self.room.ask(asked)
         self._wishes_s = -WISH_S
+        self.far = FarDesk(self._clock, self._send, self.far_url)
+        self.far_server: Server | None = None
         try:
             file = LeagueFile(settings.folder)
             self._stack.callback(file.close)
@@ -123,6 +133,7 @@ class Hub(Closeable):
             self.host_key,
             settings.language,
             settings.folder / "templates",
+            self.far_url,
         )
         app = create_hub_app(self.room, self.league, self, self._clock, site)
         self.door = app.extensions["door"]
@@ -134,6 +145,23 @@ class Hub(Closeable):
         address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self.server.port}"
         (settings.folder / ADDRESS_FILE).write_text(address)
         self.server.start()
+        if settings.far_port is not None:
+            self._open_far(site, tls)
+
+    def _open_far(self, site: HubSite, tls: SSLContext | None) -> None:
+        """The pages for phones far away, at a port of their own."""
+        settings, web = self._settings, self._settings.web
+        app = create_far_app(self.far, self.room, self._clock, site)
+        self.far_server = serve(app, web.host, settings.far_port or 0, web.viewers, tls, proxies=web.proxies)
+        self._stack.callback(self.far_server.close)
+        self.far_server.start()
+
+    def far_url(self) -> str:
+        """Where phones far away enter their code; empty: nowhere."""
+        settings = self._settings
+        if settings.far_port is not None and settings.far_url:
+            return f"{settings.far_url.rstrip('/')}/"
+        return page_urls(settings.web, self.far_server.port)[0] if self.far_server else ""
 
     def _own_nats(self) -> NatsServer:
         settings, web = self._settings, self._settings.web
@@ -177,6 +205,7 @@ class Hub(Closeable):
         if gone is None:
             return False
         self.pairs.forget(gone.id)
+        self.far.forget(gone.id)
         if asked := self.folder.now.asked.get(gone.id):
             self._forget_asked(gone.id, asked.number)
         self._keep_users()
@@ -237,6 +266,9 @@ class Hub(Closeable):
         """Spectators see everything so much later."""
         self.folder.change(lambda file: msgspec.structs.replace(file, delay_s=delay_s))
         self.room.use_delay(delay_s)
+
+    def _send(self, subject: str, payload: bytes, reply: str) -> bool:
+        return self.store.send(subject, payload, reply)
 
     def _tell(self, table: str, command: HubCommand) -> None:
         self.store.command(table, encoded_command(command))
@@ -317,6 +349,14 @@ class Hub(Closeable):
         """A table asks for a game at two tables."""
         return self.pairs.answer(table, payload)
 
+    def on_far_wish(self, table: str, payload: bytes) -> bytes:
+        """A table has a seat for a phone far away, or none any more."""
+        return self.far.on_wish(table, payload)
+
+    def on_told_far(self, subject: str, payload: bytes, status: str) -> bool:
+        """A table answers such a phone."""
+        return self.far.on_told(subject, payload, status)
+
     def on_bad(self, table: str, why: str) -> None:
         """A message that cannot be read."""
         log.debug("Hub: %s: %s", table, why)
@@ -336,6 +376,7 @@ class Hub(Closeable):
     def on_round(self) -> None:
         """Time has passed."""
         self.room.step()
+        self.far.step()
         self.league.results.keep()
         now_s = self._clock.monotonic_s()
         if now_s - self._wishes_s >= WISH_S:

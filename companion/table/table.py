@@ -43,6 +43,7 @@ from companion.table.records import (
 )
 from companion.table.remote.remote_table import RemoteTable
 from companion.table.seats.coaching import Coaching
+from companion.table.seats.far_seats import FarSeats
 from companion.table.seats.hints import Hints
 from companion.table.seats.lessons import GuidedGames
 from companion.table.seats.machine_seats import MachineSeats
@@ -88,6 +89,7 @@ class Table(Closeable):
         self.hints = Hints(self._pipeline)
         self.coaching = Coaching(self._pipeline, self._owner)
         self.remote = RemoteTable(self._pipeline, self._owner)
+        self.far = FarSeats(self._pipeline, self._owner)
         self._lobby.play_again = self.remote.play_again
         self.notices = Notices(self._pipeline, self._owner, self._lobby)
         self.rounds = Rounds(self._pipeline, self._owner, self._lobby)
