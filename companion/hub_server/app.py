@@ -341,7 +341,6 @@ class Hub:
     def on_round(self) -> None:
         """Time has passed."""
         self.room.step()
-        self.league.keep()
         now_s = self._clock.monotonic_s()
         if now_s - self._wishes_s >= WISH_S:
             self._wishes_s = now_s
@@ -349,6 +348,10 @@ class Hub:
             for table in self.room.tables():
                 if table.state and not table.is_lost(now_s):
                     self._wish(table)
+
+    def keep(self) -> None:
+        """How far tables were followed."""
+        self.league.keep()
 
     def _wish(self, table: RoomTable) -> None:
         """Tell a table once more what is wanted of it, where it does not follow that yet."""

@@ -108,6 +108,9 @@ class Heard(Protocol):
     def on_round(self) -> None:
         """Time has passed."""
 
+    def keep(self) -> None:
+        """Keep what can wait; it may take its time, in a thread of its own."""
+
 
 class RecordPlace(NamedTuple):
     """A record's number in the store, and when its table accepted it: Unix time by the hub's clock."""
@@ -264,6 +267,7 @@ class HubStore:
 
     async def _round(self) -> None:
         self._heard.on_round()
+        await asyncio.to_thread(self._heard.keep)
         await asyncio.sleep(ROUND_S)
 
     def _tls(self) -> ssl.SSLContext | None:

@@ -46,6 +46,8 @@ class League:
         self._free_tables = free_tables
         self._when_changed = when_changed
         self._lock = threading.RLock()
+        self._writing = threading.Lock()
+        """Held, behind the other one, while the disk is waited for: what was decided first is written first."""
         self._people = {person.number: person for person in kept.people}
         self._numbers = {person.card: person.number for person in kept.people}
         self._shown = set(kept.shown)
@@ -157,12 +159,22 @@ class League:
             self._changed()
 
     def keep(self) -> None:
-        """Time has passed: keep how far tables were followed."""
+        """Time has passed: keep how far tables were followed. Tables may go on telling while the disk is waited for."""
         with self._lock:
-            if self._unkept and self._clock.monotonic_s() - self._kept_s >= KEEP_S:
-                self._kept_s = self._clock.monotonic_s()
-                self._write(self._unwritten(self.sequence))
-                self._unkept.clear()
+            if not self._unkept or self._clock.monotonic_s() - self._kept_s < KEEP_S:
+                return
+            self._kept_s = self._clock.monotonic_s()
+            changes = self._unwritten(self.sequence)
+            self._unkept.clear()
+            self._writing.acquire()
+        try:
+            self._store.write(changes)
+        except BaseException:
+            self._writing.release()
+            with self._lock:
+                self._unkept |= changes.followed.keys()
+            raise
+        self._writing.release()
 
     def begin_anew(self) -> None:
         """The hub's store is another one: whatever it tells is followed from its beginning."""
@@ -393,7 +405,8 @@ class League:
         self._changed()
 
     def _write(self, changes: Changes) -> None:
-        self._store.write(changes)
+        with self._writing:
+            self._store.write(changes)
 
     def _changed(self) -> None:
         self.version += 1

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 
@@ -13,17 +16,19 @@ from hub_room import league_of
 from table_tools import Played
 
 from companion.core.clock import FakeClock
-from companion.core.errors import Illegal, Malformed
+from companion.core.errors import Illegal, Malformed, SystemTrouble
 from companion.core.kit import SEATS, Seat
 from companion.hub_server.league_file import LeagueFile
 from companion.league.league import KEEP_S, League
 from companion.league.people import Person, shown_name
+from companion.league.ports import Changes
 from companion.league.ratings import RatedGame, ladder
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicPair
 
 TABLE = "a" * 16
+SLOW_DISK_S = 20.0
 
 
 class Told:
@@ -297,3 +302,63 @@ def test_a_game_at_two_tables_counts_once_both_have_told_the_same(
     tell("1" * 16, 3, Seat.NORTH, Seat.SOUTH)  # they do not agree
     assert [row.won for row in league.ladder("scouts", 0)] == [1, 0]
     other.close()
+
+
+class SlowFile(LeagueFile):
+    """A file on a disk that takes as long as it likes over what can wait, and may be full then."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.is_asked, self.may_go_on = threading.Event(), threading.Event()
+        self.is_full = False
+
+    def write(self, changes: Changes) -> None:
+        if changes == Changes(sequence=changes.sequence, followed=changes.followed):
+            self.is_asked.set()
+            assert self.may_go_on.wait(SLOW_DISK_S)
+            if self.is_full:
+                raise SystemTrouble("full")
+        super().write(changes)
+
+
+def test_tables_are_heard_while_the_disk_is_waited_for_and_nothing_is_written_in_another_order(
+    tmp_path: Path, clock: FakeClock, told: Told
+) -> None:
+    with contextlib.closing(SlowFile(tmp_path)) as file, ThreadPoolExecutor(2) as pool:
+        league = League(file, clock)
+        told.sit(league, league.make_card("Mara"), league.make_card("Jonas"))
+        told.tell(league)
+        clock.advance(KEEP_S)
+        keeping = pool.submit(league.keep)
+        assert file.is_asked.wait(SLOW_DISK_S)
+        followed = league.sequence
+        told.table.new_game("scouts", {}, seed=1)
+        told.tell(league, after=told.sequence)
+        assert league.sequence > followed  # nobody has waited
+        told.play(Seat.NORTH)
+        ended = pool.submit(told.tell, league, 0, told.sequence)
+        file.may_go_on.set()
+        keeping.result(SLOW_DISK_S)
+        ended.result(SLOW_DISK_S)
+        assert len(league.results(10)) == 1
+        assert file.read().sequence > followed  # that of the result, not the older one
+
+
+def test_what_a_full_disk_could_not_keep_is_kept_later(tmp_path: Path, clock: FakeClock, told: Told) -> None:
+    with contextlib.closing(SlowFile(tmp_path)) as file:
+        file.may_go_on.set()
+        league, file.is_full = League(file, clock), True
+        told.play(None)
+        told.table.take_seat(Seat.SOUTH, "Mara")
+        told.tell(league)
+        told.table.take_seat(Seat.NORTH, "Jonas")
+        told.tell(league, after=told.sequence)
+        clock.advance(KEEP_S)
+        with pytest.raises(SystemTrouble):
+            league.keep()
+        assert file.read().sequence < league.sequence
+        file.is_full = False
+        clock.advance(KEEP_S)
+        league.keep()
+        kept = file.read()
+        assert (kept.sequence, kept.followed.keys()) == (league.sequence, {TABLE})
