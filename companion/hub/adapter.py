@@ -27,6 +27,10 @@ from companion.table.table import Table
 EAR = "hub"
 """What the hub is called among those who hear the key that calls the staff."""
 _MOST_SENTENCES = 8
+_CONTESTED = say(
+    "The other table reports another result of your last game. Compare the game in both lists of games, and tell the "
+    "hub’s host how it ended."
+)
 
 
 class HubAdapter:
@@ -83,6 +87,7 @@ class HubAdapter:
         """The hub has nothing to say here any more."""
         self._close(False)
         self._table.rounds.use("", None)
+        self._table.rounds.contest("")
 
     def __enter__(self) -> Self:
         return self
@@ -160,6 +165,7 @@ class HubAdapter:
                 north=north,
             )
             self._table.rounds.use(told, (paired.game, paired.options))
+        self._table.rounds.contest(_CONTESTED if wish.is_contested else "")
         self._follows = wish.mark
         self._line.wake()
 

@@ -22,7 +22,7 @@ from companion.hub.pairing import Pair
 from companion.hub_server.dealer_desk import DealerDesk
 from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder, KnownTable, public_key
 from companion.hub_server.league_file import LeagueFile
-from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, users_text
+from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, accounts_text, users_text
 from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.store import HubStore, RecordPlace, StoreSettings
 from companion.league.director import board_at
@@ -271,7 +271,8 @@ class Hub:
                 key = replace(key, pair=pair.id, other=pair.other_of(table.id), source=pair.source_of(table.id))
             tables.append(key)
         seed = self._settings.nats_seed
-        return users_text(public_key(seed) if seed else self.folder.own_key, tables)
+        write = users_text if self.nats is None else accounts_text
+        return write(public_key(seed) if seed else self.folder.own_key, tables)
 
     def _paired(self, pair: Pair) -> None:
         """Two tables have agreed on a game: both may write and read it, and the one that has offered is told."""
@@ -311,6 +312,10 @@ class Hub:
     def on_record(self, table: str, record: PublicRecord, age_s: float, place: RecordPlace) -> None:
         """A table has accepted something: what comes of it is kept before the room shows it."""
         if self.folder.knows(table):
+            pair = record.pair
+            if pair and not self.pairs.is_seated(table, pair.id, pair.seat):
+                log.warning("Hub: a table tells of a game at two tables that is none of its own")
+                record = msgspec.structs.replace(record, pair=None)
             self.league.take(table, record, place.at_s, place.sequence)
         self.room.record(table, record, age_s)
 
@@ -345,6 +350,8 @@ class Hub:
         if now_s - self._wishes_s >= WISH_S:
             self._wishes_s = now_s
             self.league.seat_waiting()
+            contested = [(result.table, result.against.table) for result in self.league.contested if result.against]
+            self.room.contested(dict(contested) | {other: one for one, other in contested})
             for table in self.room.tables():
                 if table.state and not table.is_lost(now_s):
                     self._wish(table)
@@ -356,7 +363,10 @@ class Hub:
     def _wish(self, table: RoomTable) -> None:
         """Tell a table once more what is wanted of it, where it does not follow that yet."""
         state = table.state
-        wish, asked = wish_for(table.closed, self._pairing(table.id)), self.folder.now.asked.get(table.id)
+        wish, asked = (
+            wish_for(table.closed, self._pairing(table.id), bool(table.contests)),
+            self.folder.now.asked.get(table.id),
+        )
         if state and asked and state.answers == asked.number:
             self._forget_asked(table.id, asked.number)
             asked = None

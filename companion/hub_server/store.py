@@ -30,16 +30,19 @@ from companion.core.i18n import say
 from companion.hub.loop_thread import LoopThread
 from companion.hub.subjects import (
     AGE,
+    ALL_NEAR,
     ALL_PAIRS,
     ALL_RECORDS,
     ALL_STATES,
     ALL_WISHES,
+    NEAR,
     PAIRS,
     RECORDS,
     STATES,
     command_subject,
     record_subject,
     table_of,
+    told_subject,
 )
 from companion.hub_server.dealer_desk import DealerDesk
 from companion.hub_server.nats_server import NatsServer
@@ -244,6 +247,7 @@ class HubStore:
             await client.subscribe(ALL_STATES, cb=self._state)
             await client.subscribe(ALL_WISHES, cb=self._wish)
             await client.subscribe(ALL_PAIRS, cb=self._paired)
+            await client.subscribe(ALL_NEAR, cb=self._near)
             first = self._heard.followed() + 1
             start = ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first)
             await stream.subscribe(
@@ -365,10 +369,16 @@ class HubStore:
         await self._publish(message.reply, answer)
 
     async def _paired(self, message: Msg) -> None:
-        _, pair, table, _ = message.subject.split(".")
+        _, pair, table, number = message.subject.split(".")
         if table in self._heard.tables():
             self._count(table, 1)
             self._dealer.wake(pair)
+        await self._publish(told_subject(pair, table, number), b"")
+
+    async def _near(self, message: Msg) -> None:
+        _, pair, table = message.subject.split(".")
+        self._count(table, 1)
+        await self._publish(told_subject(pair, table, NEAR), b"")
 
     def _bad(self, table: str, error: Malformed) -> None:
         self._count(table, BAD_COUNTS)

@@ -19,7 +19,7 @@ from companion.league.director import Place, Reported
 from companion.league.people import MACHINE_NUMBER, MOST_PEOPLE, Person, new_person, player_name
 from companion.league.ports import Changes, KeptResult, LeagueStore, LogLine, Season
 from companion.league.ratings import Strength, ladder
-from companion.league.results import GameFollowed, GameResult, Player, ResultChange, follow, merged
+from companion.league.results import GameFollowed, GameResult, Player, ResultChange, decided, follow, merged
 from companion.league.tournament import System, Tournament
 from companion.table.public.messages import PublicRecord
 
@@ -27,6 +27,8 @@ KEEP_S = 2.0
 """How far the records of tables were followed is kept so often; what came later is followed once more."""
 DIRECTOR = "director"
 LAST_S = 1e12
+LOOKED_AT = 500
+"""Of so many results it is known at the start about which ones two tables do not agree."""
 MOST_NAME = 48
 
 
@@ -56,6 +58,8 @@ class League:
         self._followed = dict(kept.followed)
         self._unkept: set[str] = set()
         self._kept_s = clock.monotonic_s()
+        last = (kept.result for kept in store.results(LOOKED_AT) if not kept.is_void)
+        self._contested = {result.key: result for result in last if result.against}
         self._ladders: dict[tuple[str, int], tuple[int, tuple[Strength, ...]]] = {}
         self.sequence = kept.sequence
         """How far the records of tables were followed, as the hub's store counts them."""
@@ -154,6 +158,8 @@ class League:
             changes.tournaments = [each for each in tournaments.values() if each is not self._tournaments.get(each.id)]
             self._write(changes)
             self._tournaments = tournaments
+            for each in changes.come:
+                self._note_contested(each)
             self._follow(table, after, sequence)
             self._unkept.clear()
             self._changed()
@@ -190,11 +196,38 @@ class League:
         """The result of a game; None: there is none."""
         return self._store.result(key)
 
+    def decide(self, key: str, winner: Seat | None) -> None:
+        """The host says how a game ended about which its tables do not agree (None: a draw); raises `Illegal`."""
+        with self._lock:
+            kept = self._store.result(key)
+            if kept is None or kept.result.against is None:
+                raise Illegal(Refusal.WRONG_PHASE, say("About this game both tables agree"))
+            whole = decided(kept.result, winner)
+            numbers = {
+                told.at: self._number(told.table, told.south if told.at is Seat.SOUTH else told.north)
+                for told in (kept.result, kept.result.against)
+            }
+            self._write(Changes(come=[KeptResult(whole, numbers[Seat.SOUTH], numbers[Seat.NORTH])]))
+            self._contested.pop(key, None)
+            self._changed()
+
+    @property
+    def contested(self) -> tuple[GameResult, ...]:
+        """The games about whose end their tables do not agree."""
+        return tuple(self._contested.values())
+
     def set_void(self, key: str, is_void: bool) -> None:
         """The host says whether a result counts for ratings."""
         with self._lock:
             self._write(Changes(void=[(key, is_void)]))
+            if kept := self._store.result(key):
+                self._note_contested(kept)
             self._changed()
+
+    def _note_contested(self, kept: KeptResult) -> None:
+        self._contested.pop(kept.result.key, None)
+        if kept.result.against and not kept.is_void:
+            self._contested[kept.result.key] = kept.result
 
     def _follow(self, table: str, after: GameFollowed, sequence: int) -> None:
         self._followed[table] = after
@@ -216,11 +249,13 @@ class League:
         before = None if told.result.at is None else self._store.result(told.result.key)
         if before is None:
             return [told]
-        whole = merged(before.result, told.result)
-        if whole is None:
+        fresh = merged(before.result, told.result)
+        if fresh is None:
             return []
+        if fresh.against:
+            return [KeptResult(fresh, before.south, before.north)]
         south, north = (before, told) if before.result.at is Seat.SOUTH else (told, before)
-        return [KeptResult(whole, south.south, north.north)]
+        return [KeptResult(fresh, south.south, north.north)]
 
     def _take_back(self, result: GameResult, tournaments: dict[int, Tournament], changes: Changes) -> None:
         for number, each in tournaments.items():

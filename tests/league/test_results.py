@@ -301,7 +301,57 @@ def test_a_game_at_two_tables_counts_once_both_have_told_the_same(
     assert league.results(10) == [kept]
     tell("1" * 16, 3, Seat.NORTH, Seat.SOUTH)  # they do not agree
     assert [row.won for row in league.ladder("scouts", 0)] == [1, 0]
+    (contested,) = league.contested
+    assert (contested.winner, contested.against and contested.against.winner) == (Seat.SOUTH, Seat.NORTH)
+    assert {contested.table, contested.against and contested.against.table} == {table.name for table in tables}
+    assert League(league._store, clock).contested == (contested,)
+    with pytest.raises(Illegal, match="both tables agree"):
+        league.decide(kept.result.key, None)
+    league.set_void(contested.key, True)
+    assert league.contested == ()
+    league.set_void(contested.key, False)
+    assert league.contested == (contested,)
+    league.decide(contested.key, Seat.NORTH)
+    assert league.contested == ()
+    assert [row.won for row in league.ladder("scouts", 0)] == [1, 1]
+    tell("1" * 16, 4, Seat.NORTH, Seat.SOUTH)  # once more, from a store that was lost: what was decided stays
+    assert league.contested == ()
+    assert [row.won for row in league.ladder("scouts", 0)] == [1, 1]
     other.close()
+
+
+def test_tables_that_agree_in_the_end_are_believed_and_one_that_plays_both_sides_is_not(
+    league: League, told: Told, clock: FakeClock
+) -> None:
+    key = "pair." + "2" * 16
+    told.play(Seat.NORTH)
+    outbox = Outbox(told.journal)
+    outbox.seek(0)
+    records = []
+    while record := outbox.next():
+        records.append(record)
+        outbox.sent()
+
+    def tell(table: str, seat: Seat, winner: Seat, epoch: int) -> None:
+        for record in records:
+            told.sequence += 1
+            fresh = msgspec.structs.replace(record, pair=PublicPair("2" * 16, seat), epoch=epoch)
+            if fresh.view.winners:
+                fresh = msgspec.structs.replace(fresh, view=msgspec.structs.replace(fresh.view, winners=(winner,)))
+            league.take(table, fresh, clock.wall_s(), told.sequence)
+
+    tell("a" * 16, Seat.SOUTH, Seat.SOUTH, 0)
+    tell("a" * 16, Seat.NORTH, Seat.SOUTH, 1)
+    kept = league.result(key)
+    assert kept is not None
+    assert kept.result.at is Seat.SOUTH  # a table plays one side
+    tell("b" * 16, Seat.NORTH, Seat.NORTH, 0)
+    assert [each.key for each in league.contested] == [key]
+    tell("b" * 16, Seat.NORTH, Seat.SOUTH, 1)
+    kept = league.result(key)
+    assert kept is not None
+    assert (kept.result.at, kept.result.against, kept.result.winner) == (None, None, Seat.SOUTH)
+    assert league.contested == ()
 
 
 class SlowFile(LeagueFile):
