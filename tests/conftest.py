@@ -30,8 +30,10 @@ NOISE = ("/dev/null", "/dev/urandom", "/dev/pts", "/dev/tty", "(deleted)", ".hyp
 IN_MEMORY = "/dev/shm"
 ROOM_BYTES = 2_000_000_000
 """Free memory from which on tests keep their files there."""
-WEIGHTS = ("long", "browser", "slow")
-"""Markers of what takes long, the longest first."""
+WEIGHTS = ("long", "slow", "browser")
+"""Markers of what takes long or waits much, in the order in which they are begun."""
+COMPUTING = "vision"
+"""The folder of tests that compute all the time, while those with browsers and services wait."""
 SHARED = "COMPANION_TESTS_FOLDER"
 """Names the folder of a run in the environment."""
 
@@ -117,12 +119,21 @@ def open_pins() -> set[int]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin the files that take long, so that no worker has one before it when the others are through."""
+    """Begin the longest first, then in turn what takes long or waits for a browser and what computes; the light ones last.
+
+    So no worker has a long file before it when the others are through, and never do all of them wait at once.
+    """
     heaviest: dict[Path, int] = {}
     for item in items:
         weight = next((place for place, mark in enumerate(WEIGHTS) if item.get_closest_marker(mark)), len(WEIGHTS))
         heaviest[item.path] = min(weight, heaviest.get(item.path, weight))
-    items.sort(key=lambda item: heaviest[item.path])
+    heavy = sorted((path for path, weight in heaviest.items() if 0 < weight < len(WEIGHTS)), key=heaviest.__getitem__)
+    light = [path for path, weight in heaviest.items() if weight == len(WEIGHTS)]
+    computing = [path for path in light if COMPUTING in path.parts]
+    begun = {path: (place + 1) / len(heavy) for place, path in enumerate(heavy)}
+    begun |= {path: (place + 1) / len(computing) for place, path in enumerate(computing)}
+    begun |= {path: 2.0 for path in light if path not in begun}
+    items.sort(key=lambda item: begun.get(item.path, 0.0))
 
 
 def pytest_collection_finish() -> None:

@@ -30,29 +30,9 @@ from web.hub.host import Joined
 from web.hub.room import Room, RoomTable
 
 NAMES = [
-    "Mara",
-    "Jonas",
-    "Ines",
-    "Theo",
-    "Lea",
-    "Olaf",
-    "Sami",
-    "Ruth",
-    "Kofi",
-    "Anna",
-    "Yuki",
-    "Paul",
-    "Nora",
-    "Ben",
-    "Luis",
-    "Emma",
-    "Ada",
-    "Max",
-    "Eva",
-    "Finn",
-    "Mila",
-    "Hugo",
-]
+    "Mara", "Jonas", "Ines", "Theo", "Lea", "Olaf", "Sami", "Ruth", "Kofi", "Anna", "Yuki", "Paul", "Nora", "Ben",
+    "Luis", "Emma", "Ada", "Max", "Eva", "Finn", "Mila", "Hugo",
+]  # fmt: skip
 PLAN = (
     ("outbuffered", 3), ("outbuffered", 2), ("outbuffered", 99), ("kahmate", 5), ("scouts", 4), ("arena", 2),
     ("outbuffered", 4), ("binmat", 6), ("kahmate", 9), ("scouts", 99), ("arena", 1), ("", 0),

@@ -41,15 +41,14 @@ PATIENCE_S = 20.0
 
 def until(what: str, look: Callable[[], Any], timeout_s: float = PATIENCE_S) -> Any:
     """Wait for something true in another process; a failing test says what never came."""
-    pause = threading.Event()
+    pause, pause_s = threading.Event(), 0.01
     end_s = time.monotonic() + timeout_s
-    while True:
-        answer = look()
-        if answer:
-            return answer
+    while not (answer := look()):
         if time.monotonic() > end_s:
             pytest.fail(f"{what} did not happen within {timeout_s:.0f} s")
-        pause.wait(0.05)
+        pause.wait(pause_s)
+        pause_s = min(1.5 * pause_s, 0.05)
+    return answer
 
 
 def share_templates(folder: Path) -> None:

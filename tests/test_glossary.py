@@ -11,74 +11,17 @@ import pytest
 from test_layers import FILES, GAME_PACKAGES
 
 ROOT = Path(__file__).parent.parent
-OLD_MODULES = frozenset(
-    [
-        "house",
-        "furnish",
-        "seen",
-        "beside",
-        "plain",
-        "described",
-        "refusals",
-        "guard",
-        "gate",
-        "limits",
-        "passing",
-        "desk",
-        "watch",
-        "owner",
-        "advance",
-        "live",
-        "referee",
-        "signs",
-        "vitals",
-        "notify",
-        "handover",
-        "looker",
-        "settling",
-        "squares",
-        "closer",
-        "litter",
-        "finding",
-        "things",
-        "trouble",
-        "truth",
-        "sight",
-        "weak",
-        "eye",
-        "told",
-        "past",
-        "care",
-        "manners",
-        "standing",
-        "door",
-        "hands",
-    ]
-)
-OLD_CLASSES = frozenset(
-    [
-        "House",
-        "Desk",
-        "Looker",
-        "Referee",
-        "Vitals",
-        "Litter",
-        "Gate",
-        "Described",
-        "Passing",
-        "Standing",
-        "Tableau",
-        "Door",
-        "Guard",
-        "Sight",
-        "Seen",
-        "Past",
-        "Told",
-        "Owner",
-        "Settling",
-    ]
-)
-OLD_FUNCTIONS = frozenset(["furnish", "settling", "handover", "manners", "litter", "notify", "described"])
+OLD_MODULES = {
+    "house", "furnish", "seen", "beside", "plain", "described", "refusals", "guard", "gate", "limits", "passing",
+    "desk", "watch", "owner", "advance", "live", "referee", "signs", "vitals", "notify", "handover", "looker",
+    "settling", "squares", "closer", "litter", "finding", "things", "trouble", "truth", "sight", "weak", "eye", "told",
+    "past", "care", "manners", "standing", "door", "hands",
+}  # fmt: skip
+OLD_CLASSES = {
+    "House", "Desk", "Looker", "Referee", "Vitals", "Litter", "Gate", "Described", "Passing", "Standing", "Tableau",
+    "Door", "Guard", "Sight", "Seen", "Past", "Told", "Owner", "Settling",
+}  # fmt: skip
+OLD_FUNCTIONS = {"furnish", "settling", "handover", "manners", "litter", "notify", "described"}
 
 
 @cache

@@ -14,7 +14,7 @@ import pytest
 from flask import Flask, request
 from tour import Tour, touring
 
-import web.routes.api
+import web.routes.api.body
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, WebSettings
 from companion.core.kit import SEATS
@@ -75,7 +75,7 @@ def test_the_document_holds_together(document: dict[str, Any]) -> None:
 
 def test_each_door_reads_the_body_that_is_described(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     read: dict[str, type] = {}
-    real = web.routes.api.read_body
+    real = web.routes.api.body.read_body
 
     def watch(asked: Any, kind: type) -> Any:
         read[request.endpoint] = kind
@@ -92,7 +92,7 @@ def test_each_door_reads_the_body_that_is_described(app: Flask, monkeypatch: pyt
             asked.add(rule.endpoint)
             browser.post(path_of(rule).replace("{seat}", "south"), json={"surely no field": 1})
     assert asked == set(read), "a JSON door that reads no body"
-    assert read == {endpoint: BODIES.get(endpoint, web.routes.api.Body) for endpoint in asked}
+    assert read == {endpoint: BODIES.get(endpoint, web.routes.api.body.Body) for endpoint in asked}
 
 
 def test_forms_are_of_doors_that_there_are(app: Flask) -> None:
@@ -248,4 +248,6 @@ def test_every_other_answer_is_as_described(watched: Watched) -> None:
         get(path)
     post("/api/seat/south/leave")
     missing = set(ANSWERS) - watched.seen
-    assert missing == {"staff.call", "staff.cancel", "hub.offer"}, "no bell rings here, and there is no hub"
+    assert missing == {"staff.call", "staff.cancel", "hub.offer", "hub.invite"}, (
+        "no bell rings here, and there is no hub"
+    )

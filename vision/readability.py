@@ -206,8 +206,8 @@ def _closer(squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[S
     why = say(
         "Markers on {places} have {least} px per module; {enough} is enough.",
         places=where,
-        least=f"{least:.1f}",
-        enough=f"{enough:.1f}",
+        least=round(least, 1),
+        enough=round(enough, 1),
     )
     farthest = min(squares, key=lambda square: measures[square].module_px)
     there = flat(np.array([kit.board.centre_mm(farthest)]))[0]

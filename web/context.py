@@ -23,6 +23,7 @@ from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
 from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
+from companion.core.errors import Illegal, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS, Kit, Seat, Side
@@ -44,6 +45,7 @@ from web.rendering.finale import again_words, end_words, length_of, nearest_tent
 from web.rendering.pieces import picture
 from web.rendering.stylesheets import stylesheets
 from web.security.auth import Auth
+from web.security.far_access import code_of
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
 
@@ -113,7 +115,15 @@ class PageContext:
 
     def needs_code(self, asked: Request) -> bool:
         """Must whoever asks know the code to sit down?"""
-        return self.join_code is not None and not (self.guard.is_at_table(asked) or self.guard.is_host(asked))
+        is_let_in = code_of(asked) or self.guard.is_at_table(asked) or self.guard.is_host(asked)
+        return self.join_code is not None and not is_let_in
+
+    def require_at_table(self, asked: Request) -> None:
+        """Raise `Illegal` where strangers share the network and the request comes from nobody at the table."""
+        if self.needs_code(asked):
+            raise Illegal(
+                Refusal.NOT_YOUR_SEAT, say("Only a seat, the host or the table’s own screen can do that here")
+            )
 
     def let_in(self, asked: Request, typed: str) -> None:
         """Raise `Illegal` for somebody who must know the code and has not typed it."""
@@ -216,7 +226,7 @@ def register_template_helpers(app: Flask) -> None:
         mark_words=mark_words,
         spoken=spoken,
         LANGUAGES=LANGUAGES,
-        sprite=lambda: _sprite(tuple(name for name in DRAWINGS if name not in ON_PAPER)),
+        sprite=lambda *names: _sprite(names or tuple(name for name in DRAWINGS if name not in ON_PAPER)),
         styles=partial(_styles, version),
         scripts=partial(_scripts, version),
         asset=lambda name: f"/static/{version}/{name}",

@@ -22,6 +22,8 @@ from companion.core.catalogue_file import PLURALS, read_catalogue
 
 LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français"}
 """What can be spoken, by its code, in its own word."""
+COMMA = frozenset({"es", "fr"})
+"""The languages that write 0.5 as 0,5: a number that is a part of a sentence is handed in as a number."""
 LOCALE = Path(__file__).parents[1] / "locale"
 _spoken: ContextVar[str] = ContextVar("spoken", default="en")
 
@@ -43,6 +45,13 @@ class Verbatim(str):
     """What somebody has typed, such as a name: the same in every language, also where the catalogue knows the word."""
 
     __slots__ = ()
+
+
+class _Comma(float):
+    """A number that writes 0,5, whatever the pattern asks of its digits."""
+
+    def __format__(self, digits: str) -> str:
+        return super().__format__(digits).replace(".", ",")
 
 
 def say(pattern: str, /, **parts: object) -> str:
@@ -240,6 +249,8 @@ def _part(part: object, language: str) -> object:
     """A part in words: a sentence of its own, or a plain word that the catalogue may know, such as a piece's name."""
     if isinstance(part, Said):
         return _translate(part, language)
+    if isinstance(part, float) and language in COMMA:
+        return _Comma(part)
     if isinstance(part, Verbatim) or not isinstance(part, str):
         return part
     return lookup(language, part, "", None)

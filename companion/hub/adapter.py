@@ -13,7 +13,9 @@ from companion.core.clock import Clock
 from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS
+from companion.core.ports.far import FarPages
 from companion.hub.commands import HubWish, read_command
+from companion.hub.far_line import FarLine
 from companion.hub.membership import Membership
 from companion.hub.pair_line import PairLine
 from companion.hub.sender import HubLine
@@ -47,6 +49,7 @@ class HubAdapter:
         health: Callable[[], str],
         change_settings: Callable[[Mapping[str, str]], str] = lambda _: say("This table takes no settings."),
         keep: Callable[[Membership], None] = lambda _: None,
+        far_pages: Callable[[], FarPages | None] = lambda: None,
     ) -> None:
         self.membership = membership
         self._table = table
@@ -58,6 +61,7 @@ class HubAdapter:
         self._follows = "closed" if membership.closed else ""  # of an earlier run: the hub says anew what it wants
         self._answer: tuple[int, str] = (0, "")
         self.pairs = PairLine(table, journal, clock, membership.table, self._wake)
+        self.far = FarLine(table, clock, membership.table, far_pages, self._wake)
         self._line = HubLine(membership, journal, clock, self)
         table.connect(on_lamps=lambda _lamps, _trouble: self._wake())
 
@@ -81,6 +85,7 @@ class HubAdapter:
     def close(self) -> None:
         """Hang up."""
         self._line.close()
+        self.far.close()
         self._bell.hear(False, EAR)
 
     def leave(self) -> None:

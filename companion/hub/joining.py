@@ -22,7 +22,7 @@ try:
     import nkeys
 except ImportError:
     raise SystemTrouble(
-        say("The client of the hub is not installed: pip install “tabletop-companion[table]”")
+        say("The client of the hub is not installed: pip install 'tabletop-companion[table]'")
     ) from None
 
 T = TypeVar("T")

@@ -46,7 +46,7 @@ from companion.hub.subjects import (
     WRONG_SEQUENCE,
     message_subject,
     near_subject,
-    told_subject,
+    news_subject,
     wish_subject,
 )
 from companion.storage.journal import Journal
@@ -208,7 +208,7 @@ class PairLine:
             return
         other, source = pair.other_of(self._own), pair.source_of(self._own)
         if not self._subscriptions:
-            for subject in (told_subject(pair.id, source, "*"), told_subject(pair.id, other, NEAR)):
+            for subject in (news_subject(pair.id, source, "*"), news_subject(pair.id, other, NEAR)):
                 self._subscriptions.append(await client.subscribe(subject, cb=self._wakes))
         progress = self._progress(pair)
         if self._clock.monotonic_s() >= self._near_s + NEAR_S:

@@ -24,6 +24,7 @@ from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
+from companion.hub.far_line import FarLine
 from companion.hub.joining import trusted
 from companion.hub.loop_thread import LoopThread
 from companion.hub.membership import Membership
@@ -77,6 +78,10 @@ class NewsSource(Protocol):
     @property
     def pairs(self) -> PairLine:
         """What is told and heard of a game at two tables."""
+
+    @property
+    def far(self) -> FarLine:
+        """Phones far away that sit at this table."""
 
 
 class HubLine:
@@ -174,6 +179,7 @@ class HubLine:
             await client.subscribe(command_subject(own.table), cb=self._heard)
             sequence = await self._find_place(stream)
             self._source.pairs.connected()
+            await self._source.far.connected(client)
             self._asks_s = 0.0
             self._is(True, self.trouble if self._outbox.next() else "")
             self._told = b""
@@ -186,6 +192,7 @@ class HubLine:
                     self._outbox.sent()
                     await self._tell_state(client)
                     await self._exchange(client, stream)
+                await self._source.far.step(client)
                 is_woken = await self._rest(min(PULSE_S, self._source.pairs.pause_s))
                 if is_woken and not self._is_closing:
                     await asyncio.sleep(LET_PASS_S)
@@ -193,6 +200,7 @@ class HubLine:
                     self._told = b""
         finally:
             self._source.pairs.broken()
+            self._source.far.broken()
             if not client.is_closed:
                 await client.close()
 

@@ -8,6 +8,8 @@ what two tables of one game tell each other, each message by its number."""
 ALL_RECORDS, ALL_STATES = "tables.*.record", "tables.*.state"
 ALL_WISHES, ALL_PAIRS, ALL_NEAR = "tables.*.pair", "pairs.*.*.*", "near.*.*"
 NEAR = "near"
+ALL_FAR_WISHES, ALL_TOLD_FAR = "tables.*.far", "told.*.*"
+"""What is told to phones far away is in no stream: nothing of it is ever kept."""
 STORED, SEQUENCE = "Nats-Msg-Id", "Nats-Expected-Last-Subject-Sequence"
 """Headers of a record: what it is called, and behind which message of its table it comes, or is refused."""
 AGE = "Companion-Age"
@@ -16,11 +18,11 @@ WRONG_SEQUENCE = 10071
 """JetStream's error for a message that does not come behind the one that it names."""
 _ASK_RECORDS, _ASK_PAIRS = f"$JS.API.DIRECT.GET.{RECORDS}.", f"$JS.API.DIRECT.GET.{PAIRS}."
 SAID = (
-    ALL_RECORDS, ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR,
+    ALL_RECORDS, ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, ALL_FAR_WISHES, ALL_TOLD_FAR,
     f"{_ASK_RECORDS}{ALL_RECORDS}", f"{_ASK_PAIRS}{ALL_PAIRS}",
 )  # fmt: skip
 """All that tables may say, each of it only some."""
-HEARD = ("commands.*", "told.*.*.*")
+HEARD = ("commands.*", "far.*", "news.*.*.*")
 """All that tables may listen to beside the answers that they get, each only to some of it."""
 
 
@@ -44,6 +46,21 @@ def wish_subject(table: str) -> str:
     return f"tables.{table}.pair"
 
 
+def far_wish_subject(table: str) -> str:
+    """Where a table says which of its seats phones far away may take."""
+    return f"tables.{table}.far"
+
+
+def far_subject(table: str) -> str:
+    """Where the hub asks a table what such a phone asks."""
+    return f"far.{table}"
+
+
+def told_far_subject(table: str, call: str) -> str:
+    """Where the table answers that; nobody but the hub hears it."""
+    return f"told.{table}.{call}"
+
+
 def message_subject(pair: str, table: str, number: int | str) -> str:
     """Where a table of a pair, or the dealer, tells the message of a number: there is one, once."""
     return f"pairs.{pair}.{table}.{number}"
@@ -59,9 +76,9 @@ def near_subject(pair: str, table: str) -> str:
     return f"near.{pair}.{table}"
 
 
-def told_subject(pair: str, table: str, what: int | str) -> str:
+def news_subject(pair: str, table: str, what: int | str) -> str:
     """Where the hub says that there is the message of a number, or (`NEAR`) that a table is there."""
-    return f"told.{pair}.{table}.{what}"
+    return f"news.{pair}.{table}.{what}"
 
 
 def inbox_prefix(table: str) -> str:
@@ -77,12 +94,13 @@ def table_of(subject: str) -> str:
 def may_publish(table: str) -> tuple[str, ...]:
     """All that a table may say: its own subjects, and the question how far it has come."""
     ask = f"{_ASK_RECORDS}{record_subject(table)}"
-    return (record_subject(table), state_subject(table), wish_subject(table), ask)
+    far = (far_wish_subject(table), told_far_subject(table, "*"))
+    return (record_subject(table), state_subject(table), wish_subject(table), ask, *far)
 
 
 def may_hear(table: str) -> tuple[str, ...]:
     """All that a table may listen to."""
-    return (f"{inbox_prefix(table)}.>", command_subject(table))
+    return (f"{inbox_prefix(table)}.>", command_subject(table), far_subject(table))
 
 
 def may_publish_paired(pair: str, table: str, source: str) -> tuple[str, ...]:
@@ -93,4 +111,4 @@ def may_publish_paired(pair: str, table: str, source: str) -> tuple[str, ...]:
 
 def may_hear_paired(pair: str, source: str, other: str) -> tuple[str, ...]:
     """What a table of a pair may listen to besides: that there is something to read, and whether the other is there."""
-    return (told_subject(pair, source, "*"), told_subject(pair, other, NEAR))
+    return (news_subject(pair, source, "*"), news_subject(pair, other, NEAR))

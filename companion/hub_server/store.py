@@ -30,19 +30,22 @@ from companion.core.i18n import say
 from companion.hub.loop_thread import LoopThread
 from companion.hub.subjects import (
     AGE,
+    ALL_FAR_WISHES,
     ALL_NEAR,
     ALL_PAIRS,
     ALL_RECORDS,
     ALL_STATES,
+    ALL_TOLD_FAR,
     ALL_WISHES,
     NEAR,
     PAIRS,
     RECORDS,
     STATES,
     command_subject,
+    far_wish_subject,
+    news_subject,
     record_subject,
     table_of,
-    told_subject,
 )
 from companion.hub_server.dealer_desk import DealerDesk
 from companion.hub_server.nats_server import NatsServer
@@ -98,6 +101,12 @@ class Heard(Protocol):
 
     def on_wish(self, table: str, payload: bytes) -> bytes:
         """A table asks for a game at two tables: the answer."""
+
+    def on_far_wish(self, table: str, payload: bytes) -> bytes:
+        """A table has a seat for a phone far away, or none any more: the answer."""
+
+    def on_told_far(self, subject: str, payload: bytes, status: str) -> bool:
+        """A table answers such a phone; False: with nonsense. With a status there is nobody to answer."""
 
     def on_bad(self, table: str, why: str) -> None:
         """A message that cannot be read."""
@@ -165,6 +174,14 @@ class HubStore:
     def command(self, table: str, payload: bytes) -> None:
         """Ask something of a table; it may be gone."""
         self._thread.call(lambda: asyncio.ensure_future(self._publish(command_subject(table), payload)))
+
+    def send(self, subject: str, payload: bytes, reply: str) -> bool:
+        """Say something with the subject of its answer; False: there is no line."""
+        client = self._client
+        if client is None or not client.is_connected:
+            return False
+        self._thread.call(lambda: asyncio.ensure_future(self._publish(subject, payload, reply)))
+        return True
 
     def use(self, users: str) -> None:
         """These may come in once this returns; only with a child of the hub's own."""
@@ -244,10 +261,10 @@ class HubStore:
                 self._heard.on_other_store()
             if not self._has_last:
                 await self._tell_last(stream)
-            await client.subscribe(ALL_STATES, cb=self._state)
-            await client.subscribe(ALL_WISHES, cb=self._wish)
-            await client.subscribe(ALL_PAIRS, cb=self._paired)
-            await client.subscribe(ALL_NEAR, cb=self._near)
+            heard = {ALL_STATES: self._state, ALL_PAIRS: self._paired, ALL_TOLD_FAR: self._told_far}
+            heard[ALL_NEAR] = self._near
+            for subject, hear in (heard | dict.fromkeys((ALL_WISHES, ALL_FAR_WISHES), self._wish)).items():
+                await client.subscribe(subject, cb=hear)
             first = self._heard.followed() + 1
             start = ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first)
             await stream.subscribe(
@@ -364,7 +381,8 @@ class HubStore:
     async def _wish(self, message: Msg) -> None:
         table = table_of(message.subject)
         self._count(table, WISH_COUNTS)
-        answer = self._heard.on_wish(table, message.data)
+        ask = self._heard.on_far_wish if message.subject == far_wish_subject(table) else self._heard.on_wish
+        answer = ask(table, message.data)
         await asyncio.sleep(0)  # who may do what may have changed
         await self._publish(message.reply, answer)
 
@@ -373,12 +391,16 @@ class HubStore:
         if table in self._heard.tables():
             self._count(table, 1)
             self._dealer.wake(pair)
-        await self._publish(told_subject(pair, table, number), b"")
+        await self._publish(news_subject(pair, table, number), b"")
 
     async def _near(self, message: Msg) -> None:
         _, pair, table = message.subject.split(".")
         self._count(table, 1)
-        await self._publish(told_subject(pair, table, NEAR), b"")
+        await self._publish(news_subject(pair, table, NEAR), b"")
+
+    async def _told_far(self, message: Msg) -> None:
+        is_right = self._heard.on_told_far(message.subject, message.data, (message.headers or {}).get("Status", ""))
+        self._count(table_of(message.subject), 1 if is_right else BAD_COUNTS)
 
     def _bad(self, table: str, error: Malformed) -> None:
         self._count(table, BAD_COUNTS)
@@ -408,9 +430,9 @@ class HubStore:
         full = say("The hub’s disk is full: tables keep what they have, and send it once there is room.")
         self._heard.on_trouble(full if self._is_full else "" if answers else self._why(OSError()))
 
-    async def _publish(self, subject: str, payload: bytes) -> None:
+    async def _publish(self, subject: str, payload: bytes, reply: str = "") -> None:
         if subject and self._client and self._client.is_connected:
-            await self._client.publish(subject, payload)
+            await self._client.publish(subject, payload, reply)
 
     async def _purge(self, table: str) -> None:
         if self._client and self._client.is_connected:

@@ -85,7 +85,7 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
         from rustworkx import PyGraph, max_weight_matching  # noqa: PLC0415 - only a hub has it, and only a round needs it
     except ImportError:
         raise SystemTrouble(
-            say("The programs for a hub are not installed: pip install “tabletop-companion[hub]”")
+            say("The programs for a hub are not installed: pip install 'tabletop-companion[hub]'")
         ) from None
     there = [each for each in by_strength(tournament) if each.is_there(number) and number not in each.rests]
     players = sorted((_player(tournament, each) for each in there), key=lambda player: -player.halves)

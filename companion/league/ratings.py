@@ -64,7 +64,7 @@ def ladder(games: Iterable[RatedGame], machines: bool = False) -> tuple[Strength
         from openskill.models import BradleyTerryFull  # noqa: PLC0415 - only a hub has it, and only pages need it
     except ImportError:
         raise SystemTrouble(
-            say("The programs for a hub are not installed: pip install “tabletop-companion[hub]”")
+            say("The programs for a hub are not installed: pip install 'tabletop-companion[hub]'")
         ) from None
     model = BradleyTerryFull()
     skill: dict[int, Any] = {}

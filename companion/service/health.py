@@ -240,7 +240,7 @@ class ServiceHealth:
             "The journal holds {n} game in {size} MB.",
             "The journal holds {n} games in {size} MB.",
             count,
-            size=f"{size_mb / 1e6:.1f}",
+            size=round(size_mb / 1e6, 1),
         )
         if told := joined(" ", (journal.notice, journal.weakness)):
             return Finding("journal", Grade.WARN, joined(" ", (text, told)))

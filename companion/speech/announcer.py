@@ -80,7 +80,7 @@ def sentences(before: TableView, view: TableView, everything: bool) -> Iterator[
     if view.advice and view.advice != before.advice:
         yield from view.advice.lines
     if view.match.draw_offer is not None and view.match.draw_offer is not before.match.draw_offer:
-        yield say("{side!c} offers a draw.", side=_side(view, view.match.draw_offer))
+        yield view.match.offer
     if view.phase is Phase.OVER:
         if before.phase is not Phase.OVER:
             yield view.sign.text

@@ -21,7 +21,7 @@ from companion.table.mailbox import Mailbox
 from companion.table.ports import RecordJournal
 from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, HandIn, MoveSeat, TakeSeat
 from companion.table.reducer import advance
-from companion.table.session import Phase, Session
+from companion.table.session import FAR, Phase, Session
 from companion.table.state import EarlyPress, TableState, must_wait, with_session
 
 WRITE_AGAIN_S = 2.0
@@ -121,7 +121,12 @@ class Pipeline:
         if not order.read_s and must_wait(self.live, order):
             self.publish(replace(self.live, early=EarlyPress(seat, order.action, order.now_s)))
             return ""
-        salted = msgspec.structs.replace(order, salt=salt or secrets.token_hex(16), at=self.clock.wall_s())
+        sitter = self.session.seats.get(seat)
+        is_far = sitter is not None and sitter.door == FAR  # its way here is charged to neither side
+        read_s = order.read_s or (self.now_s() if is_far else 0.0)
+        salted = msgspec.structs.replace(
+            order, salt=salt or secrets.token_hex(16), at=self.clock.wall_s(), read_s=read_s
+        )
         self.accept_in_time(order.now_s, salted)
         sealed = self.session.sealed_at(seat, moment)
         return sealed.receipt if sealed else ""

@@ -23,6 +23,8 @@ from companion.table.remote.remote_game import REMOTE, RemoteGame
 BOTH = frozenset(SEATS)
 MACHINE = "machine"
 """The door of a seat that a program plays."""
+FAR = "far"
+"""The door of a seat that a phone far away has taken, through a hub."""
 ABANDONED = Outcome(frozenset(), say("The host ended the game."))
 """How a game ends that the host ends: nobody has won, and it does not count."""
 
@@ -42,7 +44,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class Sitter:
-    """Who sits at a seat, and through which door (`phone`, `pad`, `machine` or `remote`).
+    """Who sits at a seat, and through which door (`phone`, `far`, `pad`, `machine` or `remote`).
 
     `card` is the player's card of a hub that was shown; empty: none.
     """

@@ -46,6 +46,7 @@ from companion.table.records import (
 )
 from companion.table.remote.remote_table import RemoteTable
 from companion.table.seats.coaching import Coaching
+from companion.table.seats.far_seats import FarSeats
 from companion.table.seats.machine_seats import MachineTurn, machine_turns
 from companion.table.seats.pad_input import PadInput
 from companion.table.seats.seat_claims import ClaimPort, SeatClaims
@@ -89,6 +90,7 @@ class Table:
         self._tiles = TileOrders(self._pipeline)
         self.coaching = Coaching(self._pipeline, self._owner)
         self.remote = RemoteTable(self._pipeline, self._owner)
+        self.far = FarSeats(self._pipeline, self._owner)
         self._lobby.play_again = self.remote.play_again
         self.notices = Notices(self._pipeline, self._owner, self._lobby)
         self.rounds = Rounds(self._pipeline, self._owner, self._lobby)

@@ -154,6 +154,8 @@ class MatchView:
     score: tuple[int, int, int]
     outcome: Outcome | None
     draw_offer: Seat | None
+    offer: str
+    """That a draw is offered, and how a pad accepts it; empty: none is."""
     can_undo: bool
     can_swap: bool
     """Can a rematch be played with sides changed?"""
@@ -217,13 +219,13 @@ class TableView:
 class Progress:
     """How far a game has come, and whether the camera works; cheap to ask.
 
-    `turns` are the moments of the turns so far, `number` is the game's.
+    `turns` are the moments of the turns so far, each with its number as the game counts; `number` is the game's.
     """
 
     number: int
     phase: Phase
     moment: str
-    turns: tuple[str, ...]
+    turns: Mapping[str, int]
     is_right: bool
     """Nothing is known to be wrong on the board."""
     camera: CameraState

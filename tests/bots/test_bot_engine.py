@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,6 +65,22 @@ def test_whatever_is_wrong_is_an_error_and_changes_nothing(line: bytes) -> None:
     assert "action" in ask(engine, {"choose": {"view": START}})
 
 
+@pytest.mark.parametrize("due", [["north"], [], None, "south", {"south": 1}])
+def test_who_has_nothing_to_decide_says_so(due: object) -> None:
+    engine = BotEngine("outbuffered", level=1, seed=3)
+    ask(engine, {"new": {"seat": "south"}})
+    for request in (
+        {"choose": {"view": {**START, "to_act": due}}},
+        {"judge": {"view": {"to_act": due}, "action": "UUS"}},
+    ):
+        message = ask(engine, request)["error"]["message"]
+        assert message in (
+            "South has nothing to decide in this view",
+            "This is no view: its to_act says who has to act",
+        )
+    assert "action" in ask(engine, {"choose": {"view": START}})
+
+
 def test_an_opponent_that_fails_says_so_without_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken(Bot):
         def choose(self, view: object) -> Choice:
@@ -75,7 +92,9 @@ def test_an_opponent_that_fails_says_so_without_its_words(monkeypatch: pytest.Mo
     monkeypatch.setattr("companion.bots.bot_engine.bot_for", lambda *a: Broken(Seat.SOUTH, {}, 1, 1))
     engine = BotEngine("outbuffered", level=1, seed=1)
     ask(engine, {"new": {"seat": "south"}})
-    assert ask(engine, {"choose": {"view": {}}})["error"]["message"] == "The opponent failed: KeyError"
+    assert (
+        ask(engine, {"choose": {"view": START}})["error"]["message"] == "The opponent cannot play this view (KeyError)"
+    )
 
 
 def test_lines_in_lines_out() -> None:
@@ -117,6 +136,18 @@ def test_the_same_seed_plays_the_same(module: list[str]) -> None:
     assert "action" in once[2]
 
 
+def test_answers_may_go_into_a_file(tmp_path: Path) -> None:
+    requests, answers = tmp_path / "requests.jsonl", tmp_path / "answers.jsonl"
+    requests.write_text('{"new": {"seat": "south"}}\n' + json.dumps({"choose": {"view": START}}) + "\n")
+    with requests.open() as source, answers.open("w") as sink:
+        command = [sys.executable, "-m", "companion", "bot", "outbuffered"]
+        subprocess.run(command, stdin=source, stdout=sink, timeout=60, check=True)
+    assert [set(json.loads(line)) for line in answers.read_text().splitlines()] == [
+        {"ready"},
+        {"action", "nodes", "why"},
+    ]
+
+
 def test_wrong_usage() -> None:
     for arguments in (["chess"], ["outbuffered", "--level", "7"]):
         done = subprocess.run(
@@ -139,6 +170,8 @@ def test_its_process_is_small_and_modest() -> None:
         "from companion.core.kit import Seat\n"
         "from companion.games import game_named\n"
         "assert os.getpriority(os.PRIO_PROCESS, 0) >= 10\n"
+        "facts = [line for line in open('/proc/self/sched') if 'se.slice' in line]\n"
+        "assert all(fact.split()[-1] == '100000000' for fact in facts), 'Linux before 6.12 has no such line'\n"
         "assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == 0\n"
         "assert resource.getrlimit(resource.RLIMIT_DATA)[0] <= 200 << 20\n"
         "assert not {'cv2', 'numpy', 'flask', 'vision', 'companion.table'} & set(sys.modules), 'too much is imported'\n"

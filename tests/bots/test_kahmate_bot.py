@@ -10,8 +10,8 @@ import pytest
 
 from companion.bots.base import LEVELS
 from companion.bots.kahmate import KahmateBot
-from companion.bots.kahmate.moves import END_ROUND, RUN, TACKLE, Play, Position, lost, plays, position_of, won
-from companion.bots.kahmate.worth import odds, solve, try_chance
+from companion.bots.kahmate.moves import END_ROUND, FULL, RUN, TACKLE, Play, Position, lost, plays, position_of, won
+from companion.bots.kahmate.worth import odds, solve, try_chance, worth
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.kahmate import Kahmate
@@ -168,3 +168,46 @@ def test_a_tackle_may_go_to_the_side() -> None:
         for play in plays(position, all_meetings=False):
             if play.kind == TACKLE and (after := after_cards(state, play, 1)) is not None:
                 assert won(position, play, 1).ball == after.ball
+
+
+def placed(start: str, cards: tuple[list[int], list[int]], down: str = "") -> dict[str, Any]:
+    """North's view of a position, with cards and pieces turned over as no option gives them."""
+    state = GAME.setup(GAME.options({"start": start, "starter": "north"}), Random(0))
+    view = dict(GAME.view(state, Seat.NORTH))
+    view["cards"] = dict(zip(SEATS, cards, strict=True))
+    view["pieces"] = [{**each, "rounds_down": int(each["square"] in down.split())} for each in view["pieces"]]
+    return view
+
+
+NEAR_GOAL = "b8 a4 b5 e5 d8 e6 / a10 d9 d10 e10 c9 c8 / b8"
+
+
+def test_after_the_last_cards_hands_are_full() -> None:
+    position = position_of(placed(NEAR_GOAL, ([6], [2]), "c8"))
+    tackle = next(play for play in plays(position, all_meetings=True) if play.kind == TACKLE)
+    assert won(position, tackle, 1).hands == lost(position, tackle).hands == (FULL, FULL)
+    assert won(position, END_ROUND).hands == ((6,), (2,))
+
+
+def test_one_good_card_does_not_win_two_face_offs() -> None:
+    """South's last card beats North's, but whoever it meets next has a full hand."""
+    position = position_of(placed("b1 c1 d1 e1 a8 f1 / a9 a10 h10 g10 f10 e10 / a8", ([6], [1])))
+    position.end_round()
+    twice = try_chance(position)
+    position.hands = (6, 5), (1, 2)
+    assert twice < 0.8 < try_chance(position) < 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_tackle_that_cannot_succeed_is_not_all_that_it_does(seed: int) -> None:
+    """South stands before the goal with a 6 against a 2: North gets in the way of who could score next."""
+    view = placed(NEAR_GOAL, ([6], [2]), "c8")
+    choice = KahmateBot(Seat.NORTH, {}, 3, seed).choose(view)
+    assert "x" not in choice.action, choice
+
+
+def test_a_carrier_on_the_line_is_feared_unless_somebody_can_tackle_it() -> None:
+    alone = position_of(placed("b11 a4 b5 e5 d8 e6 / h1 g1 f1 e1 d1 c1 / b11", ([*FULL], [*FULL])))
+    guarded = position_of(placed("b11 a4 b5 e5 d8 e6 / h1 g1 b10 a11 d1 c1 / b11", ([*FULL], [*FULL])))
+    assert worth(alone) < -900
+    assert worth(guarded) > -500

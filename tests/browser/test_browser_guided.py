@@ -27,6 +27,15 @@ setTimeout(() => done(shifted), 400);
 """
 _AT = "const sign = document.getElementById('press'); return sign && (sign.hidden ? '' : sign.dataset.at)"
 
+_HIDDEN = """
+const sign = document.getElementById('press').getBoundingClientRect();
+return [...document.querySelectorAll('.view [data-at]')].filter(each => {
+  const box = each.getBoundingClientRect(), [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+  return x > sign.left && x < sign.right && y > sign.top && y < sign.bottom;
+}).map(each => each.dataset.at);
+"""
+"""The pieces that nobody sees for the small sign."""
+
 
 @pytest.fixture(scope="module")
 def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, WebDriver]]:
@@ -63,6 +72,7 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Ru
     window.refresh()
     until("the small sign", lambda: window.execute_script(_AT))
     assert window.execute_async_script(_SHIFTS) <= MOST_SHIFT
+    assert window.execute_script(_HIDDEN) == []
     touched: list[str] = []
     for _ in range(40 * MOST_TOUCHES):
         target = window.execute_script(_AT)

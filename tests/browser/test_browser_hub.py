@@ -146,10 +146,10 @@ def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
         serve(app, "127.0.0.1", 0, 16) as server,
     ):
         server.start()
-        cup = league.new_tournament("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1)
+        cup = league.tournaments.new("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1)
         for number in range(30):
-            league.enter(cup.id, [league.make_card(f"Name{number + 1:02}").number])
-        league.pair_round(cup.id)
+            league.tournaments.enter(cup.id, [league.cards.make(f"Name{number + 1:02}").number])
+        league.tournaments.pair_round(cup.id)
         dress(window, WALL, "light")
         window.get(f"http://127.0.0.1:{server.port}/")
         until("rows are shown", lambda: len(window.execute_script(_ROWS)) >= 6)

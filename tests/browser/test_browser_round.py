@@ -33,14 +33,14 @@ def test_a_phone_starts_the_rounds_game_and_the_result_is_at_the_hub(tmp_path: P
         companion.hub.join(hub.urls()[0], hub.door.code, False)
         until("it is there", lambda: (table := hub.room.table(1)) and table.state)
         league = hub.league
-        cup = league.new_tournament("Cup", System.SWISS, "scouts", {"seconds": 300}, rounds=1, minutes=0, team_size=1)
+        cup = league.tournaments.new("Cup", System.SWISS, "scouts", {"seconds": 300}, rounds=1, minutes=0, team_size=1)
         for name in ("Mara", "Jonas"):
-            league.enter(cup.id, [league.make_card(name).number])
+            league.tournaments.enter(cup.id, [league.cards.make(name).number])
         service = SimpleNamespace(url=f"http://127.0.0.1:{companion.server.port}")
         companion.table.take_seat(Seat.NORTH, "Jonas")
         sit_down(window, service, "south", "Mara")  # type: ignore[arg-type]  # its address is all that is asked
         assert not window.find_elements(By.CSS_SELECTOR, KEY)
-        league.pair_round(cup.id)
+        league.tournaments.pair_round(cup.id)
         until("the key", lambda: window.find_elements(By.CSS_SELECTOR, KEY))
         assert "Round 1: " in window.find_element(By.TAG_NAME, "body").text
         tap(window, KEY)
@@ -50,8 +50,8 @@ def test_a_phone_starts_the_rounds_game_and_the_result_is_at_the_hub(tmp_path: P
         until("the key is gone", lambda: not window.find_elements(By.CSS_SELECTOR, KEY))
         companion.table.confirm("host", companion.table.view().moment, 0, force=True)
         companion.table.resign(Seat.NORTH)
-        until("the result is there", lambda: board_at(league.tournament(cup.id), (0, 0, 0)).verdict)  # type: ignore[arg-type]
-        assert board_at(league.tournament(cup.id), (0, 0, 0)).verdict is BoardEnd.SOUTH  # type: ignore[arg-type]
+        until("the result is there", lambda: board_at(league.tournaments.of(cup.id), (0, 0, 0)).verdict)  # type: ignore[arg-type]
+        assert board_at(league.tournaments.of(cup.id), (0, 0, 0)).verdict is BoardEnd.SOUTH  # type: ignore[arg-type]
         until("no other game of the round", lambda: not companion.table.view().match.round)
         assert not window.find_elements(By.CSS_SELECTOR, KEY)
         no_errors(window)

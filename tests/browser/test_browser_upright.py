@@ -7,6 +7,7 @@ import tour as walk
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import browser
 
+pytestmark = pytest.mark.browser
 UPRIGHT, TABLET, LAPTOP = (1080, 1920), (768, 1024), (1366, 768)
 CUT = """
 const cut = [];

@@ -12,49 +12,12 @@ import companion.core.drawings
 from companion.core.drawings import DRAWINGS, sprite, standalone
 from companion.games import GAMES
 
-PROMISED = frozenset(
-    {
-        "robot-s",
-        "robot-n",
-        "flag-s",
-        "flag-n",
-        "disc",
-        "diamond",
-        "scout-s",
-        "scout-s2",
-        "scout-n",
-        "scout-n2",
-        "ball",
-        "boulder",
-        "rock",
-        "order-up",
-        "order-down",
-        "order-left",
-        "order-right",
-        "order-idle",
-        "order-shoot",
-        "tick",
-        "noentry",
-        "shield",
-        "burst",
-        "blade",
-        "start-s",
-        "start-n",
-        "spawn-s",
-        "spawn-n",
-        "base-s",
-        "base-n",
-        "wall",
-        "cross",
-        "shot",
-        "suit-form",
-        "suit-kin",
-        "suit-data",
-        "suit-chaos",
-        "suit-void",
-        "suit-choice",
-    }
-)
+PROMISED = {
+    "robot-s", "robot-n", "flag-s", "flag-n", "disc", "diamond", "scout-s", "scout-s2", "scout-n", "scout-n2", "ball",
+    "boulder", "rock", "order-up", "order-down", "order-left", "order-right", "order-idle", "order-shoot", "tick",
+    "noentry", "shield", "burst", "blade", "start-s", "start-n", "spawn-s", "spawn-n", "base-s", "base-n", "wall",
+    "cross", "shot", "suit-form", "suit-kin", "suit-data", "suit-chaos", "suit-void", "suit-choice",
+}  # fmt: skip
 SVG = "{http://www.w3.org/2000/svg}"
 COLOURS = {"colour": "#B4DC14", "edge": "#1B1814", "face": "#000000"}
 

@@ -49,10 +49,10 @@ class HubRoom:
         self.app, self.room, self.league, self.clock = app, room, league, clock
         self.people = {"nobody": app.test_client(), "host": app.test_client()}
         self.people["host"].post("/host", data={"key": HOST_KEY})
-        self.card = league.make_card("Ann")
-        tournament = league.new_tournament("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1)
+        self.card = league.cards.make("Ann")
+        tournament = league.tournaments.new("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1)
         for name in ("Bo", "Cid", "Dot"):
-            league.enter(tournament.id, [league.make_card(name).number])
+            league.tournaments.enter(tournament.id, [league.cards.make(name).number])
 
     def ask(self, role: str, method: str, path: str, **given: Any) -> str:
         """One request; what holds for every answer."""
@@ -178,7 +178,7 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
             try:
                 if "view" in message:
                     record = read_record(payload)
-                    hub.league.take("id3", record, hub.clock.wall_s(), next(entries))
+                    hub.league.results.take("id3", record, hub.clock.wall_s(), next(entries))
                     hub.room.record("id3", record, 0.0)
                 else:
                     hub.room.state("id3", read_state(payload), hub.clock.wall_s())

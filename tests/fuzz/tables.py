@@ -147,20 +147,8 @@ class Hands:
 
 
 ASKED = [
-    "undo",
-    "take back",
-    "pause",
-    "resume",
-    "resume",
-    "draw",
-    "rematch",
-    "swap",
-    "leave",
-    "sit",
-    "sit",
-    "claim",
-    "pad",
-]
+    "undo", "take back", "pause", "resume", "resume", "draw", "rematch", "swap", "leave", "sit", "sit", "claim", "pad",
+]  # fmt: skip
 
 
 def _events() -> st.SearchStrategy[tuple[Any, ...]]:

@@ -30,7 +30,7 @@ def show_cards(hub: Hub, table: TableAtHub) -> None:
     """Two people sit down and show their cards, which the hub's pages are asked about."""
     for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
         table.table.take_seat(seat, name)
-        table.table.show_card(seat, card_of(table.member, hub.league.make_card(name).code))
+        table.table.show_card(seat, card_of(table.member, hub.league.cards.make(name).code))
 
 
 def play_game(table: TableAtHub, loser: Seat) -> None:
@@ -45,18 +45,18 @@ def test_results_come_once_with_the_hub_killed_and_gone(tmp_path: Path) -> None:
         table = joined(hub, tmp_path / "table")
         show_cards(hub, table)
         play_game(table, Seat.NORTH)
-        until("the first result is there", lambda: len(hub.league.results(10)) == 1)
+        until("the first result is there", lambda: len(hub.league.results.last(10)) == 1)
         kill_nats(hub)
         play_game(table, Seat.SOUTH)
-        until("the second result is there", lambda: len(hub.league.results(10)) == 2, 40)
+        until("the second result is there", lambda: len(hub.league.results.last(10)) == 2, 40)
     for _ in range(2):
         play_game(table, Seat.NORTH)  # nobody is there
     with Hub(settings) as hub:
-        until("all are there", lambda: len(hub.league.results(10)) == 4, 40)
-        assert [kept.south for kept in hub.league.results(10)] == [1] * 4
-        won = [kept.result.winner for kept in reversed(hub.league.results(10))]
+        until("all are there", lambda: len(hub.league.results.last(10)) == 4, 40)
+        assert [kept.south for kept in hub.league.results.last(10)] == [1] * 4
+        won = [kept.result.winner for kept in reversed(hub.league.results.last(10))]
         assert won == [Seat.SOUTH, Seat.NORTH, Seat.SOUTH, Seat.SOUTH]
-        assert hub.league.ladder("outbuffered", 0)[0].person == 1
+        assert hub.league.ladders.of("outbuffered", 0)[0].person == 1
     table.close()
 
 

@@ -44,12 +44,12 @@ def lines() -> list[list[str]]:
 def test_every_line_of_the_manual_does_what_it_says(hub: Hub, run: Run) -> None:
     told = {" ".join(words[:2]): run(*words) for words in lines()}
     assert {status for status, _ in told.values()} == {0}, told
-    made = hub.league.tournament(1)
+    made = hub.league.tournaments.of(1)
     assert made is not None
     assert (made.name, made.rounds_wanted, made.minutes, len(made.rounds)) == ("Spring cup", 4, 30, 1)
     assert made.rounds[0].matches[0].boards[0].verdict is BoardEnd.DRAW
     assert made.entrants[2].until == 1
-    assert [line.what for line in hub.league.log(1)][:3] == ["withdraw", "decide", "decide"]
+    assert [line.what for line in hub.league.tournaments.log(1)][:3] == ["withdraw", "decide", "decide"]
     shown = told["tournament show"][1]
     for part in ("Spring cup (swiss, scouts)", "Round 1", "1.1.1", "½ : ½", "bye", "After round 1", "(withdrawn)"):
         assert part in shown
@@ -76,7 +76,7 @@ def test_a_round_is_corrected_taken_back_and_ended(hub: Hub, run: Run) -> None:
 
 
 def test_what_is_wrong_is_said_and_changes_nothing(hub: Hub, run: Run, tmp_path: Path) -> None:
-    before = hub.league.tournaments()
+    before = hub.league.tournaments.all()
     for words, said in (
         (("tournament", "show", "99"), "There is no such page"),
         (("tournament", "new", "x", "chess"), "There is no such page"),
@@ -88,7 +88,7 @@ def test_what_is_wrong_is_said_and_changes_nothing(hub: Hub, run: Run, tmp_path:
         status, told = run(*words)
         assert status == 1, words
         assert said in told, (words, told)
-    assert hub.league.tournaments() == before
+    assert hub.league.tournaments.all() == before
 
 
 def test_without_a_hub_nothing_is_sent_anywhere(hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

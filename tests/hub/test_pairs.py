@@ -88,7 +88,7 @@ def says(table: TableAtHub, words: str) -> bool:
 
 def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
     with two(hub, tmp_path) as tables:
-        agree(tables)
+        agree(tables, turn_limit=12)
         south, north = tables
         assert south.table.view().seats[Seat.NORTH].name == "Jonas"
         assert north.table.view().seats[Seat.SOUTH].name == "Mara"
@@ -133,6 +133,7 @@ def test_whatever_is_killed_the_game_is_the_same_at_both_tables(tmp_path: Path) 
             same_game(*(table.table for table in tables))
 
 
+@pytest.mark.slow
 def test_the_hub_deals_the_cards_and_deals_them_on_whatever_is_killed(tmp_path: Path) -> None:
     settings, rng = hub_settings(tmp_path / "hub"), Random(4)
     with ExitStack() as stack:
@@ -176,7 +177,7 @@ def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, 
         south, north = tables
         south.table.take_seat(Seat.SOUTH, "Mara")
         north.table.take_seat(Seat.NORTH, "Jonas")
-        agree(tables, "binmat", seconds=0)
+        agree(tables, "binmat", turns=12, seconds=0)
         until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
         south.table.resign(Seat.SOUTH)
         until("it is over", lambda: not any(session_of(table.table).is_covered for table in tables))
@@ -335,7 +336,7 @@ def asked(hub: Hub, table: TableAtHub, subject: str, wish: object, seconds: floa
 
 def test_a_table_writes_its_own_side_of_its_own_game_and_nobody_else_reads_it(hub: Hub, tmp_path: Path) -> None:
     with two(hub, tmp_path) as tables, two(hub, tmp_path / "others") as (stranger, _):
-        agree(tables)
+        agree(tables, turn_limit=4)
         south, north = tables
         remote = session_of(south.table).remote
         assert remote is not None
@@ -375,9 +376,8 @@ def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("companion.hub.pair_line.GONE_S", 0.5)
     monkeypatch.setattr("companion.hub.pair_line.LOOK_S", 0.1)
     with running(tmp_path / "hub") as hub, two(hub, tmp_path) as tables:
-        agree(tables)
+        agree(tables, turn_limit=4)
         south, north = tables
-
         north.close()
         until("it is said", lambda: says(south, "The other table is silent"))
         kill_nats(hub)
@@ -399,13 +399,13 @@ def forge(hub: Hub, folder: Path, pair: PublicPair) -> None:
         own = kept(hub, stranger.member.table)[-1]
         record = msgspec.structs.replace(own, entry=own.entry + 1, mark="f" * 16, pair=pair)
         told = asked(hub, stranger, record_subject(stranger.member.table), encoded(record))
-        until("it is heard", lambda: hub.league.sequence >= msgspec.json.decode(told)["seq"])
+        until("it is heard", lambda: hub.league.results.sequence >= msgspec.json.decode(told)["seq"])
     finally:
         stranger.close()
 
 
 def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path: Path) -> None:
-    mara, jonas = (hub.league.make_card(name) for name in ("Mara", "Jonas"))
+    mara, jonas = (hub.league.cards.make(name) for name in ("Mara", "Jonas"))
     with two(hub, tmp_path / "tables") as tables:
         agree(tables)
         for table, seat, person in zip(tables, Seat, (mara, jonas), strict=True):
@@ -414,18 +414,18 @@ def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path:
         pair = session_of(tables[0].table).remote.at.id  # type: ignore[union-attr]
         key = f"pair.{pair}"
         forge(hub, tmp_path, PublicPair(pair, Seat.SOUTH))
-        assert hub.league.result(key) is None
-        play(tables, Random(7), lambda: None)
-        until("both have told it", lambda: (told := hub.league.result(key)) and told.result.at is None)
-        whole = hub.league.result(key)
+        assert hub.league.results.of(key) is None
+        play(tables, Random(7))
+        until("both have told it", lambda: (told := hub.league.results.of(key)) and told.result.at is None)
+        whole = hub.league.results.of(key)
         assert whole is not None
         assert (whole.south, whole.north) == (mara.number, jonas.number)
         outcome = session_of(tables[0].table).outcome
         assert outcome is not None
         assert {whole.result.winner} - {None} == set(outcome.winners)
-        assert {each.person for each in hub.league.ladder("outbuffered", 0)} >= {mara.number, jonas.number}
+        assert {each.person for each in hub.league.ladders.of("outbuffered", 0)} >= {mara.number, jonas.number}
         numbers = {table.member.table for table in tables}
-        assert [each.result.key for each in hub.league.results(100) if each.result.table in numbers] == [key]
+        assert [each.result.key for each in hub.league.results.last(100) if each.result.table in numbers] == [key]
 
 
 def test_tables_that_report_different_results_are_told_until_the_host_has_decided(hub: Hub, tmp_path: Path) -> None:
@@ -440,12 +440,12 @@ def test_tables_that_report_different_results_are_told_until_the_host_has_decide
         for table, seat in zip(tables, Seat, strict=True):  # each host says that the own side has won
             view = msgspec.structs.replace(one.view, is_void=False, winners=(seat,), result=one.view.sign)
             record = msgspec.structs.replace(one, epoch=9, pair=PublicPair(pair, seat), view=view)
-            hub.on_record(table.member.table, record, 0.0, RecordPlace(hub.league.sequence + 1, 0.0))
+            hub.on_record(table.member.table, record, 0.0, RecordPlace(hub.league.results.sequence + 1, 0.0))
         until("both hosts know", lambda: all(says(table, "reports another result") for table in tables))
         numbers = [table.member.number for table in tables]
         for own, other in (numbers, numbers[::-1]):
             at_hub = hub.room.table(own)
             assert at_hub
             assert at_hub.contests == other
-        hub.league.decide(f"pair.{pair}", Seat.SOUTH)
+        hub.league.results.decide(f"pair.{pair}", Seat.SOUTH)
         until("it is over", lambda: not any(says(table, "reports another result") for table in tables))

@@ -43,9 +43,9 @@ class Evening:
         self.start()
 
     def hear(self, most: int | None = None) -> None:
-        first = self.league.sequence
+        first = self.league.results.sequence
         for sequence, (table, record, at_s) in enumerate(self.told[first : None if most is None else first + most]):
-            self.league.take(table, record, at_s, first + sequence + 1)
+            self.league.results.take(table, record, at_s, first + sequence + 1)
 
     def tell(self, table: str, what: str, view: PublicView, cards: dict[Seat, str]) -> None:
         self.entries[table] += 1
@@ -71,7 +71,7 @@ class Evening:
 
     @property
     def now(self) -> Tournament:
-        found = self.league.tournament(1)
+        found = self.league.tournaments.of(1)
         assert found is not None
         return found
 
@@ -86,10 +86,10 @@ def played(evening: Evening) -> None:
             board = director.board_at(evening.now, place)
             cards = {}
             for seat, number in ((Seat.SOUTH, board.south), (Seat.NORTH, board.north)):
-                person = evening.league.person(number)
+                person = evening.league.cards.person(number)
                 assert person
                 if evening.rng.random() < 0.8:  # the others forget their cards
-                    cards[seat] = evening.league.show_card(person.code, table).card
+                    cards[seat] = evening.league.cards.show(person.code, table).card
             if evening.rng.random() < 0.1:
                 evening.play(table, cards, options={"stones": "nonsense"})  # another game than the round's
             evening.play(table, cards)
@@ -105,17 +105,17 @@ def played(evening: Evening) -> None:
 def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path, seed: int) -> None:
     evening = Evening(tmp_path, 20, seed)
     league = evening.league
-    people = [league.make_card(f"Name {number}").number for number in range(64)]
-    made = league.new_tournament("Club evening", System.SWISS, GAME, {}, rounds=8, minutes=30, team_size=1)
+    people = [league.cards.make(f"Name {number}").number for number in range(64)]
+    made = league.tournaments.new("Club evening", System.SWISS, GAME, {}, rounds=8, minutes=30, team_size=1)
     for person in people:
-        league.enter(made.id, [person])
+        league.tournaments.enter(made.id, [person])
     for number in range(8):
         evening.clock.advance(600)
         if number == 2:
-            evening.league.enter(made.id, [evening.league.make_card("Late").number])
+            evening.league.tournaments.enter(made.id, [evening.league.cards.make("Late").number])
         if number == 4:
-            evening.league.direct(made.id, "withdraw", lambda t: director.withdraw(t, 7), entrant=7)
-        evening.league.pair_round(made.id)
+            evening.league.tournaments.direct(made.id, "withdraw", lambda t: director.withdraw(t, 7), entrant=7)
+        evening.league.tournaments.pair_round(made.id)
         assert len(director.open_tables(evening.now)) == 20
         evening.kill()
         played(evening)
@@ -128,11 +128,11 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path, seed: int)
     assert max(abs(sides(tournament, e.number)) for e in tournament.entrants) <= 2
     total = sum(row.halves for row in standings(tournament))
     assert total == 2 * len(boards) + 2 * sum(byes(tournament, e.number) for e in tournament.entrants)
-    before = (tournament, evening.league.log(1))
+    before = (tournament, evening.league.tournaments.log(1))
     evening.kill()
-    assert (evening.now, evening.league.log(1)) == before
-    results = evening.league.results(10_000)
+    assert (evening.now, evening.league.tournaments.log(1)) == before
+    results = evening.league.results.last(10_000)
     assert len({kept.result.key for kept in results}) == len(results)
-    refused = {line.what for line in evening.league.log(1)}
+    refused = {line.what for line in evening.league.tournaments.log(1)}
     assert {"result", "refused", "take_back", "pair", "enter", "withdraw"} <= refused
     evening.file.close()

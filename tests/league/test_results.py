@@ -19,10 +19,11 @@ from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed, SystemTrouble
 from companion.core.kit import SEATS, Seat
 from companion.hub_server.league_file import LeagueFile
-from companion.league.league import KEEP_S, League
+from companion.league.league import League
 from companion.league.people import Person, shown_name
 from companion.league.ports import Changes
 from companion.league.ratings import RatedGame, ladder
+from companion.league.result_keeper import KEEP_S
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicPair
@@ -44,7 +45,7 @@ class Told:
     def sit(self, league: League, *people: Person) -> None:
         for seat, person in zip(SEATS, people, strict=False):
             self.table.take_seat(seat, "somebody")
-            self.table.show_card(seat, league.show_card(person.code, self.name).card)
+            self.table.show_card(seat, league.cards.show(person.code, self.name).card)
 
     def play(self, loser: Seat | None, game: str = "scouts") -> None:
         """A whole game, which somebody resigns (None: both agree on a draw)."""
@@ -62,7 +63,7 @@ class Told:
         outbox.seek(after, epoch)
         while record := outbox.next():
             self.sequence += 1
-            league.take(self.name, record, self.clock.wall_s(), self.sequence)
+            league.results.take(self.name, record, self.clock.wall_s(), self.sequence)
             outbox.sent()
 
     def close(self) -> None:
@@ -78,24 +79,24 @@ def told(tmp_path: Path, clock: FakeClock) -> Iterator[Told]:
 
 
 def test_a_game_of_two_with_cards_is_a_result_however_often_it_is_told(league: League, told: Told) -> None:
-    mara, jonas = league.make_card("Mara"), league.make_card("Jonas")
+    mara, jonas = league.cards.make("Mara"), league.cards.make("Jonas")
     told.sit(league, mara, jonas)
     told.play(Seat.NORTH)
     for epoch in (0, 0, 1, 2):  # the same once more, and from a store or a journal that was lost
         told.tell(league, epoch)
-    (kept,) = league.results(10)
+    (kept,) = league.results.last(10)
     assert (kept.south, kept.north, kept.result.winner, kept.result.game) == (1, 2, Seat.SOUTH, "scouts")
     assert Outbox(told.journal).mark(kept.result.entry) == kept.result.mark  # its receipt is in the table's journal
-    assert [row.person for row in league.ladder("scouts", 0)] == [1, 2]
-    assert league.ladder("outbuffered", 0) == ()
+    assert [row.person for row in league.ladders.of("scouts", 0)] == [1, 2]
+    assert league.ladders.of("outbuffered", 0) == ()
     told.play(None)
     told.tell(league, 2)
-    assert [each.result.winner for each in league.results(10)].count(None) == 1
-    assert [(row.won, row.drawn, row.lost) for row in league.ladder("scouts", 0)] == [(1, 1, 0), (0, 1, 1)]
+    assert [each.result.winner for each in league.results.last(10)].count(None) == 1
+    assert [(row.won, row.drawn, row.lost) for row in league.ladders.of("scouts", 0)] == [(1, 1, 0), (0, 1, 1)]
 
 
 def test_a_turn_that_is_taken_back_after_the_end_takes_the_result_back(league: League, told: Told) -> None:
-    told.sit(league, league.make_card("Mara"), league.make_card("Jonas"))
+    told.sit(league, league.cards.make("Mara"), league.cards.make("Jonas"))
     told.table.new_game("scouts", {}, seed=1)
     told.table.confirm("host", told.table.view().moment, 0)
     seat = next(seat for seat in SEATS if told.table.view().seats[seat].awaited)
@@ -105,71 +106,71 @@ def test_a_turn_that_is_taken_back_after_the_end_takes_the_result_back(league: L
         told.table.confirm("host", view.moment, view.turn.stage, force=True)
     told.table.resign(Seat.SOUTH)
     told.tell(league)
-    assert len(league.results(10)) == 1
+    assert len(league.results.last(10)) == 1
     told.table.undo()
     told.tell(league)
-    assert league.results(10) == []
+    assert league.results.last(10) == []
     told.table.confirm("host", told.table.view().moment, 0, force=True)
     told.table.resign(Seat.NORTH)
     told.tell(league)
-    (kept,) = league.results(10)
+    (kept,) = league.results.last(10)
     assert kept.result.winner is Seat.SOUTH
 
 
 def test_what_is_no_result_counts_for_nothing(league: League, told: Told) -> None:
-    told.sit(league, league.make_card("Mara"), league.make_card("Jonas"))
+    told.sit(league, league.cards.make("Mara"), league.cards.make("Jonas"))
     told.table.new_game("scouts", {}, seed=1)
     told.table.abandon()
     told.table.begin_lesson("scouts")
     told.table.confirm("host", told.table.view().moment, 0)
     told.table.resign(Seat.NORTH)
     told.tell(league)
-    assert league.results(10) == []
+    assert league.results.last(10) == []
 
 
 def test_only_who_has_shown_a_card_by_the_end_is_counted(league: League, told: Told) -> None:
-    mara, jonas = league.make_card("Mara"), league.make_card("Jonas")
+    mara, jonas = league.cards.make("Mara"), league.cards.make("Jonas")
     told.sit(league, mara)
     told.table.take_seat(Seat.NORTH, "Jonas")
     told.play(Seat.NORTH)
-    told.table.show_card(Seat.NORTH, league.show_card(jonas.code, TABLE).card)  # too late
+    told.table.show_card(Seat.NORTH, league.cards.show(jonas.code, TABLE).card)  # too late
     told.tell(league)
-    (kept,) = league.results(10)
+    (kept,) = league.results.last(10)
     assert (kept.south, kept.north) == (1, None)
-    assert league.ladder("scouts", 0) == ()
+    assert league.ladders.of("scouts", 0) == ()
 
 
 def test_a_table_that_makes_up_cards_credits_nobody(league: League, told: Told, tmp_path: Path) -> None:
-    mara, jonas = league.make_card("Mara"), league.make_card("Jonas")
+    mara, jonas = league.cards.make("Mara"), league.cards.make("Jonas")
     for seat, person in zip(SEATS, (mara, jonas), strict=True):  # learned elsewhere, and never shown here
         told.table.take_seat(seat, "x")
         told.table.show_card(seat, person.card)
     told.play(Seat.NORTH)
     told.tell(league)
-    (kept,) = league.results(10)
+    (kept,) = league.results.last(10)
     assert (kept.south, kept.north) == (None, None)
     other = Told(tmp_path / "other", told.clock, "b" * 16)
     other.journal.close()
     other.journal = told.journal  # the same games, from a table that has joined anew
     other.tell(league)
-    assert len(league.results(10)) == 1
-    assert league.results(10)[0].result.table == TABLE
+    assert len(league.results.last(10)) == 1
+    assert league.results.last(10)[0].result.table == TABLE
 
 
 def test_games_against_the_machine_count_only_where_that_was_said(league: League, told: Told) -> None:
-    told.sit(league, league.make_card("Mara"))
+    told.sit(league, league.cards.make("Mara"))
     told.table.seat_machine(Seat.NORTH, "Bo")
     told.play(Seat.NORTH)
     told.tell(league)
-    assert league.ladder("scouts", 0) == ()
-    league.count_machines(True)
-    assert [row.person for row in league.ladder("scouts", 0)] == [1]  # the machine is no person
+    assert league.ladders.of("scouts", 0) == ()
+    league.ladders.count_machines(True)
+    assert [row.person for row in league.ladders.of("scouts", 0)] == [1]  # the machine is no person
 
 
 def test_cards_are_refused_where_they_cannot_be(league: League, told: Told) -> None:
-    mara = league.make_card("Mara")
+    mara = league.cards.make("Mara")
     with pytest.raises(Illegal, match="No player’s card"):
-        league.show_card("zzzzzzzz", TABLE)
+        league.cards.show("zzzzzzzz", TABLE)
     with pytest.raises(Illegal, match="Nobody sits at South"):
         told.table.show_card(Seat.SOUTH, mara.card)
     told.sit(league, mara)
@@ -183,7 +184,7 @@ def test_cards_are_refused_where_they_cannot_be(league: League, told: Told) -> N
     assert not told.table.view().seats[Seat.NORTH].has_card
     for name in ("", "  ", "x" * 25, "a\x00b"):
         with pytest.raises(Malformed):
-            league.make_card(name)
+            league.cards.make(name)
 
 
 def test_a_name_that_is_forgotten_is_nowhere_any_more_and_its_results_stay(
@@ -192,39 +193,39 @@ def test_a_name_that_is_forgotten_is_nowhere_any_more_and_its_results_stay(
     folder = tmp_path / "hub"
     folder.mkdir()
     with league_of(folder, clock) as league:
-        gertrude, jonas = league.make_card("Gertrude"), league.make_card("Jonas", False)
+        gertrude, jonas = league.cards.make("Gertrude"), league.cards.make("Jonas", False)
         told.sit(league, gertrude, jonas)
         told.play(Seat.NORTH)
         told.tell(league)
         assert (shown_name(gertrude), shown_name(jonas)) == ("Gertrude", "Player 2")
-        tournament = league.new_tournament("Cup", "swiss", "scouts", {}, rounds=3, minutes=0, team_size=1)  # type: ignore[arg-type]
-        league.enter(tournament.id, [1])
-        league.forget(1)
-        assert league.by_code(gertrude.code) is None
+        tournament = league.tournaments.new("Cup", "swiss", "scouts", {}, rounds=3, minutes=0, team_size=1)  # type: ignore[arg-type]
+        league.tournaments.enter(tournament.id, [1])
+        league.cards.forget(1)
+        assert league.cards.by_code(gertrude.code) is None
         with pytest.raises(Illegal):
-            league.change_card(1, "Gertrude", True)
-        assert shown_name(league.person(1)) == "Player 1"
-        assert league.make_card("New").number == 3
+            league.cards.change(1, "Gertrude", True)
+        assert shown_name(league.cards.person(1)) == "Player 1"
+        assert league.cards.make("New").number == 3
     for file in folder.iterdir():
         assert b"Gertrude" not in file.read_bytes(), file
         assert gertrude.code.encode() not in file.read_bytes(), file
     with league_of(folder, clock) as league:
-        assert [row.person for row in league.ladder("scouts", 0)] == [1, 2]
+        assert [row.person for row in league.ladders.of("scouts", 0)] == [1, 2]
 
 
 def test_a_season_begins_a_list_of_its_own(league: League, told: Told) -> None:
-    told.sit(league, league.make_card("Mara"), league.make_card("Jonas"))
+    told.sit(league, league.cards.make("Mara"), league.cards.make("Jonas"))
     told.play(Seat.NORTH)
     told.tell(league)
     told.clock.advance(10)
-    league.new_season("Spring")
+    league.ladders.new_season("Spring")
     told.clock.advance(10)
     told.play(Seat.SOUTH)
     told.tell(league)
-    assert [league.ladder("scouts", season)[0].person for season in (0, 1)] == [1, 2]
-    assert league.ladder("scouts", 7) == ()
-    league.set_void(league.results(1)[0].result.key, True)
-    assert league.ladder("scouts", 1) == ()
+    assert [league.ladders.of("scouts", season)[0].person for season in (0, 1)] == [1, 2]
+    assert league.ladders.of("scouts", 7) == ()
+    league.results.set_void(league.results.last(1)[0].result.key, True)
+    assert league.ladders.of("scouts", 1) == ()
 
 
 def test_after_a_kill_everything_is_followed_from_where_it_was_kept(
@@ -233,22 +234,22 @@ def test_after_a_kill_everything_is_followed_from_where_it_was_kept(
     folder = tmp_path / "hub"
     folder.mkdir()
     with league_of(folder, clock) as league:
-        told.sit(league, league.make_card("Mara"), league.make_card("Jonas"))
+        told.sit(league, league.cards.make("Mara"), league.cards.make("Jonas"))
         told.play(Seat.NORTH)
         told.tell(league)
         told.table.new_game("scouts", {}, seed=1)
         clock.advance(KEEP_S)
         told.tell(league)
-        league.keep()
-        kept = league.sequence
+        league.results.keep()
+        kept = league.results.sequence
         told.table.confirm("host", told.table.view().moment, 0)
         told.table.resign(Seat.SOUTH)
     file = LeagueFile(folder)  # nothing was said at the end
     assert 0 < file.read().sequence <= kept
     again = League(file, clock)
     told.tell(again)
-    assert [each.result.winner for each in again.results(10)].count(Seat.NORTH) == 1
-    assert len(again.results(10)) == 2
+    assert [each.result.winner for each in again.results.last(10)].count(Seat.NORTH) == 1
+    assert len(again.results.last(10)) == 2
     file.close()
 
 
@@ -271,11 +272,11 @@ def test_a_game_at_two_tables_counts_once_both_have_told_the_same(
     league: League, told: Told, tmp_path: Path, clock: FakeClock
 ) -> None:
     other = Told(tmp_path / "other", clock, "b" * 16)
-    people = [league.make_card("Mara"), league.make_card("Jonas")]
+    people = [league.cards.make("Mara"), league.cards.make("Jonas")]
     tables = (told, other)
     for table, seat, person in zip(tables, SEATS, people, strict=True):
         table.table.take_seat(seat, "somebody")
-        table.table.show_card(seat, league.show_card(person.code, table.name).card)
+        table.table.show_card(seat, league.cards.show(person.code, table.name).card)
 
     def tell(pair: str, epoch: int, *loser: Seat) -> None:
         """Each table tells the game from its own side, with who has lost there."""
@@ -287,36 +288,37 @@ def test_a_game_at_two_tables_counts_once_both_have_told_the_same(
                 told.sequence += 1
                 if record.view.moment.startswith(table.table.view().moment.partition(".")[0] + "."):
                     record = msgspec.structs.replace(record, pair=PublicPair(pair, seat))
-                    league.take(table.name, record, clock.wall_s(), told.sequence)
+                    league.results.take(table.name, record, clock.wall_s(), told.sequence)
                 outbox.sent()
 
     tell("0" * 16, 0, Seat.NORTH)
-    assert league.ladder("scouts", 0) == ()  # one table alone can say what it likes
-    assert league.result("pair." + "0" * 16).result.at is Seat.SOUTH  # type: ignore[union-attr]
+    assert league.ladders.of("scouts", 0) == ()  # one table alone can say what it likes
+    assert league.results.of("pair." + "0" * 16).result.at is Seat.SOUTH  # type: ignore[union-attr]
     tell("0" * 16, 1, Seat.NORTH, Seat.NORTH)
-    (kept,) = league.results(10)
+    (kept,) = league.results.last(10)
     assert (kept.south, kept.north, kept.result.winner, kept.result.at) == (1, 2, Seat.SOUTH, None)
-    assert [(row.person, row.won) for row in league.ladder("scouts", 0)] == [(1, 1), (2, 0)]
+    assert [(row.person, row.won) for row in league.ladders.of("scouts", 0)] == [(1, 1), (2, 0)]
     tell("0" * 16, 2, Seat.NORTH, Seat.NORTH)  # from a store that was lost
-    assert league.results(10) == [kept]
+    assert league.results.last(10) == [kept]
     tell("1" * 16, 3, Seat.NORTH, Seat.SOUTH)  # they do not agree
-    assert [row.won for row in league.ladder("scouts", 0)] == [1, 0]
-    (contested,) = league.contested
+    assert [row.won for row in league.ladders.of("scouts", 0)] == [1, 0]
+    (contested,) = league.results.contested
     assert (contested.winner, contested.against and contested.against.winner) == (Seat.SOUTH, Seat.NORTH)
     assert {contested.table, contested.against and contested.against.table} == {table.name for table in tables}
-    assert League(league._store, clock).contested == (contested,)
+    with contextlib.closing(LeagueFile(tmp_path)) as file:  # a hub that is started anew
+        assert League(file, clock).results.contested == (contested,)
     with pytest.raises(Illegal, match="both tables agree"):
-        league.decide(kept.result.key, None)
-    league.set_void(contested.key, True)
-    assert league.contested == ()
-    league.set_void(contested.key, False)
-    assert league.contested == (contested,)
-    league.decide(contested.key, Seat.NORTH)
-    assert league.contested == ()
-    assert [row.won for row in league.ladder("scouts", 0)] == [1, 1]
+        league.results.decide(kept.result.key, None)
+    league.results.set_void(contested.key, True)
+    assert league.results.contested == ()
+    league.results.set_void(contested.key, False)
+    assert league.results.contested == (contested,)
+    league.results.decide(contested.key, Seat.NORTH)
+    assert league.results.contested == ()
+    assert [row.won for row in league.ladders.of("scouts", 0)] == [1, 1]
     tell("1" * 16, 4, Seat.NORTH, Seat.SOUTH)  # once more, from a store that was lost: what was decided stays
-    assert league.contested == ()
-    assert [row.won for row in league.ladder("scouts", 0)] == [1, 1]
+    assert league.results.contested == ()
+    assert [row.won for row in league.ladders.of("scouts", 0)] == [1, 1]
     other.close()
 
 
@@ -338,20 +340,20 @@ def test_tables_that_agree_in_the_end_are_believed_and_one_that_plays_both_sides
             fresh = msgspec.structs.replace(record, pair=PublicPair("2" * 16, seat), epoch=epoch)
             if fresh.view.winners:
                 fresh = msgspec.structs.replace(fresh, view=msgspec.structs.replace(fresh.view, winners=(winner,)))
-            league.take(table, fresh, clock.wall_s(), told.sequence)
+            league.results.take(table, fresh, clock.wall_s(), told.sequence)
 
     tell("a" * 16, Seat.SOUTH, Seat.SOUTH, 0)
     tell("a" * 16, Seat.NORTH, Seat.SOUTH, 1)
-    kept = league.result(key)
+    kept = league.results.of(key)
     assert kept is not None
     assert kept.result.at is Seat.SOUTH  # a table plays one side
     tell("b" * 16, Seat.NORTH, Seat.NORTH, 0)
-    assert [each.key for each in league.contested] == [key]
+    assert [each.key for each in league.results.contested] == [key]
     tell("b" * 16, Seat.NORTH, Seat.SOUTH, 1)
-    kept = league.result(key)
+    kept = league.results.of(key)
     assert kept is not None
     assert (kept.result.at, kept.result.against, kept.result.winner) == (None, None, Seat.SOUTH)
-    assert league.contested == ()
+    assert league.results.contested == ()
 
 
 class SlowFile(LeagueFile):
@@ -376,21 +378,21 @@ def test_tables_are_heard_while_the_disk_is_waited_for_and_nothing_is_written_in
 ) -> None:
     with contextlib.closing(SlowFile(tmp_path)) as file, ThreadPoolExecutor(2) as pool:
         league = League(file, clock)
-        told.sit(league, league.make_card("Mara"), league.make_card("Jonas"))
+        told.sit(league, league.cards.make("Mara"), league.cards.make("Jonas"))
         told.tell(league)
         clock.advance(KEEP_S)
-        keeping = pool.submit(league.keep)
+        keeping = pool.submit(league.results.keep)
         assert file.is_asked.wait(SLOW_DISK_S)
-        followed = league.sequence
+        followed = league.results.sequence
         told.table.new_game("scouts", {}, seed=1)
         told.tell(league, after=told.sequence)
-        assert league.sequence > followed  # nobody has waited
+        assert league.results.sequence > followed  # nobody has waited
         told.play(Seat.NORTH)
         ended = pool.submit(told.tell, league, 0, told.sequence)
         file.may_go_on.set()
         keeping.result(SLOW_DISK_S)
         ended.result(SLOW_DISK_S)
-        assert len(league.results(10)) == 1
+        assert len(league.results.last(10)) == 1
         assert file.read().sequence > followed  # that of the result, not the older one
 
 
@@ -405,10 +407,10 @@ def test_what_a_full_disk_could_not_keep_is_kept_later(tmp_path: Path, clock: Fa
         told.tell(league, after=told.sequence)
         clock.advance(KEEP_S)
         with pytest.raises(SystemTrouble):
-            league.keep()
-        assert file.read().sequence < league.sequence
+            league.results.keep()
+        assert file.read().sequence < league.results.sequence
         file.is_full = False
         clock.advance(KEEP_S)
-        league.keep()
+        league.results.keep()
         kept = file.read()
-        assert (kept.sequence, kept.followed.keys()) == (league.sequence, {TABLE})
+        assert (kept.sequence, kept.followed.keys()) == (league.results.sequence, {TABLE})

@@ -193,6 +193,7 @@ def batches(taken: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
         yield together
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_the_service_comes_up_with_all_that_was_taken(taken: dict[str, list[Any]], tmp_path: Path) -> None:
     tried: list[dict[str, Any]] = []

@@ -58,6 +58,7 @@ def game_frames(folder: Path, first: int, each: int) -> None:
             number += 1
 
 
+@pytest.mark.slow
 def test_a_folder_of_frames_is_the_camera_of_a_whole_game(tmp_path: Path) -> None:
     frames = tmp_path / "frames"
     frames.mkdir()
@@ -268,6 +269,7 @@ def test_replay_tells_a_game_of_the_journal_and_of_a_file(tmp_path: Path) -> Non
     assert command("replay", str(file)).stdout == "Purple resigns.\n"
 
 
+@pytest.mark.slow
 def test_selfplay_prints_a_line_a_game() -> None:
     run = command("selfplay", "--game", "outbuffered", "--games", "2", "--seed", "5", "--json")
     assert run.returncode == 0, run.stdout + run.stderr

@@ -347,6 +347,7 @@ HARD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", HARD)
 def test_a_still_table_is_quiet_in_a_room_as_there_are(room: str) -> None:
     kit = costs.default_kits()["scouts" if room == "mixture" else "outbuffered"]

@@ -40,6 +40,7 @@ def test_a_board_that_is_never_seen_ends_as_stuck(monkeypatch: pytest.MonkeyPatc
     assert "did not end" in report.sentence()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("game", "seed", "turns"), [("scouts", 2, 20), ("arena", 3, 3), ("kahmate", 3, 12)])
 def test_hands_are_followed_through_the_first_turns(
     monkeypatch: pytest.MonkeyPatch, game: str, seed: int, turns: int

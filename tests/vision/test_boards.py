@@ -216,6 +216,7 @@ def put_askew(seen: Seen, rng: Random) -> None:
             seen.table.turn(piece.id, piece.turn_deg + turn)
 
 
+@pytest.mark.slow
 def test_random_boards_are_read_and_never_wrongly(capsys: pytest.CaptureFixture[str]) -> None:
     rng, counts = Random(7), Counter[str]()
     for number in range(15):

@@ -42,6 +42,7 @@ def is_named(reading: Reading, zone: Square, *cards: str) -> bool:
     return zone not in reading.unknown and reading.fans.get(zone, ()) == cards
 
 
+@pytest.mark.slow
 def test_tables_in_every_light_are_read_right_or_not_at_all() -> None:
     counts = bench_cards(KIT, frames=40, seed=7)
     assert counts.wrong == 0, f"{counts.wrong} of {counts.frames} pictures were read wrong"

@@ -77,6 +77,18 @@ def test_the_wall_shows_every_table_with_its_game_and_its_people(app: Flask) -> 
     assert "7 It is calling." in told
 
 
+def test_a_wall_whose_network_is_gone_names_a_few_tables_and_counts_the_others() -> None:
+    clock = FakeClock()
+    silent = room_of_twelve(clock)
+    clock.advance(SILENT_S + 1)
+    with hub_pages(silent, clock, NoHub()) as app:
+        html = page(app, "/")
+        asked = html[html.index('<ul class="calls">') :]
+        told = words(asked[: asked.index("</ul>")])
+        assert told.startswith("7 It is silent. 1 It is silent.")
+        assert told.endswith("3 It is silent. … 8 more tables")
+
+
 @pytest.mark.parametrize(("language", "calls"), [("es", "La mesa 7 llama"), ("fr", "La table 7 appelle")])
 def test_the_wall_speaks_the_browsers_language(app: Flask, language: str, calls: str) -> None:
     assert calls in words(page(app, "/", language))

@@ -47,15 +47,15 @@ def result(
     told = GameResult(
         "a" * 16, f"{at_s}-{south}-{north}", game, {}, at_s, at_s, Player(), Player(), winner, 7, "0123456789ab"
     )
-    league._store.write(Changes(come=[KeptResult(told, south, north)]))
-    league.count_machines(league.machines)
+    league.results._ledger.store.write(Changes(come=[KeptResult(told, south, north)]))
+    league.ladders.count_machines(league.ladders.machines)
 
 
 def test_a_card_is_made_opened_elsewhere_and_forgotten(phone: FlaskClient, app: Flask, league: League) -> None:
     assert "Make a card" in phone.get("/card").text
     card(phone, " Mara  Meier ")
     page = phone.get("/card").text
-    (mara,) = league.people()
+    (mara,) = league.cards.people()
     assert (mara.name, mara.is_shown) == ("Mara Meier", True)
     assert f"{mara.code[:4]}-{mara.code[4:]}" in page
     other = app.test_client()
@@ -76,7 +76,7 @@ def test_a_card_is_made_opened_elsewhere_and_forgotten(phone: FlaskClient, app: 
 
 
 def test_guessing_codes_and_making_heaps_of_cards_is_slowed(app: Flask, league: League) -> None:
-    mara = league.make_card("Mara")
+    mara = league.cards.make("Mara")
     address = {"REMOTE_ADDR": "192.0.2.99"}
     for door, data in (("/card/open", {"code": "zzzzzzzz"}), ("/card/open", {"code": "zzzzzzzz"})):
         assert app.test_client().post(door, data=data, environ_overrides=address).status_code == 403
@@ -120,7 +120,7 @@ def test_names_are_shown_only_where_that_was_agreed(phone: FlaskClient, app: Fla
 
 def test_a_name_runs_no_formula_in_a_spreadsheet(phone: FlaskClient, league: League) -> None:
     card(phone, "=1+1")
-    league.make_card("Jonas")
+    league.cards.make("Jonas")
     result(league, 1, 2, None)
     assert "'=1+1" in phone.get("/standings.csv?game=scouts").text
 
@@ -136,16 +136,16 @@ def test_the_host_alone_sees_and_does_what_is_about_people(phone: FlaskClient, l
     ]
     for data in doors:
         assert phone.post("/host/people", data=data, headers=KEY).status_code == 303
-    assert [person.is_shown for person in league.people()] == [True, False]
-    assert league.machines
-    assert [season.name for season in league.seasons()] == ["", "Spring"]
+    assert [person.is_shown for person in league.cards.people()] == [True, False]
+    assert league.ladders.machines
+    assert [season.name for season in league.ladders.seasons()] == ["", "Spring"]
     result(league, 1, 2, Seat.NORTH)
     page = phone.get("/host/people", headers=KEY).text
     for part in ("Mara", "Jonas", "0123456789ab", "Do not count it"):
         assert part in page
-    key = league.results(1)[0].result.key
+    key = league.results.last(1)[0].result.key
     phone.post("/host/people", data={"do": "void", "key": key}, headers=KEY)
-    assert league.ladder("scouts", 0) == ()
+    assert league.ladders.of("scouts", 0) == ()
     assert "does not count" in phone.get("/host/people", headers=KEY).text
     phone.post("/host/people", data={"do": "forget", "number": "1"}, headers=KEY)
     assert "Mara" not in phone.get("/host/people", headers=KEY).text
@@ -164,7 +164,7 @@ def test_tables_that_do_not_agree_are_said_and_the_host_decides(
         GameResult(table * 16, "pair.x", "scouts", {}, 0, 0, Player(), Player(), winner, 7, "0123456789ab", seat)
         for table, winner, seat in (("a", Seat.SOUTH, Seat.SOUTH), ("b", None, Seat.NORTH))
     )
-    league._store.write(Changes(come=[KeptResult(msgspec.structs.replace(one, against=other), 1, None)]))
+    league.results._ledger.store.write(Changes(come=[KeptResult(msgspec.structs.replace(one, against=other), 1, None)]))
     page = phone.get("/host/people", headers=KEY).text
     assert "Table 2 reports another result: ½ : ½. It does not count until you decide. Ask both players." in page
     assert phone.post("/host/people", data={"do": "decide", "key": "pair.x", "winner": ""}).status_code == 403
@@ -173,7 +173,7 @@ def test_tables_that_do_not_agree_are_said_and_the_host_decides(
         == 404
     )
     phone.post("/host/people", data={"do": "decide", "key": "pair.x", "winner": ""}, headers=KEY)
-    kept = league.result("pair.x")
+    kept = league.results.of("pair.x")
     assert kept is not None
     assert (kept.result.winner, kept.result.at, kept.result.against) == (None, None, None)
     assert "another result" not in phone.get("/host/people", headers=KEY).text

@@ -68,7 +68,7 @@ def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> 
     assert act(app, do="pair") == 409
     assert "withdrawn" in app.test_client().get("/tournament/1?round=1").text
     assert "ended" in words(app.test_client().get("/tournaments").text)
-    assert [line.what for line in league.log(1)][:3] == ["end", "unpair", "pair"]
+    assert [line.what for line in league.tournaments.log(1)][:3] == ["end", "unpair", "pair"]
 
 
 def test_a_player_enters_by_the_card_and_finds_the_table_there(app: Flask, league: League) -> None:
@@ -93,10 +93,10 @@ def test_wrong_words_change_nothing(app: Flask, league: League) -> None:
     ):
         assert act(app, **wish) == 400
     assert act(app, name="x", system="swiss", game="chess") == 404
-    assert league.tournaments() == ()
+    assert league.tournaments.all() == ()
     assert act(app, name="x", system="swiss", game=f"chess/{'9' * 5000}") == 404
     made(app)
-    before = league.tournament(1)
+    before = league.tournaments.of(1)
     for data in (
         {"do": "decide", "place": "0.0.0", "verdict": "south"}, {"do": "decide", "place": "x", "verdict": "south"},
         {"do": "enter", "people": "#1"}, {"do": "enter", "people": "#99"}, {"do": "enter", "people": f"#{'9' * 1900}"}, {"do": "enter", "people": ""},
@@ -104,7 +104,7 @@ def test_wrong_words_change_nothing(app: Flask, league: League) -> None:
     ):  # fmt: skip
         assert act(app, **data) in (400, 409), data
     assert act(app, do="nonsense") == 404
-    assert league.tournament(1) == before
+    assert league.tournaments.of(1) == before
     for path in ("/tournament/9", "/host/tournament/9"):
         assert app.test_client().get(path, headers=KEY).status_code == 404
     far = app.test_client()

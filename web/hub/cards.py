@@ -16,7 +16,7 @@ from companion.league.people import Person
 from companion.league.tournament import Tournament
 from web.error_pages import status_of
 from web.hub.room import Room
-from web.routes.api import Body, Text, read_body
+from web.routes.api.body import Body, Text, read_body
 from web.security.auth import COOKIE_AGE_S
 from web.security.join_code import EACH, EVERYBODY
 from web.security.rate_limit import Buckets, Guesses, Rate, address_group
@@ -72,11 +72,11 @@ class CardPages:
             person=person,
             error=error,
             link=f"{request.host_url}card/{person.code}",
-            results=self._league.results(MOST_RESULTS, person.number),
+            results=self._league.results.last(MOST_RESULTS, person.number),
             league=self._league,
             games=GAMES,
             tournaments=[
-                (each, each.entrant_of(person.number)) for each in self._league.tournaments() if not each.is_over
+                (each, each.entrant_of(person.number)) for each in self._league.tournaments.all() if not each.is_over
             ],
             place=self._place(person),
         )
@@ -98,7 +98,7 @@ class CardPages:
                 raise Stale(
                     say("Many cards have been made from here: wait a few minutes, or ask the hub’s host for one")
                 )
-            person = self._league.make_card(request.form.get("name", "")[:200], "shown" in request.form)
+            person = self._league.cards.make(request.form.get("name", "")[:200], "shown" in request.form)
         except CompanionError as error:
             return self.page(error.message, status_of(error))
         return self._with(person)
@@ -107,7 +107,7 @@ class CardPages:
         """Be called otherwise, or not be named any more."""
         person = self._required()
         try:
-            self._league.change_card(person.number, request.form.get("name", "")[:200], "shown" in request.form)
+            self._league.cards.change(person.number, request.form.get("name", "")[:200], "shown" in request.form)
         except CompanionError as error:
             return self.page(error.message, status_of(error))
         return redirect("/card", 303)
@@ -118,14 +118,14 @@ class CardPages:
 
     def forget(self) -> Any:
         """Forget the name for good."""
-        self._league.forget(self._required().number)
+        self._league.cards.forget(self._required().number)
         return self._without()
 
     def enter(self) -> Any:
         """Take part in a tournament."""
         person = self._required()
         try:
-            self._league.enter(request.form.get("tournament", 0, int), [person.number], who="player")
+            self._league.tournaments.enter(request.form.get("tournament", 0, int), [person.number], who="player")
         except CompanionError as error:
             return self.page(error.message, status_of(error))
         return redirect("/card", 303)
@@ -140,7 +140,7 @@ class CardPages:
         person = self._guess(body.code)
         if person is None:
             raise Illegal(Refusal.JOIN_CODE, say("No player’s card has this code"))
-        return jsonify(card=self._league.show_card(body.code, body.table).card)
+        return jsonify(card=self._league.cards.show(body.code, body.table).card)
 
     # ---- inside ----
 
@@ -156,7 +156,7 @@ class CardPages:
         found: list[Person] = []
 
         def is_right() -> bool:
-            found.extend(person for person in (self._league.by_code(code),) if person)
+            found.extend(person for person in (self._league.cards.by_code(code),) if person)
             return bool(found)
 
         if self._guesses.check(request.remote_addr or "", is_right) is None:
@@ -188,7 +188,7 @@ class CardPages:
 
     def _place(self, person: Person) -> dict[str, Any] | None:
         """Where somebody plays in the round that is on; None: nowhere."""
-        for each in self._league.tournaments():
+        for each in self._league.tournaments.all():
             if each.is_over or each.round is None or (entrant := each.entrant_of(person.number)) is None:
                 continue
             for match in each.round.matches:
@@ -206,6 +206,6 @@ class CardPages:
             "tournament": tournament,
             "table": table.number if table else None,
             "is_south": board.south == number,
-            "other": self._league.person(other),
+            "other": self._league.cards.person(other),
             "verdict": board.verdict,
         }

@@ -20,7 +20,7 @@ from web.error_pages import status_of
 from web.hub.room import Room
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
 from web.numbers import whole_number
-from web.routes.api import Body, Long, Text, read_body
+from web.routes.api.body import Body, Long, Text, read_body
 from web.security.auth import Auth
 
 DONE_WORDS = {
@@ -85,10 +85,12 @@ class DirectorPages:
             "hub_director.html",
             t=tournament,
             w=self._pages.words,
-            log=self._league.log(number),
+            log=self._league.tournaments.log(number),
             done=DONE_WORDS,
             verdicts=VERDICT_WORDS,
-            people=[p for p in self._league.people() if not p.is_forgotten and tournament.entrant_of(p.number) is None],
+            people=[
+                p for p in self._league.cards.people() if not p.is_forgotten and tournament.entrant_of(p.number) is None
+            ],
             tables=self._room.tables(),
             system=SYSTEM_WORDS[tournament.system],
             System=System,
@@ -126,7 +128,7 @@ class DirectorPages:
         if known is None:
             raise NotFound
         options = known.presets[preset].options if preset is not None and preset < len(known.presets) else {}
-        return self._league.new_tournament(
+        return self._league.tournaments.new(
             given.get("name", "")[:200],
             _one_of(System, given.get("system", "")),
             game,
@@ -138,28 +140,30 @@ class DirectorPages:
 
     def _act(self, number: int, given: Mapping[str, str]) -> None:
         self._pages.known(number)
-        league, what, entrant = self._league, given.get("do", ""), _number(given, "entrant", 0)
+        tournaments, what, entrant = self._league.tournaments, given.get("do", ""), _number(given, "entrant", 0)
         match what:
             case "enter":
-                league.enter(number, self._people(given.get("people", "")[:2000]), given.get("team", "")[:200])
+                tournaments.enter(number, self._people(given.get("people", "")[:2000]), given.get("team", "")[:200])
             case "withdraw":
-                league.direct(number, what, lambda t: director.withdraw(t, entrant), entrant=entrant)
+                tournaments.direct(number, what, lambda t: director.withdraw(t, entrant), entrant=entrant)
             case "rest" | "no_rest":
-                league.direct(number, what, lambda t: director.rest(t, entrant, what == "rest"), entrant=entrant)
+                tournaments.direct(number, what, lambda t: director.rest(t, entrant, what == "rest"), entrant=entrant)
             case "pair":
-                league.pair_round(number)
+                tournaments.pair_round(number)
             case "unpair":
-                league.direct(number, what, director.unpair_round)
+                tournaments.direct(number, what, director.unpair_round)
             case "decide":
                 place, said = _place(given.get("place", "")), given.get("verdict", "")
                 verdict = _one_of(BoardEnd, said) if said else None
-                league.direct(number, what, lambda t: director.decide(t, place, verdict), place=place)
+                tournaments.direct(number, what, lambda t: director.decide(t, place, verdict), place=place)
             case "move":
                 place = _place(given.get("place", ""))
                 wanted = self._room.table(_number(given, "table", 0))
-                league.direct(number, what, lambda t: director.move(t, place, wanted.id if wanted else ""), place=place)
+                tournaments.direct(
+                    number, what, lambda t: director.move(t, place, wanted.id if wanted else ""), place=place
+                )
             case "end":
-                league.direct(number, what, director.end)
+                tournaments.direct(number, what, director.end)
             case _:
                 raise NotFound
 
@@ -170,7 +174,7 @@ class DirectorPages:
             if line.startswith("#") and line[1:].isdecimal():
                 found.append(whole_number(line[1:]) or 0)  # nobody has that one
             else:
-                found.append(self._league.make_card(line).number)
+                found.append(self._league.cards.make(line).number)
         return found
 
 

@@ -22,7 +22,7 @@ from companion.maintenance.settings.rows import sections
 from web.context import Fragment, Needs, render_fragment
 from web.hub.room import MOST_DELAY_S, Room
 from web.hub.spectators import this_app
-from web.routes.api import Body, Text, read_body
+from web.routes.api.body import Body, Text, read_body
 from web.security.auth import Auth
 from web.security.join_code import ALPHABET, EACH, EVERYBODY, LENGTH
 from web.security.rate_limit import Guesses

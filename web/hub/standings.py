@@ -53,21 +53,21 @@ class StandingsPages:
             games=GAMES,
             game=game,
             season=season,
-            seasons=self._league.seasons(),
-            rows=self._league.ladder(game, season),
+            seasons=self._league.ladders.seasons(),
+            rows=self._league.ladders.of(game, season),
         )
 
     def standings_file(self, form: str) -> Response:
         """The same to take away."""
         game, season = self._asked()
-        rows = [self._plain(place, row) for place, row in enumerate(self._league.ladder(game, season), start=1)]
+        rows = [self._plain(place, row) for place, row in enumerate(self._league.ladders.of(game, season), start=1)]
         columns = ("place", "player", "name", "rating", "deviation", "won", "drawn", "lost")
         return _file(form, f"standings-{game}", columns, rows)
 
     def results_file(self, form: str) -> Response:
         """Every result with its receipt, the newest first."""
         numbers = {table.id: table.number for table in self._room.tables()}
-        rows = [self._result(kept, numbers) for kept in self._league.results(EXPORTED)]
+        rows = [self._result(kept, numbers) for kept in self._league.results.last(EXPORTED)]
         columns = (
             "ended_s", "game", "south", "south_name", "north", "north_name", "winner", "counts", "table", "key",
             "entry", "mark",
@@ -79,7 +79,7 @@ class StandingsPages:
         self._guard.require_host(request)
         rows = [
             {"player": p.number, "name": p.name, "shown": p.is_shown, "code": f"{p.code[:4]}-{p.code[4:]}"}
-            for p in self._league.people()
+            for p in self._league.cards.people()
             if not p.is_forgotten
         ]
         return _file(form, "cards", ("player", "name", "shown", "code"), rows)
@@ -91,8 +91,8 @@ class StandingsPages:
         page = render_template(
             "hub_people.html",
             league=self._league,
-            people=[person for person in self._league.people() if not person.is_forgotten],
-            results=self._league.results(MOST_RESULTS),
+            people=[person for person in self._league.cards.people() if not person.is_forgotten],
+            results=self._league.results.last(MOST_RESULTS),
             tables={table.id: table.number for table in self._room.tables()},
             games=GAMES,
             error=error,
@@ -106,20 +106,20 @@ class StandingsPages:
         try:
             match form.get("do"):
                 case "make":
-                    league.make_card(form.get("name", "")[:200], "shown" in form)
+                    league.cards.make(form.get("name", "")[:200], "shown" in form)
                 case "forget":
-                    league.forget(form.get("number", 0, int))
+                    league.cards.forget(form.get("number", 0, int))
                 case "void" | "count":
-                    league.set_void(form.get("key", "")[:80], form["do"] == "void")
+                    league.results.set_void(form.get("key", "")[:80], form["do"] == "void")
                 case "decide":
                     winner = form.get("winner", "")
                     if winner not in ("", *SEATS):
                         raise NotFound
-                    league.decide(form.get("key", "")[:80], Seat(winner) if winner else None)
+                    league.results.decide(form.get("key", "")[:80], Seat(winner) if winner else None)
                 case "season":
-                    league.new_season(form.get("name", "")[:200])
+                    league.ladders.new_season(form.get("name", "")[:200])
                 case "machines":
-                    league.count_machines("machines" in form)
+                    league.ladders.count_machines("machines" in form)
                 case _:
                     raise NotFound
         except CompanionError as error:
@@ -128,8 +128,8 @@ class StandingsPages:
 
     def _asked(self) -> tuple[str, int]:
         game = request.args.get("game", next(iter(GAMES)))
-        season = request.args.get("season", len(self._league.seasons()) - 1, int)
-        if game not in GAMES or not 0 <= season < len(self._league.seasons()):
+        season = request.args.get("season", len(self._league.ladders.seasons()) - 1, int)
+        if game not in GAMES or not 0 <= season < len(self._league.ladders.seasons()):
             raise NotFound
         return game, season
 
@@ -150,7 +150,7 @@ class StandingsPages:
         }  # fmt: skip
 
     def _name(self, number: int | None) -> str:
-        return "" if number is None else translate(shown_name(self._league.person(number), number), "en")
+        return "" if number is None else translate(shown_name(self._league.cards.person(number), number), "en")
 
 
 def _file(form: str, name: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> Response:

@@ -45,7 +45,7 @@ class TournamentWords:
 
     def person(self, number: int) -> str:
         """A person by name, or by number."""
-        return shown_name(self._league.person(number), number)
+        return shown_name(self._league.cards.person(number), number)
 
     def entrant(self, tournament: Tournament, number: int) -> str:
         """A team by its name, else by its people."""
@@ -99,7 +99,7 @@ class TournamentPages:
         """All tournaments; the hub's host makes new ones here."""
         page = render_template(
             "hub_tournaments.html",
-            tournaments=self._league.tournaments(),
+            tournaments=self._league.tournaments.all(),
             games=GAMES,
             systems=SYSTEM_WORDS,
             is_host=self._guard.is_host(request),
@@ -127,7 +127,7 @@ class TournamentPages:
 
     def all_plain(self) -> Response:
         """All tournaments, the newest first, for programs."""
-        return jsonify([self._head(each) for each in self._league.tournaments()])
+        return jsonify([self._head(each) for each in self._league.tournaments.all()])
 
     def plain(self, number: int) -> Response:
         """A tournament for programs: entries, pairings and standings; of an earlier round where that is asked for."""
@@ -197,7 +197,7 @@ class TournamentPages:
 
     def known(self, number: int) -> Tournament:
         """The tournament of that number; there is none: 404."""
-        found = self._league.tournament(number)
+        found = self._league.tournaments.of(number)
         if found is None:
             raise NotFound
         return found

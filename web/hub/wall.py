@@ -96,7 +96,7 @@ class WallPages:
 
     def _paired(self, table: str) -> Mapping[Seat, str]:
         """Whom a round wants at a table, by name."""
-        found = self._league.board_of(table)
+        found = self._league.tournaments.board_of(table)
         if found is None:
             return {}
         board = board_at(*found)
@@ -104,7 +104,7 @@ class WallPages:
 
     def _draw(self, own: bool) -> Fragment:
         room, now_s, needs = self._room, self._room.now_s(), Needs()
-        tables, on = room.tables(), self._league.current
+        tables, on = room.tables(), self._league.tournaments.current
         html = render_template(
             "_hub_wall.html",
             needs=needs,
@@ -113,7 +113,8 @@ class WallPages:
             due_s=room.due_s(on.round.ends_s) if on and on.round and not on.round.is_decided else None,
             standings=standings(on)[:MOST_STANDINGS] if on and on.rounds else (),
             w=self._words,
-            calls=[(table, what) for table in tables if (what := table.needs(now_s))],
+            calls=calls_of(tables, now_s),
+            most_calls=MOST_CALLS,
             sign=sign_of(room, tables, now_s),
             urls=self._urls(),
             code=self._door.code if own else "",
@@ -124,6 +125,8 @@ class WallPages:
         return Fragment(html, needs)
 
 
+MOST_CALLS = 4
+"""So many tables in need are named, so that the wall keeps its room when the network is gone: their tiles say it."""
 MOST_STANDINGS = 128
 """So many rows of the standings; the page shows those for which it has room, then the others."""
 WAITING = Shown(PublicRecord(0, "", 0, "", 0, 0.0, PublicView(Phase.LOBBY)), 0.0)
@@ -155,6 +158,12 @@ def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
     if view.phase is Phase.SETUP or not view.turn:
         return Tile(table, say("Set-up"), drawing, "on", seats)
     return Tile(table, say("Turn {turn}", turn=view.turn), drawing, "on", seats)
+
+
+def calls_of(tables: tuple[RoomTable, ...], now_s: float) -> list[tuple[RoomTable, str]]:
+    """The tables that need somebody and what for; first those whose people have called."""
+    found = [(table, what) for table in tables if (what := table.needs(now_s))]
+    return sorted(found, key=lambda one: not (one[0].state and one[0].state.call is Call.CALLED))
 
 
 def sign_of(room: Room, tables: tuple[RoomTable, ...], now_s: float) -> tuple[str, bool]:

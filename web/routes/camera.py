@@ -30,7 +30,7 @@ from web.rendering.camera_overlay import (
     weak_svg,
     weak_symbols,
 )
-from web.routes.api import Body, Text, read_body
+from web.routes.api.body import Body, Text, read_body
 from web.security.auth import is_own_screen
 from web.server.sse import CAMERA, PING, RETRY_MS, Audience, message
 from web.server.stream_writer import Idle, Messages

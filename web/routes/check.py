@@ -19,7 +19,7 @@ from companion.maintenance.requests import CheckRoom, PanelCheck, Trial
 from companion.table.session import Phase
 from web.context import PageContext
 from web.rendering.wiring import drawing, wires
-from web.routes.api import Body, Text, read_body
+from web.routes.api.body import Body, Text, read_body
 from web.routes.host import ask_for_key
 from web.server.sse import PANELS, RETRY_MS, Audience, message
 from web.server.stream_writer import Idle, Messages

@@ -33,7 +33,7 @@ from web.context import PageContext
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
 from web.rendering.time_line import lead_line, marked_moments
-from web.routes.api import Body, Text, read_body
+from web.routes.api.body import Body, Text, read_body
 
 _MOST_ADVICES = 200
 PAGE = 50
@@ -292,7 +292,7 @@ def seconds(median_s: float | None) -> str:
     """How long a turn took."""
     if median_s is None:
         return ""
-    return say("{seconds} s", seconds=f"{median_s:.1f}" if median_s < 10 else f"{median_s:.0f}")
+    return say("{seconds} s", seconds=round(median_s, 1) if median_s < 10 else round(median_s))
 
 
 def commands(tendency: Tendency) -> str:

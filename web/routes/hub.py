@@ -17,8 +17,8 @@ from companion.table.remote.remote_table import require_playable
 from web.context import PageContext
 from web.error_pages import status_of
 from web.features import HubSeat
-from web.rendering.answers import OfferedGame
-from web.routes.api import SEAT, Body, Text, read_body
+from web.rendering.answers import OfferedGame, OfferedSeat
+from web.routes.api.body import SEAT, Body, Text, read_body
 from web.routes.host import ask_for_key
 
 PlayerName = Annotated[str, Meta(max_length=24)]
@@ -54,6 +54,12 @@ class TakeGame(Body, frozen=True):
     name: PlayerName = ""
 
 
+class FarSeat(Body, frozen=True):
+    """A seat for a phone far away."""
+
+    seat: Seat
+
+
 class HubDoor:
     """The doors under `/api/host/hub`, and the forms."""
 
@@ -71,6 +77,8 @@ class HubDoor:
         hub.add_url_rule(f"/seat/{SEAT}/card", view_func=self.card_page)
         hub.add_url_rule(f"/seat/{SEAT}/card", "show_card", self.show_card, methods=["POST"])
         hub.add_url_rule(f"/api/seat/{SEAT}/begin-round", view_func=self.begin_round, methods=["POST"])
+        hub.add_url_rule("/host/hub/far", view_func=self.far_page)
+        hub.add_url_rule("/host/hub/far", "far_by_form", self.far_by_form, methods=["POST"])
         hub.add_url_rule("/host/hub/game", view_func=self.game_page)
         hub.add_url_rule("/host/hub/game", "game_by_form", self.game_by_form, methods=["POST"])
         for name, door in (
@@ -79,6 +87,8 @@ class HubDoor:
             ("offer", self.offer),
             ("take", self.take),
             ("withdraw", self.withdraw),
+            ("invite", self.invite),
+            ("uninvite", self.uninvite),
         ):
             hub.add_url_rule(f"/api/host/hub/{name}", view_func=door, methods=["POST"])
         return hub
@@ -123,7 +133,7 @@ class HubDoor:
 
     def begin_round(self, seat: str) -> Response:
         """Start the game of the tournament's round."""
-        self._guard.require_sitting(request, Seat(seat))
+        self._guard.require_sitting(request, seat)
         read_body(request, Body)
         self._table.rounds.begin()
         return jsonify({})
@@ -194,6 +204,44 @@ class HubDoor:
         read_body(request, Body)
         self._hub.withdraw_game()
         return jsonify({})
+
+    # ---- a phone far away ----
+
+    def far_page(self) -> Any:
+        """The forms by which a seat is offered to a phone far away, or taken back."""
+        if not self._guard.is_host(request):
+            return ask_for_key("/host/hub/far")
+        return self._far_page()
+
+    def far_by_form(self) -> Any:
+        """Offer a seat or take it back, from the page's forms."""
+        self._guard.require_host(request)
+        is_over, name = "end" in request.form, request.form.get("end") or request.form.get("seat")
+        seat = Seat.NORTH if name == Seat.NORTH else Seat.SOUTH
+        try:
+            if is_over:
+                self._hub.uninvite(seat)
+            else:
+                self._hub.invite(seat)
+        except CompanionError as error:
+            return make_response(self._far_page(error.message), 400)
+        return redirect("/host/hub/far", 303)
+
+    def invite(self) -> Response:
+        """Offer a seat to a phone far away."""
+        self._guard.require_host(request)
+        invitation = self._hub.invite(read_body(request, FarSeat).seat)
+        answer: OfferedSeat = {"code": invitation.code, "link": invitation.link}
+        return jsonify(answer)
+
+    def uninvite(self) -> Response:
+        """Offer a seat to no phone far away any more; one that has it loses it."""
+        self._guard.require_host(request)
+        self._hub.uninvite(read_body(request, FarSeat).seat)
+        return jsonify({})
+
+    def _far_page(self, error: str = "") -> str:
+        return render_template("far_seats.html", hub=self._hub, view=self._table.view(), error=error)
 
     def _offer(self, game: str, seat: Seat, name: str) -> str:
         return self._hub.offer_game(game, self._options_of(game), seat, name)

@@ -12,8 +12,9 @@ from companion.table.seats.claims import ClaimView
 from companion.table.session import Phase
 from web.context import PageContext
 from web.error_pages import status_of
-from web.routes.api import SEAT
+from web.routes.api.body import SEAT
 from web.routes.seats.opponents import begin_lesson
+from web.security.far_access import code_of
 
 FRAMING = "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
 """What a page may hold that shows two of our own side by side."""
@@ -58,7 +59,8 @@ class Joining:
         name = wanted_name("name")
         try:
             self._page_context.let_in(request, request.form.get("code", ""))
-            nonce = self._table.take_seat(mine, name)
+            code = code_of(request)
+            nonce = self._table.far.take(mine, name, code) if code else self._table.take_seat(mine, name)
         except Malformed as error:
             return make_response(self._page("join_seat.html", seat=mine, error=error.message, name=name), 400)
         except Illegal as error:

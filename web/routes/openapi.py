@@ -17,7 +17,8 @@ from werkzeug.routing import Rule
 from companion import __version__
 from web.context import PageContext
 from web.rendering import answers
-from web.routes import api, camera, check, history, hub, rules, settings, workbench
+from web.routes import camera, check, history, hub, rules, settings, workbench
+from web.routes.api import body, host, seat, table
 from web.routes.seats import handicaps, opponents, tiles
 
 PATH = "/api/openapi.json"
@@ -34,25 +35,25 @@ _SUFFIXES = {
     ".svg": "image/svg+xml",
     ".ico": "image/svg+xml",
 }
-BODIES: Mapping[str, type[api.Body]] = {
-    "api.take": api.Take,
-    "api.hand_in": api.HandIn,
-    "api.take_back": api.Moment,
-    "api.confirm": api.Confirm,
-    "api.start": api.Start,
-    "api.contribute": api.Contribute,
-    "api.plan": api.Entered,
-    "api.table_act": api.Act,
-    "api.table_back": api.Moment,
-    "api.new_game": api.NewGame,
-    "api.preview": api.NewGame,
-    "api.host_confirm": api.Confirm,
-    "api.free_seat": api.FreeSeat,
-    "api.rematch": api.Rematch,
-    "api.table_rematch": api.Rematch,
-    "api.host_rematch": api.Rematch,
-    "api.swap_seats": api.SwapSeats,
-    "rules.help": api.Entered,
+BODIES: Mapping[str, type[body.Body]] = {
+    "api.take": seat.Take,
+    "api.hand_in": seat.HandIn,
+    "api.take_back": body.Moment,
+    "api.confirm": body.Confirm,
+    "api.start": seat.Start,
+    "api.contribute": seat.Contribute,
+    "api.plan": body.Entered,
+    "api.table_act": table.Act,
+    "api.table_back": body.Moment,
+    "api.new_game": host.NewGame,
+    "api.preview": host.NewGame,
+    "api.host_confirm": body.Confirm,
+    "api.free_seat": host.FreeSeat,
+    "api.rematch": body.Rematch,
+    "api.table_rematch": body.Rematch,
+    "api.host_rematch": body.Rematch,
+    "api.swap_seats": host.SwapSeats,
+    "rules.help": body.Entered,
     "rules.table_help": rules.Wanted,
     "tiles.laid": tiles.Laid,
     "tiles.table_laid": tiles.LaidBy,
@@ -69,6 +70,8 @@ BODIES: Mapping[str, type[api.Body]] = {
     "hub.join": hub.JoinHub,
     "hub.offer": hub.OfferGame,
     "hub.take": hub.TakeGame,
+    "hub.invite": hub.FarSeat,
+    "hub.uninvite": hub.FarSeat,
     "history.remove": history.Remove,
     "history.forget": history.Forget,
     "settings.reset": settings.Reset,
@@ -101,6 +104,7 @@ ANSWERS: Mapping[str, Any] = {
     "check.light": answers.TrialJson,
     "check.play": answers.TrialJson,
     "hub.offer": answers.OfferedGame,
+    "hub.invite": answers.OfferedSeat,
     "history.api_games": answers.GamesJson,
     "history.forget": answers.NameForgotten,
     "pages.clock": answers.ClockTime,
@@ -185,7 +189,7 @@ class OpenApiRoutes:
 
 def describe(app: Flask) -> dict[str, Any]:
     """The OpenAPI 3.1 document of all routes of an application."""
-    kinds: list[type[api.Body]] = sorted({api.Body, *BODIES.values()}, key=lambda kind: str(kind.__name__))
+    kinds: list[type[body.Body]] = sorted({body.Body, *BODIES.values()}, key=lambda kind: str(kind.__name__))
     given = sorted({answers.Nothing, *ANSWERS.values()}, key=lambda kind: str(kind.__name__))
     _, schemas = msgspec.json.schema_components((*kinds, *given), ref_template="#/components/schemas/{name}")
     for schema in schemas.values():
@@ -256,7 +260,7 @@ def is_json(rule: Rule) -> bool:
 
 def _body(rule: Rule) -> dict[str, Any]:
     if is_json(rule):
-        kind = BODIES.get(rule.endpoint, api.Body)
+        kind = BODIES.get(rule.endpoint, body.Body)
         return {"application/json": {"schema": {"$ref": f"#/components/schemas/{kind.__name__}"}}}
     if (file := _FILES.get(rule.endpoint)) is not None:
         field = {"type": "string", "format": "binary"}

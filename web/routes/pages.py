@@ -26,7 +26,7 @@ from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.table.table_view import TableView
 from web.context import PageContext, render_fragment
-from web.routes.api import SEAT
+from web.routes.api.body import SEAT
 from web.routes.join import Joining
 from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
 from web.security.auth import is_own_screen
@@ -66,7 +66,8 @@ class Pages:
         asked, kiosk = "screen" in request.args, "kiosk" in request.args
         live, chosen = f"/live/table?look={self._look()}", "" if theme == "system" else theme
         own = () if asked or kiosk else self._guard.seats_of(request)
-        return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk, own=own)
+        away = {seat for seat, shown in self._table.view().seats.items() if shown.door == "remote"}
+        return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk, own=own, away=away)
 
     def watch(self) -> Any:
         """What everybody may know, on a phone; while too many look, a page that tries again by itself."""

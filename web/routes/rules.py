@@ -11,7 +11,7 @@ from werkzeug.exceptions import NotFound
 
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import SEATS
 from companion.games.base import Game, Illustration
 from companion.games.pads import Key
 from companion.printing.rulebook import illustrations
@@ -19,7 +19,7 @@ from companion.table.board_check import HandMove
 from web.context import PageContext
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
-from web.routes.api import SEAT, Body, Entered, read_body
+from web.routes.api.body import SEAT, Body, Entered, read_body
 
 
 class Wanted(Body, frozen=True):
@@ -64,8 +64,7 @@ class RulesPages:
 
     def help(self, seat: str) -> Response:
         """What a seat can do now, after the orders that it has entered, as a part of its page; nothing is kept."""
-        mine = Seat(seat)
-        self._page_context.guard.require_seat(request, mine)
+        mine = self._page_context.guard.require_seat(request, seat)
         body = read_body(request, Entered)
         table, games = self._page_context.table, self._page_context.games
         view = table.view(mine)
@@ -89,9 +88,7 @@ class RulesPages:
 
     def table_help(self) -> Response:
         """The table screen tells what the rules allow now, or no longer."""
-        if self._page_context.needs_code(request):
-            text = say("Only a seat, the host or the table’s own screen can do that here")
-            raise Illegal(Refusal.NOT_YOUR_SEAT, text)
+        self._page_context.require_at_table(request)
         self._page_context.table.help(read_body(request, Wanted).is_wanted)
         return jsonify({})
 

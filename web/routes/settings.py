@@ -23,7 +23,7 @@ from companion.maintenance.settings.words import PAD_PARTS
 from companion.storage.calendar import EARLIEST_S
 from companion.table.session import Phase
 from web.context import PageContext
-from web.routes.api import Body, read_body
+from web.routes.api.body import Body, read_body
 from web.routes.host import ask_for_key
 
 MAX_UPLOAD_BYTES = 500_000_000

@@ -9,7 +9,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.table.seats.staff_call import StaffBell
 from web.context import PageContext
-from web.routes.api import Body, read_body
+from web.routes.api.body import Body, read_body
 from web.security.auth import is_own_screen
 
 

@@ -20,7 +20,7 @@ from companion.core.kit import Seat
 from companion.core.ports import PanelView
 from web.context import PageContext
 from web.features import Workbench
-from web.routes.api import Body, Text, read_body
+from web.routes.api.body import Body, Text, read_body
 from web.server.sse import PANELS, PING, RETRY_MS, Audience, message
 from web.server.stream_writer import Idle, Messages
 

@@ -98,19 +98,22 @@ class Auth:
                 found.append((seat.other, nonce))
         return tuple(found)
 
-    def require_seat(self, request: Request, seat: Seat) -> None:
-        """Raise `Illegal` unless this browser has the seat and, where it is passed, shows its side."""
-        self.require_sitting(request, seat)
+    def require_seat(self, request: Request, name: str) -> Seat:
+        """The seat of this name; raises `Illegal` unless this browser has it and, where passed, shows its side."""
+        seat = self.require_sitting(request, name)
         if self.passes(request) and self.shown(request) is not seat:
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("This phone is covered: tap {seat!c}’s button first", seat=seat))
+        return seat
 
-    def require_sitting(self, request: Request, seat: Seat) -> None:
-        """Raise `Illegal` unless this browser has the seat; enough for what is nobody's secret."""
+    def require_sitting(self, request: Request, name: str) -> Seat:
+        """The seat of this name, for what is nobody's secret; raises `Illegal` unless this browser has it."""
+        seat = Seat(name)
         if not self.sits(request, seat):
             raise Illegal(
                 Refusal.NOT_YOUR_SEAT,
                 say("This browser does not sit at {seat!c}: take the seat, or ask the host to free it", seat=seat),
             )
+        return seat
 
     # ---- one phone for both seats, and names ----
 

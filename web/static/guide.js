@@ -1,5 +1,5 @@
 // The guide of a first game: hangs “Press this” over what is to be touched next, worked out of what the page shows.
-import { board, centre, page } from './squares.js';
+import { board, centre, isTurned, page, shifted } from './squares.js';
 
 const tag = () => document.getElementById('press');
 const find = selector => (selector ? page().querySelector(selector) : null);
@@ -17,7 +17,7 @@ function next() {
   return ['[data-post="/workbench/tidy"]', '.act.hands .go', '[data-post$="/resume"]'].find(each => isSeen(find(each))) ?? null;
 }
 
-// Where the tag’s tip points, in the page’s own measure.
+// Where the tag’s tip points, in the page’s own measure; it hangs under a square whose upper neighbour it would hide.
 function point(target) {
   const here = page().getBoundingClientRect();
   if (!target.startsWith('@')) {
@@ -25,9 +25,13 @@ function point(target) {
     return box && [box.left + box.width / 2 - here.left, box.top + 10 - here.top];
   }
   if (!board()) return null;
-  const [x, y] = centre(target.slice(1));
-  const at = new DOMPoint(x, y - 20).matrixTransform(board().getScreenCTM());
-  return [at.x - here.left, at.y - here.top];
+  const square = target.slice(1);
+  const [x, y] = centre(square);
+  const lies = step => board().querySelector(`[data-at="${shifted(square, [0, step])}"]`);
+  const up = isTurned() ? -1 : 1;
+  const isUnder = lies(up) && !lies(-up);
+  const at = new DOMPoint(x, isUnder ? y + 40 : y - 20).matrixTransform(board().getScreenCTM());
+  return [at.x - here.left, at.y - here.top, isUnder];
 }
 
 let waits = 0;
@@ -42,9 +46,10 @@ function paint() {
   const at = target && point(target);
   tip.hidden = !at;
   if (!at) return;
+  tip.classList.toggle('under', Boolean(at[2]));
   const most = page().clientWidth - tip.offsetWidth - 4;
   const left = Math.max(4, Math.min(most, at[0] - tip.offsetWidth / 2));
-  tip.style.transform = `translate(${left}px, ${at[1] - tip.offsetHeight}px)`;
+  tip.style.transform = `translate(${left}px, ${at[2] ? at[1] : at[1] - tip.offsetHeight}px)`;
   tip.style.setProperty('--at', `${at[0] - left}px`);
 }
 

@@ -17,6 +17,7 @@ from companion.bots.kahmate.moves import (
     DEFENCE,
     EMPTY,
     END,
+    FULL,
     PASS,
     RUN,
     TACKLE,
@@ -183,7 +184,7 @@ def _card_matrix(
             lead = one + ahead - other
             if lead == 0:
                 left = [card for card in attack if card != one], [card for card in defence if card != other]
-                chance = plain_odds(tuple(left[0]), tuple(left[1]), ahead)
+                chance = plain_odds(tuple(left[0]) or FULL, tuple(left[1]) or FULL, ahead)
                 value = chance * by_little + (1 - chance) * loses
             else:
                 value = by_much if lead > CLEAR_LEAD else by_little if lead > 0 else loses

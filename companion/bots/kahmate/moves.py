@@ -88,6 +88,11 @@ class Position:
         if square != IN_GOAL:
             self.board[square] = piece
 
+    def spend_cards(self) -> None:
+        """A face-off takes a card of each hand: which is unknown, but after the last ones both are full again."""
+        if len(self.hands[0]) == 1:
+            self.hands = FULL, FULL
+
     def end_round(self) -> None:
         """The other seat is on turn; who has lain through the own round stands up."""
         for piece in TEAMS[self.seat]:
@@ -149,6 +154,8 @@ END_ROUND = Play(END)
 def won(position: Position, play: Play, by: int = 0) -> Position:
     """The position after a play of which every face-off is won, the last one by so many."""
     after = position.copy()
+    if play.meetings:
+        after.spend_cards()
     if play.kind == TACKLE:
         carrier = position.board[position.ball]
         after.ball = position.places[play.movers[0]] if by > CLEAR_LEAD else play.ball
@@ -170,6 +177,7 @@ def won(position: Position, play: Play, by: int = 0) -> Position:
 def lost(position: Position, play: Play, number: int = 0) -> Position:
     """The position after a play whose face-off of that number is lost."""
     after = position.copy()
+    after.spend_cards()
     if play.kind == TACKLE:
         for piece in play.movers:
             after.down[piece] = 2

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from companion.bots.kahmate.moves import ATTACK, DEFENCE, EMPTY, FILE, RANK, Hand, Position
+from companion.bots.kahmate.moves import ATTACK, DEFENCE, EMPTY, FILE, FULL, RANK, Hand, Position
 from companion.games.kahmate.board import AREA, CLEAR_LEAD, OWN_LINE, PASS_REACH, SEAT_OF, SPEED, STEPS, TEAMS, crossed
 
 TRY = 1000.0
 PIP = 4.0
 """What a pip more on the cards in hand is worth."""
 _POSSESSION, _LYING, _BEHIND_BALL, _SUPPORT, _FIRST_AT_BALL = 75.0, 14.0, 3.0, 6.0, 35.0
+_SUREST = 0.99
+"""So likely a face-off or a round comes out as expected at most: what takes several is told apart, and what nothing
+helps against is still made as hard as it can be."""
 
 
 # ---- cards -----------------------------------------------------------------------------------------------------------
@@ -88,9 +91,13 @@ def chance_of(position: Position, attackers: Sequence[int], defender: int) -> tu
     return odds(position.hands[seat], position.hands[1 - seat], ahead)
 
 
-def _wins(position: Position, attacker: int, defender: int) -> float:
-    by_much, by_little, _ = chance_of(position, (attacker,), defender)
-    return by_much + by_little
+def _wins(position: Position, attacker: int, defender: int, before: float) -> float:
+    """How likely a face-off is won on a way that is as likely as `before`; below 1 there was a face-off on it."""
+    attack, defence = position.hands[position.seat], position.hands[1 - position.seat]
+    if before < 1 and len(attack) == 1:
+        attack = defence = FULL
+    by_much, by_little, _ = odds(attack, defence, ATTACK[attacker] - DEFENCE[defender])
+    return min(_SUREST, by_much + by_little)
 
 
 # ---- chances of a try ------------------------------------------------------------------------------------------------
@@ -130,23 +137,22 @@ def _passed_on(position: Position, carrier: int) -> dict[int, float]:
         if giver not in held or position.down[giver]:
             continue
         for taker in order:
-            chance = held[giver] * _pass_chance(position, giver, position.places[giver], taker)
+            chance = _passed(position, giver, position.places[giver], taker, held[giver])
             if chance > held.get(taker, 0.0):
                 held[taker] = chance
     return held
 
 
-def _pass_chance(position: Position, giver: int, start: int, taker: int) -> float:
-    """How likely a pass from a square arrives; 0: it is not allowed."""
+def _passed(position: Position, giver: int, start: int, taker: int, chance: float) -> float:
+    """How likely a pass from a square arrives, which the giver reaches as likely as `chance`; 0: it is not allowed."""
     end = position.places[taker]
     back = (RANK[start] - RANK[end]) * (1 if position.seat == 0 else -1)
     if not 1 <= back <= PASS_REACH or abs(FILE[start] - FILE[end]) > PASS_REACH or position.down[taker]:
         return 0.0
-    chance = 1.0
     for square in crossed(start, end):
         other = position.board[square]
         if other != EMPTY and not position.down[other] and SEAT_OF[other] != position.seat:
-            chance *= _wins(position, giver, other)
+            chance *= _wins(position, giver, other, chance)
     return chance
 
 
@@ -183,7 +189,7 @@ def reach(position: Position, runner: int) -> tuple[list[list[float]], list[list
                     continue
                 other, factor = board[to], 1.0
                 if other != EMPTY and not down[other] and SEAT_OF[other] != seat:
-                    factor = _wins(position, runner, other)
+                    factor = _wins(position, runner, other, chance)
                 if chance * factor > free[to]:
                     free[to] = chance * factor
                     further.add(to)
@@ -215,7 +221,7 @@ def _brought(position: Position, runner: int, able: list[int], held: dict[int, f
         chances, factor = (frees[-1], held[mate]) if held else (bringings[-1], 1.0)
         for spot in spots:
             if position.board[spot] in (EMPTY, mate) and chances[spot] * factor > best:
-                best = max(best, chances[spot] * factor * _pass_chance(position, mate, spot, runner))
+                best = max(best, _passed(position, mate, spot, runner, chances[spot] * factor))
     return best
 
 
@@ -225,7 +231,7 @@ def _brought(position: Position, runner: int, able: list[int], held: dict[int, f
 def worth(position: Position) -> float:
     """What a position at the beginning of a round is worth to the seat on turn."""
     points = quiet_worth(position)
-    chance = try_chance(position)
+    chance = min(_SUREST, try_chance(position))
     return points + chance * (TRY - points)
 
 
@@ -243,7 +249,10 @@ def quiet_worth(position: Position) -> float:
     own = _carried_worth(position, carrier, owner)
     if owner == seat:
         return points + own
-    return points - own + _tackle_worth(position, carrier)
+    gain, chance = _tackled(position, carrier)
+    if RANK[position.ball] == OWN_LINE[seat]:  # a step from a try, which a tackle alone prevents
+        points -= (1 - chance) * (_SUREST * TRY - own)
+    return points - own + gain
 
 
 def _ground(rank: int, seat: int) -> float:
@@ -271,8 +280,9 @@ def _carried_worth(position: Position, carrier: int, owner: int) -> float:
     return points + 5.0 * (DEFENCE[carrier] + SPEED[carrier] - 3)
 
 
-def _tackle_worth(position: Position, carrier: int) -> float:
-    """What the seat on turn may hope for from tackling the carrier, by its two strongest pieces that are near."""
+def _tackled(position: Position, carrier: int) -> tuple[float, float]:
+    """What the seat on turn may hope for from tackling the carrier, by its two strongest pieces that are near, and how
+    likely the carrier loses the ball."""
     at = position.ball
     near = sorted(
         (
@@ -284,13 +294,14 @@ def _tackle_worth(position: Position, carrier: int) -> float:
         reverse=True,
     )
     if not near:
-        return 0.0
+        return 0.0, 0.0
     strength = near[0] + max(0, near[1] if len(near) > 1 else 0)
     by_much, by_little, _ = odds(
         position.hands[position.seat], position.hands[1 - position.seat], strength - DEFENCE[carrier]
     )
     rank = RANK[at]
-    return (by_much + 0.55 * by_little) * (0.8 * _POSSESSION + 0.5 * _ground(rank, 1 - position.seat) + 20.0)
+    gain = (by_much + 0.55 * by_little) * (0.8 * _POSSESSION + 0.5 * _ground(rank, 1 - position.seat) + 20.0)
+    return gain, by_much + by_little
 
 
 def _loose_worth(position: Position) -> float:

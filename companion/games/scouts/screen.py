@@ -102,7 +102,8 @@ def _facts(state: State, index: int) -> str:
     kept = _KEPT[not position.rocks[2 * index], not position.rocks[2 * index + 1]]
     if index != position.seat or state.outcome:
         return kept
-    return joined("; ", (say("play {number} of {total}", number=_number(state), total=_plays(state)), kept))
+    play = say("play {number} of {total}", number=_number(state), total=_plays(state))
+    return say("{play}; {kept}", play=play if position.due else say("all plays made"), kept=kept)
 
 
 def _keys(state: State) -> tuple[ChoiceKey, ...]:

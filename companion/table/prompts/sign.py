@@ -265,7 +265,7 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     if shown := tableau_of(game, session.state, viewer) or game.standing(session.state, viewer):
         return _clock_sign(live, shown, viewer)
     names = {seat: game.sides[seat].name for seat in SEATS}
-    offer = _offer(session, viewer)
+    offer = offer_words(session, viewer)
     if session.kit is not None and session.kit.order_tiles is not None:
         return _tiles_sign(live, viewer, offer)
     if viewer in awaited:
@@ -305,6 +305,7 @@ def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
 
 
 _TO_GO = {1: say("One order to go"), 2: say("Two orders to go"), 3: say("Three orders to go")}
+_AFTER_LESSON = say("The lesson is over: now the game is yours, with a clock.")
 _STOPPED = {
     "start": say("The clock has not been started."),
     "restart": say("The companion was off. Turn and time are as they were."),
@@ -312,12 +313,21 @@ _STOPPED = {
 }
 
 
-def _offer(session: Session, viewer: Seat | None) -> str:
-    """That a draw is offered; empty: none is."""
-    seat = session.draw_offer
-    if seat and seat is viewer:
+def offer_words(session: Session, viewer: Seat | None) -> str:
+    """That a draw is offered, and how a pad accepts it; a phone has a key for that. Empty: none is."""
+    seat, sides = session.draw_offer, session.playing.sides
+    if seat is None:
+        return ""
+    if seat is viewer:
         return say("You offer a draw.")
-    return say("{side!c} offers a draw.", side=session.playing.sides[seat].name) if seat else ""
+    other = session.seats.get(seat.other)
+    if viewer is None and other and other.door == "pad":
+        return say(
+            "{side!c} offers a draw. {other!c} accepts by holding left and right on the pad, or plays on.",
+            side=sides[seat].name,
+            other=sides[seat.other].name,
+        )
+    return say("{side!c} offers a draw.", side=sides[seat].name)
 
 
 def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) -> Sign:
@@ -330,8 +340,10 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
         hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(laid))
         return Sign(_right_words(live, viewer), hint, BOTH)
     if session.paused:
-        return Sign(_go_on_words(live, viewer), _STOPPED.get(session.paused, say("The clock is stopped.")), BOTH)
-    offer = _offer(session, viewer)
+        is_new = session.paused == "start" and session.turns
+        why = _AFTER_LESSON if is_new else _STOPPED.get(session.paused, say("The clock is stopped."))
+        return Sign(_go_on_words(live, viewer), why, BOTH)
+    offer = offer_words(session, viewer)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
         return Sign(say("{side!c}: time is up", side=sides[seat].name), offer or shown.hint, session.awaited)
@@ -409,22 +421,23 @@ def lamps_of(live: TableState) -> dict[Seat, SeatLamps]:
 def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
     session = live.session
     wrong = TurnLamp.WRONG if live.problems and session.phase is not Phase.LOBBY else None
+    offered = TurnLamp.OFFERED if session.draw_offer else None
     if session.phase is Phase.ORDERS:
         if seat in session.sealed:
-            return SeatLamps(frozenset({1, 2, 3}), wrong or TurnLamp.OFF)
+            return SeatLamps(frozenset({1, 2, 3}), wrong or offered or TurnLamp.OFF)
         if seat in live.tiles.ready:
-            return SeatLamps(frozenset({1, 2, 3}), wrong or TurnLamp.OFF)
+            return SeatLamps(frozenset({1, 2, 3}), wrong or offered or TurnLamp.OFF)
         if seat in live.tiles.faults:
             wrong = TurnLamp.WRONG
         count = live.drafts.get(seat, NO_DRAFT).count
         entered = frozenset(range(1, count - (count - 1) // 3 * 3 + 1)) if count else frozenset()
         steady = TurnLamp.ON if session.is_open or tableau_of(session.playing, session.state, None) else TurnLamp.PULSE
-        turn = steady if seat in session.awaited else TurnLamp.OFF
+        turn = offered or (steady if seat in session.awaited else TurnLamp.OFF)
         if session.paused:
             turn = TurnLamp.PULSE
         return SeatLamps(entered, wrong or turn)
     if session.phase in (Phase.STAGES, Phase.SETUP):
         wanted = any(i.seat is seat and not i.move.done for i in instructions(live))
         step = frozenset({session.stage + 1}) if session.phase is Phase.STAGES else frozenset()
-        return SeatLamps(step, wrong or (TurnLamp.HANDS if wanted else TurnLamp.OFF))
+        return SeatLamps(step, wrong or (TurnLamp.HANDS if wanted else offered or TurnLamp.OFF))
     return SeatLamps()

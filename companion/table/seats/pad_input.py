@@ -16,7 +16,8 @@ from companion.table.actions.tile_orders import TileOrders, awaits_tiles
 from companion.table.actions.turns import Turns
 from companion.table.chance.chance_keeper import ChanceKeeper
 from companion.table.pipeline import Pipeline
-from companion.table.records import HandIn, Pause, Resume, SkipLesson, TakeBack, TakeSeat
+from companion.table.records import HandIn, OfferDraw, Pause, Resume, SkipLesson, TakeBack, TakeSeat
+from companion.table.seats.draw_keys import DrawKeys
 from companion.table.seats.pad_draft import press_order
 from companion.table.seats.seat_claims import SeatClaims
 from companion.table.session import BOTH, Phase
@@ -45,6 +46,7 @@ class PadInput:
         self._refused_ready: dict[str, tuple[str, int]] = {}
         self._before_question: dict[Seat, tuple[float, str, Draft]] = {}
         """What was entered before A or B went down, with the time and the moment of that."""
+        self._draw_keys = DrawKeys()
 
     def pressed(self, press: Press, was_kept: bool = False) -> None:
         """A key went down, or is held; `was_kept`: it is a short press of Back that a phone's claim had kept back."""
@@ -53,11 +55,12 @@ class PadInput:
         try:
             self._play(press, was_kept)
         except CompanionError:
-            if not press.held:
+            if not press.held and not self._draw_keys.has_both(press.seat):
                 self._refuse(press.seat)
 
     def released(self, press: Press) -> None:
         """The key of a press was let go."""
+        self._draw_keys.release(press)
         if press.seat is not None and press.key is PadKey.BACK:
             self._play_kept(press.seat)
 
@@ -72,6 +75,8 @@ class PadInput:
             pass  # Back, while a phone asks: what it means is known once it is held or let go
         elif press.seat is not None and not session.is_here(press.seat):
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))  # or another table does
+        elif press.seat is not None and (before := self._before_draw(press.seat, press)) is not None:
+            self._offer_draw(press.seat, before)
         elif press.key is PadKey.BACK and press.held and session.lesson_number is not None:
             self._pipeline.accept(SkipLesson(press.seat or "table", self._pipeline.now_s()))
         elif session.paused and press.key in (PadKey.READY, PadKey.TABLE) and not press.held:
@@ -180,6 +185,21 @@ class PadInput:
         if is_ready:
             self._tiles.ready(seat, session.moment, is_ready=False)
         return is_ready and press.key is PadKey.BACK
+
+    def _before_draw(self, seat: Seat, press: Press) -> Draft | None:
+        """What was entered before the keys of a draw went down, once both have been held; None: they have not."""
+        live = self._pipeline.live
+        return self._draw_keys.press(seat, press, live.session.moment, live.drafts.get(seat, NO_DRAFT))
+
+    def _offer_draw(self, seat: Seat, before: Draft) -> None:
+        """A draw is no order either: what its two keys have entered goes again."""
+        live = self._pipeline.live
+        if live.drafts.get(seat, NO_DRAFT) != before:
+            self._pipeline.publish(replace(live, drafts={**live.drafts, seat: before}))
+        try:
+            self._pipeline.accept(OfferDraw(seat))
+        except CompanionError:
+            self._refuse(seat)
 
     def _question(self, seat: Seat, press: Press) -> None:
         """A or B is held: B asks what can be done now, A asks the coach, and is an order where there is none.

@@ -7,10 +7,8 @@ from typing import Any
 from flask import Blueprint, Flask, Response, jsonify, redirect, request
 
 from companion.bots.demonstration import Demonstration
-from companion.core.errors import Illegal, Refusal
-from companion.core.i18n import say
 from web.context import PageContext
-from web.routes.api import Body, read_body
+from web.routes.api.body import Body, read_body
 
 _BEGINS = ("demonstrations.begin", "demonstrations.host_begins")
 
@@ -34,9 +32,7 @@ class Demonstrations:
 
     def begin(self) -> Any:
         """Somebody before the table's screen begins it."""
-        if self._page_context.needs_code(request):
-            text = say("Only a seat, the host or the table’s own screen can do that here")
-            raise Illegal(Refusal.NOT_YOUR_SEAT, text)
+        self._page_context.require_at_table(request)
         self._demonstration.begin()
         return redirect("/", 303)
 

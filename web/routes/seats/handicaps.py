@@ -8,7 +8,7 @@ from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from web.context import PageContext
-from web.routes.api import SEAT, Body, read_body
+from web.routes.api.body import SEAT, Body, read_body
 
 
 class EvenOut(Body, frozen=True):
@@ -32,7 +32,7 @@ class Handicaps:
 
     def by_seat(self, seat: str) -> Response:
         """Set or lift the handicap, says one of the two."""
-        self._page_context.guard.require_sitting(request, Seat(seat))
+        self._page_context.guard.require_sitting(request, seat)
         return self._even_out()
 
     def by_host(self) -> Response:

@@ -10,7 +10,7 @@ from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE, Phase
 from companion.table.state import About
 from web.context import PageContext
-from web.routes.api import SEAT, Body, Text, read_body
+from web.routes.api.body import SEAT, Body, Text, read_body
 
 
 class Ask(Body, frozen=True):
@@ -78,8 +78,7 @@ class Opponents:
 
     def coach(self, seat: str) -> Response:
         """What the coach would do in this seat's place, or thinks of its last action; for its owner's eyes."""
-        mine = Seat(seat)
-        self._page_context.guard.require_seat(request, mine)
+        mine = self._page_context.guard.require_seat(request, seat)
         body, coach = read_body(request, Question), self._page_context.features.coach
         if coach is None:
             raise Illegal(Refusal.WRONG_PHASE, say("There is no coach here"))
@@ -116,22 +115,20 @@ class Lessons:
 
     def begin(self, seat: str) -> Response:
         """Begin the lesson of a game; the machine plays a seat that is free."""
-        self._page_context.guard.require_sitting(request, Seat(seat))
+        self._page_context.guard.require_sitting(request, seat)
         begin_lesson(self._page_context, read_body(request, Learn).game)
         return jsonify({})
 
     def skip(self, seat: str) -> Response:
         """The guide leaves, says a seat."""
-        self._page_context.guard.require_sitting(request, Seat(seat))
+        self._page_context.guard.require_sitting(request, seat)
         read_body(request, Body)
         self._table.skip_lesson(seat)
         return jsonify({})
 
     def table_skip(self) -> Response:
         """The guide leaves, says somebody before the table's screen."""
-        if self._page_context.needs_code(request):
-            text = say("Only a seat, the host or the table’s own screen can do that here")
-            raise Illegal(Refusal.NOT_YOUR_SEAT, text)
+        self._page_context.require_at_table(request)
         read_body(request, Body)
         self._table.skip_lesson("table")
         return jsonify({})

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, jsonify, request
 
-from companion.core.errors import Illegal, Refusal
-from companion.core.i18n import say
 from companion.core.kit import Seat
 from web.context import PageContext
-from web.routes.api import SEAT, Body, Text, read_body
+from web.routes.api.body import SEAT, Body, Text, read_body
 
 
 class Laid(Body, frozen=True):
@@ -39,17 +37,14 @@ class TileRoutes:
 
     def laid(self, seat: str) -> Response:
         """The tiles of the seat are down, or no longer."""
-        mine = Seat(seat)
-        self._page_context.guard.require_seat(request, mine)
+        mine = self._page_context.guard.require_seat(request, seat)
         body = read_body(request, Laid)
         self._page_context.table.lay_tiles(mine, body.moment, body.is_ready)
         return jsonify({})
 
     def table_laid(self) -> Response:
         """The same, said on the table screen."""
-        if self._page_context.needs_code(request):
-            text = say("Only a seat, the host or the table’s own screen can do that here")
-            raise Illegal(Refusal.NOT_YOUR_SEAT, text)
+        self._page_context.require_at_table(request)
         body = read_body(request, LaidBy)
         self._page_context.table.lay_tiles(body.seat, body.moment, body.is_ready)
         return jsonify({})

@@ -24,9 +24,9 @@ from companion.core.network import host_key_text
 from companion.hub.joining import join
 from companion.hub_server.folder import HubFolder
 from companion.hub_server.league_file import LeagueFile
-from companion.league.league import DIRECTOR
 from companion.league.pairing import opponents
 from companion.league.tournament import Tournament
+from companion.league.tournament_keeper import DIRECTOR
 from companion.table.session import Phase
 from companion.tools.bench.hub import BenchTable, HubProcess, results_told
 

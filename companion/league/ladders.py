@@ -1,0 +1,65 @@
+"""Seasons, and who is how strong in each."""
+
+from __future__ import annotations
+
+from companion.core.errors import Malformed
+from companion.core.i18n import say
+from companion.league.ledger import Ledger
+from companion.league.ports import Changes, KeptLeague, Season
+from companion.league.ratings import Strength, ladder
+
+LAST_S = 1e12
+"""When the last season ends (Unix time): not yet."""
+MOST_NAME = 48
+
+
+class Ladders:
+    """Ratings are computed of the results that are kept, once after each change."""
+
+    def __init__(self, ledger: Ledger, kept: KeptLeague) -> None:
+        self._ledger = ledger
+        self._seasons = list(kept.seasons)
+        self._computed: dict[tuple[str, int], tuple[int, tuple[Strength, ...]]] = {}
+        self.machines = kept.machines
+        """Do games against the machine count for ratings?"""
+
+    def seasons(self) -> tuple[Season, ...]:
+        """The seasons, the first first; before the first one is 0, without a name."""
+        with self._ledger.lock:
+            return (Season(0, "", 0.0), *self._seasons)
+
+    def new_season(self, name: str) -> Season:
+        """A season begins now; raises `Malformed`."""
+        title = " ".join(name.split())
+        if not title or len(title) > MOST_NAME or not title.isprintable():
+            raise Malformed(say("Give the season a name of at most {number} characters", number=MOST_NAME))
+        with self._ledger.lock:
+            season = Season(len(self._seasons) + 1, title, self._ledger.clock.wall_s())
+            self._ledger.write(Changes(seasons=[season]))
+            self._seasons.append(season)
+            self._ledger.changed()
+        return season
+
+    def count_machines(self, machines: bool) -> None:
+        """Games against the machine count for ratings from now on, or do not."""
+        with self._ledger.lock:
+            self._ledger.write(Changes(machines=machines))
+            self.machines = machines
+            self._ledger.changed()
+
+    def of(self, game: str, season: int | None = None) -> tuple[Strength, ...]:
+        """The ratings of a game in a season (None: in the one that is on), the strongest first.
+
+        Empty where there is no such season; raises `SystemTrouble`.
+        """
+        with self._ledger.lock:
+            season = len(self._seasons) if season is None else season
+            version, found = self._computed.get((game, season), (-1, ()))
+            if version != self._ledger.version:
+                begins = [each.begins_s for each in self.seasons()]
+                if not 0 <= season < len(begins):
+                    return ()
+                until_s = begins[season + 1] if season + 1 < len(begins) else LAST_S
+                found = ladder(self._ledger.store.games(game, begins[season], until_s), self.machines)
+                self._computed[game, season] = (self._ledger.version, found)
+        return found

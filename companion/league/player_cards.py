@@ -1,0 +1,94 @@
+"""Everybody with a player's card."""
+
+from __future__ import annotations
+
+import hmac
+
+import msgspec
+
+from companion.core.errors import Illegal, Refusal
+from companion.core.i18n import say
+from companion.core.network import plain_code
+from companion.league.ledger import Ledger
+from companion.league.people import MACHINE_NUMBER, MOST_PEOPLE, Person, new_person, player_name
+from companion.league.ports import Changes, KeptLeague
+from companion.league.results import Player
+
+
+class PlayerCards:
+    """Makes, changes and forgets cards, and knows where each was shown."""
+
+    def __init__(self, ledger: Ledger, kept: KeptLeague) -> None:
+        self._ledger = ledger
+        self._people = {person.number: person for person in kept.people}
+        self._numbers = {person.card: person.number for person in kept.people}
+        self._shown = set(kept.shown)
+
+    def people(self) -> tuple[Person, ...]:
+        """Everybody with a card, by their numbers; those who were forgotten included."""
+        with self._ledger.lock:
+            return tuple(self._people.values())
+
+    def person(self, number: int) -> Person | None:
+        """Whoever has this number."""
+        return self._people.get(number)
+
+    def known(self, number: int) -> Person:
+        """Whoever has this number; raises `Illegal` where nobody has it, or whose name was forgotten."""
+        person = self._people.get(number)
+        if person is None or person.is_forgotten:
+            raise Illegal(Refusal.WRONG_PHASE, say("There is no player {number}", number=number))
+        return person
+
+    def by_code(self, typed: str) -> Person | None:
+        """Whose card this is; None: nobody's. Whoever asks slows guessing down."""
+        code = plain_code(typed).encode()
+        found = [p for p in self.people() if p.code and hmac.compare_digest(p.code.encode(), code)]
+        return found[0] if found else None
+
+    def make(self, name: str, is_shown: bool = True) -> Person:
+        """A card for somebody new; raises `Malformed`, and `Illegal` where there are too many."""
+        with self._ledger.lock:
+            if len(self._people) >= MOST_PEOPLE:
+                raise Illegal(
+                    Refusal.WRONG_PHASE, say("This hub has {number} cards and makes no more", number=MOST_PEOPLE)
+                )
+            taken = {person.code for person in self._people.values()}
+            person = new_person(max(self._people, default=0) + 1, name, is_shown, taken)
+            self._keep(person)
+        return person
+
+    def change(self, number: int, name: str, is_shown: bool) -> Person:
+        """Somebody wants to be called otherwise, or not to be named any more; raises `Malformed`, `Illegal`."""
+        with self._ledger.lock:
+            person = msgspec.structs.replace(self.known(number), name=player_name(name), is_shown=is_shown)
+            self._keep(person)
+        return person
+
+    def forget(self, number: int) -> None:
+        """Forget a name for good: results stay with the number, the card opens nothing any more."""
+        with self._ledger.lock:
+            self._keep(msgspec.structs.replace(self.known(number), name="", code="", is_shown=False))
+
+    def show(self, code: str, table: str) -> Person:
+        """Somebody shows a card at a table; raises `Illegal` for a code that is none. Whoever asks slows guessing."""
+        with self._ledger.lock:
+            person = self.by_code(code)
+            if person is None:
+                raise Illegal(Refusal.JOIN_CODE, say("No player’s card has this code"))
+            if (person.card, table) not in self._shown:
+                self._ledger.write(Changes(shown=[(person.card, table)]))
+                self._shown.add((person.card, table))
+        return person
+
+    def number_of(self, player: Player, table: str) -> int | None:
+        """Who played, by the card that was shown at this very table; None: no card was."""
+        if player.is_machine:
+            return MACHINE_NUMBER
+        return self._numbers.get(player.card) if (player.card, table) in self._shown else None
+
+    def _keep(self, person: Person) -> None:
+        self._ledger.write(Changes(people=[person]))
+        self._people[person.number] = person
+        self._numbers[person.card] = person.number
+        self._ledger.changed()

@@ -1,0 +1,206 @@
+"""The tournaments of a hub: what the director and the results make of them, line by line in a log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from companion.core.errors import CompanionError, Illegal, Refusal
+from companion.core.i18n import packed, say
+from companion.league import director
+from companion.league.director import Place, Reported
+from companion.league.ladders import Ladders
+from companion.league.ledger import Ledger
+from companion.league.player_cards import PlayerCards
+from companion.league.ports import Changes, KeptLeague, KeptResult, LogLine
+from companion.league.results import GameResult
+from companion.league.tournament import System, Tournament
+
+DIRECTOR = "director"
+UNRATED = 1500.0
+"""Somebody enters with it who has no rating yet."""
+
+
+class TournamentKeeper:
+    """Keeps each change with the line that says who made it."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        kept: KeptLeague,
+        cards: PlayerCards,
+        ladders: Ladders,
+        free_tables: Callable[[], Sequence[str]],
+    ) -> None:
+        self._ledger = ledger
+        self._cards = cards
+        self._ladders = ladders
+        self._free_tables = free_tables
+        self._tournaments = {each.id: each for each in kept.tournaments}
+
+    def all(self) -> tuple[Tournament, ...]:
+        """All tournaments, the newest first."""
+        with self._ledger.lock:
+            return tuple(reversed(self._tournaments.values()))
+
+    def of(self, number: int) -> Tournament | None:
+        """The tournament of that number."""
+        return self._tournaments.get(number)
+
+    @property
+    def current(self) -> Tournament | None:
+        """The tournament that is on: the newest one that is not over and has begun, else that is not over."""
+        on = [each for each in self.all() if not each.is_over]
+        return next((each for each in on if each.rounds), on[0] if on else None)
+
+    def new(
+        self,
+        name: str,
+        system: System,
+        game: str,
+        options: Mapping[str, Any],
+        *,
+        rounds: int,
+        minutes: int,
+        team_size: int,
+    ) -> Tournament:
+        """A tournament without anybody; raises `Malformed`."""
+        with self._ledger.lock:
+            number = max(self._tournaments, default=0) + 1
+            made = director.new_tournament(
+                number, name, system, game, dict(options), rounds=rounds, minutes=minutes, team_size=team_size
+            )
+            self._keep(made, LogLine(number, self._ledger.clock.wall_s(), DIRECTOR, "new"))
+        return made
+
+    def enter(self, number: int, people: Sequence[int], team: str = "", who: str = DIRECTOR) -> Tournament:
+        """Somebody, or a team, takes part, with the rating that is known of them; raises a `CompanionError`."""
+        with self._ledger.lock:
+            tournament = self._on(number)
+            known = {each.person: each.rating for each in self._ladders.of(tournament.game)}
+            for person in people:
+                self._cards.known(person)
+            rating = sum(known.get(person, UNRATED) for person in people) / max(1, len(people))
+            fresh = director.enter(tournament, people, rating, team)
+            entrant = fresh.entrant_of(people[0])
+            entry = entrant.number if entrant else 0
+            self._keep(fresh, LogLine(number, self._ledger.clock.wall_s(), who, "enter", entry))
+        return fresh
+
+    def direct(
+        self,
+        number: int,
+        what: str,
+        act: Callable[[Tournament], Tournament],
+        *,
+        entrant: int = 0,
+        place: Place | None = None,
+    ) -> Tournament:
+        """The director does something; it is in the log with what it changed. Raises a `CompanionError`."""
+        with self._ledger.lock:
+            before = self._on(number)
+            after = act(before)
+            others = [each for each in self._tournaments.values() if each.id != number]
+            after = director.seat(after, self._free([*others, after], but=after))
+            was, is_now = ("", "") if place is None else (_end(before, place), _end(after, place))
+            self._keep(after, LogLine(number, self._ledger.clock.wall_s(), DIRECTOR, what, entrant, place, was, is_now))
+        return after
+
+    def pair_round(self, number: int) -> Tournament:
+        """Pair the next round, and give its boards tables; raises a `CompanionError`."""
+        return self.direct(number, "pair", lambda before: director.pair_round(before, self._ledger.clock.wall_s()))
+
+    def log(self, number: int) -> list[LogLine]:
+        """What was done about a tournament, the newest first."""
+        return self._ledger.store.log(number)
+
+    def seat_waiting(self) -> None:
+        """Tables may have become free: boards that wait for one get it."""
+        with self._ledger.lock:
+            for each in list(self._tournaments.values()):
+                fresh = each if each.is_over else director.seat(each, self._free(self._tournaments.values(), but=each))
+                if fresh != each:
+                    self._ledger.write(Changes(tournaments=[fresh]))
+                    self._tournaments[each.id] = fresh
+                    self._ledger.changed()
+
+    def board_of(self, table: str) -> tuple[Tournament, Place] | None:
+        """The open board that was paired at a table, and its tournament."""
+        for each in self.all():
+            if place := director.open_tables(each).get(table):
+                return each, place
+        return None
+
+    def after(
+        self, undone: Iterable[GameResult], kept: KeptResult | None, changes: Changes
+    ) -> Mapping[int, Tournament]:
+        """The tournaments when these results are taken back and this one has come; `changes` gets all that changes.
+
+        They are so once they are written, by `use`.
+        """
+        tournaments = dict(self._tournaments)
+        for result in undone:
+            self._take_back(result, tournaments, changes)
+        if kept:
+            self._report(kept, tournaments, changes)
+        changes.tournaments = [each for each in tournaments.values() if each is not self._tournaments.get(each.id)]
+        return tournaments
+
+    def use(self, tournaments: Mapping[int, Tournament]) -> None:
+        """These are the tournaments now: they are written."""
+        self._tournaments = dict(tournaments)
+
+    def _take_back(self, result: GameResult, tournaments: dict[int, Tournament], changes: Changes) -> None:
+        for number, each in tournaments.items():
+            fresh = director.take_back(each, result.key, result.table)
+            if fresh is not None:
+                tournaments[number] = fresh
+                changes.log.append(LogLine(number, self._ledger.clock.wall_s(), result.table, "take_back"))
+
+    def _report(self, kept: KeptResult, tournaments: dict[int, Tournament], changes: Changes) -> None:
+        result = kept.result
+        told = Reported(
+            result.table, result.key, result.game, dict(result.options), result.began_s, kept.south, kept.north,
+            result.winner,
+        )  # fmt: skip
+        for number, each in tournaments.items():
+            if result.table not in director.open_tables(each):
+                continue
+            line = LogLine(number, self._ledger.clock.wall_s(), result.table, "result")
+            try:
+                if result.at is not None:
+                    raise Illegal(Refusal.WRONG_PHASE, say("It was played between two tables"))
+                fresh, place = director.report(each, told)
+            except Illegal as refusal:
+                why = msgspec.json.encode(packed(refusal.message)).decode()
+                changes.log.append(msgspec.structs.replace(line, what="refused", after=why))
+                continue
+            tournaments[number] = director.seat(fresh, self._free(tournaments.values(), but=fresh))
+            verdict = str(director.board_at(fresh, place).verdict)
+            changes.log.append(msgspec.structs.replace(line, place=place, after=verdict))
+
+    def _free(self, tournaments: Iterable[Tournament], but: Tournament) -> list[str]:
+        """The tables without an open board; `but` counts as it is now."""
+        taken = {table for each in tournaments if each.id != but.id for table in director.open_tables(each)}
+        taken |= director.open_tables(but).keys()
+        return [table for table in self._free_tables() if table not in taken]
+
+    def _on(self, number: int) -> Tournament:
+        found = self._tournaments.get(number)
+        if found is None:
+            raise Illegal(Refusal.WRONG_PHASE, say("There is no such tournament"))
+        return found
+
+    def _keep(self, tournament: Tournament, line: LogLine) -> None:
+        self._ledger.write(Changes(tournaments=[tournament], log=[line]))
+        self._tournaments[tournament.id] = tournament
+        self._ledger.changed()
+
+
+def _end(tournament: Tournament, place: Place) -> str:
+    try:
+        return str(director.board_at(tournament, place).verdict or "")
+    except CompanionError:
+        return ""

@@ -1,0 +1,141 @@
+"""A real hub, a real service at it, and phones far away: everything by the hub's own port, as a friend would."""
+
+from __future__ import annotations
+
+import json
+import urllib.parse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from hub_tools import free_port, hub_settings, until
+from inside import session_of
+from service import Client
+
+from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.kit import SEATS, Seat
+from companion.hub_server.app import Hub
+from companion.service.app import Companion
+from companion.table.session import Phase
+
+JSON = {"Content-Type": "application/json", "Accept": "application/json"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "text/html"}
+
+
+class FarPhone(Client):
+    """A phone far away, without a browser."""
+
+    def form(self, path: str, **fields: str) -> tuple[int, str]:
+        status, body, _ = self.send(path, urllib.parse.urlencode(fields).encode(), FORM)
+        return status, body.decode()
+
+    def page(self, path: str) -> tuple[int, str]:
+        status, body, _ = self.send(path, None, {"Accept": "text/html"})
+        return status, body.decode()
+
+    def ask(self, path: str, **body: Any) -> tuple[int, dict[str, Any]]:
+        status, answer, _ = self.send(path, json.dumps(body).encode(), JSON)
+        return status, dict(json.loads(answer))
+
+    def sit(self, code: str, seat: Seat = Seat.NORTH, name: str = "Ines") -> str:
+        status, page = self.form("/enter", code=code)
+        assert status == 200, page
+        status, page = self.form(f"/join/{seat}", name=name)
+        assert status == 200, page
+        return page
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        return {cookie.name: cookie.value or "" for cookie in self.jar}
+
+
+@dataclass
+class FarTable:
+    """A hub and a table at it; both can be ended and begun anew on what they have kept."""
+
+    folder: Path
+    hub: Hub
+    companion: Companion
+    settings: Settings
+    hub_ports: dict[str, Any]
+
+    def phone(self) -> FarPhone:
+        return FarPhone(self.hub.far_url().rstrip("/"))
+
+    def is_connected(self) -> bool:
+        return "of Our club" in self.companion.hub.sentence
+
+    def invite(self, seat: Seat = Seat.NORTH) -> str:
+        return self.companion.hub.invite(seat).code
+
+    def restart_hub(self) -> None:
+        self.hub.close()
+        until("the table has noticed", lambda: not self.is_connected())
+        self.start_hub()
+
+    def start_hub(self) -> None:
+        self.hub = Hub(hub_settings(self.folder / "hub", **self.hub_ports))
+        until("the table is back", self.is_connected)
+
+    def restart_table(self) -> None:
+        self.companion.close()
+        self.start_table()
+
+    def start_table(self) -> None:
+        self.companion = Companion(self.settings, simulate=True).__enter__()
+        until("the table is back", self.is_connected)
+
+    def close(self) -> None:
+        self.companion.close()
+        self.hub.close()
+
+
+@contextmanager
+def far_table(folder: Path, name: str = "table", **web: Any) -> Iterator[FarTable]:
+    """A table that has joined a hub which lets phones far away in, all at fixed ports."""
+    ports = {"nats_port": free_port(), "far_port": free_port()}
+    ports["web"] = WebSettings(host="127.0.0.1", port=free_port(), viewers=64)  # type: ignore[assignment]
+    pages = WebSettings(host="127.0.0.1", port=free_port(), **web)
+    settings = Settings(state_dir=str(folder / name), web=pages, table=TableSettings(reading_time_s=0.1))
+    hub = Hub(hub_settings(folder / "hub", **ports))
+    try:
+        companion = Companion(settings, simulate=True).__enter__()
+    except BaseException:
+        hub.close()
+        raise
+    far = FarTable(folder, hub, companion, settings, ports)
+    try:
+        companion.hub.join(hub.urls()[0], hub.door.code, names=False)
+        until("the table is there", far.is_connected)
+        yield far
+    finally:
+        far.close()
+
+
+def play(far: FarTable, phone: FarPhone, decisions: int, seed: int = 1) -> int:
+    """So many decisions, or until the game is over: South's in the room, North's from afar; answers how many."""
+    table, rng, done = far.companion.table, Random(seed), 0
+    while done < decisions and table.view().phase is not Phase.OVER:
+        session = session_of(table)
+        if session.phase in (Phase.SETUP, Phase.STAGES):
+            table.confirm("host", session.moment, session.stage, force=True)
+            continue
+        if (clock := table.view().time.clock) and clock.paused:
+            table.resume("host")
+            continue
+        seat = next(each for each in SEATS if each in session.awaited)
+        action = session.playing.random_action(session.state, seat, rng)
+        text = session.playing.format(action)
+        if seat is Seat.SOUTH:
+            table.hand_in(seat, session.moment, text)
+        else:
+            order = {"moment": session.moment, "action": text, "salt": f"{rng.getrandbits(128):032x}"}
+            status, answer = phone.ask("/api/seat/north/hand-in", **order)
+            assert status == 200, answer
+            again = phone.ask("/api/seat/north/hand-in", **order)
+            assert again[0] == 409 or again[1] == answer  # the same once more changes nothing
+        done += 1
+    return done

@@ -1,0 +1,334 @@
+"""Phones far away at a table's seat, by a real hub: they play, they are let in and put out, and nobody else hears."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from far_tools import FarTable, far_table, play
+from hub_tools import joined, kept, kill_nats, until
+from inside import app_of, journal_of, session_of
+from nats.aio.client import Client as Nats
+
+from companion import __version__
+from companion.cli import main
+from companion.core.errors import CompanionError
+from companion.core.kit import Seat
+from companion.core.ports.far import FarRequest
+from companion.games import GAMES
+from companion.hub.far import FarCall, packed_call
+from companion.hub.membership import read_membership
+from companion.hub.subjects import far_subject, inbox_prefix, told_far_subject
+from companion.table.session import FAR, Phase
+
+_DOWN = "The line to the table is down. What you did just now has not arrived there."
+
+
+@pytest.fixture
+def far(tmp_path: Path) -> Iterator[FarTable]:
+    with far_table(tmp_path) as there:
+        yield there
+
+
+def notices(far: FarTable) -> str:
+    return " ".join(str(each) for each in far.companion.table.view().devices.notices)
+
+
+def test_a_whole_game_from_afar(far: FarTable) -> None:
+    phone, table = far.phone(), far.companion.table
+    assert "Sit down" in phone.form("/enter", code=far.invite())[1]
+    page = phone.sit(far.invite(), name="Ines")
+    assert "its machine" not in page
+    view = table.view().seats[Seat.NORTH]
+    assert (str(view.name), view.door) == ("Ines", FAR)
+    table.take_seat(Seat.SOUTH, "Mara")
+    table.new_game("outbuffered", {"turn_limit": 6})
+    play(far, phone, 200)
+    assert table.view().phase is Phase.OVER
+    status, page = phone.page("/seat/north")
+    assert status == 200
+    assert "Receipts" in page
+    assert "/api/photograph" not in page
+    assert phone.page("/history/1")[0] == 200
+    assert phone.page("/history/9")[0] == 404
+
+
+@pytest.mark.parametrize("game", [name for name in GAMES if name != "outbuffered"])
+def test_some_turns_of_every_game(far: FarTable, game: str) -> None:
+    phone, table = far.phone(), far.companion.table
+    phone.sit(far.invite())
+    table.take_seat(Seat.SOUTH, "Mara")
+    table.new_game(game, GAMES[game].presets[0].options)
+    assert play(far, phone, 12) == 12
+    assert table.view().phase is not Phase.LOBBY
+    assert phone.page("/seat/north")[0] == 200
+
+
+def test_what_is_let_through(far: FarTable) -> None:
+    phone, key = far.phone(), {"X-Host-Key": far.companion.host_key}
+    assert phone.page("/seat/north")[1].count("Play from afar")  # no code, no table
+    phone.sit(far.invite())
+    for path in (
+        "/host",
+        "/settings",
+        "/camera",
+        "/history",
+        "/watch",
+        "/api/view",
+        "/live/table",
+        "/seat/../host",
+        "/%2e%2e/host",
+    ):
+        status, body, _ = phone.send(path, None, key)
+        assert status in (403, 404), path
+        assert far.companion.host_key.encode() not in body
+    for door in ("confirm", "by-pad", "machine", "tiles", "take"):
+        status, answer = phone.ask(f"/api/seat/north/{door}")
+        assert (status, answer["error"]["kind"]) == (403, "illegal"), door
+        assert "far away cannot do that" in answer["error"]["message"]
+    for door in ("host/new-game", "host/free-seat", "host/hub/leave", "table/act"):
+        status, body, _ = phone.send(f"/api/{door}", b"{}", {"Content-Type": "application/json", **key})
+        assert status == 403, door
+    assert phone.ask("/api/seat/south/leave")[0] == 403
+    assert phone.send("/api/seat/north/draw", b"x" * 20_000, {"Content-Type": "application/json"})[0] == 413
+    foreign = {"Content-Type": "application/json", "Origin": "http://evil.example"}
+    assert phone.send("/api/seat/north/leave", b"{}", foreign)[0] == 403
+    assert phone.send("/", None, {"Host": "evil.example"})[0] == 421
+    assert phone.page("/")[1].count('data-seat="north"')
+
+
+def test_an_invitation_is_for_one_sitting(far: FarTable) -> None:
+    code, first, second, table = far.invite(), far.phone(), far.phone(), far.companion.table
+    assert second.form("/enter", code=code)[0] == 200
+    first.sit(code)
+    with pytest.raises(CompanionError, match="is taken: free the seat first"):
+        far.companion.hub.invite(Seat.NORTH)
+    status, page = second.form("/join/north", name="Somebody")
+    assert (status, "This invitation is over" in page) == (403, True)
+    assert far.phone().form("/enter", code=code)[0] == 403
+    far.companion.hub.uninvite(Seat.NORTH)
+    assert table.view().seats[Seat.NORTH].name is None
+    status, page = first.page("/seat/north")
+    assert (status, "This invitation is over" in page) == (403, True)
+    assert not first.cookies  # this browser has forgotten the table
+    fresh = far.invite()
+    far.companion.hub.uninvite(Seat.NORTH)
+    assert far.phone().form("/enter", code=fresh)[0] == 403
+
+
+def test_codes_are_not_guessed(far: FarTable) -> None:
+    code, stranger = far.invite(), far.phone()
+    answers = [stranger.form("/enter", code=f"aaaaaaa{letter}")[1] for letter in "23456789"]
+    assert "No seat is offered under this code now" in answers[0]
+    assert "Too many wrong codes" in answers[-1]
+    assert "Too many wrong codes" in stranger.form("/enter", code=code)[1]
+    assert stranger.page(f"/{code}")[1].count("Play from afar")  # a link alone takes nothing, and asks no table
+
+
+def test_a_table_with_a_code_of_its_own_screen_lets_its_guests_in(tmp_path: Path) -> None:
+    with far_table(tmp_path, join="code") as far:
+        far.phone().sit(far.invite())
+        assert far.companion.table.view().seats[Seat.NORTH].door == FAR
+
+
+def test_both_change_places_and_the_phone_far_away_follows(far: FarTable) -> None:
+    phone = far.phone()
+    phone.sit(far.invite())
+    far.companion.table.swap_seats()
+    assert far.companion.table.view().seats[Seat.SOUTH].door == FAR
+    assert 'data-seat="south"' in phone.page("/seat/north")[1]
+    assert phone.ask("/api/seat/south/leave")[0] == 200
+    assert "This invitation is over" in phone.page("/")[1]
+
+
+def test_the_table_says_who_is_far_away_and_who_is_gone(far: FarTable) -> None:
+    phone = far.phone()
+    phone.sit(far.invite())
+    until("it is said", lambda: notices(far) == "North plays from afar, but that phone is not there now.")
+    request = urllib.request.Request(
+        f"{phone.url}/live/seat/north",
+        headers={"Cookie": "; ".join(f"{name}={value}" for name, value in phone.cookies.items())},
+    )
+    with urllib.request.urlopen(request, timeout=20) as stream:
+        assert b'id="live"' in b"".join(stream.readline() for _ in range(8))
+        until("it is there", lambda: not notices(far))
+        far.companion.table.take_seat(Seat.SOUTH, "Mara")
+        far.companion.table.new_game("outbuffered")
+        until("the page follows", lambda: b"Outbuffered" in stream.readline())
+    until("it is gone", lambda: "not there now" in notices(far))
+    page = app_of(far.companion.server).test_client().get("/join").text
+    assert "Ines plays from afar." in page
+
+
+def test_a_hub_that_is_killed_loses_nothing(far: FarTable) -> None:
+    phone, table = far.phone(), far.companion.table
+    phone.sit(far.invite())
+    table.take_seat(Seat.SOUTH, "Mara")
+    table.new_game("outbuffered")
+    for seed in range(3):
+        play(far, phone, 3, seed)
+        kill_nats(far.hub)
+        status, _, _ = phone.send("/seat/north", None, {"Accept": "text/html"})
+        assert status in (200, 503)
+        until("the table is back", lambda: far.is_connected() and phone.page("/seat/north")[0] == 200)
+        play(far, phone, 3, seed)
+        far.restart_hub()
+        until("the seat is there", lambda: phone.page("/seat/north")[0] == 200)
+    sealed = [turn.sealed[Seat.NORTH].salt for turn in session_of(table).turns]
+    assert len(sealed) == len(set(sealed)) >= 8
+
+
+def test_a_table_that_is_away_is_said_and_comes_back(far: FarTable) -> None:
+    phone = far.phone()
+    phone.sit(far.invite())
+    table = far.companion.table
+    table.take_seat(Seat.SOUTH, "Mara")
+    table.new_game("outbuffered")
+    play(far, phone, 1)
+    session = session_of(table)
+    assert session.awaited == {Seat.NORTH}
+    order = {"moment": session.moment, "action": "UUS", "salt": "5" * 32}
+    receipt = phone.ask("/api/seat/north/hand-in", **order)[1]["receipt"]
+    far.companion.close()
+    status, page = phone.page("/seat/north")
+    assert (status, "The table does not answer" in page, "data-again" in page) == (503, True, True)
+    status, answer = phone.ask("/api/seat/north/hand-in", **order)
+    assert (status, answer["error"]["message"]) == (503, _DOWN)
+    far.start_table()
+    assert phone.page("/seat/north")[0] == 200
+    assert session_of(far.companion.table).turns[-1].sealed[Seat.NORTH].receipt == receipt
+
+
+def test_an_offered_seat_is_known_to_a_hub_that_starts_again(far: FarTable) -> None:
+    code = far.invite()
+    far.restart_hub()
+    far.phone().sit(code)
+
+
+def raw(far: FarTable, work: Any, seed: str | None = None, table: str = "x") -> Any:
+    """Something said at NATS, by the hub's own key or a table's."""
+
+    async def talk() -> Any:
+        assert far.hub.nats is not None
+        client, prefix = Nats(), inbox_prefix(table)
+        await client.connect(
+            far.hub.nats.url, nkeys_seed_str=seed or far.hub.folder.now.seed, allow_reconnect=False, inbox_prefix=prefix
+        )
+        try:
+            return await asyncio.wait_for(work(client), 20)
+        finally:
+            await client.close()
+
+    return asyncio.run(talk())
+
+
+def test_another_version_is_refused_with_a_sentence(far: FarTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    phone = far.phone()
+    phone.sit(far.invite())
+    monkeypatch.setattr("companion.hub_server.far_desk.__version__", "0.0.1")
+    status, page = phone.page("/seat/north")
+    assert status == 409
+    assert "The table and its hub have different versions" in page
+    with pytest.raises(CompanionError, match="update one of them"):
+        far.companion.hub.invite(Seat.SOUTH)
+
+
+def test_the_same_call_once_more_changes_nothing(far: FarTable) -> None:
+    phone = far.phone()
+    phone.sit(far.invite())
+    table = far.hub.folder.now.tables[0].id
+    cookies: Any = {name.partition(".")[0]: value for name, value in phone.cookies.items() if name.startswith("seat_")}
+    request = FarRequest(
+        "aaaaaaaa", "POST", "/api/seat/north/draw", content_type="application/json", cookies=cookies, body=b"{}"
+    )
+    call = FarCall("0" * 32, __version__, request)
+
+    async def twice(client: Nats) -> int:
+        heard = await client.subscribe(told_far_subject(table, call.id))
+        for _ in range(2):
+            await client.publish(far_subject(table), packed_call(call))
+        await heard.next_msg(10)
+        with pytest.raises(Exception, match="timeout"):
+            await heard.next_msg(1)
+        return 1
+
+    assert raw(far, twice) == 1
+
+
+def test_only_its_own_table_hears_a_phone(far: FarTable, tmp_path: Path) -> None:
+    """Nothing of an order is at another table, on the hub's disk, in a log, or in what spectators see."""
+    phone, table = far.phone(), far.companion.table
+    other = joined(far.hub, tmp_path / "other")
+    heard: list[bytes] = []
+    phone.sit(far.invite())
+    table.take_seat(Seat.SOUTH, "Mara")
+    table.new_game("outbuffered")
+    table.confirm("host", session_of(table).moment, session_of(table).stage, force=True)
+    own = far.hub.folder.now.tables[0].id
+    salt = "5ec2e7" * 5
+
+    async def listen(client: Nats) -> None:
+        async def hear(message: Any) -> None:
+            heard.append(message.data)
+
+        for subject in (far_subject(own), told_far_subject(own, "*"), ">", "far.>", "told.>"):
+            await client.subscribe(subject, cb=hear)
+        await client.flush()
+        order = {"moment": session_of(table).moment, "action": "UUS", "salt": salt}
+        status, answer = await asyncio.to_thread(phone.ask, "/api/seat/north/hand-in", **order)
+        assert status == 200, answer
+        await asyncio.sleep(0.2)
+
+    raw(far, listen, other.member.seed)
+    assert not heard
+    assert session_of(table).sealed[Seat.NORTH].salt == salt
+    until("it is kept", lambda: len(kept(far.hub, own)) == len(entries(far)))
+    told = json.dumps([str(each) for each in kept(far.hub, own)])
+    assert "UUS" not in told
+    assert salt not in told
+    for path in (tmp_path / "hub").rglob("*"):
+        if path.is_file():
+            assert salt.encode() not in path.read_bytes(), path
+    other.close()
+
+
+def entries(far: FarTable) -> list[int]:
+    member = read_membership(Path(far.settings.state_dir) / "hub.json")
+    assert member is not None
+    return [entry.id for entry in journal_of(far.companion.table).entries() if entry.id > member.start]
+
+
+def test_by_the_hosts_page_and_by_the_command_line(far: FarTable, capsys: pytest.CaptureFixture[str]) -> None:
+    host, key = app_of(far.companion.server).test_client(), {"X-Host-Key": far.companion.host_key}
+    assert host.get("/host/hub/far").status_code == 403
+    assert "Invite for North" in host.get("/host/hub/far", headers=key).text
+    assert host.post("/host/hub/far", data={"seat": "north"}).status_code == 403
+    assert host.post("/host/hub/far", data={"seat": "north"}, headers=key).status_code == 303
+    code = far.companion.table.far.invitations[Seat.NORTH].code
+    assert f"{far.hub.far_url()}{code}" in host.get("/host/hub/far", headers=key).text
+    assert code in host.get("/host", headers=key).text
+    assert host.post("/host/hub/far", data={"end": "north"}, headers=key).status_code == 303
+    assert not far.companion.table.far.invitations
+    known = ["--state-dir", far.settings.state_dir, "--port", str(far.companion.server.port)]
+    assert main(["hub", "invite", "north", *known]) == 0
+    said = capsys.readouterr().out
+    code = far.companion.table.far.invitations[Seat.NORTH].code
+    assert f"Link to send:  {far.hub.far_url()}{code}" in said
+    far.phone().sit(code)
+    assert main(["hub", "invite", "north", *known]) == 1
+    assert "free the seat first" in capsys.readouterr().err
+    assert main(["hub", "uninvite", "north", *known]) == 0
+    assert far.companion.table.view().seats[Seat.NORTH].name is None
+
+
+def test_the_hubs_pages_lead_there(far: FarTable) -> None:
+    phone = far.phone()
+    hub = app_of(far.hub.server).test_client()
+    assert hub.get("/far").location == far.hub.far_url().replace("127.0.0.1", "localhost")
+    assert "Play from afar" in hub.get("/watch").text
+    assert phone.page("/enter")[1].count("it could read your orders")
