@@ -226,7 +226,7 @@ def register_template_helpers(app: Flask) -> None:
         mark_words=mark_words,
         spoken=spoken,
         LANGUAGES=LANGUAGES,
-        sprite=lambda: _sprite(tuple(name for name in DRAWINGS if name not in ON_PAPER)),
+        sprite=lambda *names: _sprite(names or tuple(name for name in DRAWINGS if name not in ON_PAPER)),
         styles=partial(_styles, version),
         scripts=partial(_scripts, version),
         asset=lambda name: f"/static/{version}/{name}",

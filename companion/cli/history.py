@@ -273,7 +273,7 @@ def _photographs_of(settings: Settings, session: Session) -> list[tuple[str, Pat
     from companion.archive.photographs import PhotographFolder  # noqa: PLC0415
     from companion.table.views import turn_title  # noqa: PLC0415
 
-    folder, turns = PhotographFolder(settings.photographs_path), [turn.moment for turn in session.turns]
+    folder, turns = PhotographFolder(settings.photographs_path), {turn.moment: turn.number for turn in session.turns}
     moments = folder.moments(session.number)
     return [(turn_title(moment, turns), folder.path(session.number, moment)) for moment in moments]
 

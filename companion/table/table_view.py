@@ -219,13 +219,13 @@ class TableView:
 class Progress:
     """How far a game has come, and whether the camera works; cheap to ask.
 
-    `turns` are the moments of the turns so far, `number` is the game's.
+    `turns` are the moments of the turns so far, each with its number as the game counts; `number` is the game's.
     """
 
     number: int
     phase: Phase
     moment: str
-    turns: tuple[str, ...]
+    turns: Mapping[str, int]
     is_right: bool
     """Nothing is known to be wrong on the board."""
     camera: CameraState

@@ -7,7 +7,7 @@ by step.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from companion.core.grid import Square
@@ -44,19 +44,20 @@ from companion.table.table_view import (
 def progress_of(live: TableState) -> Progress:
     """How far the table's game has come."""
     session = live.session
-    turns = tuple(turn.moment for turn in session.turns)
+    turns = {turn.moment: turn.number for turn in session.turns}
     return Progress(session.number, session.phase, session.moment, turns, not live.problems, live.camera.state)
 
 
-def turn_title(moment: str, turns: Sequence[str]) -> str:
-    """What a photograph of a moment shows, in a game with turns of these moments.
+def turn_title(moment: str, turns: Mapping[str, int]) -> str:
+    """What a photograph of a moment shows; `turns` are the numbers of the game's turns, as it counts them, by moment.
 
-    >>> turn_title("3.2", ("3.1", "3.2"))
-    'Turn 2'
+    >>> turn_title("3.2", {"3.1": 1, "3.2": 1}), turn_title("3.3", {"3.1": 1, "3.2": 1})
+    ('Turn 1', 'Taken back')
     """
-    if moment.endswith(".0"):
+    number = turns.get(moment)
+    if moment.endswith(".0") or number == 0:
         return say("Set-up")
-    return say("Turn {number}", number=turns.index(moment) + 1) if moment in turns else say("Taken back")
+    return say("Taken back") if number is None else say("Turn {number}", number=number)
 
 
 def view_of(live: TableState, viewer: Seat | None) -> TableView:

@@ -416,12 +416,15 @@ def test_nothing_is_cut_off_on_the_smallest_phone(on_disk: Path, windows: Window
             sizes = south.execute_script(
                 "const page = document.documentElement; const key = document.querySelector('#commit');"
                 "const { bottom, height } = key.getBoundingClientRect();"
-                "return [page.scrollWidth, page.scrollHeight, bottom, height]"
+                "const heads = [...document.querySelectorAll('.top > span')];"
+                "const cut = heads.filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.innerText);"
+                "return [page.scrollWidth, page.scrollHeight, bottom, height, cut]"
             )
             south.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", usual)
             assert sizes[0] <= 320, game
             assert sizes[1] <= 640, game
             assert sizes[2] <= 640, game
             assert sizes[3] >= 48, game
+            assert sizes[4] == [], game
             service.host("abandon")
         no_errors(south, north)

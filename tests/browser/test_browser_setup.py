@@ -72,6 +72,30 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
         assert [entry["message"] for entry in logs if "refused" not in entry["message"].lower()] == []
 
 
+def test_what_is_typed_into_the_settings_outlives_a_lost_connection_and_a_wrong_value(tmp_path: Path) -> None:
+    with running(tmp_path, "--simulate", "--port", "0") as service, browser((1024, 768)) as window:
+        window.get(f"{service.url}/settings")
+        window.find_element(By.NAME, "key").send_keys(service.host_key)
+        window.find_element(By.CSS_SELECTOR, "form button").click()
+        is_whole = "return document.readyState === 'complete' && Boolean(document.getElementById('web.viewers'))"
+        until("the settings", lambda: window.execute_script(is_whole))
+        field = window.find_element(By.ID, "web.viewers")
+        field.clear()
+        field.send_keys("many")
+        window.execute_cdp_cmd("Network.enable", {})
+        line = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        window.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": True, **line})
+        tap(window, ".foot button")
+        until("the answer", lambda: "No connection to the table" in window.find_element(By.ID, "said").text)
+        assert window.find_element(By.ID, "web.viewers").get_attribute("value") == "many"
+        window.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": False, **line})
+        tap(window, ".foot button")
+        until("what is wrong", lambda: "Nothing was written" in window.find_element(By.TAG_NAME, "main").text)
+        assert window.find_element(By.ID, "web.viewers").get_attribute("value") == "many"
+        missing = "return [...document.querySelectorAll('use')].filter(each => !document.querySelector(each.getAttribute('href'))).length"
+        assert window.execute_script(missing) == 0, "the sign before the sentence is drawn"
+
+
 def _classes(window: WebDriver, selector: str) -> str:
     script = "return document.querySelector(arguments[0])?.className ?? ''"
     return str(window.execute_script(script, selector))

@@ -67,6 +67,9 @@ msgid_plural "{n} pieces to go."
 msgstr[0] "Falta una pieza."
 msgstr[1] "Faltan {n} piezas."
 
+msgid "No game is on yet"
+msgstr "Todavía no hay partida"
+
 msgid "Scan a code, or pick an opponent"
 msgstr "Escanea un código o elige un rival"
 
@@ -295,12 +298,12 @@ def test_every_part_of_a_pattern_has_a_name(sentences: Catalog) -> None:
 def test_a_browser_gets_the_language_that_it_asks_for_or_has_chosen(place: Place) -> None:
     browser = place.browser()
     spaniard = {"Accept-Language": "de;q=0.9, es-ES, en;q=0.5"}
-    assert "Scan a code" in page_of(browser, "/watch")
+    assert "No game is on yet" in page_of(browser, "/watch")
     page = browser.get("/watch", headers=spaniard).get_data(as_text=True)
     assert '<html lang="es"' in page
-    assert "Escanea un código o elige un rival" in page
+    assert "Todavía no hay partida" in page
     assert browser.post("/language", data={"code": "en", "back": "/watch"}).headers["Location"] == "/watch"
-    assert "Scan a code" in browser.get("/watch", headers=spaniard).get_data(as_text=True)
+    assert "No game is on yet" in browser.get("/watch", headers=spaniard).get_data(as_text=True)
 
 
 def test_the_table_screen_speaks_the_language_of_the_settings(tmp_path: Path, spanish: Path) -> None:
@@ -341,12 +344,12 @@ def test_the_door_for_languages_knows_languages_and_its_own_pages_only(place: Pl
 
 def test_a_stream_keeps_its_language(place: Place) -> None:
     browser, english = place.browser(), place.browser()
-    with browser.get("/live/watch", headers={"Accept-Language": "es"}, buffered=False) as stream:
+    with browser.get("/live/table", headers={"Accept-Language": "es"}, buffered=False) as stream:
         chunks = iter(stream.response)
         next(chunks)
         assert "Escanea un código o elige un rival" in next(chunks).decode()
         english.post("/api/seat/north/take", json={"name": ""})
-        assert "South: take your seat" in page_of(english, "/watch")
+        assert "South: take your seat" in page_of(english, "/")
         assert "Sur: toma asiento" in next(chunks).decode()
         assert spoken() == "en"
 

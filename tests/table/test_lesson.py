@@ -124,6 +124,13 @@ def test_after_the_lesson_any_order_is_taken(played: Played) -> None:
     assert played.table.view().phase is Phase.STAGES
 
 
+@pytest.mark.parametrize("name", ["scouts", "binmat"])
+def test_the_clock_that_waits_after_a_lesson_says_that_the_lesson_is_over(played: Played, name: str) -> None:
+    begin(played, name)
+    follow(played)
+    assert played.table.view(SOUTH).sign.small == "The lesson is over: now the game is yours, with a clock."
+
+
 def test_a_rematch_is_no_lesson(played: Played) -> None:
     begin(played, "scouts")
     played.table.resign(NORTH)

@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of
 
 from companion.core.grid import Square
-from companion.core.kit import Kit
+from companion.core.kit import Kit, Seat
 from companion.core.ports import (
     Advice,
     BoardSeen,
@@ -30,6 +30,8 @@ from companion.core.ports import (
     Weakness,
 )
 from companion.games import GAMES
+from companion.table.session import Phase
+from companion.table.views import turn_title
 from web.features import CameraRoom
 
 ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
@@ -385,3 +387,20 @@ def test_the_page_needs_no_inline_code_and_is_small(room: Room) -> None:
 
 def test_json_of_the_photographs_is_plain(room: Room) -> None:
     assert json.loads(room.place.browser().get("/api/photographs").data) == {"photographs": []}
+
+
+def test_a_photograph_names_its_turn_as_the_game_counts_it(room: Room) -> None:
+    """In Scouts a turn has several plays, each with a photograph."""
+    table = room.place.table
+    table.new_game("scouts", {"start": "c6 e2 f1 g1 h1 / c7 c9 e3 g10 h10"}, 1)
+    while (view := table.view()).phase in (Phase.SETUP, Phase.STAGES):
+        table.confirm("host", view.moment, view.turn.stage, force=True)
+    for action in ("c6^c8^c10", ".", "e3^e1", "h10-h9"):
+        view = table.view()
+        (seat,) = (seat for seat in Seat if view.seats[seat].awaited)
+        table.hand_in(seat, view.moment, action)
+        while (view := table.view()).phase is Phase.STAGES:
+            table.confirm("host", view.moment, view.turn.stage, force=True)
+    turns = table.progress().turns
+    assert [turn_title(moment, turns) for moment in turns] == ["Turn 1", "Turn 1", "Turn 2", "Turn 2"]
+    assert table.view().turn.number == 2

@@ -241,6 +241,18 @@ def test_both_clocks_and_the_key_of_the_table_are_told_to_everybody(place: Place
     assert "Press the clock" in page_of(place.browser(), "/")
 
 
+def test_a_lesson_has_no_clock_to_press_and_its_table_screen_no_key_that_is_not_asked_for(place: Place) -> None:
+    south = place.sit("south")
+    place.sit("north")
+    place.table.begin_lesson("scouts")
+    settle(place)
+    assert "Press the clock" not in page_of(south, "/seat/south")
+    assert "End the turn" not in page_of(place.browser(), "/"), "the lesson asks for a jump"
+    play(place, "c6^c8^c10")
+    assert "End the turn" in page_of(south, "/seat/south")
+    assert "End the turn" in page_of(place.browser(), "/")
+
+
 def test_without_a_clock_the_turn_is_ended(place: Place) -> None:
     place.sit("south"), place.sit("north")
     to_scouts(place, seconds=0)

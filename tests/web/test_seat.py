@@ -8,6 +8,8 @@ import pytest
 from web_fixtures import Place, page_of
 
 from companion.core.kit import Seat
+from companion.games import GAMES
+from companion.table.remote.remote_table import RemoteBeginning
 
 
 def begin(place: Place, game: str) -> None:
@@ -172,3 +174,22 @@ def test_whoever_comes_after_a_game_is_not_left_before_its_end(place: Place) -> 
     assert 'data-post="/api/table/rematch"' not in html, "nobody is here for it"
     assert browser.post("/try").headers["Location"] == "/here"
     assert place.table.view().phase == "setup"
+
+
+def test_a_phone_at_the_table_screen_is_not_offered_a_seat_at_another_table(place: Place) -> None:
+    assert "Sit down at North" in page_of(place.browser(), "/")
+    place.table.remote.begin(RemoteBeginning("00" * 8, 1, "outbuffered", {}, Seat.NORTH, "Jonas", ""), 1)
+    page = page_of(place.browser(), "/")
+    assert "Sit down at South" in page
+    assert "Sit down at North" not in page
+
+
+def test_who_watches_before_a_game_is_told_that_it_comes_and_what_to_do_meanwhile(place: Place) -> None:
+    page = page_of(place.browser(), "/watch")
+    assert "No game is on yet" in page
+    assert "Scan a code" not in page, "that is said to players"
+    assert all(f'href="/rules/{game}"' in page for game in GAMES)
+    assert '<a class="key" href="/join">Sit down</a>' in page
+    place.sit("south"), place.sit("north")
+    page = page_of(place.browser(), "/watch")
+    assert page.count("Sit down</a>") == 1, "in the menu alone: both seats are taken"

@@ -6,6 +6,7 @@ Time is not drawn here: a script of the page turns `data-due` (seconds by the se
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from markupsafe import Markup
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
-from companion.core.i18n import plain_words, say, translate
+from companion.core.i18n import COMMA, plain_words, say, spoken, translate
 from companion.core.kit import Kit, Seat
 from companion.games.screen import BoardUi, ChoiceKey, Duel, OrderSheet, Placing, Play
 from companion.table.table_view import ClockView, TableView
@@ -26,7 +27,7 @@ _TENTHS_S = 30.0
 def clock_words(clock: ClockView) -> str:
     """What stands on a clock before a script has looked: `6:42`, or `9.3` when little is left."""
     if clock.left_s < _TENTHS_S:
-        return f"{clock.left_s:.1f}"
+        return f"{clock.left_s:.1f}".replace(".", "," if spoken() in COMMA else ".")
     whole = int(clock.left_s)
     return f"{whole // 60}:{whole % 60:02}"
 
@@ -77,9 +78,11 @@ def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
     return [[play.text, [str(square) for square in play.squares], play.label, play.key] for play in plays]
 
 
-def plain_keys(keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
-    """The keys that begin plays."""
-    return [msgspec.to_builtins(key, enc_hook=plain_words) for key in keys]
+def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
+    """The keys that begin plays. In a lesson no clock runs, so none is pressed, whatever the game's options are."""
+    presses, ends = say("Press the clock"), say("End the turn")
+    shown = (replace(key, label=ends) if key.label == presses and not view.time.clocks else key for key in keys)
+    return [msgspec.to_builtins(key, enc_hook=plain_words) for key in shown]
 
 
 def plain_sheet(sheet: OrderSheet) -> SheetJson:

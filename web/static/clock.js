@@ -43,9 +43,10 @@ function figure(rest, isRunning) {
 // The time for a whole game: tenths when little is left, and a plate that turns over once a second at the very end.
 const TENTHS_S = 30;
 const HURRY_S = 10;
+const POINT = document.documentElement.lang === 'en' ? '.' : ',';
 
 function whole(rest) {
-  if (rest < TENTHS_S) return (Math.floor(rest * 10) / 10).toFixed(1);
+  if (rest < TENTHS_S) return (Math.floor(rest * 10) / 10).toFixed(1).replace('.', POINT);
   return `${Math.floor(rest / 60)}:${String(Math.floor(rest % 60)).padStart(2, '0')}`;
 }
 

@@ -36,7 +36,16 @@ document.addEventListener('click', async event => {
   wait(performance.now(), false);
 });
 form?.addEventListener('input', () => { changed = true; });
-form?.addEventListener('submit', () => { changed = false; });
+form?.addEventListener('submit', async event => {
+  event.preventDefault(); // without a line the browser would show a page of its own, and what was typed would be gone
+  if (await isThere()) {
+    changed = false;
+    form.submit();
+  } else {
+    refuse(say('No connection to the table: try again'));
+    document.getElementById('said').scrollIntoView({ block: 'center' });
+  }
+});
 addEventListener('beforeunload', event => { if (changed) event.preventDefault(); });
 document.querySelector('[aria-invalid="true"]')?.focus();
 import('./wait.js'); // the page has the rest first

@@ -103,7 +103,7 @@ def _facts(state: State, index: int) -> str:
     if index != position.seat or state.outcome:
         return kept
     play = say("play {number} of {total}", number=_number(state), total=_plays(state))
-    return say("{play}; {kept}", play=play, kept=kept)
+    return say("{play}; {kept}", play=play if position.due else say("all plays made"), kept=kept)
 
 
 def _keys(state: State) -> tuple[ChoiceKey, ...]:

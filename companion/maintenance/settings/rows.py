@@ -44,6 +44,11 @@ class FieldKind(StrEnum):
     LIST = "list"
 
 
+def _figure(number: float) -> float | int:
+    """A bound as a sentence names it: `60`, and `0.5` with the comma of its language."""
+    return int(number) if number == int(number) else number
+
+
 @dataclass(frozen=True)
 class SettingRow:
     """One setting. `low` and `high` bound a number; `is_above`: `low` itself is too little.
@@ -109,8 +114,8 @@ class SettingRow:
         if self.kind not in (FieldKind.WHOLE, FieldKind.NUMBER, FieldKind.PIN) or math.isinf(self.high):
             return ""
         if self.is_above:
-            return say("Above {low}, at most {high}.", low=f"{self.low:g}", high=f"{self.high:g}")
-        return say("{low} to {high}.", low=f"{self.low:g}", high=f"{self.high:g}")
+            return say("Above {low}, at most {high}.", low=_figure(self.low), high=_figure(self.high))
+        return say("{low} to {high}.", low=_figure(self.low), high=_figure(self.high))
 
     def _chosen(self, text: str) -> Any:
         for value, _ in self.choices:
@@ -129,7 +134,7 @@ class SettingRow:
         return number if self.kind is FieldKind.NUMBER else int(number)
 
     def _wanted(self) -> str:
-        low, high = f"{self.low:g}", f"{self.high:g}"
+        low, high = _figure(self.low), _figure(self.high)
         if self.is_above:
             return say("Enter a number above {low} and at most {high}.", low=low, high=high)
         if self.kind is FieldKind.NUMBER:

@@ -305,6 +305,7 @@ def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
 
 
 _TO_GO = {1: say("One order to go"), 2: say("Two orders to go"), 3: say("Three orders to go")}
+_AFTER_LESSON = say("The lesson is over: now the game is yours, with a clock.")
 _STOPPED = {
     "start": say("The clock has not been started."),
     "restart": say("The companion was off. Turn and time are as they were."),
@@ -339,7 +340,9 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
         hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(laid))
         return Sign(_right_words(live, viewer), hint, BOTH)
     if session.paused:
-        return Sign(_go_on_words(live, viewer), _STOPPED.get(session.paused, say("The clock is stopped.")), BOTH)
+        is_new = session.paused == "start" and session.turns
+        why = _AFTER_LESSON if is_new else _STOPPED.get(session.paused, say("The clock is stopped."))
+        return Sign(_go_on_words(live, viewer), why, BOTH)
     offer = offer_words(session, viewer)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited

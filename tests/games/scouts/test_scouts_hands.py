@@ -179,6 +179,8 @@ def test_facts_and_hints_of_both_seats() -> None:
     shown = GAME.standing(state, None)
     assert shown.facts == {Seat.SOUTH: "no rocks left", Seat.NORTH: "play 2 of 2; boulder left"}
     assert shown.hint == "One play is still due: move a scout that has not been played."
+    done = after(start(), *SET_UP, "c1-c2")
+    assert GAME.standing(done, None).facts[Seat.SOUTH] == "all plays made; boulder, rock left"
 
 
 def test_keys_belong_to_the_seat_on_turn_and_anybody_may_press_the_clock() -> None:
