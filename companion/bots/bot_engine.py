@@ -9,30 +9,22 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import ctypes
 import os
 import resource
 import stat
-import struct
 import sys
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
 from companion.bots import bot_for, knows
 from companion.bots.base import LEVELS, Bot, Choice
+from companion.bots.priority import give_way
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.kit import Seat
 
 MAX_LINE = 1_000_000
 """So many bytes a request or a reply has at most."""
-NICENESS = 10
-SLICE_NS = 100_000_000
-"""So long an opponent would compute at a time (the kernel's own maximum): whoever wakes up and asks for less goes
-first, at once (Linux 6.12 and newer, "PREEMPT_SHORT"), so that no lamp waits for the end of its slice."""
-_SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
-"""The kernel's number of that call where programs have 64 bits; Python has no function for it."""
 MEMORY_BYTES = 192 << 20
 """So much private memory may be asked for: about three times what an opponent ever holds."""
 Reply = dict[str, Any]
@@ -161,15 +153,8 @@ def confine() -> None:
 
     What the system refuses is left as it is.
     """
-    with contextlib.suppress(OSError):
-        os.nice(max(0, NICENESS - os.getpriority(os.PRIO_PROCESS, 0)))
-    with contextlib.suppress(OSError):  # a session of its own may be a group of its own, in which niceness is nothing
-        Path("/proc/self/autogroup").write_text(str(NICENESS))
-    call = _SCHED_SETATTR.get(os.uname().machine)
-    if call and sys.maxsize > 1 << 32:  # size, SCHED_OTHER, flags, nice, priority, slice, deadline, period
-        nice = os.getpriority(os.PRIO_PROCESS, 0)
-        ctypes.CDLL(None).syscall(call, 0, struct.pack("=IIQiIQQQ", 48, 0, 0, nice, 0, SLICE_NS, 0, 0), 0)
-    limits = {resource.RLIMIT_DATA: MEMORY_BYTES, resource.RLIMIT_CORE: 0}
+    give_way(os.getpid(), MEMORY_BYTES)
+    limits = {resource.RLIMIT_CORE: 0}
     if not stat.S_ISREG(os.fstat(1).st_mode):  # whoever keeps the answers in a file wants that one to be written
         limits[resource.RLIMIT_FSIZE] = 0
     for limit, most in limits.items():

@@ -18,12 +18,15 @@ from typing import IO, Any, NoReturn, TypeVar
 import msgspec
 
 from companion.bots.base import Choice, Verdict
+from companion.bots.priority import give_way
 from companion.core.errors import CompanionError
 from companion.core.i18n import plain_words
 from companion.core.kit import Seat
 
 MAX_LINE = 1_000_000
 """So many bytes a request or a reply has at most."""
+MOST_MEMORY_BYTES = 512 << 20
+"""So much private memory any program may ask for; our own ask for less."""
 _MAX_ACTION, _MAX_REASONS, _MAX_REASON = 10_000, 12, 400
 _ROOT = Path(__file__).parents[2]
 """The folder of the packages: there the child finds the same program, installed or not."""
@@ -107,6 +110,7 @@ class BotProcess:
         except (OSError, ValueError, IndexError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or "not a command"
             raise BotFailure(f"The opponent’s program cannot be started: {reason}") from None
+        give_way(self.child.pid, MOST_MEMORY_BYTES)
         self._is_open = True
         for pipe in (self.child.stdin, self.child.stdout):
             os.set_blocking(_pipe(pipe), False)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
 import sys
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -176,3 +178,23 @@ def test_nothing_of_the_table_is_handed_on() -> None:
         os.environ.pop("BOT_TEST_SECRET")
         os.close(reader)
         os.close(writer)
+
+
+def test_any_program_gives_way_to_the_table() -> None:
+    with BotProcess(program(READY + WAIT)) as bot:
+        bot.new(Seat.SOUTH, {}, LONG_S)
+        pid = bot.child.pid
+        assert os.getpriority(os.PRIO_PROCESS, pid) >= 10
+        assert resource.prlimit(pid, resource.RLIMIT_DATA)[0] == 512 << 20
+        assert int(Path(f"/proc/{pid}/oom_score_adj").read_text()) >= 800
+
+
+def test_a_program_that_wants_all_memory_ends_alone() -> None:
+    greedy = program(f"{READY} input(); held = [bytearray(64 << 20) for _ in range(64)]")
+    assert failure_of(greedy) == "The opponent ended with status 1"
+
+
+def test_what_it_left_running_holds_nothing_up() -> None:
+    """A child of its own in another session keeps the pipe open, and is not waited for."""
+    stray = "import subprocess; subprocess.Popen(['sleep', '2'], start_new_session=True); raise SystemExit(3)"
+    assert failure_of(program(f"{READY} input(); {stray}"), 0.6) == "The opponent did not answer within 0.6 s"
