@@ -13,13 +13,11 @@ from pathlib import Path
 import pytest
 from service import Client
 
-from companion.archive.replay import game_file
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.kit import Seat
 from companion.games.binmat.cards import DECK
 from companion.service.app import Companion
-from companion.storage.journal import Journal
 from companion.table import reducer
 from companion.table.session import Phase
 
@@ -328,13 +326,3 @@ def test_the_steps_open_one_by_one_for_every_viewer(tmp_path: Path, port: int) -
         for path, sent in viewer.everything():
             for secret in (b"UUS", b"IRS", b"5a175a17", b"beefbeef"):
                 assert secret not in sent, f"{path} tells {secret!r}"
-
-
-def test_a_game_that_is_on_cannot_be_exported(tmp_path: Path, port: int) -> None:
-    with house(tmp_path, port, FakeClock()) as companion:
-        companion.table.new_game("outbuffered", seed=1)
-        with (
-            Journal(tmp_path / "journal.sqlite", read_only=True) as journal,
-            pytest.raises(ValueError, match="still on"),
-        ):
-            game_file(journal.fold(1))
