@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Self
 
 import msgspec
 
@@ -13,6 +12,7 @@ from companion.core.clock import Clock
 from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS
+from companion.core.ports import Closeable
 from companion.core.ports.far import FarPages
 from companion.hub.commands import HubWish, read_command
 from companion.hub.far_line import FarLine
@@ -31,7 +31,7 @@ EAR = "hub"
 _MOST_SENTENCES = 8
 
 
-class HubAdapter:
+class HubAdapter(Closeable):
     """Follows a table for a hub; nothing of it waits for the hub. `close` may be called twice."""
 
     def __init__(
@@ -88,12 +88,6 @@ class HubAdapter:
         """The hub has nothing to say here any more."""
         self._close(False)
         self._table.rounds.use("", None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _wake(self) -> None:
         self._line.wake()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from ssl import SSLContext
-from typing import Literal, Self
+from typing import Literal
 
 import msgspec
 
@@ -18,6 +18,7 @@ from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import packed, say
 from companion.core.kit import SEATS
 from companion.core.network import host_key_text, page_urls
+from companion.core.ports import Closeable
 from companion.hub.commands import MOST_SETTINGS, HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
 from companion.hub.pairing import Pair
 from companion.hub_server.dealer_desk import DealerDesk
@@ -75,7 +76,7 @@ class HubSettings:
     """Under which address such phones reach it; empty: as this machine is called here."""
 
 
-class Hub:
+class Hub(Closeable):
     """A running hub; `close` may be called twice. Raises `SystemTrouble` where it cannot start."""
 
     def __init__(self, settings: HubSettings, clock: Clock | None = None) -> None:
@@ -187,12 +188,6 @@ class Hub:
     def close(self) -> None:
         """Close the pages, then NATS."""
         self._stack.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # ---- what pages ask for ----
 

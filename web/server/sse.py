@@ -25,6 +25,7 @@ from flask import Flask, Response
 
 from companion.core.errors import CompanionError, SystemTrouble
 from companion.core.i18n import say, speaking, spoken
+from companion.core.ports import Closeable
 from web.security.admission import Admission
 from web.security.proxies import Proxies
 from web.security.rate_limit import OWN_ADDRESSES, address_group
@@ -296,7 +297,7 @@ def message(text: str, event: str = "") -> str:
     return f"{head}{body}\n\n"
 
 
-class Server:
+class Server(Closeable):
     """The pages on a port; `close` may be called twice."""
 
     def __init__(
@@ -360,12 +361,6 @@ class Server:
             self._thread.join(timeout=ENDS_S)
         self.gated.close_all()
         self.gated.task_dispatcher.shutdown(timeout=ENDS_S)  # some wrote to phones that do not read
-
-    def __enter__(self) -> Server:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _secure_door(server: channels.GatedServer, tls: ssl.SSLContext) -> TlsListener:
