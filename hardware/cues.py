@@ -275,18 +275,11 @@ _ENTERING = _blink(800.0)
 _MARKED = _blink(1000.0)
 
 
-def turn_brightness(pattern: TurnLamp, t_ms: float, pwm: bool = True) -> float:
-    """How bright (0..1) the turn lamp is, so long after its pattern began; `pwm`: it can be dimmed."""
-    return _turn(pattern, t_ms, pwm)[0]
-
-
-def order_brightness(lamps: SeatLamps, number: int, t_ms: float) -> float:
-    """How bright (0..1) order lamp `number` (1-3) is, so long after its pattern began."""
-    return _order(lamps, number, t_ms)[0]
-
-
 def steady(lamps: SeatLamps, lamp: str, t_ms: float, pwm: bool) -> tuple[float, float]:
-    """The brightness (0..1) of one of a seat's `LAMPS`, and the ms until that changes (infinite: never)."""
+    """The brightness (0..1) of one of a seat's `LAMPS` so long after its pattern began, and the ms until that changes.
+
+    `pwm`: it can be dimmed. What never changes has infinite ms.
+    """
     return _turn(lamps.turn, t_ms, pwm) if lamp == "turn" else _order(lamps, int(lamp), t_ms)
 
 

@@ -25,7 +25,7 @@ from typing import Any
 from gpiozero import LED
 
 from companion.core.clock import Clock
-from companion.core.ports import SeatLamps, TurnLamp
+from companion.core.ports import Closeable, SeatLamps, TurnLamp
 from hardware.cues import steady
 
 BOOT_S = 90.0
@@ -84,7 +84,7 @@ class Sense:
             return None
 
 
-class SystemLamp:
+class SystemLamp(Closeable):
     """The lamp on its pin; a context manager, `close` may be called twice and leaves it dark."""
 
     def __init__(self, pin: int, is_active_low: bool, factory: Any) -> None:
@@ -106,9 +106,3 @@ class SystemLamp:
         if not self._device.closed:
             self._device.off()
             self._device.close()
-
-    def __enter__(self) -> SystemLamp:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

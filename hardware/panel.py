@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from gpiozero import Device
 from gpiozero.exc import GPIOPinInUse, PinPWMUnsupported
@@ -24,7 +24,7 @@ from companion.core.config import PanelSettings
 from companion.core.errors import PanelError, trace_of
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.ports import Alarm, Press, SeatLamps, Signal
+from companion.core.ports import Alarm, Closeable, Press, SeatLamps, Signal
 from hardware.debounce import Debouncer, Stroke
 from hardware.outputs import Outputs, SetAlarms, SetLoudness, Show, TryOut
 from hardware.pin_owners import PinOwner, conflicts, pin_owners
@@ -57,7 +57,7 @@ def _nothing(_: Press) -> None:
     """Nobody asks when a key is let go."""
 
 
-class Panel:
+class Panel(Closeable):
     """Buttons, lamps and buzzer as wired in the settings; a context manager, and `close` may be called twice.
 
     `on_press` gets every `Press` in the panel's own thread, and `on_release` the same once its key was let go; what
@@ -227,12 +227,6 @@ class Panel:
             self._release("the buzzer", self.sounder.close)
         if self._own_factory is not None:
             self._release("the pins", self._own_factory.close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # ---- opening and losing pins ----
 

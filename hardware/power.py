@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
 
 from companion.core.clock import Clock
 from companion.core.i18n import say
 from companion.core.kit import SEATS
-from companion.core.ports import Cue, PadKey, Press, Signal
+from companion.core.ports import Closeable, Cue, PadKey, Press, Signal
 
 TELL_S = 3.0
 """Held for so long it begins to be told, and is no press for the table any more: letting go then changes nothing."""
@@ -37,7 +36,7 @@ class PowerActions:
     switch_off: Callable[[], tuple[bool, str]]
 
 
-class PowerKey:
+class PowerKey(Closeable):
     """Stands between the table button and the table; a context manager, `close` may be called twice.
 
     `is_down` answers whether the button is down now; it may not block. With `threads=False` nothing happens by itself:
@@ -147,9 +146,3 @@ class PowerKey:
         self._wake.set()
         if self._thread is not None:
             self._thread.join()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -8,10 +8,10 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Self
 
 from companion.core.config import VoiceSettings
 from companion.core.i18n import say
+from companion.core.ports import Closeable
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ LOUDEST = 200
 _JOIN_S = 2.0
 
 
-class MachineVoice:
+class MachineVoice(Closeable):
     """Speaks through `espeak-ng`; a context manager, and `close` may be called twice.
 
     What does not work is told to `on_trouble` once, as a sentence, and not again. With `threads=False` nothing is said
@@ -92,12 +92,6 @@ class MachineVoice:
         self.hush()
         if self._thread:
             self._thread.join(_JOIN_S)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # ---- the thread ----
 

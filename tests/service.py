@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 from selenium import webdriver
-from selenium.common.exceptions import WebDriverException
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, WebDriverException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service as Driver
 from selenium.webdriver.common.by import By
@@ -40,15 +40,19 @@ PATIENCE_S = 20.0
 
 
 def until(what: str, look: Callable[[], Any], timeout_s: float = PATIENCE_S) -> Any:
-    """Wait for something true in another process; a failing test says what never came."""
-    pause, pause_s = threading.Event(), 0.01
+    """Wait for something true in another process; a failing test says what never came.
+
+    A part of a page that is gone or not there yet while the next page comes is none that is true.
+    """
+    pause = threading.Event()
     end_s = time.monotonic() + timeout_s
-    while not (answer := look()):
+    while True:
+        with contextlib.suppress(NoSuchElementException, StaleElementReferenceException):
+            if answer := look():
+                return answer
         if time.monotonic() > end_s:
             pytest.fail(f"{what} did not happen within {timeout_s:.0f} s")
-        pause.wait(pause_s)
-        pause_s = min(1.5 * pause_s, 0.05)
-    return answer
+        pause.wait(0.05)
 
 
 def share_templates(folder: Path) -> None:

@@ -13,7 +13,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
 from companion.core.kit import Kit, RowsSeen, RowsWanted
-from companion.core.ports import CameraStatus, Frame, Reading
+from companion.core.ports import CameraStatus, Closeable, Frame, Reading
 from companion.core.resources import READING, give_way
 from vision.cameras.camera_link import SILENCE_S, CameraLink, Cameras
 from vision.cameras.camera_report import CameraReport
@@ -56,7 +56,7 @@ def board_watcher(
     return Watcher(link, reader, report, Pace(min(1 / fps, SLOWEST_S)), clock=clock, listeners=listeners)
 
 
-class Watcher:
+class Watcher(Closeable):
     """Reads the board again and again, and tells its listeners; `step` does one round in the caller's thread.
 
     After trouble the camera is opened again after 0.5, 1, 2, 5, 10, 10 … seconds. `board_watcher` puts one together.
@@ -112,12 +112,6 @@ class Watcher:
                 return
             self._thread = None
         self.link.close()
-
-    def __enter__(self) -> Watcher:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _run(self) -> None:
         give_way(READING)

@@ -180,7 +180,7 @@ class PageContext:
             finale=finale,
             end=end_words(view, finale, viewer),
             opened=view.board.suggested or self.table.remembered or next(iter(self.games)),
-            plays=table.plays(acting, view.moment) if acting and self._names_plays(view) else (),
+            plays=table.hints.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             south=self.table_settings.tip_south,
             viewer=viewer,
             games=self.games,

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from companion.core.clock import Clock
 from companion.core.i18n import say
+from companion.core.ports import Closeable
 from companion.core.resources import TIDYING, give_way
 from companion.table.follower import Follower
 from companion.table.session import Phase
@@ -140,7 +141,7 @@ class _Due:
     since_s: float
 
 
-class Photographer:
+class Photographer(Closeable):
     """Takes the photographs: watches the table, asks `take` for the board, writes. `close` may be called twice.
 
     `take` answers a JPEG, or None while the board does not lie still in view. `start` runs a thread of its own;
@@ -171,12 +172,6 @@ class Photographer:
     def close(self) -> None:
         """Stop; what is being written is finished."""
         self._follower.close()
-
-    def __enter__(self) -> Photographer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _step_by_itself(self) -> None:
         give_way(TIDYING)

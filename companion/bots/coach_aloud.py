@@ -5,11 +5,10 @@ Everybody hears that, so it only speaks where a machine sits opposite (`companio
 
 from __future__ import annotations
 
-from typing import Self
-
 from companion.bots.coach import Coach, Hint
 from companion.core.errors import CompanionError, Stale
 from companion.core.i18n import joined, say
+from companion.core.ports import Closeable
 from companion.table.follower import Follower
 from companion.table.table import Table
 
@@ -17,7 +16,7 @@ _REST_S = 5.0
 """How often it looks, unless the table changes."""
 
 
-class CoachAloud:
+class CoachAloud(Closeable):
     """Answers what pads ask; a context manager, and `close` may be called twice.
 
     Without `start` nothing happens by itself: `step` answers what is asked, and waits for the coach meanwhile.
@@ -47,12 +46,6 @@ class CoachAloud:
     def close(self) -> None:
         """End the thread."""
         self._follower.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def spoken_lines(hint: Hint) -> tuple[str, ...]:

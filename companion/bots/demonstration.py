@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from itertools import cycle
-from typing import Any, Self
+from typing import Any
 
 from companion.bots import knows
 from companion.bots.bot_process import BotProcess
@@ -22,6 +22,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import SEATS
+from companion.core.ports import Closeable
 from companion.games import GAMES
 from companion.table.follower import Follower
 from companion.table.ports import ForgetfulJournal
@@ -38,7 +39,7 @@ _LOOK_S, _REST_S = 0.5, 5.0
 _PAIRS = ((CHARACTERS[2], CHARACTERS[1]), (CHARACTERS[1], CHARACTERS[2]), (CHARACTERS[1], CHARACTERS[0]))
 
 
-class Demonstration:
+class Demonstration(Closeable):
     """Begins by a key, or where nobody has touched the table for so many minutes; a context manager.
 
     `close` may be called twice. Without `start` nothing happens by itself: `step` does what is due.
@@ -146,12 +147,6 @@ class Demonstration:
         for stage in over:
             stage.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 class _Stage:
     """The table of a demonstration with both machines, and the hands that follow the orders."""
@@ -179,8 +174,8 @@ class _Stage:
         view = self.table.view()
         for seat, name in zip(SEATS, names, strict=True):
             if view.seats[seat].name is not None:
-                self.table.unseat_machine(seat)
-            self.table.seat_machine(seat, name)
+                self.table.machines.unseat(seat)
+            self.table.machines.seat(seat, name)
         self.table.new_game(game, {})
 
     def step(self, now_s: float) -> bool:

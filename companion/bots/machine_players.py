@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from companion.bots import knows
 from companion.bots.base import Choice
@@ -24,6 +24,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, JournalError, Stale
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Seat
+from companion.core.ports import Closeable
 from companion.table.follower import Follower
 from companion.table.seats.machine_seats import MachineTurn
 from companion.table.session import MACHINE
@@ -78,7 +79,7 @@ class _Casting:
     open_process: Callable[[Sequence[str]], Opponent]
 
 
-class MachinePlayers:
+class MachinePlayers(Closeable):
     """Both seats' machines; a context manager, and `close` may be called twice.
 
     `key` is a secret of this installation, from which the seeds of the opponents come. Without `start` nothing happens
@@ -125,12 +126,6 @@ class MachinePlayers:
         for player in self._players.values():
             player.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 class _MachinePlayer:
     """One seat; what it needs of the table it asks anew at each step."""
@@ -149,7 +144,7 @@ class _MachinePlayer:
     def step(self) -> float:
         """Do what is due; answers in how many seconds there is more (0: after the table's next change)."""
         self._contribute()
-        turn = next((turn for turn in self._table.machine_turns() if turn.seat is self._seat), None)
+        turn = next((turn for turn in self._table.machines.turns() if turn.seat is self._seat), None)
         if turn is None:
             self.close()
             return 0.0
@@ -191,7 +186,7 @@ class _MachinePlayer:
     def _hand_in(self, plan: _Plan) -> float:
         try:
             if plan.choice is None:
-                self._table.machine_acts_by_chance(self._seat, plan.moment)
+                self._table.machines.act_by_chance(self._seat, plan.moment)
             else:
                 self._table.hand_in(self._seat, plan.moment, plan.choice.action)
         except Stale:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Self
 
 import msgspec
 
@@ -13,6 +12,7 @@ from companion.core.clock import Clock
 from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS
+from companion.core.ports import Closeable
 from companion.core.ports.far import FarPages
 from companion.hub.commands import HubWish, read_command
 from companion.hub.far_line import FarLine
@@ -29,9 +29,13 @@ from companion.table.table import Table
 EAR = "hub"
 """What the hub is called among those who hear the key that calls the staff."""
 _MOST_SENTENCES = 8
+_CONTESTED = say(
+    "The other table reports another result of your last game. Compare the game in both lists of games, and tell the "
+    "hub’s host how it ended."
+)
 
 
-class HubAdapter:
+class HubAdapter(Closeable):
     """Follows a table for a hub; nothing of it waits for the hub. `close` may be called twice."""
 
     def __init__(
@@ -88,12 +92,7 @@ class HubAdapter:
         """The hub has nothing to say here any more."""
         self._close(False)
         self._table.rounds.use("", None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        self._table.rounds.contest("")
 
     def _wake(self) -> None:
         self._line.wake()
@@ -165,6 +164,7 @@ class HubAdapter:
                 north=north,
             )
             self._table.rounds.use(told, (paired.game, paired.options))
+        self._table.rounds.contest(_CONTESTED if wish.is_contested else "")
         self._follows = wish.mark
         self._line.wake()
 

@@ -72,8 +72,3 @@ def write_membership(path: Path, membership: Membership) -> None:
         raise SystemTrouble(
             say("{file} cannot be written: {error}", file=str(path), error=error.strerror or str(error))
         ) from None
-
-
-def forget_membership(path: Path) -> None:
-    """Belong to no hub any more."""
-    path.unlink(missing_ok=True)

@@ -21,6 +21,7 @@ from companion.core.clock import Clock
 from companion.core.config import HistorySettings
 from companion.core.errors import CompanionError, JournalError
 from companion.core.i18n import joined, listed, say
+from companion.core.ports import Closeable
 from companion.core.resources import TIDYING, give_back, give_way
 from companion.storage import migrations
 from companion.storage.disk_space import Space
@@ -53,7 +54,7 @@ class KeptGames:
     album: PhotographFolder
 
 
-class Housekeeping:
+class Housekeeping(Closeable):
     """Keeps the room of one table; `step` is one round. A context manager, `close` may be called twice."""
 
     def __init__(
@@ -97,12 +98,6 @@ class Housekeeping:
             self._thread.join(timeout=10)
             self._thread = None
         self._journal.database.on_full = lambda: False
-
-    def __enter__(self) -> Housekeeping:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _run(self) -> None:
         give_way(TIDYING)

@@ -8,14 +8,14 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Self
+from typing import Any
 
 from companion.core.clock import Clock
 from companion.core.config import MqttSettings, Settings
 from companion.core.errors import Illegal
 from companion.core.files import MAX_TEXT, read_file
 from companion.core.i18n import best_language
-from companion.core.ports import Signal
+from companion.core.ports import Closeable, Signal
 from companion.maintenance.releases.releases import write_json
 from companion.mqtt import topics as told
 from companion.mqtt.connection import Hooks, MqttConnection, Presence
@@ -32,7 +32,7 @@ COMMAND_S = 1.0
 SIGNALS = 64
 
 
-class MqttAdapter:
+class MqttAdapter(Closeable):
     """Follows a table; a context manager, and `close` may be called twice. Nothing of it waits for the network.
 
     A file beside the journal remembers what was left at the broker, so that switching MQTT off clears it there, also
@@ -93,12 +93,6 @@ class MqttAdapter:
     def close(self) -> None:
         """Say good-bye to the broker, and end the thread."""
         self._hang_up()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # ---- opening and closing ----
 

@@ -26,7 +26,7 @@ from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit, Seat
 from companion.core.log_fields import log_fields
 from companion.core.network import Network, host_key_text, page_urls
-from companion.core.ports import Camera, Cue, Press, SeatLamps, Signal
+from companion.core.ports import Camera, Closeable, Cue, Press, SeatLamps, Signal
 from companion.diagnostics.certificate import Validity, validity
 from companion.diagnostics.probes import Machine
 from companion.games import GAMES
@@ -74,7 +74,7 @@ class Simulation:
     hands: SimulatedPanelHands
 
 
-class Companion:
+class Companion(Closeable):
     """Journal, table, camera, panel and pages of one installation; a context manager, `close` may be called twice.
 
     With `threads=False` nothing runs by itself except the web server: `step` does one round of everything, on the
@@ -239,7 +239,7 @@ class Companion:
     # ---- doors -------------------------------------------------------------------------------------------------------
 
     def _open_devices(self, may_simulate: bool) -> None:
-        self.panel = open_panel(self.settings.panel, self.clock, self._pressed, self.table.released)
+        self.panel = open_panel(self.settings.panel, self.clock, self._pressed, self.table.devices.released)
         if self.panel is None:
             reason = panel_reason(self.settings.panel) or "switched off in the settings"
             self._say(f"No pads: {reason.rstrip('.')}.")
@@ -277,7 +277,7 @@ class Companion:
 
     def _pressed(self, press: Press) -> None:
         self.demonstration.touched()
-        play = self.power.pressed if self.power else self.table.pressed
+        play = self.power.pressed if self.power else self.table.devices.pressed
         play(press)
 
     def _open_simulation(self) -> None:
@@ -286,7 +286,11 @@ class Companion:
         world = SimulatedTable(first.kit(options))
         world.set_up(first.expected(first.setup(options, Random(0))) or {})
         panel, hands = simulated_panel(
-            self.settings.panel, self.clock, self._pressed, threads=self._threads, on_release=self.table.released
+            self.settings.panel,
+            self.clock,
+            self._pressed,
+            threads=self._threads,
+            on_release=self.table.devices.released,
         )
         self.panel = panel
         self.simulation = Simulation(world, hands)
@@ -430,12 +434,6 @@ class Companion:
     def close(self) -> None:
         """Close pages, camera, panel, table and journal, in this order."""
         self._stack.close()
-
-    def __enter__(self) -> Companion:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def host_key_of(journal: Journal) -> str:

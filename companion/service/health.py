@@ -15,7 +15,7 @@ from companion.core.heartbeat import BOUNDS_S, CAMERA, JOURNAL, TABLE, Heartbeat
 from companion.core.i18n import joined, say, say_n
 from companion.core.log_fields import log_fields
 from companion.core.network import shown
-from companion.core.ports import CameraState
+from companion.core.ports import CameraState, Closeable
 from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate
@@ -72,7 +72,7 @@ class Examined(Protocol):
         """Addresses of the table screen, the one for phones first."""
 
 
-class ServiceHealth:
+class ServiceHealth(Closeable):
     """What the service knows of its own health; a context manager, `close` may be called twice.
 
     With `threads=False` nothing is looked at by itself and nobody is late: `look` does one round. Every other method
@@ -148,12 +148,6 @@ class ServiceHealth:
         self._stop.set()
         if self._thread and self._thread.is_alive():
             self._thread.join(timeout=2 * PULSE_S)
-
-    def __enter__(self) -> ServiceHealth:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # ---- what the pages ask ----------------------------------------------------------------------------------------
 

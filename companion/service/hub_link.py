@@ -6,13 +6,14 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from companion.core.clock import Clock
 from companion.core.config import Settings
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
+from companion.core.ports import Closeable
 from companion.core.ports.far import FarPages
 from companion.storage.journal import Journal
 from companion.table.seats.far_seats import Invitation
@@ -27,7 +28,7 @@ FILE = "hub.json"
 """As `companion.hub.membership` names it, which is not imported where it is not there."""
 
 
-class HubLink:
+class HubLink(Closeable):
     """Joins a hub and leaves it while the service runs; `close` may be called twice."""
 
     def __init__(
@@ -179,12 +180,6 @@ class HubLink:
         """Hang up."""
         with self._lock:
             self._end()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _begin(self) -> None:
         from companion.hub.adapter import HubAdapter  # noqa: PLC0415

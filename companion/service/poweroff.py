@@ -28,7 +28,7 @@ def power_key(table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_
         return False, say("The machine cannot be switched off from here: the service is not installed.")
 
     actions = PowerActions(
-        play=table.pressed,
+        play=table.devices.pressed,
         is_at_once=lambda: table.is_open,
         signal=panel.signal,
         tell=partial(table.notices.tell, "power"),

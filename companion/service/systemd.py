@@ -17,9 +17,10 @@ import threading
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol
 
 from companion.core.errors import SystemTrouble, trace_of
+from companion.core.ports import Closeable
 
 if TYPE_CHECKING:
     from companion.core.config import Settings
@@ -107,7 +108,7 @@ class Attended(Protocol):
         """Who was heard when."""
 
 
-class ManagerNotifier:
+class ManagerNotifier(Closeable):
     """Tells the manager how one companion is, until it is closed; a context manager, `close` may be called twice.
 
     The watchdog is fed only while everything that `Heartbeats` listens for is alive: a table whose loop hangs starves
@@ -160,12 +161,6 @@ class ManagerNotifier:
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def silence(late: Mapping[str, float]) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Protocol, Self
+from typing import Protocol
 
 from companion.core.clock import Clock
 from companion.core.config import Settings, VoiceSettings
 from companion.core.i18n import best_language, translate
-from companion.core.ports import Utterance
+from companion.core.ports import Closeable, Utterance
 from companion.speech.announcer import Announcer
 from companion.speech.quiet_hours import is_quiet, loudness
 from companion.table.follower import Follower
@@ -36,7 +36,7 @@ class Voice(Protocol):
         """Another volume and speed."""
 
 
-class SpeechPolicy:
+class SpeechPolicy(Closeable):
     """Follows a table and the clock on the wall; a context manager, and `close` may be called twice.
 
     `voice` is the machine's, None: it has none. `set_loudness` (None: there is no panel) is told whether to be silent,
@@ -123,12 +123,6 @@ class SpeechPolicy:
     def close(self) -> None:
         """End the thread."""
         self._follower.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # ---- inside ----
 

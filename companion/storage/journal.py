@@ -21,6 +21,7 @@ import msgspec
 
 from companion.core.errors import CompanionError, JournalError
 from companion.core.i18n import say
+from companion.core.ports import Closeable
 from companion.storage import checksums, migrations
 from companion.storage.archive_tables import ArchiveTables
 from companion.storage.calendar import ServiceRun, Stamp, first_run, next_run
@@ -166,7 +167,7 @@ class Database:
             self.connection.close()
 
 
-class Journal:
+class Journal(Closeable):
     """The open journal: `append` is the table's; `archive` are its side tables, `database` is the file under both.
 
     Raises `JournalError` when another service uses the file, it cannot be written, or a newer program has written it.
@@ -411,12 +412,6 @@ class Journal:
         self.head.close()
         if self._lock_file:
             self._lock_file.close()
-
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _entry_of(read: tuple[object, ...]) -> Entry | Row:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any
 
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
-from companion.core.grid import Square
-from companion.core.kit import RowsSeen, Seat
-from companion.core.ports import CameraStatus, Press, Reading
-from companion.games.help import possibilities
-from companion.games.screen import Play, Possible
+from companion.core.kit import Seat
+from companion.core.ports import Closeable
+from companion.table.actions.devices import Devices
 from companion.table.actions.lobby import Lobby
 from companion.table.actions.rounds import Rounds
 from companion.table.actions.tile_orders import TileOrders
@@ -39,7 +37,6 @@ from companion.table.records import (
     Resign,
     Resume,
     ShowCard,
-    SkipLesson,
     StageDone,
     TakeBack,
     TakeSeat,
@@ -47,19 +44,19 @@ from companion.table.records import (
 from companion.table.remote.remote_table import RemoteTable
 from companion.table.seats.coaching import Coaching
 from companion.table.seats.far_seats import FarSeats
-from companion.table.seats.machine_seats import MachineTurn, machine_turns
+from companion.table.seats.hints import Hints
+from companion.table.seats.lessons import GuidedGames
+from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pad_input import PadInput
 from companion.table.seats.seat_claims import ClaimPort, SeatClaims
 from companion.table.seats.seating import Seating
-from companion.table.session import MACHINE, Phase
+from companion.table.session import Phase
 from companion.table.table_view import Progress, TableView
 from companion.table.views import progress_of, view_of
 
-MAX_ENTERED = 64
 
-
-class Table:
-    """Everything that people, devices and pages say to the table, or ask of it.
+class Table(Closeable):
+    """What seats and the host say to the table, its view, and its parts: devices, machines, lessons, hints and more.
 
     Every method may be called from any thread; those that change something wait for the answer and raise. What they ask
     for is done in the table's own thread by its parts: the pipeline accepts and shows, the others decide what.
@@ -76,25 +73,29 @@ class Table:
         choices: LastChoices | None = None,
     ) -> None:
         self._clock = clock
-        self._choices = choices or ForgetfulChoices()
+        self.choices = choices or ForgetfulChoices()
         self._owner = Mailbox("table", self._let_time_pass)
         self._listeners = Listeners(clock)
         self._pipeline = Pipeline(journal, clock, self._owner, self._listeners, settings or TableSettings())
         self._seating = Seating(self._pipeline)
         self._chance = ChanceKeeper(self._pipeline, journal)
-        self._lobby = Lobby(self._pipeline, self._seating, self._chance, self._choices)
+        self._lobby = Lobby(self._pipeline, self._seating, self._chance, self.choices)
         self._turns = Turns(self._pipeline)
         self._board = BoardFollower(self._pipeline)
         port = ClaimPort(lambda: self._pipeline.session, self._seating.let_in, self._seating.show_claims)
         self.claims = SeatClaims(self._owner, clock, port)
         self._tiles = TileOrders(self._pipeline)
+        self.machines = MachineSeats(self._pipeline, self._owner)
+        self.hints = Hints(self._pipeline)
         self.coaching = Coaching(self._pipeline, self._owner)
         self.remote = RemoteTable(self._pipeline, self._owner)
         self.far = FarSeats(self._pipeline, self._owner)
         self._lobby.play_again = self.remote.play_again
         self.notices = Notices(self._pipeline, self._owner, self._lobby)
         self.rounds = Rounds(self._pipeline, self._owner, self._lobby)
-        self._pads = PadInput(self._pipeline, self._turns, self._lobby, self._chance, self.claims, tiles=self._tiles)
+        self.lessons = GuidedGames(self._pipeline, self._owner, self._lobby)
+        pads = PadInput(self._pipeline, self._turns, self._lobby, self._chance, self.claims, tiles=self._tiles)
+        self.devices = Devices(self._owner, self._board, self._tiles, pads)
 
     # ---- looking ---------------------------------------------------------------------------------------------------
 
@@ -179,10 +180,6 @@ class Table:
         """The game that the host started last, or None."""
         return self._pipeline.live.remembered
 
-    def choice_of(self, game: str) -> Mapping[str, Any] | None:
-        """The options with which the host started a game last; None: never."""
-        return self._choices.options(game)
-
     @property
     def is_open(self) -> bool:
         """May anybody at the table act for the seat on turn, as on a chess clock? A press counts at once then."""
@@ -207,12 +204,6 @@ class Table:
         self._owner.close()
         self._listeners.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     # ---- the host's and the seats' words -------------------------------------------------------------------------
 
     def take_seat(self, seat: Seat, name: str, door: str = "phone") -> str:
@@ -220,15 +211,6 @@ class Table:
         record = TakeSeat(seat, name, secrets.token_urlsafe(18), door)
         self._owner.ask(lambda: self._pipeline.accept(record))
         return record.nonce
-
-    def seat_machine(self, seat: Seat, name: str) -> None:
-        """Let a program of this name play a seat; raises `Illegal` when the seat is taken."""
-        record = TakeSeat(seat, name, secrets.token_urlsafe(18), MACHINE)
-        self._owner.ask(lambda: self._pipeline.accept(record))
-
-    def unseat_machine(self, seat: Seat) -> None:
-        """Make a seat free that a program plays; raises `Illegal` where none does."""
-        self._owner.ask(lambda: self._seating.unseat_machine(seat))
 
     def free_seat(self, seat: Seat, sitting: str | None = None) -> None:
         """Make a seat free; what it has sealed stays sealed.
@@ -260,14 +242,6 @@ class Table:
     def new_game(self, game: str, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
         self._owner.ask(lambda: self._lobby.begin(game, options or {}, seed))
-
-    def begin_lesson(self, game: str) -> None:
-        """Start the first game with a guide; raises `Malformed` for a game that has none."""
-        self._owner.ask(lambda: self._lobby.begin_lesson(game))
-
-    def skip_lesson(self, by: str) -> None:
-        """The guide leaves, and the game goes on; raises `Illegal` where no lesson is on."""
-        self._owner.ask(lambda: self._pipeline.accept(SkipLesson(by, self._clock.monotonic_s())))
 
     def rematch(self, swap: bool = False) -> None:
         """The same game with the same options once more; the match goes on. `swap`: with sides changed, where that can
@@ -341,62 +315,9 @@ class Table:
         """
         self._owner.ask(lambda: self._chance.contribute(seat, commitment, value, by))
 
-    def plan(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
-        """Where the orders that a seat has entered so far would lead; for its owner only, and nothing of it is kept."""
-        session = self._pipeline.session
-        if moment != session.moment or seat not in session.awaited or len(entered) > MAX_ENTERED:
-            return ()
-        return session.playing.plan(session.state, seat, entered)
-
-    def possible(self, seat: Seat, moment: str, entered: str) -> tuple[Possible, ...]:
-        """What a seat may do next after what it has entered; for its owner only, and nothing of it is kept."""
-        session = self._pipeline.session
-        if moment != session.moment or seat not in session.awaited or len(entered) > MAX_ENTERED:
-            return ()
-        return possibilities(session.playing, session.state, seat, entered)
-
     def help(self, is_wanted: bool) -> None:
         """Somebody at the table asks what can be done now, or has read it: the table screen and the voice tell it."""
         self._owner.ask(lambda: self._turns.help(is_wanted))
-
-    def plays(self, seat: Seat, moment: str) -> tuple[Play, ...]:
-        """The actions that a seat can tap on its board now; none unless it is its turn."""
-        session = self._pipeline.session
-        if moment != session.moment or session.awaited != {seat}:
-            return ()
-        return tuple(session.playing.plays(session.state, seat))
-
-    # ---- programs that play a seat -------------------------------------------------------------------------------
-
-    def machine_turns(self) -> tuple[MachineTurn, ...]:
-        """What the machines at the seats may know now, and whether they are to act."""
-        return machine_turns(self._pipeline.session)
-
-    def machine_acts_by_chance(self, seat: Seat, moment: str) -> None:
-        """Any legal action for a machine whose program has failed; raises `Stale` when it is not to act any more."""
-        self._owner.ask(lambda: self._turns.act_by_chance(seat, moment))
-
-    # ---- the devices' words: queued, never waited for ---------------------------------------------------------------
-
-    def saw(self, reading: Reading) -> None:
-        """The board as the camera reads it now."""
-        self._owner.tell(lambda: self._board.saw(reading))
-
-    def saw_rows(self, rows: RowsSeen) -> None:
-        """Rows of order tiles as the camera reads them."""
-        self._owner.tell(lambda: self._tiles.seen(rows))
-
-    def camera_is(self, status: CameraStatus) -> None:
-        """How the camera is."""
-        self._owner.tell(lambda: self._board.camera_is(status))
-
-    def pressed(self, press: Press) -> None:
-        """A key of a pad, or the table's button."""
-        self._owner.tell(lambda: self._pads.pressed(press))
-
-    def released(self, press: Press) -> None:
-        """The key of a press was let go."""
-        self._owner.tell(lambda: self._pads.released(press))
 
     def redraw(self) -> None:
         """Something beside the table that its pages show has changed."""

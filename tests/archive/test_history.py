@@ -385,9 +385,9 @@ def test_players_are_told_apart_by_name_and_counted_by_game(room: Room) -> None:
 
 def test_the_machine_is_counted_apart_and_is_no_player(room: Room) -> None:
     room.table.free_seat(Seat.NORTH)
-    room.table.seat_machine(Seat.NORTH, "Bo")
+    room.table.machines.seat(Seat.NORTH, "Bo")
     room.play(turns=1)
-    room.table.unseat_machine(Seat.NORTH)
+    room.table.machines.unseat(Seat.NORTH)
     room.table.take_seat(Seat.NORTH, "Bob")
     room.play(turns=1, seed=2)
     records = {record.name: record for record in room.past.statistics()}
@@ -412,7 +412,7 @@ def test_a_handicap_is_offered_where_one_clearly_wins_more_often(room: Room) -> 
 def test_two_machines_leave_no_trace_in_the_statistics(room: Room) -> None:
     for seat in SEATS:
         room.table.free_seat(seat)
-        room.table.seat_machine(seat, "Bo")
+        room.table.machines.seat(seat, "Bo")
     room.play(turns=1)
     assert room.past.statistics() == ()
 

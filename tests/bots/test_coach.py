@@ -69,7 +69,7 @@ class Scripted:
 def played(tmp_path: Path) -> Iterator[Played]:
     with playing(tmp_path) as played:
         played.table.take_seat(Seat.SOUTH, "Ada")
-        played.table.seat_machine(Seat.NORTH, "Bo")
+        played.table.machines.seat(Seat.NORTH, "Bo")
         played.begin()
         yield played
 
@@ -95,7 +95,7 @@ def test_afterwards_it_compares_from_the_view_that_the_player_had(played: Played
     with pytest.raises(Illegal, match="nothing to ask"):
         coach.ask(Seat.SOUTH, moment, "last")
     played.table.hand_in(Seat.SOUTH, moment, "UII")
-    before = msgspec.to_builtins(played.table.machine_turns()[0].view)
+    before = msgspec.to_builtins(played.table.machines.turns()[0].view)
     played.table.hand_in(Seat.NORTH, moment, "UII")
     played.finish_stages()
     advice = coach.ask(Seat.SOUTH, moment_of(played), "last")
@@ -186,7 +186,7 @@ def test_every_game_has_a_coach_in_a_real_process(tmp_path: Path, name: str) -> 
     with playing(tmp_path) as played:
         table = played.table
         table.take_seat(Seat.SOUTH, "Ada")
-        table.seat_machine(Seat.NORTH, "Bo")
+        table.machines.seat(Seat.NORTH, "Bo")
         table.new_game(name, GAMES[name], seed=3)
         coach, rng, asked = Coach(table, KEY), Random(5), set()
         for _ in range(60):

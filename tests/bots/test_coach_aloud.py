@@ -25,7 +25,7 @@ def played(tmp_path: Path) -> Iterator[Played]:
     """South is at the pad, the machine at North."""
     with playing(tmp_path) as played:
         played.press(SOUTH, "up")
-        played.table.seat_machine(NORTH, "Bo")
+        played.table.machines.seat(NORTH, "Bo")
         played.begin()
         yield played
 
@@ -102,7 +102,7 @@ def test_where_others_would_learn_something_it_says_where_to_ask(tmp_path: Path,
             played.table.use(TableSettings(coach="always"))
             played.begin()
         else:
-            played.table.seat_machine(NORTH, "Bo")
+            played.table.machines.seat(NORTH, "Bo")
             played.table.new_game("binmat", {"way": "full", "seconds": 0}, seed=1)
         process = Scripted()
         hold(played, "a")
@@ -143,7 +143,7 @@ def test_the_voice_says_it_each_time_it_is_asked(played: Played) -> None:
 def test_by_itself_it_answers_and_ends(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.press(SOUTH, "up")
-        played.table.seat_machine(NORTH, "Bo")
+        played.table.machines.seat(NORTH, "Bo")
         played.begin()
         with CoachAloud(played.table, Coach(played.table, KEY, Scripted())) as coach:
             hold(played, "a")

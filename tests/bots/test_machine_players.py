@@ -95,7 +95,7 @@ def against(tmp_path: Path) -> Iterator[Set]:
     programs = Programs(lambda _: "UUS")
     with playing(tmp_path) as played:
         played.table.take_seat(Seat.SOUTH, "Ada")
-        played.table.seat_machine(Seat.NORTH, "Bo")
+        played.table.machines.seat(Seat.NORTH, "Bo")
         with MachinePlayers(played.table, played.clock, KEY, open_process=programs) as machines:
             yield Set(played, programs, machines)
 
@@ -128,14 +128,14 @@ def test_what_a_machine_is_told_is_the_seats_own_view(against: Set) -> None:
     told = json.dumps(against.programs.told)
     assert "URS" not in told
     assert "seed" not in told
-    assert set(against.programs.told[1][1]) == set(against.played.table.machine_turns()[0].view)
+    assert set(against.programs.told[1][1]) == set(against.played.table.machines.turns()[0].view)
 
 
 def test_a_chosen_deal_is_not_told(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
-        played.table.seat_machine(Seat.NORTH, "Zeno")
+        played.table.machines.seat(Seat.NORTH, "Zeno")
         played.table.new_game("binmat", {"way": "full", "deck": list(DECK)}, seed=1)
-        (turn,) = played.table.machine_turns()
+        (turn,) = played.table.machines.turns()
         assert set(turn.options) == {"way"}
 
 
@@ -162,7 +162,7 @@ def test_pads_and_camera_do_not_play_a_machines_seat(against: Set) -> None:
 
 def test_hands_on_the_machines_turn_are_no_play_of_it(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
-        played.table.seat_machine(Seat.SOUTH, "Pip")
+        played.table.machines.seat(Seat.SOUTH, "Pip")
         played.table.take_seat(Seat.NORTH, "Ada")
         played.table.new_game("kahmate", seed=1)
         for _ in range(40):
@@ -218,7 +218,7 @@ def test_a_restart_tells_a_new_process_all_that_was(tmp_path: Path) -> None:
     clock, programs = FakeClock(), Programs(lambda _: "UUS")
     with playing(tmp_path, clock) as played:
         played.table.take_seat(Seat.SOUTH, "Ada")
-        played.table.seat_machine(Seat.NORTH, "Bo")
+        played.table.machines.seat(Seat.NORTH, "Bo")
         with MachinePlayers(played.table, clock, KEY, open_process=programs) as machines:
             played.begin()
             machines.step()
@@ -253,7 +253,7 @@ def test_a_clock_is_kept_and_a_stopped_one_waited_for(tmp_path: Path) -> None:
     programs = Programs(lambda _: PASS)
     with playing(tmp_path) as played:
         for seat in Seat:
-            played.table.seat_machine(seat, "Bo")
+            played.table.machines.seat(seat, "Bo")
         with MachinePlayers(played.table, played.clock, KEY, open_process=programs) as machines:
             played.table.new_game("binmat", {"way": "full"})
             machines.step()
@@ -275,11 +275,11 @@ def test_a_machine_offers_no_draw_and_takes_none(against: Set) -> None:
 
 def test_only_a_machine_is_sent_away_as_one(against: Set) -> None:
     with pytest.raises(Illegal, match="No machine sits at South"):
-        against.played.table.unseat_machine(Seat.SOUTH)
-    against.played.table.unseat_machine(Seat.NORTH)
+        against.played.table.machines.unseat(Seat.SOUTH)
+    against.played.table.machines.unseat(Seat.NORTH)
     assert against.played.table.view().seats[Seat.NORTH].name is None
     with pytest.raises(Illegal) as refused:
-        against.played.table.seat_machine(Seat.SOUTH, "Pip")
+        against.played.table.machines.seat(Seat.SOUTH, "Pip")
     assert refused.value.reason is Refusal.SEAT_TAKEN
 
 
@@ -294,11 +294,11 @@ def test_a_machine_gives_to_chance_once(against: Set) -> None:
 def test_people_deal_their_own_cards_with_clock_and_referee(tmp_path: Path) -> None:
     programs = Programs(lambda _: PASS)
     with playing(tmp_path) as played:
-        played.table.seat_machine(Seat.NORTH, "Bo")
+        played.table.machines.seat(Seat.NORTH, "Bo")
         with MachinePlayers(played.table, played.clock, KEY, open_process=programs) as machines:
             played.table.new_game("binmat", {"way": "clock"})
             machines.step()
-            assert played.table.machine_turns() == ()
+            assert played.table.machines.turns() == ()
             assert programs.commands == []
             played.press(None, "table")
             assert not played.table.view().time.clock or not played.table.view().time.clock.paused
@@ -307,8 +307,8 @@ def test_people_deal_their_own_cards_with_clock_and_referee(tmp_path: Path) -> N
 def test_an_engine_from_outside_plays_under_its_own_name(tmp_path: Path) -> None:
     programs = Programs(lambda _: "UUS")
     with playing(tmp_path) as played:
-        played.table.seat_machine(Seat.SOUTH, "Ada")
-        played.table.seat_machine(Seat.NORTH, "Zeno")
+        played.table.machines.seat(Seat.SOUTH, "Ada")
+        played.table.machines.seat(Seat.NORTH, "Zeno")
         engines = ("Ada=/opt/ada --fast 'two words'", "Zeno=/opt/other", 'Bad=/opt/"open')
         with MachinePlayers(played.table, played.clock, KEY, engines, open_process=programs) as machines:
             assert [character.name for character in machines.characters] == ["Pip", "Bo", "Zeno", "Ada"]
@@ -322,7 +322,7 @@ def test_a_game_that_it_does_not_know_it_plays_by_chance(tmp_path: Path, monkeyp
     monkeypatch.setattr(machine_players, "knows", lambda game: game != "outbuffered")
     programs = Programs(lambda _: "UUS")
     with playing(tmp_path) as played:
-        played.table.seat_machine(Seat.NORTH, "Bo")
+        played.table.machines.seat(Seat.NORTH, "Bo")
         with MachinePlayers(played.table, played.clock, KEY, open_process=programs) as machines:
             played.begin()
             machines.step()

@@ -197,7 +197,7 @@ def test_without_pads_nobody_goes_to_one(tmp_path: Path) -> None:
 
 
 def press(place: Place, key: PadKey, held: bool = False) -> None:
-    place.table.pressed(Press(Seat.SOUTH, key, place.clock.monotonic_s(), held))
+    place.table.devices.pressed(Press(Seat.SOUTH, key, place.clock.monotonic_s(), held))
     place.table.step()
 
 

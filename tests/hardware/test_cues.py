@@ -18,12 +18,11 @@ from hardware.cues import (
     LAMPS,
     Rank,
     lamps_of,
-    order_brightness,
     rank_of,
     rhythm_of,
     seats_of,
+    steady,
     tone_of,
-    turn_brightness,
 )
 from hardware.debounce import Debouncer, Stroke
 from hardware.player import CuePlayer
@@ -101,7 +100,7 @@ def test_rows_for_both_seats_concern_both_whomever_they_name() -> None:
 @pytest.mark.parametrize("pattern", TurnLamp)
 @pytest.mark.parametrize("pwm", [True, False])
 def test_no_lasting_pattern_blinks_faster_than_400_ms(pattern: TurnLamp, pwm: bool) -> None:
-    levels = [turn_brightness(pattern, float(t), pwm) for t in range(8000)]
+    levels = [steady(SeatLamps(turn=pattern), "turn", float(t), pwm=pwm)[0] for t in range(8000)]
     assert all(0 <= level <= 1 for level in levels)
     assert all(b - a >= 400 for a, b in itertools.pairwise(lit_edges(levels)))
     if not pwm:
@@ -121,23 +120,23 @@ def test_no_lasting_pattern_blinks_faster_than_400_ms(pattern: TurnLamp, pwm: bo
     ],
 )
 def test_lasting_patterns_keep_their_periods(pattern: TurnLamp, edges: list[int]) -> None:
-    levels = [turn_brightness(pattern, float(t), pwm=False) for t in range(4000)]
+    levels = [steady(SeatLamps(turn=pattern), "turn", float(t), pwm=False)[0] for t in range(4000)]
     assert lit_edges(levels) == edges
 
 
 def test_a_dimmable_pulse_swells_and_sinks_without_a_jump() -> None:
-    levels = [turn_brightness(TurnLamp.PULSE, float(t)) for t in range(1601)]
+    levels = [steady(SeatLamps(turn=TurnLamp.PULSE), "turn", float(t), pwm=True)[0] for t in range(1601)]
     assert (levels[0], levels[800], levels[1600]) == pytest.approx((0, 1, 0))
     assert max(abs(b - a) for a, b in itertools.pairwise(levels)) < 0.01
 
 
 def test_order_lamps_count_or_blink_together() -> None:
     counted = SeatLamps(frozenset({1, 2}))
-    assert [order_brightness(counted, n, 700.0) for n in (1, 2, 3)] == [1, 1, 0]
+    assert [steady(counted, str(n), 700.0, pwm=True)[0] for n in (1, 2, 3)] == [1, 1, 0]
     free = SeatLamps(entering=True)
-    assert [order_brightness(free, n, 399.0) for n in (1, 2, 3)] == [1, 1, 1]
-    assert [order_brightness(free, n, 400.0) for n in (1, 2, 3)] == [0, 0, 0]
-    assert order_brightness(free, 2, 800.0) == 1
+    assert [steady(free, str(n), 399.0, pwm=True)[0] for n in (1, 2, 3)] == [1, 1, 1]
+    assert [steady(free, str(n), 400.0, pwm=True)[0] for n in (1, 2, 3)] == [0, 0, 0]
+    assert steady(free, "2", 800.0, pwm=True)[0] == 1
 
 
 @pytest.mark.parametrize("cue", ALL_CUES, ids=str)

@@ -152,7 +152,9 @@ def test_games_that_are_kept_in_memory_only_are_told_on_every_page(tmp_path: Pat
 
 
 def set_camera(companion: Companion, state: CameraState) -> None:
-    companion.table.camera_is(CameraStatus(state, "The camera USB has sent no picture for 3 s: check its cable"))
+    companion.table.actions.devices.camera_is(
+        CameraStatus(state, "The camera USB has sent no picture for 3 s: check its cable")
+    )
     companion.table.step()
 
 

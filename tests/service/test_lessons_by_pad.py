@@ -68,7 +68,7 @@ def test_back_held_ends_a_lesson_that_a_pad_cannot_play(at: PadRoom) -> None:
 def test_a_held_down_asks_the_coach_who_answers_for_everybody(at: PadRoom) -> None:
     """Down is the pad's A; the opponent's and the coach's programs are the real ones."""
     at.table.free_seat(Seat.NORTH)
-    at.table.seat_machine(Seat.NORTH, "Bo")
+    at.table.machines.seat(Seat.NORTH, "Bo")
     at.table.new_game("outbuffered", seed=1)
     at.look()
     at.world.set_up(at.table.view().board.target or {})

@@ -159,7 +159,7 @@ def test_something_without_a_marker_is_told_from_what_is_hidden(played: Played) 
             at_s=played.clock.monotonic_s(),
             foreign=frozenset(foreign),
         )
-        played.table.saw(lying)
+        played.table.devices.saw(lying)
         played.table.step()
         small = played.table.view().sign.small
         assert small.startswith("The camera cannot see")
@@ -185,7 +185,7 @@ def marked(played: Played, layout: Layout, markers: dict[str, int]) -> None:
     played.clock.advance(0.1)
     ids = {sq(square): marker for square, marker in markers.items()}
     reading = Reading(tops(layout), quiet=True, game="scouts", at_s=played.clock.monotonic_s(), markers=ids)
-    played.table.saw(reading)
+    played.table.devices.saw(reading)
     played.table.step()
 
 
@@ -406,8 +406,8 @@ def test_a_hands_game_by_taps_alone_waits_for_nobody(played: Played) -> None:
         table.confirm(seat, view.moment, view.turn.stage)
     assert table.view().phase is Phase.ORDERS
     assert table.view().time.clocks == {}
-    assert any(play.text == "c1-c2" for play in table.plays(SOUTH, table.view().moment))
-    assert table.plays(NORTH, table.view().moment) == ()
+    assert any(play.text == "c1-c2" for play in table.hints.plays(SOUTH, table.view().moment))
+    assert table.hints.plays(NORTH, table.view().moment) == ()
 
 
 def test_the_lamp_of_the_seat_on_turn_is_on(played: Played) -> None:

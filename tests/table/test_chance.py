@@ -231,18 +231,18 @@ def test_one_phone_for_both_is_named(place: Place) -> None:
 
 
 def test_pads_give_the_times_of_their_first_presses(place: Place) -> None:
-    place.table.pressed(Press(Seat.SOUTH, PadKey.UP, at_s=12.5))
+    place.table.devices.pressed(Press(Seat.SOUTH, PadKey.UP, at_s=12.5))
     place.clock.advance(20)
-    place.table.pressed(Press(Seat.SOUTH, PadKey.UP, at_s=14.0))
+    place.table.devices.pressed(Press(Seat.SOUTH, PadKey.UP, at_s=14.0))
     place.table.step()
     assert view_of(place)["pledge"]["given"] == {"south": "pad", "north": ""}
     begin(place, "kahmate")
-    place.table.pressed(Press(None, PadKey.TABLE, at_s=18.0))
+    place.table.devices.pressed(Press(None, PadKey.TABLE, at_s=18.0))
     place.table.step()
     fair = session_of(place.table).chance
     assert fair
     assert fair.contributions == {Seat.SOUTH: Contribution("pad-12500000000", "pad")}
-    place.table.pressed(Press(Seat.NORTH, PadKey.UP, at_s=18.25))
+    place.table.devices.pressed(Press(Seat.NORTH, PadKey.UP, at_s=18.25))
     place.table.step()
     fair = session_of(place.table).chance
     assert fair is not None
@@ -251,13 +251,13 @@ def test_pads_give_the_times_of_their_first_presses(place: Place) -> None:
 
 def test_the_tables_button_gives_for_seats_at_pads(place: Place) -> None:
     phone = place.sit("north")
-    place.table.pressed(Press(Seat.SOUTH, PadKey.UP, at_s=1.0))
+    place.table.devices.pressed(Press(Seat.SOUTH, PadKey.UP, at_s=1.0))
     place.table.step()
     begin(place, "kahmate")
     place.table.resign(Seat.SOUTH)
-    place.table.pressed(Press(None, PadKey.TABLE, at_s=99.0))
+    place.table.devices.pressed(Press(None, PadKey.TABLE, at_s=99.0))
     place.clock.advance(100)
-    place.table.pressed(Press(None, PadKey.TABLE, at_s=99.5))
+    place.table.devices.pressed(Press(None, PadKey.TABLE, at_s=99.5))
     place.table.step()
     fair = session_of(place.table).chance
     assert fair

@@ -174,7 +174,7 @@ def test_it_can_be_offered_while_hands_move_pieces(pads: Pads) -> None:
 def test_the_machine_refuses_and_it_is_heard(pads: Pads) -> None:
     pads.table.abandon()
     pads.table.free_seat(NORTH)
-    pads.table.seat_machine(NORTH, "Pip")
+    pads.table.machines.seat(NORTH, "Pip")
     begin(pads.place, "outbuffered")
     pads.reach(SOUTH)
     assert pads.table.view().match.draw_offer is None

@@ -83,7 +83,7 @@ def test_without_scripts_the_form_starts_a_game_and_a_refusal_keeps_what_was_cho
         answer = place.host.post("/host/start", data={"game": "outbuffered", "turn_limit": "1", "board": "77"})
         assert answer.location == "/host?game=outbuffered"
         assert place.table.view().phase is Phase.SETUP
-        assert place.table.choice_of("outbuffered") == {"turn_limit": 20}
+        assert place.table.choices.options("outbuffered") == {"turn_limit": 20}
 
 
 def test_a_form_is_read_strictly() -> None:

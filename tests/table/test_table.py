@@ -166,7 +166,7 @@ def test_a_bump_during_orders_is_said_but_stops_nobody(played: Played) -> None:
 
 def test_camera_trouble_is_said_and_taps_go_on(played: Played) -> None:
     watched(played)
-    played.table.camera_is(CameraStatus(CameraState.TROUBLE, "The camera is gone."))
+    played.table.devices.camera_is(CameraStatus(CameraState.TROUBLE, "The camera is gone."))
     played.table.step()
     view = played.table.view()
     assert (view.devices.camera.sentence, view.board.watched) == ("The camera is gone.", False)

@@ -158,11 +158,11 @@ def test_the_host_sees_who_may_ask_it(place: Place) -> None:
 
 
 def test_what_a_pad_asks_stands_on_the_table_screen_alone(place: Place) -> None:
-    place.table.pressed(Press(Seat.SOUTH, PadKey.UP, 1.0))
+    place.table.devices.pressed(Press(Seat.SOUTH, PadKey.UP, 1.0))
     place.browser().post("/api/seat/north/machine", json={"name": "Bo"})
     place.to_orders()
     for is_held in (False, True):
-        place.table.pressed(Press(Seat.SOUTH, PadKey.A, 2.0, is_held))
+        place.table.devices.pressed(Press(Seat.SOUTH, PadKey.A, 2.0, is_held))
     place.table.step()
     assert "The coach is thinking …" in page_of(place.browser(), "/")
     CoachAloud(place.table, Coach(place.table, b"k" * 32, Process)).step()

@@ -136,7 +136,7 @@ def test_pages_without_a_game_are_translated(place: Place) -> None:
     browser = sat_down(place)
     look(stranger, strays, "taken", "/join/north", "/seat/south")
     look(browser, strays, "lobby", *pages_of(place), *NAMED_PAGES, *DATA)
-    place.table.camera_is(CameraStatus(CameraState.TROUBLE))
+    place.table.devices.camera_is(CameraStatus(CameraState.TROUBLE))
     place.table.notices.panel_is("")
     place.table.step()
     look(browser, strays, "trouble", "/", "/host")
@@ -215,7 +215,7 @@ def test_the_camera_page_is_translated(tmp_path: Path, brackets: None) -> None:
         browser = in_brackets(room.host())
         for state, shown in (("weak places", board), ("well seen", seen_board()), ("no board", None)):
             room.eye.shown = shown
-            room.place.table.camera_is(CameraStatus(CameraState.SEES_BOARD if shown else CameraState.NO_BOARD))
+            room.place.table.devices.camera_is(CameraStatus(CameraState.SEES_BOARD if shown else CameraState.NO_BOARD))
             room.place.table.step()
             room.place.clock.advance(9)
             look(browser, strays, state, "/camera", "/camera/settled/3")
@@ -246,8 +246,8 @@ def seen(place: Place, missing: int = 0) -> None:
     if view.kit is None or view.kit.deck or not view.board.target:
         return
     shown = dict(islice(tops(view.board.target).items(), missing, None))
-    place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
-    place.table.saw(Reading(shown, game=view.game, at_s=place.clock.monotonic_s()))
+    place.table.devices.camera_is(CameraStatus(CameraState.SEES_BOARD))
+    place.table.devices.saw(Reading(shown, game=view.game, at_s=place.clock.monotonic_s()))
     place.table.step()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
-from companion.core.ports import Camera, Frame
+from companion.core.ports import Closeable, Frame
 from vision.cameras.colours import Colours
 from vision.detection.markers import Luma
 
@@ -26,7 +26,7 @@ class Locks(NamedTuple):
     exposure: bool | None
 
 
-class Source:
+class Source(Closeable):
     """Numbers and stamps frames, refuses them after `close`.
 
     Must be overridden: `_luma`; may be: `_release`, and `_colours` and `_age_s`, which are asked right after it.
@@ -53,12 +53,6 @@ class Source:
         if not self._closed:
             self._closed = True
             self._release()
-
-    def __enter__(self) -> Camera:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _luma(self) -> Luma:
         raise CameraError(say("The camera {name} gives no pictures: choose another source", name=self.name))

@@ -21,7 +21,7 @@ from companion.core.errors import CameraError, Malformed
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import DICTIONARY, Kit, Layout, Seat
-from companion.core.ports import Frame, WorldPiece
+from companion.core.ports import Closeable, Frame, WorldPiece
 from vision.cameras import colours
 from vision.cameras.colours import Colours
 from vision.pose.pose import Points, flat
@@ -345,7 +345,7 @@ def _with_noise(picture: NDArray[np.uint8], noise: NDArray[np.int8]) -> NDArray[
     return np.asarray(cv2.add(picture, noise, dtype=cv2.CV_8U), dtype=np.uint8)
 
 
-class RenderedCamera:
+class RenderedCamera(Closeable):
     """A camera above the simulated table."""
 
     name = say("the simulated table")
@@ -366,9 +366,3 @@ class RenderedCamera:
     def close(self) -> None:
         """Nothing is held; later frames are refused."""
         self._closed = True
-
-    def __enter__(self) -> RenderedCamera:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -65,7 +65,7 @@ class HostPages:
         view = self._table.view()
         name = request.args.get("game") or view.game or view.board.suggested or self._table.remembered
         game = self._game(name or next(iter(self._page_context.games)))
-        return self._page(game, self._table.choice_of(game.name) or {})
+        return self._page(game, self._table.choices.options(game.name) or {})
 
     def enter_key(self) -> Any:
         """Become the host of this browser, and on to the page that asked for the key."""

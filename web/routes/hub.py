@@ -248,7 +248,7 @@ class HubDoor:
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
         """As the host started it last, else in its usual way, or in another one that two tables can play."""
-        kept = self._table.choice_of(game)
+        kept = self._table.choices.options(game)
         ways = [preset.options for preset in self._games[game].presets[::-1]] if game in self._games else []
         wanted = ways if kept is None else [kept, *ways]
         return next((each for each in wanted if _is_playable(game, each)), wanted[0] if wanted else {})

@@ -94,7 +94,7 @@ class Joining:
                 raise
             return redirect(f"/join/{free[0]}", 303)
         if len(free) > 1 and self._page_context.features.opponents:
-            self._table.seat_machine(free[1], self._page_context.features.opponents[0].name)
+            self._table.machines.seat(free[1], self._page_context.features.opponents[0].name)
         if is_known:
             begin_lesson(self._page_context, lesson)
         else:

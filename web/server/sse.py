@@ -25,6 +25,7 @@ from flask import Flask, Response
 
 from companion.core.errors import CompanionError, SystemTrouble
 from companion.core.i18n import say, speaking, spoken
+from companion.core.ports import Closeable
 from web.security.admission import Admission
 from web.security.proxies import Proxies
 from web.security.rate_limit import OWN_ADDRESSES, address_group
@@ -113,9 +114,12 @@ Changes = Sequence[tuple[int, Callable[[], str]]]
 
 
 class Streams:
-    """The open streams of one application; `close` ends them all and may be called twice."""
+    """The open streams of one application; `close` ends them all and may be called twice.
 
-    def __init__(self, table: Followed, viewers: int) -> None:
+    Those that follow many tables, each with streams of its own, may have one `writer` in common; it is closed with any.
+    """
+
+    def __init__(self, table: Followed, viewers: int, writer: Writer | None = None) -> None:
         self.table = table
         self._left = {Audience.SPECTATOR: viewers, **KEPT}
         self.held: Counter[tuple[str, Audience]] = Counter()
@@ -123,7 +127,7 @@ class Streams:
         self._round = 0
         self.viewers = viewers
         self.closing = threading.Event()
-        self._writers: dict[str, Writer] = {}
+        self._writers = {PAGES: writer} if writer else {}
         table.when_changed(self._wake)
 
     @property
@@ -151,13 +155,13 @@ class Streams:
     def _wake(self) -> None:
         """The table has changed; those of the camera and of the panels look by themselves."""
         if writer := self._writers.get(PAGES):
-            writer.wake()
+            writer.wake(self.table)
 
     def writer(self, name: str) -> Writer:
         """The thread that writes the streams of this kind."""
         with self._lock:
             if name not in self._writers:
-                self._writers[name] = Writer(f"streams-{name}", lambda: self.table.version)
+                self._writers[name] = Writer(f"streams-{name}")
                 if self.closing.is_set():
                     self._writers[name].close()
             return self._writers[name]
@@ -212,7 +216,7 @@ class Streams:
         has_left: Callable[[], bool] = environ.get("waitress.client_disconnected", lambda: False)
         began = self._round
         told = _spoken_on(messages(lambda: self.closing.is_set() or self._round != began or has_left()))
-        held = HeldStream(told, release, RANK[place], self._rest)
+        held = HeldStream(told, release, self.table, RANK[place], self._rest)
         hand_over = environ.get(HAND_OVER)
         body = held.beginning(partial(hand_over, held, lambda: self.writer(writer))) if hand_over else held.whole()
         stream = Response(StreamBody(body, held), mimetype="text/event-stream")
@@ -296,7 +300,7 @@ def message(text: str, event: str = "") -> str:
     return f"{head}{body}\n\n"
 
 
-class Server:
+class Server(Closeable):
     """The pages on a port; `close` may be called twice."""
 
     def __init__(
@@ -360,12 +364,6 @@ class Server:
             self._thread.join(timeout=ENDS_S)
         self.gated.close_all()
         self.gated.task_dispatcher.shutdown(timeout=ENDS_S)  # some wrote to phones that do not read
-
-    def __enter__(self) -> Server:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _secure_door(server: channels.GatedServer, tls: ssl.SSLContext) -> TlsListener:

@@ -1,6 +1,7 @@
 """What the table and its adapters say to each other, a file a port: devices stand behind them, chosen once at start."""
 
 from companion.core.ports.camera import Camera, CameraState, CameraStatus, Frame, Reading
+from companion.core.ports.closeable import Closeable
 from companion.core.ports.diagnosis import (
     Advice,
     Album,
@@ -24,6 +25,7 @@ __all__ = [
     "CameraOffer",
     "CameraState",
     "CameraStatus",
+    "Closeable",
     "Cue",
     "Eye",
     "Frame",

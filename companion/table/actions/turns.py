@@ -10,7 +10,6 @@ from companion.core.kit import Seat
 from companion.table.pipeline import Pipeline
 from companion.table.records import Begin, HandIn, StageDone, Undo
 from companion.table.seats.coaching import question_of
-from companion.table.seats.machine_seats import action_by_chance
 from companion.table.session import Phase
 from companion.table.state import instructions
 
@@ -33,14 +32,6 @@ class Turns:
         if session.is_machines(seat):
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
         self._pipeline.hand_in(HandIn(seat, moment, action, now_s=at_s))
-
-    def act_by_chance(self, seat: Seat, moment: str) -> None:
-        """Hand in any legal action for a machine whose program has failed."""
-        session = self._pipeline.session
-        if moment != session.moment or seat not in session.awaited or not session.is_machines(seat):
-            raise Stale(say("That turn is over: look at the page again"))
-        action = action_by_chance(session, seat)
-        self._pipeline.hand_in(HandIn(seat, moment, action, now_s=self._pipeline.now_s()))
 
     def undo(self, moment: str | None) -> None:
         """Take the last turn back: the host's word (None), or anybody's who names the moment of an open game."""

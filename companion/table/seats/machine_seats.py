@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from random import Random
@@ -9,10 +10,14 @@ from typing import Any
 
 import msgspec
 
-from companion.core.i18n import plain_words
+from companion.core.errors import Illegal, Refusal, Stale
+from companion.core.i18n import plain_words, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import View
-from companion.table.session import Phase, Session, chance
+from companion.table.mailbox import Mailbox
+from companion.table.pipeline import Pipeline
+from companion.table.records import FreeSeat, HandIn, TakeSeat
+from companion.table.session import MACHINE, Phase, Session, chance
 
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
@@ -40,11 +45,49 @@ class MachineTurn:
     """The one action that a lesson wants of it; None: it chooses."""
 
 
-def machine_turns(session: Session) -> tuple[MachineTurn, ...]:
-    """The turn of every seat that a program plays; none while no game is on."""
-    if session.phase not in (Phase.ORDERS, Phase.STAGES):
-        return ()
-    return tuple(turn_of(session, seat) for seat in SEATS if session.is_machines(seat))
+class MachineSeats:
+    """The seats that programs play; any thread may call."""
+
+    def __init__(self, pipeline: Pipeline, owner: Mailbox) -> None:
+        self._pipeline = pipeline
+        self._owner = owner
+
+    def seat(self, seat: Seat, name: str) -> None:
+        """Let a program of this name play a seat; raises `Illegal` when the seat is taken."""
+        record = TakeSeat(seat, name, secrets.token_urlsafe(18), MACHINE)
+        self._owner.ask(lambda: self._pipeline.accept(record))
+
+    def unseat(self, seat: Seat) -> None:
+        """Make a seat free that a program plays; raises `Illegal` where none does."""
+
+        def leave() -> None:
+            sitter = self._pipeline.session.seats.get(seat)
+            if sitter is None or sitter.door != MACHINE:
+                raise Illegal(Refusal.WRONG_PHASE, say("No machine sits at {seat!c}", seat=seat))
+            self._pipeline.accept(FreeSeat(seat))
+
+        self._owner.ask(leave)
+
+    def turns(self) -> tuple[MachineTurn, ...]:
+        """The turn of every seat that a program plays, as it may know it; none while no game is on."""
+        session = self._pipeline.session
+        if session.phase not in (Phase.ORDERS, Phase.STAGES):
+            return ()
+        return tuple(turn_of(session, seat) for seat in SEATS if session.is_machines(seat))
+
+    def act_by_chance(self, seat: Seat, moment: str) -> None:
+        """Any legal action for a machine whose program has failed; raises `Stale` when it is not to act any more."""
+
+        def act() -> None:
+            session = self._pipeline.session
+            if moment != session.moment or seat not in session.awaited or not session.is_machines(seat):
+                raise Stale(say("That turn is over: look at the page again"))
+            game, action = session.playing, session.asked_of(seat)
+            if action is None:
+                action = game.format(game.random_action(session.state, seat, Random()))
+            self._pipeline.hand_in(HandIn(seat, moment, action, now_s=self._pipeline.now_s()))
+
+        self._owner.ask(act)
 
 
 def turn_of(session: Session, seat: Seat) -> MachineTurn:
@@ -99,9 +142,3 @@ def _told(session: Session, seat: Seat, state: Any, turns: int) -> MachineTurn:
         due_s=countdown.due_s if countdown else None,
         asked=session.asked_of(seat),
     )
-
-
-def action_by_chance(session: Session, seat: Seat) -> str:
-    """Any legal action of a seat that is to act, for a machine whose program has failed."""
-    game, asked = session.playing, session.asked_of(seat)
-    return asked if asked is not None else game.format(game.random_action(session.state, seat, Random()))

@@ -11,7 +11,7 @@ from companion.core.kit import SEATS, Seat
 from companion.table.pipeline import Pipeline
 from companion.table.records import AnyRecord, FreeSeat, MoveSeat, TakeSeat
 from companion.table.seats.claims import Mark, sentence_of
-from companion.table.session import MACHINE, Phase
+from companion.table.session import Phase
 from companion.table.state import NO_DRAFT
 from companion.table.views import sitting_of
 
@@ -31,13 +31,6 @@ class Seating:
         """Accept a record about somebody at a seat; raises `Stale` where that is not who sits there."""
         self._require(seat, sitting)
         self._pipeline.accept(record)
-
-    def unseat_machine(self, seat: Seat) -> None:
-        """Make a seat free that a program plays; raises `Illegal` where none does."""
-        sitter = self._pipeline.session.seats.get(seat)
-        if sitter is None or sitter.door != MACHINE:
-            raise Illegal(Refusal.WRONG_PHASE, say("No machine sits at {seat!c}", seat=seat))
-        self._pipeline.accept(FreeSeat(seat))
 
     def swap(self, sittings: Mapping[Seat, str]) -> None:
         """Let both sides change places, between two games."""

@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -136,24 +136,12 @@ class Match(ABC):
     def play(self) -> Report:
         """Sit down, set up, play to the end; a game that gets stuck is reported with what the table waits for."""
         began_s = time.perf_counter()
-        reason = "It was broken off."
+        trouble = ""
         try:
             self.play_to_the_end()
         except Stuck as stuck:
-            reason = stuck.message
-        outcome = self.look().match.outcome
-        return Report(
-            self.game.name,
-            self.seed,
-            sorted(outcome.winners) if outcome else None,
-            outcome.reason if outcome else reason,
-            self.turns,
-            self.count.frames,
-            self.count.wrong,
-            self.count.noticed,
-            self.count.misread,
-            round(time.perf_counter() - began_s, 2),
-        )
+            trouble = stuck.message
+        return report_of([self], trouble, time.perf_counter() - began_s)
 
     @abstractmethod
     def play_to_the_end(self) -> None:
@@ -210,7 +198,7 @@ class Match(ABC):
     def sit_down(self, player: SimulatedPlayer) -> None:
         """With a name on a phone, or by any key of the pad; a machine is asked."""
         if player.machine:
-            self.companion.table.seat_machine(player.seat, player.machine)
+            self.companion.table.machines.seat(player.seat, player.machine)
         elif player.phone:
             player.phone.post("take", {"name": f"Player {player.seat}"})
         else:
@@ -224,3 +212,24 @@ class Match(ABC):
             for _ in range(3):
                 self.clock.advance(0.02)
                 self.companion.step_keys()
+
+
+def report_of(tables: Sequence[Match], trouble: str, seconds: float, misread: int = 0) -> Report:
+    """What happened in a game at one table or two, after so many seconds; with `trouble` it counts as not ended.
+
+    `misread` layouts are counted beside those that the tables have counted themselves.
+    """
+    first, counts = tables[0], [each.count for each in tables]
+    outcome = first.look().match.outcome
+    return Report(
+        first.game.name,
+        first.seed,
+        sorted(outcome.winners) if outcome and not trouble else None,
+        trouble or (outcome.reason if outcome else "It was broken off."),
+        max(each.turns for each in tables),
+        sum(count.frames for count in counts),
+        sum(count.wrong for count in counts),
+        sum(count.noticed for count in counts),
+        misread + sum(count.misread for count in counts),
+        round(seconds, 2),
+    )

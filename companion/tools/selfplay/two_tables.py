@@ -28,7 +28,7 @@ from companion.table.table_view import TableView
 from companion.tools.bench.hub import HubProcess
 from companion.tools.selfplay import people
 from companion.tools.selfplay.cards import CardMatch
-from companion.tools.selfplay.people import FRAME_S, Match, Phone, Report, SimulatedPlayer, Stuck
+from companion.tools.selfplay.people import FRAME_S, Match, Phone, Report, SimulatedPlayer, Stuck, report_of
 from companion.tools.selfplay.plays import PlayMatch
 
 PATIENCE_S = 120.0
@@ -192,19 +192,7 @@ def play_pair(halves: list[Half]) -> Report:
         reason = _difference(south.session, north.session)
     except Stuck as stuck:
         reason = stuck.message
-    outcome = south.look().match.outcome
-    return Report(
-        south.game.name,
-        south.seed,
-        sorted(outcome.winners) if outcome and not reason else None,
-        reason or (outcome.reason if outcome else ""),
-        max(half.turns for half in halves),
-        sum(half.count.frames for half in halves),
-        sum(half.count.wrong for half in halves),
-        sum(half.count.noticed for half in halves),
-        misread + sum(half.count.misread for half in halves),
-        round(time.perf_counter() - began_s, 2),
-    )
+    return report_of(halves, reason, time.perf_counter() - began_s, misread)
 
 
 def _lying(half: Half) -> dict[Square, str]:

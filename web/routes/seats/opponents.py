@@ -64,8 +64,8 @@ class Opponents:
             raise Malformed(text)
         if self._table.view().seats[Seat(seat)].door == MACHINE:
             self._require_at_table()
-            self._table.unseat_machine(Seat(seat))
-        self._table.seat_machine(Seat(seat), body.name)
+            self._table.machines.unseat(Seat(seat))
+        self._table.machines.seat(Seat(seat), body.name)
         return jsonify(seat=seat, name=body.name)
 
     def machine_leaves(self, seat: str) -> Response:
@@ -73,7 +73,7 @@ class Opponents:
         body = read_body(request, Leave)
         self._page_context.let_in(request, body.code)
         self._require_at_table()
-        self._table.unseat_machine(Seat(seat))
+        self._table.machines.unseat(Seat(seat))
         return jsonify(seat=None)
 
     def coach(self, seat: str) -> Response:
@@ -123,21 +123,21 @@ class Lessons:
         """The guide leaves, says a seat."""
         self._page_context.guard.require_sitting(request, seat)
         read_body(request, Body)
-        self._table.skip_lesson(seat)
+        self._table.lessons.skip(seat)
         return jsonify({})
 
     def table_skip(self) -> Response:
         """The guide leaves, says somebody before the table's screen."""
         self._page_context.require_at_table(request)
         read_body(request, Body)
-        self._table.skip_lesson("table")
+        self._table.lessons.skip("table")
         return jsonify({})
 
 
 def begin_lesson(page_context: PageContext, game: str) -> None:
     """Begin the lesson of a game, with the first of the machine's characters at every seat that is free."""
     table = page_context.table
-    table.begin_lesson(game)
+    table.lessons.begin(game)
     for seat in SEATS:
         if page_context.features.opponents and table.view().seats[seat].name is None:
-            table.seat_machine(seat, page_context.features.opponents[0].name)
+            table.machines.seat(seat, page_context.features.opponents[0].name)

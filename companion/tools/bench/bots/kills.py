@@ -99,7 +99,7 @@ def kill_bots(kills: int, seed: int = 1, game: str = "outbuffered") -> BotKillRe
         _Killer(kills, seed, report) as killer,
     ):
         for seat, name in zip(SEATS, ("Pip", "Zeno"), strict=True):
-            table.seat_machine(seat, name)
+            table.machines.seat(seat, name)
         table.new_game(game, seed=seed)
         with MachinePlayers(table, clock, b"k" * 32, tempo_s=(0.0, 0.0), open_process=killer) as machines:
             _play_on(table, machines, killer, report)

@@ -8,7 +8,8 @@ import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+
+from companion.core.ports import Closeable
 
 PERIOD_US = 5_000
 LEAST_US = 1_000
@@ -20,7 +21,7 @@ class NoQuota(Exception):
     """This machine permits no quota; says why."""
 
 
-class CpuQuota:
+class CpuQuota(Closeable):
     """A control group whose processes share `share` of one core; a context manager, `close` may be called twice.
 
     Raises `NoQuota`. Processes that are still in it at the end are killed.
@@ -86,12 +87,6 @@ class CpuQuota:
                     os.kill(process, 9)
                 self._folder.rmdir()
             time.sleep(0.02)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _parent() -> Path:

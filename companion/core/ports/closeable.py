@@ -1,0 +1,20 @@
+"""What holds a thread, a pin, a camera or a file until it is closed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Self
+
+
+class Closeable(ABC):
+    """Closed at the end of its `with` block. A subclass must say how it closes, which may be asked of it twice."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back what it holds."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
