@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import urllib.parse
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -16,10 +16,12 @@ from inside import session_of
 from service import Client
 
 from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.errors import Stale
 from companion.core.kit import SEATS, Seat
 from companion.hub_server.app import Hub
 from companion.service.app import Companion
 from companion.table.session import Phase
+from companion.table.table import Table
 
 JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "text/html"}
@@ -115,13 +117,21 @@ def far_table(folder: Path, name: str = "table", **web: Any) -> Iterator[FarTabl
         far.close()
 
 
+def confirm(table: Table) -> None:
+    """Hands have done what is due, says the host, unless the camera has seen it before."""
+    session = session_of(table)
+    if session.phase in (Phase.SETUP, Phase.STAGES):
+        with suppress(Stale):
+            table.confirm("host", session.moment, session.stage, force=True)
+
+
 def play(far: FarTable, phone: FarPhone, decisions: int, seed: int = 1) -> int:
     """So many decisions, or until the game is over: South's in the room, North's from afar; answers how many."""
     table, rng, done = far.companion.table, Random(seed), 0
     while done < decisions and table.view().phase is not Phase.OVER:
         session = session_of(table)
         if session.phase in (Phase.SETUP, Phase.STAGES):
-            table.confirm("host", session.moment, session.stage, force=True)
+            confirm(table)
             continue
         if (clock := table.view().time.clock) and clock.paused:
             table.resume("host")

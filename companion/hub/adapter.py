@@ -29,6 +29,10 @@ from companion.table.table import Table
 EAR = "hub"
 """What the hub is called among those who hear the key that calls the staff."""
 _MOST_SENTENCES = 8
+_CONTESTED = say(
+    "The other table reports another result of your last game. Compare the game in both lists of games, and tell the "
+    "hub’s host how it ended."
+)
 
 
 class HubAdapter(Closeable):
@@ -88,6 +92,7 @@ class HubAdapter(Closeable):
         """The hub has nothing to say here any more."""
         self._close(False)
         self._table.rounds.use("", None)
+        self._table.rounds.contest("")
 
     def _wake(self) -> None:
         self._line.wake()
@@ -159,6 +164,7 @@ class HubAdapter(Closeable):
                 north=north,
             )
             self._table.rounds.use(told, (paired.game, paired.options))
+        self._table.rounds.contest(_CONTESTED if wish.is_contested else "")
         self._follows = wish.mark
         self._line.wake()
 

@@ -39,6 +39,8 @@ class HubWish(_Wanted, frozen=True):
     mark: _Name = ""
     is_closed: bool = False
     pairing: PairedGame | None = None
+    is_contested: bool = False
+    """The other table of the last game at two tables has reported another result."""
 
 
 class SettingsAsked(_Wanted, frozen=True):
@@ -61,9 +63,9 @@ _command = msgspec.json.Decoder(HubCommand)
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
-def wish_for(is_closed: bool, pairing: PairedGame | None) -> HubWish:
+def wish_for(is_closed: bool, pairing: PairedGame | None, is_contested: bool = False) -> HubWish:
     """A wish with its mark; that a table is open and plays what it likes has none."""
-    wish = HubWish("", is_closed, pairing)
+    wish = HubWish("", is_closed, pairing, is_contested)
     if wish == HubWish():
         return wish
     return msgspec.structs.replace(wish, mark=hashlib.sha256(_encoder.encode(wish)).hexdigest()[:12])

@@ -63,4 +63,5 @@ def _end(loop: asyncio.AbstractEventLoop) -> None:
     for task in left:
         task.cancel()
     loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()

@@ -38,7 +38,17 @@ from companion.hub.pairing import (
     read_answer,
     require_same,
 )
-from companion.hub.subjects import PAIRS, SEQUENCE, STORED, WRONG_SEQUENCE, message_subject, near_subject, wish_subject
+from companion.hub.subjects import (
+    NEAR,
+    PAIRS,
+    SEQUENCE,
+    STORED,
+    WRONG_SEQUENCE,
+    message_subject,
+    near_subject,
+    news_subject,
+    wish_subject,
+)
 from companion.storage.journal import Journal
 from companion.table.records import NewGame
 from companion.table.remote.messages import GameLeft, encoded_message
@@ -198,7 +208,7 @@ class PairLine:
             return
         other, source = pair.other_of(self._own), pair.source_of(self._own)
         if not self._subscriptions:
-            for subject in (message_subject(pair.id, source, "*"), near_subject(pair.id, other)):
+            for subject in (news_subject(pair.id, source, "*"), news_subject(pair.id, other, NEAR)):
                 self._subscriptions.append(await client.subscribe(subject, cb=self._wakes))
         progress = self._progress(pair)
         if self._clock.monotonic_s() >= self._near_s + NEAR_S:
@@ -236,7 +246,7 @@ class PairLine:
     async def _wakes(self, message: Msg) -> None:
         self._heard_s = self._clock.monotonic_s()
         number = message.subject.rpartition(".")[2]
-        if message.subject.startswith("pairs.") and number.isdecimal() and len(number) < 8:
+        if number.isdecimal() and len(number) < 8:
             self._there = max(self._there, int(number))
         self._wake()
 
@@ -248,8 +258,9 @@ class PairLine:
         """Begin the game that was agreed on; where that cannot be, the other table is told that it was left."""
         seat, fault = pair.seat_of(self._own), ""
         beginning = RemoteBeginning(
-            pair.id, pair.number, pair.game, pair.options, seat.other, pair.names.get(seat.other, ""), pair.commitment
-        )
+            pair.id, pair.number, pair.game, pair.options, seat.other, pair.names.get(seat.other, ""), pair.commitment,
+            pair.follows,
+        )  # fmt: skip
         self._past, self._again, self._is_again_told, self._is_again_there = None, None, False, False
         if self._kept(pair.id) is None:
             try:

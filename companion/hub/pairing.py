@@ -86,7 +86,8 @@ PairWish = PairOffer | PairLook | PairTake | PairAgain | PairQuestion | PairWith
 class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A game on which two tables have agreed; `tables` and `names` are those of each seat.
 
-    `commitment` is SHA-256 of the secret by which the hub shuffles; empty: it deals nothing.
+    `commitment` is SHA-256 of the secret by which the hub shuffles; empty: it deals nothing. `follows` is the game
+    whose rematch it is.
     """
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
@@ -96,6 +97,7 @@ class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     tables: dict[Seat, Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]]
     names: dict[Seat, Name] = {}
     commitment: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")] = ""
+    follows: GameId = ""
 
     def seat_of(self, table: str) -> Seat:
         """The seat that is played at a table."""

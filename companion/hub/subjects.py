@@ -6,7 +6,8 @@ RECORDS, STATES, PAIRS = "RECORDS", "STATES", "PAIRS"
 """The streams: what tables have accepted, kept and in order; how each table is now, of which the newest is kept; and
 what two tables of one game tell each other, each message by its number."""
 ALL_RECORDS, ALL_STATES = "tables.*.record", "tables.*.state"
-ALL_WISHES, ALL_PAIRS = "tables.*.pair", "pairs.*.*.*"
+ALL_WISHES, ALL_PAIRS, ALL_NEAR = "tables.*.pair", "pairs.*.*.*", "near.*.*"
+NEAR = "near"
 ALL_FAR_WISHES, ALL_TOLD_FAR = "tables.*.far", "told.*.*"
 """What is told to phones far away is in no stream: nothing of it is ever kept."""
 STORED, SEQUENCE = "Nats-Msg-Id", "Nats-Expected-Last-Subject-Sequence"
@@ -15,6 +16,14 @@ AGE = "Companion-Age"
 """Header of a record: so many seconds ago the table accepted it, for clocks that are shown far away."""
 WRONG_SEQUENCE = 10071
 """JetStream's error for a message that does not come behind the one that it names."""
+_ASK_RECORDS, _ASK_PAIRS = f"$JS.API.DIRECT.GET.{RECORDS}.", f"$JS.API.DIRECT.GET.{PAIRS}."
+SAID = (
+    ALL_RECORDS, ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, ALL_FAR_WISHES, ALL_TOLD_FAR,
+    f"{_ASK_RECORDS}{ALL_RECORDS}", f"{_ASK_PAIRS}{ALL_PAIRS}",
+)  # fmt: skip
+"""All that tables may say, each of it only some."""
+HEARD = ("commands.*", "far.*", "news.*.*.*")
+"""All that tables may listen to beside the answers that they get, each only to some of it."""
 
 
 def record_subject(table: str) -> str:
@@ -67,6 +76,11 @@ def near_subject(pair: str, table: str) -> str:
     return f"near.{pair}.{table}"
 
 
+def news_subject(pair: str, table: str, what: int | str) -> str:
+    """Where the hub says that there is the message of a number, or (`NEAR`) that a table is there."""
+    return f"news.{pair}.{table}.{what}"
+
+
 def inbox_prefix(table: str) -> str:
     """Where a table gets answers; no other table may listen there."""
     return f"_INBOX_{table}"
@@ -79,7 +93,7 @@ def table_of(subject: str) -> str:
 
 def may_publish(table: str) -> tuple[str, ...]:
     """All that a table may say: its own subjects, and the question how far it has come."""
-    ask = f"$JS.API.DIRECT.GET.{RECORDS}.{record_subject(table)}"
+    ask = f"{_ASK_RECORDS}{record_subject(table)}"
     far = (far_wish_subject(table), told_far_subject(table, "*"))
     return (record_subject(table), state_subject(table), wish_subject(table), ask, *far)
 
@@ -91,11 +105,10 @@ def may_hear(table: str) -> tuple[str, ...]:
 
 def may_publish_paired(pair: str, table: str, source: str) -> tuple[str, ...]:
     """What a table of a pair may say besides: its own side, and the questions what there is there and at its source."""
-    ask = f"$JS.API.DIRECT.GET.{PAIRS}."
-    sides = (f"{ask}{message_subject(pair, each, '*')}" for each in (table, source))
+    sides = (f"{_ASK_PAIRS}{message_subject(pair, each, '*')}" for each in (table, source))
     return (message_subject(pair, table, "*"), near_subject(pair, table), *sides)
 
 
 def may_hear_paired(pair: str, source: str, other: str) -> tuple[str, ...]:
-    """What a table of a pair may listen to besides: what it is told, and that the other one is there."""
-    return (message_subject(pair, source, "*"), near_subject(pair, other))
+    """What a table of a pair may listen to besides: that there is something to read, and whether the other is there."""
+    return (news_subject(pair, source, "*"), news_subject(pair, other, NEAR))

@@ -25,7 +25,7 @@ from companion.hub_server.dealer_desk import DealerDesk
 from companion.hub_server.far_desk import FarDesk
 from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder, KnownTable, public_key
 from companion.hub_server.league_file import LeagueFile
-from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, users_text
+from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, accounts_text, users_text
 from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.store import HubStore, RecordPlace, StoreSettings
 from companion.league.director import board_at
@@ -298,7 +298,8 @@ class Hub(Closeable):
                 key = replace(key, pair=pair.id, other=pair.other_of(table.id), source=pair.source_of(table.id))
             tables.append(key)
         seed = self._settings.nats_seed
-        return users_text(public_key(seed) if seed else self.folder.own_key, tables)
+        write = users_text if self.nats is None else accounts_text
+        return write(public_key(seed) if seed else self.folder.own_key, tables)
 
     def _paired(self, pair: Pair) -> None:
         """Two tables have agreed on a game: both may write and read it, and the one that has offered is told."""
@@ -338,6 +339,10 @@ class Hub(Closeable):
     def on_record(self, table: str, record: PublicRecord, age_s: float, place: RecordPlace) -> None:
         """A table has accepted something: what comes of it is kept before the room shows it."""
         if self.folder.knows(table):
+            pair = record.pair
+            if pair and not self.pairs.is_seated(table, pair.id, pair.seat):
+                log.warning("Hub: a table tells of a game at two tables that is none of its own")
+                record = msgspec.structs.replace(record, pair=None)
             self.league.results.take(table, record, place.at_s, place.sequence)
         self.room.record(table, record, age_s)
 
@@ -377,19 +382,27 @@ class Hub(Closeable):
         """Time has passed."""
         self.room.step()
         self.far.step()
-        self.league.results.keep()
         now_s = self._clock.monotonic_s()
         if now_s - self._wishes_s >= WISH_S:
             self._wishes_s = now_s
             self.league.tournaments.seat_waiting()
+            contested = [(each.table, each.against.table) for each in self.league.results.contested if each.against]
+            self.room.contested(dict(contested) | {other: one for one, other in contested})
             for table in self.room.tables():
                 if table.state and not table.is_lost(now_s):
                     self._wish(table)
 
+    def keep(self) -> None:
+        """How far tables were followed."""
+        self.league.results.keep()
+
     def _wish(self, table: RoomTable) -> None:
         """Tell a table once more what is wanted of it, where it does not follow that yet."""
         state = table.state
-        wish, asked = wish_for(table.closed, self._pairing(table.id)), self.folder.now.asked.get(table.id)
+        wish, asked = (
+            wish_for(table.closed, self._pairing(table.id), bool(table.contests)),
+            self.folder.now.asked.get(table.id),
+        )
         if state and asked and state.answers == asked.number:
             self._forget_asked(table.id, asked.number)
             asked = None

@@ -13,13 +13,14 @@ import nkeys
 
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
+from companion.core.kit import Seat
 from companion.hub.commands import SettingsAsked
 from companion.hub.pairing import Pair
 
 FILE = "hub.json"
 ADDRESS_FILE = "address"
 """Where a hub says how its pages are reached from this very machine."""
-MOST_TABLES = 500
+MOST_TABLES, MOST_SEATED = 500, 1000
 
 
 class KnownTable(msgspec.Struct, frozen=True):
@@ -41,7 +42,7 @@ class HubFile(msgspec.Struct, frozen=True):
 
     `pairs` are the games at two tables, of each table the last one; `deals` the secrets by which the hub shuffles in
     them, by the games' names. `asked` are the settings that tables have not answered yet, by the tables' names in
-    subjects.
+    subjects. `seated` are the tables of the last `MOST_SEATED` games at two tables: their results may come later.
     """
 
     seed: str
@@ -53,6 +54,7 @@ class HubFile(msgspec.Struct, frozen=True):
     pairs: tuple[Pair, ...] = ()
     deals: dict[str, str] = {}
     asked: Mapping[str, SettingsAsked] = {}
+    seated: dict[str, dict[Seat, str]] = {}
 
     def __repr__(self) -> str:
         return f"HubFile({len(self.tables)} tables)"

@@ -16,14 +16,28 @@ from pathlib import Path
 
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
-from companion.hub.subjects import may_hear, may_hear_paired, may_publish, may_publish_paired
+from companion.hub.subjects import (
+    HEARD,
+    SAID,
+    inbox_prefix,
+    may_hear,
+    may_hear_paired,
+    may_publish,
+    may_publish_paired,
+)
 from companion.table.public.messages import MOST_BYTES
 
 READY_S, PAUSE_S, RELOADS_S = 15.0, 0.02, 5.0
+READS = 2
+"""So often it reads: the first time it makes an account that is new, but does not yet listen to what that may say."""
 RELOADED = b"Reloaded server configuration"
 """What it says in its log once it knows who may come in."""
 PROGRAM = "nats-server"
 OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
+OWN_ACCOUNT = "hub"
+"""The hub's account at NATS, in which everything is kept."""
+_OLD_ACCOUNT = "$G"
+"""Where hubs kept everything before tables had accounts of their own."""
 
 
 @dataclass(frozen=True)
@@ -57,17 +71,52 @@ class TableKey:
     source: str = ""
 
 
-def users_text(own_key: str, tables: Iterable[TableKey]) -> str:
-    """Who may do what, as nats-server reads it: the hub everything, each table its own subjects alone."""
-    users: list[dict[str, object]] = [{"nkey": own_key}]
+def accounts_text(own_key: str, tables: Iterable[TableKey]) -> str:
+    """Who may do what, as nats-server reads it: the hub everything, each table its own subjects alone.
+
+    Each table is an account of its own, which takes from the hub's the subjects that it may use. Rights alone would not
+    do: NATS does not ask them about the subject to which an answer goes, so a table could have JetStream's answers,
+    with what it has itself stored in them, sent to other tables or to JetStream's own interface.
+    """
+    accounts: dict[str, object] = {
+        OWN_ACCOUNT: {
+            "jetstream": "enabled",
+            "users": [{"nkey": own_key}],
+            "exports": [*({"service": each} for each in SAID), *({"stream": each} for each in HEARD)],
+        }
+    }
     for each in tables:
         if not each.shut:
-            publish, hear = list(may_publish(each.table)), list(may_hear(each.table))
-            if each.pair:
-                publish += may_publish_paired(each.pair, each.table, each.source)
-                hear += may_hear_paired(each.pair, each.source, each.other)
-            users.append({"nkey": each.key, "permissions": {"publish": publish, "subscribe": hear}})
+            publish, hear = _rights(each)
+            own = inbox_prefix(each.table)
+            imports = [{"service": {"account": OWN_ACCOUNT, "subject": subject}} for subject in publish]
+            heard = (subject for subject in hear if not subject.startswith(own))
+            imports += [{"stream": {"account": OWN_ACCOUNT, "subject": subject}} for subject in heard]
+            accounts[f"table-{each.table}"] = {"users": [_user(each)], "imports": imports}
+    return f"accounts: {json.dumps(accounts, indent=1)}\n"
+
+
+def users_text(own_key: str, tables: Iterable[TableKey]) -> str:
+    """The same for the people of a cluster, by rights alone.
+
+    In a cluster nats-server does not always carry what an account says that was made while it ran.
+    """
+    users: list[dict[str, object]] = [{"nkey": own_key}, *(_user(each) for each in tables if not each.shut)]
     return f"authorization: {json.dumps({'users': users}, indent=1)}\n"
+
+
+def _user(table: TableKey) -> dict[str, object]:
+    publish, hear = _rights(table)
+    return {"nkey": table.key, "permissions": {"publish": publish, "subscribe": hear}}
+
+
+def _rights(table: TableKey) -> tuple[list[str], list[str]]:
+    """What a table may say, and what it may listen to."""
+    publish, hear = list(may_publish(table.table)), list(may_hear(table.table))
+    if table.pair:
+        publish += may_publish_paired(table.pair, table.table, table.source)
+        hear += may_hear_paired(table.pair, table.source, table.other)
+    return publish, hear
 
 
 class NatsServer:
@@ -108,6 +157,7 @@ class NatsServer:
         guard = [found, "--pdeathsig", "KILL"] if (found := shutil.which("setpriv")) else []
         command = [*guard, program, "-c", str(settings.folder / OWN_FILE)]
         end_s = time.monotonic() + READY_S
+        self._take_old_store()
         while self._answers() and time.monotonic() < end_s:
             time.sleep(PAUSE_S)
         while True:
@@ -135,18 +185,22 @@ class NatsServer:
 
         Whoever comes in keeps the connection. A child that has died meanwhile reads it when it is started anew.
         """
-        log = self._settings.folder / "nats.log"
         with self._reloading:
-            if self.pid is None or self._process is None:
-                return
-            said_before, end_s = log.stat().st_size, time.monotonic() + RELOADS_S
-            self._process.send_signal(signal.SIGHUP)
-            while self.pid is not None and time.monotonic() < end_s:
-                with log.open("rb") as told:
-                    told.seek(said_before)
-                    if RELOADED in told.read():
-                        return
-                time.sleep(PAUSE_S / 4)
+            for _ in range(READS):
+                self._read_anew()
+
+    def _read_anew(self) -> None:
+        log = self._settings.folder / "nats.log"
+        if self.pid is None or self._process is None:
+            return
+        said_before, end_s = log.stat().st_size, time.monotonic() + RELOADS_S
+        self._process.send_signal(signal.SIGHUP)
+        while self.pid is not None and time.monotonic() < end_s:
+            with log.open("rb") as told:
+                told.seek(said_before)
+                if RELOADED in told.read():
+                    return
+            time.sleep(PAUSE_S / 4)
 
     def close(self) -> None:
         """End it; may be called twice."""
@@ -158,6 +212,11 @@ class NatsServer:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+    def _take_old_store(self) -> None:
+        kept = self._settings.folder / "store" / "jetstream"
+        if (kept / _OLD_ACCOUNT).is_dir() and not (kept / OWN_ACCOUNT).exists():
+            (kept / _OLD_ACCOUNT).rename(kept / OWN_ACCOUNT)
 
     def _text(self) -> str:
         settings = self._settings

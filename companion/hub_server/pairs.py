@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -15,6 +15,7 @@ from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say
+from companion.core.kit import Seat
 from companion.core.network import plain_code
 from companion.games import game_named
 from companion.games.mixins import dealt_game
@@ -29,7 +30,7 @@ from companion.hub.pairing import (
     read_wish,
     require_version,
 )
-from companion.hub_server.folder import HubFile, HubFolder
+from companion.hub_server.folder import MOST_SEATED, HubFile, HubFolder
 from companion.table.chance.fairness import commitment_of
 from web.security.join_code import ALPHABET, EACH, EVERYBODY, LENGTH
 from web.security.rate_limit import Guesses
@@ -66,6 +67,19 @@ class PairKeeper:
     def pair_of(self, table: str) -> Pair | None:
         """The game that a table has agreed on last."""
         return next((pair for pair in self._folder.now.pairs if table in pair.tables.values()), None)
+
+    def is_seated(self, table: str, pair: str, seat: Seat) -> bool:
+        """Is this the table of that seat, in a game on which it has agreed here?"""
+        return self._seated(pair).get(seat) == table
+
+    def _seated(self, pair: str) -> Mapping[Seat, str]:
+        file = self._folder.now
+        last = (each.tables for each in file.pairs if each.id == pair)  # of a hub that did not remember them yet
+        return file.seated.get(pair) or next(last, {})
+
+    def _is_of_others(self, pair: str, tables: set[str]) -> bool:
+        """Is it a game of tables that are still here, and not these?"""
+        return any(self._folder.knows(each) for each in {*self._seated(pair).values()} - tables)
 
     def forget(self, table: str) -> None:
         """A table has left the hub."""
@@ -112,12 +126,12 @@ class PairKeeper:
             tables = {seat.other: each for seat, each in tables.items()}
             names = {seat.other: each for seat, each in names.items()}
         number = max(again.number, asked.number)
-        return self._keep(Pair(_new_name(), pair.game, pair.options, number, tables, names))
+        return self._keep(Pair(_new_name(), pair.game, pair.options, number, tables, names, follows=pair.id))
 
     def _take(self, table: str, take: PairTake) -> Pair:
         other, offer = self._found(table, take.code)
         require_version(offer.version, take.version)
-        if offer.id and offer.id != take.id:
+        if offer.id and (offer.id != take.id or self._is_of_others(offer.id, {other, table})):
             raise Illegal(
                 Refusal.WRONG_PHASE, say("The other table wants to continue a game that is not being played here")
             )
@@ -174,4 +188,7 @@ def _without(file: HubFile, tables: set[str]) -> HubFile:
 
 def _with(file: HubFile, pair: Pair, secret: str) -> HubFile:
     deals = {**file.deals, pair.id: secret} if secret else file.deals
-    return msgspec.structs.replace(file, pairs=(*file.pairs, pair), deals=deals)
+    seated = {**file.seated, pair.id: dict(pair.tables)}
+    while len(seated) > MOST_SEATED:
+        del seated[next(iter(seated))]
+    return msgspec.structs.replace(file, pairs=(*file.pairs, pair), deals=deals, seated=seated)

@@ -31,16 +31,19 @@ from companion.hub.loop_thread import LoopThread
 from companion.hub.subjects import (
     AGE,
     ALL_FAR_WISHES,
+    ALL_NEAR,
     ALL_PAIRS,
     ALL_RECORDS,
     ALL_STATES,
     ALL_TOLD_FAR,
     ALL_WISHES,
+    NEAR,
     PAIRS,
     RECORDS,
     STATES,
     command_subject,
     far_wish_subject,
+    news_subject,
     record_subject,
     table_of,
 )
@@ -116,6 +119,9 @@ class Heard(Protocol):
 
     def on_round(self) -> None:
         """Time has passed."""
+
+    def keep(self) -> None:
+        """Keep what can wait; it may take its time, in a thread of its own."""
 
 
 class RecordPlace(NamedTuple):
@@ -256,6 +262,7 @@ class HubStore:
             if not self._has_last:
                 await self._tell_last(stream)
             heard = {ALL_STATES: self._state, ALL_PAIRS: self._paired, ALL_TOLD_FAR: self._told_far}
+            heard[ALL_NEAR] = self._near
             for subject, hear in (heard | dict.fromkeys((ALL_WISHES, ALL_FAR_WISHES), self._wish)).items():
                 await client.subscribe(subject, cb=hear)
             first = self._heard.followed() + 1
@@ -281,6 +288,7 @@ class HubStore:
 
     async def _round(self) -> None:
         self._heard.on_round()
+        await asyncio.to_thread(self._heard.keep)
         await asyncio.sleep(ROUND_S)
 
     def _tls(self) -> ssl.SSLContext | None:
@@ -379,10 +387,16 @@ class HubStore:
         await self._publish(message.reply, answer)
 
     async def _paired(self, message: Msg) -> None:
-        _, pair, table, _ = message.subject.split(".")
+        _, pair, table, number = message.subject.split(".")
         if table in self._heard.tables():
             self._count(table, 1)
             self._dealer.wake(pair)
+        await self._publish(news_subject(pair, table, number), b"")
+
+    async def _near(self, message: Msg) -> None:
+        _, pair, table = message.subject.split(".")
+        self._count(table, 1)
+        await self._publish(news_subject(pair, table, NEAR), b"")
 
     async def _told_far(self, message: Msg) -> None:
         is_right = self._heard.on_told_far(message.subject, message.data, (message.headers or {}).get("Status", ""))

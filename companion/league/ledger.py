@@ -16,13 +16,16 @@ class Ledger:
         self.store = store
         self.clock = clock
         self.lock = threading.RLock()
+        self.writing = threading.Lock()
+        """Held, behind the other one, while the disk is waited for: what was decided first is written first."""
         self.version = 0
         """Another one after every change that a page could show."""
         self._when_changed = when_changed
 
     def write(self, changes: Changes) -> None:
         """Keep all of it, on the disk when this returns, or nothing; raises `SystemTrouble`."""
-        self.store.write(changes)
+        with self.writing:
+            self.store.write(changes)
 
     def changed(self) -> None:
         """Pages show something else from now on."""

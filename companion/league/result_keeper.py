@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from companion.core.errors import Illegal, Refusal
+from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.league.ledger import Ledger
 from companion.league.player_cards import PlayerCards
 from companion.league.ports import Changes, KeptLeague, KeptResult
-from companion.league.results import GameFollowed, ResultChange, follow, merged
+from companion.league.results import GameFollowed, GameResult, ResultChange, decided, follow, merged
 from companion.league.tournament_keeper import TournamentKeeper
 from companion.table.public.messages import PublicRecord
 
 KEEP_S = 2.0
 """How far the records of tables were followed is kept so often; what came later is followed once more."""
+LOOKED_AT = 500
+"""Of so many results it is known at the start about which ones two tables do not agree."""
 
 
 class ResultKeeper:
@@ -24,6 +28,8 @@ class ResultKeeper:
         self._followed = dict(kept.followed)
         self._unkept: set[str] = set()
         self._kept_s = ledger.clock.monotonic_s()
+        last = (each.result for each in ledger.store.results(LOOKED_AT) if not each.is_void)
+        self._contested = {result.key: result for result in last if result.against}
         self.sequence = kept.sequence
         """How far the records of tables were followed, as the hub's store counts them."""
 
@@ -52,17 +58,30 @@ class ResultKeeper:
             tournaments = self._tournaments.after([each for each in (change.gone, change.come) if each], kept, changes)
             self._ledger.write(changes)
             self._tournaments.use(tournaments)
+            for each in changes.come:
+                self._note_contested(each)
             self._follow(table, after, sequence)
             self._unkept.clear()
             self._ledger.changed()
 
     def keep(self) -> None:
-        """Time has passed: keep how far tables were followed."""
-        with self._ledger.lock:
-            if self._unkept and self._ledger.clock.monotonic_s() - self._kept_s >= KEEP_S:
-                self._kept_s = self._ledger.clock.monotonic_s()
-                self._ledger.write(self._unwritten(self.sequence))
-                self._unkept.clear()
+        """Time has passed: keep how far tables were followed. Tables may go on telling while the disk is waited for."""
+        ledger = self._ledger
+        with ledger.lock:
+            if not self._unkept or ledger.clock.monotonic_s() - self._kept_s < KEEP_S:
+                return
+            self._kept_s = ledger.clock.monotonic_s()
+            changes = self._unwritten(self.sequence)
+            self._unkept.clear()
+            ledger.writing.acquire()
+        try:
+            ledger.store.write(changes)
+        except BaseException:
+            ledger.writing.release()
+            with ledger.lock:
+                self._unkept |= changes.followed.keys()
+            raise
+        ledger.writing.release()
 
     def begin_anew(self) -> None:
         """The hub's store is another one: whatever it tells is followed from its beginning."""
@@ -82,7 +101,34 @@ class ResultKeeper:
         """The host says whether a result counts for ratings."""
         with self._ledger.lock:
             self._ledger.write(Changes(void=[(key, is_void)]))
+            if kept := self.of(key):
+                self._note_contested(kept)
             self._ledger.changed()
+
+    def decide(self, key: str, winner: Seat | None) -> None:
+        """The host says how a game ended about which its tables do not agree (None: a draw); raises `Illegal`."""
+        with self._ledger.lock:
+            kept = self.of(key)
+            if kept is None or kept.result.against is None:
+                raise Illegal(Refusal.WRONG_PHASE, say("About this game both tables agree"))
+            numbers = {
+                told.at: self._cards.number_of(told.south if told.at is Seat.SOUTH else told.north, told.table)
+                for told in (kept.result, kept.result.against)
+            }
+            whole = decided(kept.result, winner)
+            self._ledger.write(Changes(come=[KeptResult(whole, numbers[Seat.SOUTH], numbers[Seat.NORTH])]))
+            self._contested.pop(key, None)
+            self._ledger.changed()
+
+    @property
+    def contested(self) -> tuple[GameResult, ...]:
+        """The games about whose end their tables do not agree."""
+        return tuple(self._contested.values())
+
+    def _note_contested(self, kept: KeptResult) -> None:
+        self._contested.pop(kept.result.key, None)
+        if kept.result.against and not kept.is_void:
+            self._contested[kept.result.key] = kept.result
 
     def _follow(self, table: str, after: GameFollowed, sequence: int) -> None:
         self._followed[table] = after
@@ -98,8 +144,10 @@ class ResultKeeper:
         before = None if told.result.at is None else self.of(told.result.key)
         if before is None:
             return [told]
-        whole = merged(before.result, told.result)
-        if whole is None:
+        fresh = merged(before.result, told.result)
+        if fresh is None:
             return []
+        if fresh.against:
+            return [KeptResult(fresh, before.south, before.north)]
         south, north = (before, told) if before.result.at is Seat.SOUTH else (told, before)
-        return [KeptResult(whole, south.south, north.north)]
+        return [KeptResult(fresh, south.south, north.north)]

@@ -34,7 +34,8 @@ class GameResult(msgspec.Struct, frozen=True):
 
     `key` names the game; `entry` and `mark`, its receipt, name the input in the table's journal that ended it.
     `began_s` and `ended_s` are Unix times by the hub's clock. `at` is set as long as only one table of a game at two
-    has told it: whose side is played there.
+    has told it: whose side is played there. `against` is what the other one has told, where that is something else: the
+    result counts once both say the same, or the hub's host has decided.
     """
 
     table: str
@@ -49,6 +50,7 @@ class GameResult(msgspec.Struct, frozen=True):
     entry: int
     mark: str
     at: Seat | None = None
+    against: GameResult | None = None
 
 
 class GameFollowed(msgspec.Struct, frozen=True):
@@ -88,11 +90,20 @@ def follow(table: str, before: GameFollowed, record: PublicRecord, at_s: float) 
 
 
 def merged(one: GameResult, other: GameResult) -> GameResult | None:
-    """A game as both of its tables have told it; None where they do not agree, or there is nothing new."""
-    if {one.at, other.at} != set(SEATS) or (one.key, one.game, one.winner) != (other.key, other.game, other.winner):
+    """A game as both of its tables have told it, whole or contested; None where there is nothing new."""
+    if {one.at, other.at} != set(SEATS) or one.table == other.table or one.key != other.key:
         return None
+    if (one.game, one.winner) != (other.game, other.winner):
+        return msgspec.structs.replace(one, against=msgspec.structs.replace(other, against=None))
+    return decided(msgspec.structs.replace(one, against=other), one.winner)
+
+
+def decided(contested: GameResult, winner: Seat | None) -> GameResult:
+    """The whole result of a game about which its tables do not agree: somebody has decided."""
+    one, other = contested, contested.against
+    assert other is not None
     south, north = (one, other) if one.at is Seat.SOUTH else (other, one)
-    return msgspec.structs.replace(one, at=None, south=south.south, north=north.north)
+    return msgspec.structs.replace(one, at=None, against=None, winner=winner, south=south.south, north=north.north)
 
 
 def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from far_tools import far_table
+from far_tools import confirm, far_table
 from hub_tools import until
 from inside import session_of
 from selenium.webdriver.common.by import By
@@ -34,8 +34,8 @@ fetch(hub + 'api/hub/new-code', { method: 'POST', credentials: 'include', mode: 
 
 def follow(table: Table) -> None:
     """Hands in the room follow what was revealed."""
-    while (session := session_of(table)).phase in (Phase.SETUP, Phase.STAGES):
-        table.confirm("host", session.moment, session.stage, force=True)
+    while session_of(table).phase in (Phase.SETUP, Phase.STAGES):
+        confirm(table)
 
 
 def test_a_whole_game_from_afar(tmp_path: Path, axe: str) -> None:

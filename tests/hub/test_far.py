@@ -6,14 +6,17 @@ import asyncio
 import json
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from far_tools import FarTable, far_table, play
+from far_tools import FarPhone, FarTable, confirm, far_table, play
 from hub_tools import joined, kept, kill_nats, until
+from hub_tools import running as running_hub
 from inside import app_of, journal_of, session_of
 from nats.aio.client import Client as Nats
+from service import Client, Running, running
 
 from companion import __version__
 from companion.cli import main
@@ -268,7 +271,7 @@ def test_only_its_own_table_hears_a_phone(far: FarTable, tmp_path: Path) -> None
     phone.sit(far.invite())
     table.take_seat(Seat.SOUTH, "Mara")
     table.new_game("outbuffered")
-    table.confirm("host", session_of(table).moment, session_of(table).stage, force=True)
+    confirm(table)
     own = far.hub.folder.now.tables[0].id
     salt = "5ec2e7" * 5
 
@@ -332,3 +335,72 @@ def test_the_hubs_pages_lead_there(far: FarTable) -> None:
     assert hub.get("/far").location == far.hub.far_url().replace("127.0.0.1", "localhost")
     assert "Play from afar" in hub.get("/watch").text
     assert phone.page("/enter")[1].count("it could read your orders")
+
+
+@pytest.mark.parametrize("other", ["DDI", "RRR"])
+def test_spectators_see_the_same_whatever_was_ordered(tmp_path: Path, other: str) -> None:
+    def seen(folder: Path, action: str) -> tuple[list[str], str]:
+        folder.mkdir()
+        with far_table(folder) as far:
+            phone, table = far.phone(), far.companion.table
+            phone.sit(far.invite())
+            table.take_seat(Seat.SOUTH, "Mara")
+            table.new_game("outbuffered", seed=1)
+            confirm(table)
+            moment = session_of(table).moment
+            assert phone.ask("/api/seat/north/hand-in", moment=moment, action=action, salt="5" * 32)[0] == 200
+            own = far.hub.folder.now.tables[0].id
+            until("it is kept", lambda: len(kept(far.hub, own)) == len(entries(far)))
+            records = [str(record.view) for record in kept(far.hub, own)]
+            assert "sealed=True" in records[-1]
+            watch = app_of(far.hub.server).test_client()
+            until("it is shown", lambda: far.hub.room.table(1).shown.record.view.seats[Seat.NORTH].sealed)  # type: ignore[union-attr]
+            return records, watch.get("/watch/1").text
+
+    assert seen(tmp_path / "one", "UUS") == seen(tmp_path / "other", other)
+
+
+def test_a_table_that_is_killed_has_every_order_with_a_receipt(tmp_path: Path) -> None:
+    """SIGKILL of the service right after the receipt: the order is there once, and the phone still has its seat."""
+    with running_hub(tmp_path / "hub", far_port=0) as hub, ExitStack() as stack:
+        service = stack.enter_context(running(tmp_path))
+        service.host("hub/join", address=hub.urls()[0], code=hub.door.code)
+        code = until("an invitation", lambda: invited(service))
+        phone = FarPhone(hub.far_url().rstrip("/"))
+        phone.sit(code)
+        south = Client(service.url)
+        south.post("/api/seat/south/take", name="Mara")
+        service.new_game("outbuffered")
+        for turn in range(3):
+            while (view := south.get("/api/view"))["phase"] in ("setup", "stages"):
+                done = json.dumps({"moment": view["moment"], "stage": view["stage"], "force": True}).encode()
+                Client(service.url).send("/api/host/confirm", done, host_of(service))  # or the camera was quicker
+            order = {"moment": view["moment"], "action": "UDI", "salt": f"{turn}" * 32}
+            receipt = phone.ask("/api/seat/north/hand-in", **order)[1]["receipt"]
+            service.kill()
+            assert phone.page("/seat/north")[0] == 503
+            service = stack.enter_context(running(tmp_path))
+            until("the table is back", lambda: phone.page("/seat/north")[0] == 200)
+            assert phone.ask("/api/seat/north/mine")[1]["action"] == "UDI"
+            assert phone.ask("/api/seat/north/hand-in", **order) == (200, {"receipt": receipt})
+            south = again(south, service)
+            south.post("/api/seat/south/hand-in", moment=view["moment"], action="III", salt="7" * 32)
+        assert south.get("/api/view")["turn"] >= 3
+
+
+def host_of(service: Running) -> dict[str, str]:
+    return {"X-Host-Key": service.host_key, "Content-Type": "application/json"}
+
+
+def invited(service: Running) -> str:
+    """The code for North; empty while the hub has not answered yet."""
+    status, body, _ = Client(service.url).send("/api/host/hub/invite", b'{"seat": "north"}', host_of(service))
+    return str(json.loads(body)["code"]) if status == 200 else ""
+
+
+def again(before: Client, service: Running) -> Client:
+    """The same phone at a service that may have another port now."""
+    client = Client(service.url)
+    for cookie in before.jar:
+        client.jar.set_cookie(cookie)
+    return client

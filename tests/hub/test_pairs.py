@@ -11,7 +11,7 @@ from random import Random
 
 import msgspec
 import pytest
-from hub_tools import TableAtHub, hub_settings, joined, kill_nats, running, until
+from hub_tools import TableAtHub, has_all, hub_settings, joined, kept, kill_nats, running, until
 from inside import session_of
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
@@ -23,8 +23,10 @@ from companion.core.kit import Seat
 from companion.games.binmat.cards import DECK
 from companion.hub.joining import card_of
 from companion.hub.pairing import PairLook, PairTake, kit_mark, read_answer
-from companion.hub.subjects import inbox_prefix, message_subject, near_subject, wish_subject
+from companion.hub.subjects import inbox_prefix, message_subject, near_subject, record_subject, wish_subject
 from companion.hub_server.app import Hub
+from companion.hub_server.store import RecordPlace
+from companion.table.public.messages import PublicPair, encoded
 from companion.table.session import Phase
 
 Two = tuple[TableAtHub, TableAtHub]
@@ -194,6 +196,7 @@ def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, 
             assert remote.at.id != first.at.id
             assert table.table.view().seats[own].name == name
             assert table.table.view().seats[own.other].name == {"Mara": "Jonas", "Jonas": "Mara"}[name]
+            assert table.table.view().match.score == (1, 0, 0)  # Jonas won from North; the match goes on
             assert not says(table, "ematch")
         play(tables[::-1], Random(6))
         until("the cards are opened", lambda: not any(session_of(table.table).is_covered for table in tables))
@@ -386,6 +389,21 @@ def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
         same_game(*(table.table for table in tables))
 
 
+def forge(hub: Hub, folder: Path, pair: PublicPair) -> None:
+    """A table that has nothing to do with a game tells how that ended."""
+    stranger = joined(hub, folder / "stranger")
+    try:
+        stranger.play()
+        stranger.table.resign(Seat.NORTH)
+        until("it is there", lambda: has_all(hub, stranger))
+        own = kept(hub, stranger.member.table)[-1]
+        record = msgspec.structs.replace(own, entry=own.entry + 1, mark="f" * 16, pair=pair)
+        told = asked(hub, stranger, record_subject(stranger.member.table), encoded(record))
+        until("it is heard", lambda: hub.league.results.sequence >= msgspec.json.decode(told)["seq"])
+    finally:
+        stranger.close()
+
+
 def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path: Path) -> None:
     mara, jonas = (hub.league.cards.make(name) for name in ("Mara", "Jonas"))
     with two(hub, tmp_path / "tables") as tables:
@@ -393,15 +411,41 @@ def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path:
         for table, seat, person in zip(tables, Seat, (mara, jonas), strict=True):
             table.table.take_seat(seat, person.name)
             table.table.show_card(seat, card_of(table.member, person.code))
-        key = f"pair.{session_of(tables[0].table).remote.at.id}"  # type: ignore[union-attr]
+        pair = session_of(tables[0].table).remote.at.id  # type: ignore[union-attr]
+        key = f"pair.{pair}"
+        forge(hub, tmp_path, PublicPair(pair, Seat.SOUTH))
+        assert hub.league.results.of(key) is None
         play(tables, Random(7))
-        until("both have told it", lambda: (kept := hub.league.results.of(key)) and kept.result.at is None)
-        kept = hub.league.results.of(key)
-        assert kept is not None
-        assert (kept.south, kept.north) == (mara.number, jonas.number)
+        until("both have told it", lambda: (told := hub.league.results.of(key)) and told.result.at is None)
+        whole = hub.league.results.of(key)
+        assert whole is not None
+        assert (whole.south, whole.north) == (mara.number, jonas.number)
         outcome = session_of(tables[0].table).outcome
         assert outcome is not None
-        assert {kept.result.winner} - {None} == set(outcome.winners)
+        assert {whole.result.winner} - {None} == set(outcome.winners)
         assert {each.person for each in hub.league.ladders.of("outbuffered", 0)} >= {mara.number, jonas.number}
         numbers = {table.member.table for table in tables}
         assert [each.result.key for each in hub.league.results.last(100) if each.result.table in numbers] == [key]
+
+
+def test_tables_that_report_different_results_are_told_until_the_host_has_decided(hub: Hub, tmp_path: Path) -> None:
+    with two(hub, tmp_path / "tables") as tables:
+        agree(tables)
+        pair = session_of(tables[0].table).remote.at.id  # type: ignore[union-attr]
+        for table in tables:
+            table.table.abandon()
+            table.table.abandon()
+            until("all is told", lambda table=table: has_all(hub, table))
+        one = kept(hub, tables[0].member.table)[-1]
+        for table, seat in zip(tables, Seat, strict=True):  # each host says that the own side has won
+            view = msgspec.structs.replace(one.view, is_void=False, winners=(seat,), result=one.view.sign)
+            record = msgspec.structs.replace(one, epoch=9, pair=PublicPair(pair, seat), view=view)
+            hub.on_record(table.member.table, record, 0.0, RecordPlace(hub.league.results.sequence + 1, 0.0))
+        until("both hosts know", lambda: all(says(table, "reports another result") for table in tables))
+        numbers = [table.member.number for table in tables]
+        for own, other in (numbers, numbers[::-1]):
+            at_hub = hub.room.table(own)
+            assert at_hub
+            assert at_hub.contests == other
+        hub.league.results.decide(f"pair.{pair}", Seat.SOUTH)
+        until("it is over", lambda: not any(says(table, "reports another result") for table in tables))

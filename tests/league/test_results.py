@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 
@@ -13,11 +16,12 @@ from hub_room import league_of
 from table_tools import Played
 
 from companion.core.clock import FakeClock
-from companion.core.errors import Illegal, Malformed
+from companion.core.errors import Illegal, Malformed, SystemTrouble
 from companion.core.kit import SEATS, Seat
 from companion.hub_server.league_file import LeagueFile
 from companion.league.league import League
 from companion.league.people import Person, shown_name
+from companion.league.ports import Changes
 from companion.league.ratings import RatedGame, ladder
 from companion.league.result_keeper import KEEP_S
 from companion.storage.journal import Journal
@@ -25,6 +29,7 @@ from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicPair
 
 TABLE = "a" * 16
+SLOW_DISK_S = 20.0
 
 
 class Told:
@@ -297,4 +302,115 @@ def test_a_game_at_two_tables_counts_once_both_have_told_the_same(
     assert league.results.last(10) == [kept]
     tell("1" * 16, 3, Seat.NORTH, Seat.SOUTH)  # they do not agree
     assert [row.won for row in league.ladders.of("scouts", 0)] == [1, 0]
+    (contested,) = league.results.contested
+    assert (contested.winner, contested.against and contested.against.winner) == (Seat.SOUTH, Seat.NORTH)
+    assert {contested.table, contested.against and contested.against.table} == {table.name for table in tables}
+    with contextlib.closing(LeagueFile(tmp_path)) as file:  # a hub that is started anew
+        assert League(file, clock).results.contested == (contested,)
+    with pytest.raises(Illegal, match="both tables agree"):
+        league.results.decide(kept.result.key, None)
+    league.results.set_void(contested.key, True)
+    assert league.results.contested == ()
+    league.results.set_void(contested.key, False)
+    assert league.results.contested == (contested,)
+    league.results.decide(contested.key, Seat.NORTH)
+    assert league.results.contested == ()
+    assert [row.won for row in league.ladders.of("scouts", 0)] == [1, 1]
+    tell("1" * 16, 4, Seat.NORTH, Seat.SOUTH)  # once more, from a store that was lost: what was decided stays
+    assert league.results.contested == ()
+    assert [row.won for row in league.ladders.of("scouts", 0)] == [1, 1]
     other.close()
+
+
+def test_tables_that_agree_in_the_end_are_believed_and_one_that_plays_both_sides_is_not(
+    league: League, told: Told, clock: FakeClock
+) -> None:
+    key = "pair." + "2" * 16
+    told.play(Seat.NORTH)
+    outbox = Outbox(told.journal)
+    outbox.seek(0)
+    records = []
+    while record := outbox.next():
+        records.append(record)
+        outbox.sent()
+
+    def tell(table: str, seat: Seat, winner: Seat, epoch: int) -> None:
+        for record in records:
+            told.sequence += 1
+            fresh = msgspec.structs.replace(record, pair=PublicPair("2" * 16, seat), epoch=epoch)
+            if fresh.view.winners:
+                fresh = msgspec.structs.replace(fresh, view=msgspec.structs.replace(fresh.view, winners=(winner,)))
+            league.results.take(table, fresh, clock.wall_s(), told.sequence)
+
+    tell("a" * 16, Seat.SOUTH, Seat.SOUTH, 0)
+    tell("a" * 16, Seat.NORTH, Seat.SOUTH, 1)
+    kept = league.results.of(key)
+    assert kept is not None
+    assert kept.result.at is Seat.SOUTH  # a table plays one side
+    tell("b" * 16, Seat.NORTH, Seat.NORTH, 0)
+    assert [each.key for each in league.results.contested] == [key]
+    tell("b" * 16, Seat.NORTH, Seat.SOUTH, 1)
+    kept = league.results.of(key)
+    assert kept is not None
+    assert (kept.result.at, kept.result.against, kept.result.winner) == (None, None, Seat.SOUTH)
+    assert league.results.contested == ()
+
+
+class SlowFile(LeagueFile):
+    """A file on a disk that takes as long as it likes over what can wait, and may be full then."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.is_asked, self.may_go_on = threading.Event(), threading.Event()
+        self.is_full = False
+
+    def write(self, changes: Changes) -> None:
+        if changes == Changes(sequence=changes.sequence, followed=changes.followed):
+            self.is_asked.set()
+            assert self.may_go_on.wait(SLOW_DISK_S)
+            if self.is_full:
+                raise SystemTrouble("full")
+        super().write(changes)
+
+
+def test_tables_are_heard_while_the_disk_is_waited_for_and_nothing_is_written_in_another_order(
+    tmp_path: Path, clock: FakeClock, told: Told
+) -> None:
+    with contextlib.closing(SlowFile(tmp_path)) as file, ThreadPoolExecutor(2) as pool:
+        league = League(file, clock)
+        told.sit(league, league.cards.make("Mara"), league.cards.make("Jonas"))
+        told.tell(league)
+        clock.advance(KEEP_S)
+        keeping = pool.submit(league.results.keep)
+        assert file.is_asked.wait(SLOW_DISK_S)
+        followed = league.results.sequence
+        told.table.new_game("scouts", {}, seed=1)
+        told.tell(league, after=told.sequence)
+        assert league.results.sequence > followed  # nobody has waited
+        told.play(Seat.NORTH)
+        ended = pool.submit(told.tell, league, 0, told.sequence)
+        file.may_go_on.set()
+        keeping.result(SLOW_DISK_S)
+        ended.result(SLOW_DISK_S)
+        assert len(league.results.last(10)) == 1
+        assert file.read().sequence > followed  # that of the result, not the older one
+
+
+def test_what_a_full_disk_could_not_keep_is_kept_later(tmp_path: Path, clock: FakeClock, told: Told) -> None:
+    with contextlib.closing(SlowFile(tmp_path)) as file:
+        file.may_go_on.set()
+        league, file.is_full = League(file, clock), True
+        told.play(None)
+        told.table.take_seat(Seat.SOUTH, "Mara")
+        told.tell(league)
+        told.table.take_seat(Seat.NORTH, "Jonas")
+        told.tell(league, after=told.sequence)
+        clock.advance(KEEP_S)
+        with pytest.raises(SystemTrouble):
+            league.results.keep()
+        assert file.read().sequence < league.results.sequence
+        file.is_full = False
+        clock.advance(KEEP_S)
+        league.results.keep()
+        kept = file.read()
+        assert (kept.sequence, kept.followed.keys()) == (league.results.sequence, {TABLE})

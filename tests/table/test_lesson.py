@@ -180,6 +180,19 @@ def test_pads_alone_play_a_whole_lesson(tmp_path: Path, name: str) -> None:
         assert played.table.view().phase is Phase.ORDERS
 
 
+def test_a_pad_is_told_its_key_where_ready_alone_is_the_order(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.press(SOUTH, "up")
+        played.press(NORTH, "up")
+        begin(played, "scouts")
+        follow(played, 1)
+        assert played.table.view().sign.text == "White: press ready"
+        played.press(SOUTH, "ready")
+        guide = played.table.view().guide
+        assert guide is not None
+        assert guide.number == 2
+
+
 def test_the_table_screen_draws_orders_as_they_lead_on_the_board(played: Played) -> None:
     begin(played, "arena")
     guide = played.table.view().guide

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
@@ -150,6 +151,41 @@ def test_the_host_alone_sees_and_does_what_is_about_people(phone: FlaskClient, l
     assert "Mara" not in phone.get("/host/people", headers=KEY).text
     assert phone.post("/host/people", data={"do": "forget", "number": "1"}, headers=KEY).status_code == 409
     assert phone.post("/host/people", data={"do": "nonsense"}, headers=KEY).status_code == 404
+
+
+def test_tables_that_do_not_agree_are_said_and_the_host_decides(
+    app: Flask, phone: FlaskClient, league: League, clock: FakeClock
+) -> None:
+    room = app.jinja_env.globals["room"]
+    room.put(RoomTable("b" * 16, 2, ""))
+    for name in ("Mara", "Jonas"):
+        card(phone, name)
+    one, other = (
+        GameResult(table * 16, "pair.x", "scouts", {}, 0, 0, Player(), Player(), winner, 7, "0123456789ab", seat)
+        for table, winner, seat in (("a", Seat.SOUTH, Seat.SOUTH), ("b", None, Seat.NORTH))
+    )
+    league.results._ledger.store.write(Changes(come=[KeptResult(msgspec.structs.replace(one, against=other), 1, None)]))
+    page = phone.get("/host/people", headers=KEY).text
+    assert "Table 2 reports another result: ½ : ½. It does not count until you decide. Ask both players." in page
+    assert phone.post("/host/people", data={"do": "decide", "key": "pair.x", "winner": ""}).status_code == 403
+    assert (
+        phone.post("/host/people", data={"do": "decide", "key": "pair.x", "winner": "x"}, headers=KEY).status_code
+        == 404
+    )
+    phone.post("/host/people", data={"do": "decide", "key": "pair.x", "winner": ""}, headers=KEY)
+    kept = league.results.of("pair.x")
+    assert kept is not None
+    assert (kept.result.winner, kept.result.at, kept.result.against) == (None, None, None)
+    assert "another result" not in phone.get("/host/people", headers=KEY).text
+    assert "both tables agree" in phone.post("/host/people", data={"do": "decide", "key": "pair.x"}, headers=KEY).text
+    room.contested({"a" * 16: "b" * 16, "b" * 16: "a" * 16})
+    for number, words in ((1, "than table 2."), (2, "than table 1.")):
+        found = room.table(number)
+        assert found
+        now_s = found.heard_s + 1
+        assert words in found.needs(now_s)
+    room.contested({})
+    assert [each.contests for each in room.tables()] == [0, 0]
 
 
 @pytest.mark.parametrize("path", ["/card", "/standings"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,7 +44,8 @@ class RoomTable:
 
     `heard_s` is when it was heard last (0: never since the hub began), `clock_off_s` how far its clock is ahead.
     `refused` says what the hub does not take of it; `shut`: it may say nothing any more; `closed`: no game begins at
-    it. `asked`: settings wait for its answer; `answer` is what came of the last ones, packed.
+    it. `asked`: settings wait for its answer; `answer` is what came of the last ones, packed. `contests` is the table
+    with which it does not agree about how their game ended; 0: none.
     """
 
     id: str
@@ -59,6 +60,7 @@ class RoomTable:
     closed: bool = False
     asked: bool = False
     answer: Any = ""
+    contests: int = 0
 
     def is_lost(self, now_s: float) -> bool:
         """Has it been silent for long?"""
@@ -80,6 +82,8 @@ class RoomTable:
             return say("It is calling.") if state.call is Call.CALLED else say("Somebody is coming.")
         if self.refused:
             return self.refused
+        if self.contests:
+            return say("It reports another result than table {number}.", number=self.contests)
         if abs(self.clock_off_s) > CLOCK_OFF_S:
             return say("Its clock is wrong.")
         return ""
@@ -255,6 +259,16 @@ class Room(Notifier):
             self._tables[table] = replace(known, state=state, heard_s=self.now_s(), clock_off_s=state.at - wall_s)
         if is_new or was_lost:
             self._touch()
+
+    def contested(self, pairs: Mapping[str, str]) -> None:
+        """These tables do not agree with these others about how their games ended; all others do."""
+        with self._lock:
+            for table in self._tables.values():
+                other = self._tables.get(pairs.get(table.id, ""))
+                number = other.number if other else 0
+                if number != table.contests:
+                    self._tables[table.id] = replace(table, contests=number)
+                    self._is_stale = True
 
     def ask(self, table: str) -> None:
         """A table is asked to take settings, and has not answered yet."""

@@ -16,6 +16,7 @@ from web.context import Fragment, Needs, render_fragment
 from web.hub.drawing import seats_of, sentence
 from web.hub.room import MOST_RECENT, Delayed, Room, RoomTable, Shown, late_words
 from web.server.sse import Changes, Streams, message
+from web.server.stream_writer import Writer
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class DrawnTable:
 class SpectatorPages:
     """The routes under `/watch` and `/overlay`, and the short link of a table: `/7`.
 
-    Each table that somebody follows has streams of its own, so that nobody is woken by another table.
+    Each table that somebody follows has streams of its own, so that nobody is woken by another table; one thread writes
+    them all.
     """
 
     def __init__(self, room: Room, wall: Streams, viewers: int) -> None:
@@ -37,6 +39,7 @@ class SpectatorPages:
         self._wall = wall
         self._viewers = viewers
         self._streams: dict[str, Streams] = {}
+        self._writer = Writer("spectators")
         self._kept: dict[tuple[str, str, str], dict[tuple[int, int], DrawnTable]] = {}
         self._lock = threading.Lock()
 
@@ -92,6 +95,7 @@ class SpectatorPages:
 
     def close(self) -> None:
         """End every stream."""
+        self._writer.close()
         for streams in tuple(self._streams.values()):
             streams.close()
 
@@ -107,7 +111,7 @@ class SpectatorPages:
                 followed = self._room.delayed(table.id)
                 if followed is None or self._wall.closing.is_set():
                     raise NotFound
-                self._streams[table.id] = Streams(followed, self._viewers)
+                self._streams[table.id] = Streams(followed, self._viewers, self._writer)
             return self._streams[table.id]
 
     def _found(self, page: str, table: RoomTable, version: int) -> DrawnTable | None:

@@ -11,6 +11,7 @@ from werkzeug.exceptions import NotFound
 
 from companion.core.errors import CompanionError
 from companion.core.i18n import translate
+from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.league.league import League
 from companion.league.people import shown_name
@@ -110,6 +111,11 @@ class StandingsPages:
                     league.cards.forget(form.get("number", 0, int))
                 case "void" | "count":
                     league.results.set_void(form.get("key", "")[:80], form["do"] == "void")
+                case "decide":
+                    winner = form.get("winner", "")
+                    if winner not in ("", *SEATS):
+                        raise NotFound
+                    league.results.decide(form.get("key", "")[:80], Seat(winner) if winner else None)
                 case "season":
                     league.ladders.new_season(form.get("name", "")[:200])
                 case "machines":

@@ -21,10 +21,10 @@ from companion.core.ports.far import COOKIES, MOST_BODY, PIECE, Cookie, FarAnswe
 from companion.table.table import Table
 from web.security.auth import Auth
 from web.security.proxies import SOMEWHERE
+from web.server.connections import ARRIVED
 
 CODE = "companion.far"
 """Where a request's environment has the code of the invitation: who has this came from far away."""
-ARRIVED = "companion.at_s"
 OVER, NOT_FROM_FAR = 410, 404
 """What the hub says in its own words: the invitation is over; this page is not for phones far away."""
 MOST_ANSWER = 2 * 1024 * 1024

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from waitress import wasyncore
@@ -166,10 +167,10 @@ class StreamLine:
         channel.is_written = True
         try:
             with contextlib.suppress(ClientDisconnected):
-                self._task.write(text.encode())
+                channel.write_now(_encoded(text, bool(self._task.chunked_response)))
         finally:
             channel.is_written = False
-        if channel.total_outbufs_len:
+        if channel.total_outbufs_len or channel.will_close:
             channel.server.pull_trigger()
 
     def end(self) -> None:
@@ -186,6 +187,13 @@ class StreamLine:
             channel.requests = []
         channel.last_activity = time.time()
         channel.server.pull_trigger()
+
+
+@lru_cache(maxsize=8)
+def _encoded(text: str, is_chunked: bool) -> bytes:
+    """A message as it is sent; many viewers get the same one."""
+    told = text.encode()
+    return b"%X\r\n%b\r\n" % (len(told), told) if is_chunked else told
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without types
@@ -233,6 +241,21 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without type
         Not while another one writes and has the lock: it would ask again and again, and take the time that one needs.
         """
         return not self.is_written and bool(super().writable())
+
+    def write_now(self, data: bytes) -> None:
+        """Send without a copy what the viewer takes at once, and keep the rest; raises `ClientDisconnected`."""
+        with self.outbuf_lock:
+            if self.connected and not self.total_outbufs_len:
+                try:
+                    sent = self.send(data, do_close=False)
+                except OSError:
+                    self.will_close = True
+                    raise ClientDisconnected from None
+                self.last_activity = time.time()
+                if sent == len(data):
+                    return
+                data = data[sent:]
+            self.write_soon(data)
 
     def handle_read(self) -> None:
         """Something has come in; where that is a viewer's end, the stream has nobody any more."""

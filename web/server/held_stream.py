@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 
-from web.server.stream_writer import Idle, Messages, StreamConnection, Writer
+from web.server.stream_writer import Idle, Messages, Stream, StreamConnection, Versioned, Writer
 
 BEGINNING = 2
 """So many messages are written by the thread that answers the request: when to come back, and the whole fragment."""
@@ -18,10 +18,16 @@ class HeldStream:
     """
 
     def __init__(
-        self, messages: Messages, release: Callable[[], None], rank: int, rest: Callable[[Idle], None]
+        self,
+        messages: Messages,
+        release: Callable[[], None],
+        table: Versioned,
+        rank: int,
+        rest: Callable[[Idle], None],
     ) -> None:
         self._messages = messages
         self._release = release
+        self._table = table
         self._rank = rank
         self._rest = rest
         self._pause = Idle(0.0)
@@ -52,7 +58,7 @@ class HeldStream:
 
     def go_on(self, writer: Writer, line: StreamConnection) -> None:
         """The rest is written there."""
-        writer.take(line, self._messages, self.close, self._rank, self._pause)
+        writer.take(Stream(line, self._messages, self.close, self._table, self._rank, self._pause))
 
     def close(self) -> None:
         """End the stream and give its place back."""

@@ -114,9 +114,12 @@ Changes = Sequence[tuple[int, Callable[[], str]]]
 
 
 class Streams:
-    """The open streams of one application; `close` ends them all and may be called twice."""
+    """The open streams of one application; `close` ends them all and may be called twice.
 
-    def __init__(self, table: Followed, viewers: int) -> None:
+    Those that follow many tables, each with streams of its own, may have one `writer` in common; it is closed with any.
+    """
+
+    def __init__(self, table: Followed, viewers: int, writer: Writer | None = None) -> None:
         self.table = table
         self._left = {Audience.SPECTATOR: viewers, **KEPT}
         self.held: Counter[tuple[str, Audience]] = Counter()
@@ -124,7 +127,7 @@ class Streams:
         self._round = 0
         self.viewers = viewers
         self.closing = threading.Event()
-        self._writers: dict[str, Writer] = {}
+        self._writers = {PAGES: writer} if writer else {}
         table.when_changed(self._wake)
 
     @property
@@ -152,13 +155,13 @@ class Streams:
     def _wake(self) -> None:
         """The table has changed; those of the camera and of the panels look by themselves."""
         if writer := self._writers.get(PAGES):
-            writer.wake()
+            writer.wake(self.table)
 
     def writer(self, name: str) -> Writer:
         """The thread that writes the streams of this kind."""
         with self._lock:
             if name not in self._writers:
-                self._writers[name] = Writer(f"streams-{name}", lambda: self.table.version)
+                self._writers[name] = Writer(f"streams-{name}")
                 if self.closing.is_set():
                     self._writers[name].close()
             return self._writers[name]
@@ -213,7 +216,7 @@ class Streams:
         has_left: Callable[[], bool] = environ.get("waitress.client_disconnected", lambda: False)
         began = self._round
         told = _spoken_on(messages(lambda: self.closing.is_set() or self._round != began or has_left()))
-        held = HeldStream(told, release, RANK[place], self._rest)
+        held = HeldStream(told, release, self.table, RANK[place], self._rest)
         hand_over = environ.get(HAND_OVER)
         body = held.beginning(partial(hand_over, held, lambda: self.writer(writer))) if hand_over else held.whole()
         stream = Response(StreamBody(body, held), mimetype="text/event-stream")

@@ -1,8 +1,12 @@
-"""One thread that writes many streams: it asks each for its messages when they are due and never waits for a reader."""
+"""One thread that writes many streams: it asks each for its messages when they are due and never waits for a reader.
+
+They may follow several tables: a change of one table is looked for in its own streams alone.
+"""
 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -45,13 +49,27 @@ class StreamConnection(Protocol):
         """Say that nothing more comes, and hang up once everything is read."""
 
 
+class Versioned(Protocol):
+    """What streams follow, such as a table."""
+
+    @property
+    def version(self) -> int:
+        """Another one after every change."""
+
+
 @dataclass(eq=False)
-class _Stream:
+class Stream:
+    """A stream from now on: it rests for `pause` first; among those of a table the lowest rank comes first.
+
+    `when_over` is called at its end.
+    """
+
     line: StreamConnection
     messages: Messages
     when_over: Callable[[], None]
-    rank: int
-    pause: Idle
+    table: Versioned
+    rank: int = 0
+    pause: Idle = Idle(0.0)
     due_s: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -63,30 +81,28 @@ class _Stream:
 
 
 class Writer:
-    """The thread and its streams; it begins with the first one. `close` ends them all and may be called twice.
+    """The thread and its streams; it begins with the first one. `close` ends them all and may be called twice."""
 
-    `version` says what the table is at; `wake` is to be called when that has changed.
-    """
-
-    def __init__(self, name: str, version: Callable[[], int]) -> None:
+    def __init__(self, name: str) -> None:
         self._name = name
-        self._version = version
-        self._streams: list[_Stream] = []
+        self._streams: dict[Versioned, list[Stream]] = {}
+        self._news: dict[Versioned, None] = {}
+        """Tables that have changed, in the order in which they did."""
+        self._due_s = math.inf
+        """Before this none is due, unless its table changes."""
         self._woken = threading.Condition()
-        self._has_news = False
         self._is_closed = False
         self._thread: threading.Thread | None = None
 
-    def take(
-        self, line: StreamConnection, messages: Messages, when_over: Callable[[], None], rank: int, pause: Idle
-    ) -> None:
-        """Write a stream from now on, after this pause; those of the lowest rank come first, `when_over` at its end."""
-        stream = _Stream(line, messages, when_over, rank, pause)
+    def take(self, stream: Stream) -> None:
+        """Write it from now on."""
         with self._woken:
             if not self._is_closed:
-                self._streams.append(stream)
-                self._streams.sort(key=lambda each: each.rank)
-                self._has_news = True
+                streams = self._streams.setdefault(stream.table, [])
+                streams.append(stream)
+                streams.sort(key=lambda each: each.rank)
+                self._due_s = min(self._due_s, stream.due_s)
+                self._news[stream.table] = None
                 if self._thread is None:
                     self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                     self._thread.start()
@@ -94,11 +110,12 @@ class Writer:
                 return
         self._end(stream)
 
-    def wake(self) -> None:
-        """Something has changed: look at every stream; from any thread."""
+    def wake(self, table: Versioned) -> None:
+        """It has changed: look at its streams; from any thread."""
         with self._woken:
-            self._has_news = True
-            self._woken.notify()
+            if table in self._streams:
+                self._news[table] = None
+                self._woken.notify()
 
     def close(self) -> None:
         """End every stream, and the thread."""
@@ -112,25 +129,36 @@ class Writer:
     def _run(self) -> None:
         while True:
             with self._woken:
-                due_s = min((stream.due_s for stream in self._streams), default=None)
-                self._woken.wait_for(
-                    lambda: self._has_news or self._is_closed,
-                    None if due_s is None else max(0.0, due_s - time.monotonic()),
-                )
-                self._has_news = False
-                streams, is_closed = list(self._streams), self._is_closed
+                self._woken.wait_for(lambda: self._news or self._is_closed, self._rest_s())
+                is_closed, has_due = self._is_closed, time.monotonic() >= self._due_s
+                tables = list(self._streams) if is_closed or has_due else list(self._news)
+                streams = [stream for table in tables for stream in self._streams.get(table, ())]
+                self._news = {}
+                if has_due:
+                    self._due_s = math.inf
             over = [stream for stream in streams if is_closed or not self._goes_on(stream)]
             for stream in over:
                 self._end(stream)
             with self._woken:
-                self._streams = [stream for stream in self._streams if stream not in over]
+                for stream in over:
+                    self._forget(stream)
+                self._due_s = min([self._due_s, *(stream.due_s for stream in streams)])
                 if is_closed and not self._streams:
                     return
 
-    def _goes_on(self, stream: _Stream) -> bool:
+    def _rest_s(self) -> float | None:
+        return None if self._due_s == math.inf else max(0.0, self._due_s - time.monotonic())
+
+    def _forget(self, stream: Stream) -> None:
+        left = self._streams[stream.table]
+        left.remove(stream)
+        if not left:
+            del self._streams[stream.table]
+
+    def _goes_on(self, stream: Stream) -> bool:
         """Write what a stream has to say now; answers whether there is more to come."""
         pause, now_s = stream.pause, time.monotonic()
-        if now_s < stream.due_s and (pause.since is None or pause.since == self._version()):
+        if now_s < stream.due_s and (pause.since is None or pause.since == stream.table.version):
             return True
         try:
             return self._write(stream)
@@ -139,7 +167,7 @@ class Writer:
             return False
 
     @staticmethod
-    def _write(stream: _Stream) -> bool:
+    def _write(stream: Stream) -> bool:
         for _ in range(MOST_AT_ONCE):
             if not stream.line.is_open:
                 return False
@@ -157,7 +185,7 @@ class Writer:
         return True
 
     @staticmethod
-    def _end(stream: _Stream) -> None:
+    def _end(stream: Stream) -> None:
         for act in (stream.line.end, stream.when_over):
             try:
                 act()

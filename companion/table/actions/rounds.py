@@ -32,6 +32,10 @@ class Rounds:
         """Start the round's game, and wait for it; raises `Illegal` where none is to be played here."""
         self._owner.ask(self._lobby.begin_round)
 
+    def contest(self, sentence: str) -> None:
+        """What the pages say about a result on which two tables do not agree; empty: nothing."""
+        self._owner.tell(lambda: self._pipeline.notice("contested", sentence))
+
     def close_for(self, sentence: str) -> None:
         """No game begins here as long as the pages say this; empty: the table is open."""
 

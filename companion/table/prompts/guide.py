@@ -97,7 +97,10 @@ def lesson_words(
     if len(people) > 1:
         return say("Both: give the orders shown here"), step.why
     (seat,), name = people, sides[people[0]].name
-    if session.seats[seat].door != "pad" or _is_for_pads(session, seat, step.orders[seat]):
+    keys = _keys_of(session, seat, step.orders[seat]) if session.seats[seat].door == "pad" else None
+    if keys == ():
+        return say("{side!c}: press ready", side=name), step.why
+    if session.seats[seat].door != "pad" or keys is not None:
         return say("{side!c}: give the order shown here", side=name), step.why
     if is_watched and session.board is not None:
         return say("{side!c}: move as shown here", side=name), say("By hand, on the board: the camera sees it.")
@@ -106,7 +109,8 @@ def lesson_words(
     )
 
 
-def _is_for_pads(session: Session, seat: Seat, text: str) -> bool:
-    """Can the keys of a pad spell this order?"""
+def _keys_of(session: Session, seat: Seat, text: str) -> tuple[str, ...] | None:
+    """The keys of a pad that spell this order before ready hands it in; None: they cannot."""
     grammar = session.playing.pad(session.state, seat)
-    return grammar is not None and grammar.text(grammar.spell(text)) == text
+    keys = grammar.spell(text) if grammar else ()
+    return keys if grammar and grammar.text(keys) == text else None

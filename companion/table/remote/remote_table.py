@@ -31,6 +31,7 @@ class RemoteBeginning:
     """A game on which two tables have agreed: `id` and `number` are the same at both.
 
     `seat` is the one at the other table, `name` whoever sits there; `commitment` binds the dealer, where there is one.
+    `follows` is the game whose rematch it is: the match goes on.
     """
 
     id: str
@@ -40,6 +41,7 @@ class RemoteBeginning:
     seat: Seat
     name: str = ""
     commitment: str = ""
+    follows: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ class RemoteTable:
         gives = secrets.token_hex(32) if is_dealt else ""
         nonce = secrets.token_urlsafe(18)
         remote = RemoteSeat(beginning.id, beginning.seat, beginning.name, nonce, beginning.commitment, gives)
-        record = NewGame(beginning.game, beginning.number, options=dict(beginning.options), remote=remote)
+        score = _match_so_far(session, beginning)
+        record = NewGame(beginning.game, beginning.number, options=dict(beginning.options), score=score, remote=remote)
         self._owner.ask(lambda: self._pipeline.accept(record))
 
     def hear(self, game: str, number: int, payload: bytes) -> None:
@@ -155,3 +158,12 @@ def progress_of_remote(session: Session) -> RemoteProgress | None:
     game = remote.at.id
     sent = tuple(encoded_message(game, number, message) for number, message in enumerate(remote.sent, start=1))
     return RemoteProgress(game, sent, remote.heard, session.outcome is not None)
+
+
+def _match_so_far(session: Session, beginning: RemoteBeginning) -> tuple[int, int, int]:
+    """Wins of South, wins of North and ties before this game; in a rematch sides may have changed."""
+    before = session.remote
+    if before is None or before.at.id != beginning.follows:
+        return (0, 0, 0)
+    south, north, ties = session.score
+    return (south, north, ties) if before.at.seat is beginning.seat else (north, south, ties)

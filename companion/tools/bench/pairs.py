@@ -1,8 +1,8 @@
-"""One game at two tables while everything is killed: either whole service, the hub, its NATS, and the line between.
+"""One game at two tables while everything is killed: either whole service, the hub, its NATS, and the lines between.
 
 Each table is `companion play` as a process of its own, with a phone at its seat over HTTP that plays at random; the hub
-is `companion hub`. In the end both journals must have the same game, with every acknowledged order once, and none that
-was heard before the own one was sealed.
+is `companion hub`; each table's line to it is a process, too. In the end both journals must have the same game, with
+every acknowledged order once, and none that was heard before the own one was sealed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
+import msgspec
+
 from companion.archive.replay import game_file, play_again
 from companion.core.kit import SEATS, Seat
 from companion.hub.joining import join
@@ -30,13 +32,14 @@ from companion.table.remote.messages import OrderOpened
 from companion.table.session import Session
 from companion.tools.bench.hub import HubProcess
 from companion.tools.bench.kills import first_page_ms, free_port
+from companion.tools.bench.line import CuttableLine
 from companion.tools.bench.machine import compiled
 from companion.tools.selfplay.people import Phone, Stuck
 
 GAMES = ("outbuffered", "arena", "scouts", "kahmate", "binmat")
 PAUSE_S = (0.2, 1.5)
-CUT_S = 0.4
-"""So long the line hangs: NATS is stopped and goes on."""
+HANGS_S, CUT_S = 0.4, (0.1, 3.0)
+"""So long the hub hangs, and a line that was cut is away."""
 TURN_S = 0.02
 _WAIT_S = 300.0
 _LOST = (OSError, http.client.HTTPException, ValueError)
@@ -45,8 +48,9 @@ _LOST = (OSError, http.client.HTTPException, ValueError)
 class PairService:
     """A table: its service, which may be killed and started anew, and the phone that plays its seat meanwhile."""
 
-    def __init__(self, folder: Path, seat: Seat) -> None:
+    def __init__(self, folder: Path, seat: Seat, hub: HubProcess) -> None:
         self.folder, self.seat = folder, seat
+        self.line = CuttableLine(hub.nats_port)
         self.port = free_port()
         self.acknowledged: Counter[str] = Counter()
         """Orders that the phone was told are in, by their salt."""
@@ -143,38 +147,43 @@ class PairService:
                     self.acknowledged[salt] += 1
 
 
-def bench_pairs(kills: int, names: Sequence[str] = GAMES) -> bool:
+def bench_pairs(kills: int, names: Sequence[str] = GAMES, seed: int = 7) -> bool:
     """Whole games of these in turn, until so many SIGKILLs were survived; answers whether all is well."""
-    rng, left, games, good = Random(7), kills, 0, True
+    rng, left, games, good = Random(seed), kills, 0, True
+    killed = Counter[str]()
     with tempfile.TemporaryDirectory() as named:
         folder = Path(named)
         hub = HubProcess(folder / "hub")
-        tables = [PairService(folder / seat, seat) for seat in SEATS]
+        tables = [PairService(folder / seat, seat, hub) for seat in SEATS]
         try:
             for table in tables:
                 member = join(f"127.0.0.1:{hub.port}", hub.code, str(table.seat), names=False)
+                member = msgspec.structs.replace(member, servers=(f"nats://127.0.0.1:{table.line.port}",))
                 write_membership(table.folder / "hub.json", member)
                 table.start()
                 table.sit_down()
             while left > 0 or games < len(names):
                 game = names[games % len(names)]
                 _agree(tables, game)
-                done = _play(tables, hub, rng, min(left, -(-kills // len(names))))
-                left -= done
+                gone = _play(tables, hub, rng, min(left, -(-kills // len(names))))
+                killed += gone
+                left -= gone.total()
                 games += 1
                 found = _faults(tables)
                 good &= not found
-                print(f"pairs: {game}, {done} SIGKILLs: {found or 'the same at both tables'}", flush=True)
+                print(f"pairs: {game}, {gone.total()} SIGKILLs: {found or 'the same at both tables'}", flush=True)
         finally:
             for table in tables:
                 table.stop()
                 table.kill()
+                table.line.cut()
             hub.kill()
     orders = sum(table.acknowledged.total() for table in tables)
     is_good = good and left <= 0
     print(
-        f"pairs: {games} games at two tables, {kills - left} SIGKILLs of services, hub and NATS, {orders} orders "
-        f"acknowledged: {'none lost, doubled or seen early  ok' if is_good else 'NOT GOOD'}",
+        f"pairs: {games} games at two tables, {kills - left} SIGKILLs "
+        f"({', '.join(f'{count} of {what}' for what, count in sorted(killed.items()))}), {orders} orders acknowledged: "
+        f"{'none lost, doubled or seen early  ok' if is_good else 'NOT GOOD'}",
         flush=True,
     )
     return is_good
@@ -199,9 +208,9 @@ def _agree(tables: list[PairService], game: str) -> None:
         time.sleep(TURN_S)
 
 
-def _play(tables: list[PairService], hub: HubProcess, rng: Random, most: int) -> int:
-    """One game to its end, with at most so many kills; answers how many there were."""
-    done, end_s = 0, time.monotonic() + _WAIT_S
+def _play(tables: list[PairService], hub: HubProcess, rng: Random, most: int) -> Counter[str]:
+    """One game to its end, with at most so many kills; answers what was killed how often."""
+    done, end_s = Counter[str](), time.monotonic() + _WAIT_S
     for table in tables:
         table.play()
     try:
@@ -209,7 +218,7 @@ def _play(tables: list[PairService], hub: HubProcess, rng: Random, most: int) ->
             time.sleep(rng.uniform(*PAUSE_S))
             if all(table.is_over for table in tables):
                 return done
-            if done < most:
+            if done.total() < most:
                 done += _break(rng, hub, tables)
                 end_s = time.monotonic() + _WAIT_S
             if time.monotonic() > end_s:
@@ -219,22 +228,28 @@ def _play(tables: list[PairService], hub: HubProcess, rng: Random, most: int) ->
             table.stop()
 
 
-def _break(rng: Random, hub: HubProcess, tables: list[PairService]) -> int:
-    """Kill one or several things at once, or let the line hang; answers how many were killed."""
-    match rng.randrange(10):
+def _break(rng: Random, hub: HubProcess, tables: list[PairService]) -> Counter[str]:
+    """Kill one or several things at once, or let the hub hang; answers what was killed."""
+    match rng.randrange(12):
         case 0:
             hub.kill()
             hub.start()
-            return 1
+            return Counter({"the hub": 1})
         case 1:
             hub.kill_nats()
-            return 1
+            return Counter({"its NATS": 1})
         case 2:
             hub.signal(signal.SIGSTOP)
-            time.sleep(CUT_S)
+            time.sleep(HANGS_S)
             hub.signal(signal.SIGCONT)
-            return 0
-        case 3:
+            return Counter()
+        case 3 | 4:
+            line = rng.choice(tables).line
+            line.cut()
+            time.sleep(rng.uniform(*CUT_S))
+            line.mend()
+            return Counter({"a line": 1})
+        case 5:
             gone = tables
         case _:
             gone = [rng.choice(tables)]
@@ -242,7 +257,7 @@ def _break(rng: Random, hub: HubProcess, tables: list[PairService]) -> int:
         table.kill()
     for table in gone:
         table.start()
-    return len(gone)
+    return Counter({"a service": len(gone)})
 
 
 def _faults(tables: list[PairService]) -> str:

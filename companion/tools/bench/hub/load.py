@@ -41,7 +41,7 @@ from companion.hub.joining import join
 from companion.hub.membership import Membership
 from companion.hub.subjects import ALL_RECORDS, RECORDS, inbox_prefix, record_subject
 from companion.hub_server.folder import public_key
-from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, users_text
+from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, accounts_text
 from companion.hub_server.store import KEPT_EACH
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, encoded
@@ -341,7 +341,7 @@ def _nats(folder: Path, seed: str, house: RoomSize) -> Iterator[tuple[NatsServer
     port = free_port()
     server = NatsServer(NatsSettings(folder, "127.0.0.1", port, 64, connections=house.tables + house.spectators + 10))
     tables = [(f"{number:016x}", _seed()) for number in range(house.tables)]
-    server.write(users_text(public_key(seed), [TableKey(name, public_key(own)) for name, own in tables]))
+    server.write(accounts_text(public_key(seed), [TableKey(name, public_key(own)) for name, own in tables]))
     server.start()
     try:
         url = f"nats://127.0.0.1:{port}"
