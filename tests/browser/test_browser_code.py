@@ -35,7 +35,9 @@ def test_a_scanned_code_fills_the_form_and_leaves_the_address(tmp_path: Path, mo
         window.get(f"{url}/join/south")
         until("the code of before", lambda: typed() == code)
         window.find_element(By.CSS_SELECTOR, "form.join .go").click()
-        shown = "return document.body?.innerText ?? ''"  # at once: a part of the page before would be gone when it is read
+        shown = (
+            "return document.body?.innerText ?? ''"  # at once: a part of the page before would be gone when it is read
+        )
         until("the refusal", lambda: "That is not the code" in window.execute_script(shown))
         assert typed() == ""
         window.find_element(By.ID, "code").send_keys(companion.join_code.now().upper())
