@@ -192,7 +192,7 @@ class Deck:
     """
 
     cards: tuple[Card, ...]
-    zones: Mapping[Seat, int]
+    zones: Mapping[Seat, int] = field(hash=False)
     width_mm: float = 63.0
     height_mm: float = 88.0
     marker_mm: float = 12.5

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from companion.games import GAMES
-from vision.cards.bare_board import BareBoard
+from vision.cards.bare_board import is_bare, places_beside
+from vision.cards.glance import glance_at
 from vision.pose.pose import Points
 from vision.simulation.render import camera_pose
 from vision.simulation.table import SimulatedTable
@@ -25,8 +26,8 @@ def table() -> SimulatedTable:
 
 def places(table: SimulatedTable) -> list[Points] | None:
     """Where beside the board a marker may lie; None: the board may hold a card."""
-    glance = BareBoard(KIT).look(table.render_luma(), camera_pose(KIT, table.view), ROOM, CARD_Z_MM)
-    return glance and glance[1]
+    glance = glance_at(table.render_luma(), camera_pose(KIT, table.view), KIT, ROOM, CARD_Z_MM)
+    return places_beside(glance, KIT) if is_bare(glance, KIT) else None
 
 
 def test_an_empty_board_is_bare(table: SimulatedTable) -> None:

@@ -335,7 +335,9 @@ def test_what_was_worked_out_for_cards_goes_with_them() -> None:
     """Where each pixel of a view of cards lies takes some 20 MB."""
     cards = GAMES["binmat"].kit(GAMES["binmat"].options({}))
     table = SimulatedTable(cards, View(width=1280, height=720))
-    table.set_up({cards.board.squares[0]: ("9^",)})  # a bare board is told without it
+    table.set_up({cards.board.squares[0]: ("9^",)})
+    # What is plain is told at a glance, without it: the card lies across two zones.
+    table.nudge(next(piece.id for piece in table.pieces() if piece.face == "9^"), cards.board.pitch_mm / 2, 0.0)
     reader = board_reader({cards.game: cards, ARENA.game: ARENA})
     reader.use(cards)
     camera = RenderedCamera(table, FakeClock())

@@ -7,7 +7,7 @@ long as nothing lies open in the zone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import cv2
@@ -62,6 +62,14 @@ class CardOcclusion:
     def __init__(self, board: Board, deck: Deck) -> None:
         self._board, self._deck = board, deck
         self._zones = zones_of(board, deck)
+        self._rectangles, self._insides = (
+            np.array([of(zone) for zone in self._zones]) for of in (self._rectangle, self._inside)
+        )
+        depth, side = board.depth_mm - 4, board.corner_mm + 2 * _TOUCH_MM
+        self._art = np.array(
+            [rectangle_corners_mm(*board.centre_mm(zone), 2 * _ART_MM, depth, 0.0) for zone in self._zones]
+            + [rectangle_corners_mm(*board.corner_centres_mm[marker], side, side, 0.0) for marker in board.corners]
+        )
 
     def judge(self, view: CardView, cards: Sequence[Lying]) -> Occlusion:
         """What the zones hold but paper and known cards."""
@@ -80,16 +88,16 @@ class CardOcclusion:
         bold = self._print(view.ink.bold, maps) & ~self._explained(tone.shape, maps, cards)
         dark = np.asarray(tone < _BACK * PAPER)
         littered, unread = set(), {}
-        for zone in self._zones:
-            here = self._place(self._rectangle(zone), maps)
-            is_littered = edges[here].sum() / scale**2 > _AREA_MM2
-            is_printed = bold[here].sum() / scale**2 > _INK_MM2
-            if not any(self._board.square_at(card.x_mm, card.y_mm) == zone for card in cards):
-                is_littered = (is_littered or is_printed) and not self._is_face_down(zone, maps, edges | bold, dark)
+        with_cards = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
+        for zone, here in zip(self._zones, self._places(self._rectangles, maps), strict=True):
+            is_littered = bool(np.count_nonzero(edges[here]) / scale**2 > _AREA_MM2)
+            is_printed = bool(np.count_nonzero(bold[here]) / scale**2 > _INK_MM2)
+            if zone not in with_cards:
+                is_littered = (is_littered or is_printed) and not self._is_face_down(here, maps, edges | bold, dark)
             elif is_printed:
                 places = np.argwhere(bold[here])[:, ::-1] + (here[1].start, here[0].start)
                 unread[zone] = maps.to_board((places + 0.5) * _SHRINK - 0.5)
-            if is_littered or dazzled[here].sum() / scale**2 > _AREA_MM2:
+            if is_littered or np.count_nonzero(dazzled[here]) / scale**2 > _AREA_MM2:
                 littered.add(zone)
         return Occlusion(littered, unread)
 
@@ -99,68 +107,58 @@ class CardOcclusion:
         """Where in the small view there is bold print within the outlines of zones."""
         bold = ink > 127
         inside = np.zeros(bold.shape, np.bool_)
-        for zone in self._zones:
-            inside[self._place(self._inside(zone), maps)] = True
+        for here in self._places(self._insides, maps):
+            inside[here] = True
         return np.asarray(bold & inside)
 
-    def _known(self, shape: tuple[int, ...], maps: Maps, cards: Iterable[Lying], touch_mm: float) -> Mask:
+    def _known(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[Lying], touch_mm: float) -> Mask:
         """Where nothing is judged: on cards and that close to them, and on the art in the middle of zones."""
         mask = np.zeros(shape, np.uint8)
-        for zone in self._zones:
-            x, y = self._board.centre_mm(zone)
-            depth = self._board.depth_mm / 2 - 2
-            _fill(mask, maps, rectangle_corners_mm(x, y, 2 * _ART_MM, 2 * depth, 0.0))
-        for marker in self._board.corners:
-            side = self._board.corner_mm + 2 * _TOUCH_MM
-            _fill(mask, maps, rectangle_corners_mm(*self._board.corner_centres_mm[marker], side, side, 0.0))
-        for card in cards:
-            middle = card.outline.mean(axis=0)
-            out = card.outline - middle
-            _fill(mask, maps, middle + out * (1 + 1.5 * touch_mm / np.linalg.norm(out, axis=1, keepdims=True)))
+        outlines = np.array([card.outline for card in cards]).reshape(-1, 4, 2)
+        middles = outlines.mean(axis=1, keepdims=True)
+        out = outlines - middles
+        grown = middles + out * (1 + 1.5 * touch_mm / np.linalg.norm(out, axis=2, keepdims=True))
+        _fill(mask, maps, np.concatenate([self._art, grown]))
         return np.asarray(mask > 0)
 
     def _explained(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[Lying]) -> Mask:
         """Where bold print is known: what `_known` says, but on cards only where they have print, or an edge."""
         mask = self._known(shape, maps, cards, _OFF_MM).astype(np.uint8)
         read = [card for card in cards if card.name != UNREAD]
-        for place in on_cards(read, clear_places(self._deck)).reshape(-1, 4, 2):
-            _fill(mask, maps, place, 0)
+        _fill(mask, maps, on_cards(read, clear_places(self._deck)), 0)
         if read:
             unread = [card for card in cards if card.name == UNREAD]
             mask |= self._known(shape, maps, unread, _OFF_MM).astype(np.uint8)
-        for place in on_cards(read, printed_places(self._deck)).reshape(-1, 4, 2):
-            _fill(mask, maps, place)
-        for card in read:
-            edge = (maps.to_view(card.outline) / _SHRINK).round().astype(np.int32)
+        _fill(mask, maps, on_cards(read, printed_places(self._deck)))
+        edges = _px(maps, np.array([card.outline for card in read]))
+        for edge in edges:  # drawn at once they would not be as wide where they cross
             cv2.polylines(mask, [edge], True, 255, round(2 * _OFF_MM * maps.scale / _SHRINK))
         return np.asarray(mask > 0)
 
-    def _rectangle(self, zone: Square) -> tuple[float, float, float, float]:
-        """Left, low, right, high of what is judged for a zone: half the gaps, and some of the strip beyond."""
+    def _rectangle(self, zone: Square) -> Points:
+        """(2, 2): the upper left and lower right of what is judged for a zone: half the gaps, and some of the strip
+        beyond."""
         board = self._board
         x, y = board.centre_mm(zone)
         side, depth = (board.square_mm + board.gap_mm) / 2, (board.depth_mm + board.gap_mm) / 2
         low = y - depth - (_BEYOND_MM if zone.rank == 0 else 0)
         high = y + depth + (_BEYOND_MM if zone.rank == board.ranks - 1 else 0)
-        return x - side, low, x + side, high
+        return np.array([[x - side, high], [x + side, low]])
 
-    def _inside(self, zone: Square) -> tuple[float, float, float, float]:
+    def _inside(self, zone: Square) -> Points:
         """The same of a zone within its own outline."""
         x, y = self._board.centre_mm(zone)
         side, depth = self._board.square_mm / 2 - _OUTLINE_MM, self._board.depth_mm / 2 - _OUTLINE_MM
-        return x - side, y - depth, x + side, y + depth
+        return np.array([[x - side, y + depth], [x + side, y - depth]])
 
     @staticmethod
-    def _place(rectangle: tuple[float, float, float, float], maps: Maps) -> tuple[slice, slice]:
-        """Rows and columns of a rectangle in the small view."""
-        left, low, right, high = rectangle
-        ends = maps.to_view(np.array([[left, high], [right, low]])) / _SHRINK
-        (column, row), (column_end, row_end) = ends.round().astype(int).clip(0)
-        return slice(row, row_end), slice(column, column_end)
+    def _places(rectangles: Points, maps: Maps) -> list[tuple[slice, slice]]:
+        """Rows and columns of rectangles (N, 2, 2) in the small view."""
+        ends = (maps.to_view(rectangles) / _SHRINK).round().astype(int).clip(0).reshape(-1, 4).tolist()
+        return [(slice(row, row_end), slice(column, column_end)) for column, row, column_end, row_end in ends]
 
-    def _is_face_down(self, zone: Square, maps: Maps, edges: Mask, dark: Mask) -> bool:
+    def _is_face_down(self, here: tuple[slice, slice], maps: Maps, edges: Mask, dark: Mask) -> bool:
         """Do all edges of a zone belong to dark cards that lie within it?"""
-        here = self._place(self._rectangle(zone), maps)
         row, column = (max(0, part.start - self._out(maps)) for part in here)
         window = (slice(row, here[0].stop + self._out(maps)), slice(column, here[1].stop + self._out(maps)))
         own = np.zeros(edges.shape, np.bool_)
@@ -210,5 +208,12 @@ def _edges(tone: Luma, known: Mask, scale: float) -> Mask:
     return np.asarray(~known & (cv2.subtract(high, low) > _EDGE * PAPER))
 
 
-def _fill(mask: NDArray[np.uint8], maps: Maps, points_mm: Points, value: int = 255) -> None:
-    cv2.fillConvexPoly(mask, (maps.to_view(points_mm) / _SHRINK).round().astype(np.int32), value)
+def _fill(mask: NDArray[np.uint8], maps: Maps, places_mm: Points, value: int = 255) -> None:
+    """Fill the quadrangles (..., 4, 2) in a small view."""
+    for quad in _px(maps, places_mm):
+        cv2.fillConvexPoly(mask, quad, value)
+
+
+def _px(maps: Maps, places_mm: Points) -> NDArray[np.int32]:
+    """(N, 4, 2): the pixels of quadrangles in a small view."""
+    return np.asarray((maps.to_view(places_mm) / _SHRINK).round(), np.int32).reshape(-1, 4, 2)

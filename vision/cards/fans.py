@@ -88,6 +88,16 @@ class Spread:
         is_near = (self._low < high).all(axis=1) & (self._high > low).all(axis=1)
         return (self.cards[number] for number in np.flatnonzero(is_near))
 
+    def holding(self, points_mm: Points, least_mm: float) -> Iterator[Lying]:
+        """Those of which one of (N, 2) points lies farther within the outline than this."""
+        inwards, at = self._sides
+        depths = (points_mm @ inwards.swapaxes(1, 2) - at[:, None]).min(axis=2).max(axis=1, initial=-np.inf)
+        return (self.cards[number] for number in np.flatnonzero(depths > least_mm))
+
+    @cached_property
+    def _sides(self) -> tuple[Points, Points]:
+        return _sides_of(self._outlines)
+
     @cached_property
     def proofs(self) -> NDArray[np.bool_]:
         """(N, N): of which of the cards, by row, is it proved that they lie on which, by column?"""
@@ -95,7 +105,7 @@ class Spread:
         proved = np.zeros((len(self.cards),) * 2, np.bool_)
         owners = np.repeat(np.arange(len(self.cards)), [len(card.marks) for card in self.cards])
         marks = np.array([mark for card in self.cards for mark in card.marks]).reshape(-1, 2)
-        inwards, at = _sides_of(self._outlines)
+        inwards, at = self._sides
         depths = (marks @ inwards.swapaxes(1, 2) - at[:, None]).min(axis=2).reshape(len(self.cards), len(owners), 4)
         lower, mark = np.nonzero(depths.max(axis=2) >= _ON_TOP_MM)
         proved[owners[mark], lower] = True

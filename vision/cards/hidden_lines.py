@@ -19,7 +19,8 @@ from companion.core.kit import Board
 from vision.cards.card_view import PAPER, CardView
 from vision.cards.fans import Lying
 from vision.detection.markers import Luma, marker_modules
-from vision.pose.pose import Points, square_corners_mm
+from vision.order_statistics import quantiles
+from vision.pose.pose import Maps, Points, square_corners_mm
 
 _OFF_MM, _PAPER_MM = 1.6, 4.0
 """A line lies so near to where the pose puts it, at most, and its paper is seen within that."""
@@ -34,7 +35,7 @@ _LEAST_MM = 7
 """So much of a line must be gone."""
 _GONE = 0.3
 """What is paler than this share of what lines are like in this picture is none."""
-_USUAL_PERCENT = 70
+_USUAL = 0.7
 _LEAST_DEPTH = 14.0
 """Lines that are paler than this, of 200 grey levels, tell nothing."""
 _BESIDE_MM = 1.5
@@ -51,16 +52,17 @@ _OFF_MM2 = 2.0
 
 @dataclass(frozen=True, eq=False)
 class _Outlines:
-    """`places` (N, 2) mm, one a millimetre along the sides of all zones; `ways` (N, 2) across them; `sides` (N,): the
-    number of each one's side."""
+    """The sides of all zones in a view: `places` (N, 2) mm, one a millimetre, and the number of each one's side (N,);
+    `across` (K, N, 2) px of the view across them; `ends` (2N, 2) px of what the picture must show of that."""
 
     places: Points
-    ways: Points
     sides: NDArray[np.int64]
+    across: NDArray[np.float32]
+    ends: Points
 
 
-@lru_cache(maxsize=2)
-def _outlines(board: Board) -> _Outlines:
+@lru_cache(maxsize=4)
+def _outlines(board: Board, low_mm: tuple[float, float], high_mm: tuple[float, float], scale: float) -> _Outlines:
     places, ways, sides = list[Points](), list[Points](), list[NDArray[np.int64]]()
     half = np.array([board.square_mm, board.depth_mm]) / 2
     for square in board.squares:
@@ -71,7 +73,11 @@ def _outlines(board: Board) -> _Outlines:
             places.append(board.centre_mm(square) + sign * half * way + steps[:, None] * along)
             ways.append(np.tile(way, (len(steps), 1)))
             sides.append(np.full(len(steps), len(sides)))
-    return _Outlines(np.vstack(places), np.vstack(ways), np.concatenate(sides))
+    every = np.vstack(places)
+    at = Maps(np.empty((0, 0, 2), np.float32), low_mm, high_mm, 0.0, scale).to_view(every)
+    across = (at + _ACROSS[:, None, None] * (np.vstack(ways) * scale * (1.0, -1.0))).astype(np.float32)
+    ends = across[_NEED].swapaxes(0, 1).reshape(-1, 2).astype(np.float64)
+    return _Outlines(every, np.concatenate(sides), across, ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,16 +91,14 @@ class SeenLines:
 
 def seen_lines(view: CardView, board: Board, cards: Sequence[Lying]) -> SeenLines:
     """Which of the zones' outlines and of the board's corner markers are seen where no known card lies."""
-    lines, taken = _outlines(board), _taken(view, cards)
-    ways = (lines.ways * view.maps.scale * (1.0, -1.0)).astype(np.float32)
-    at = view.maps.to_view(lines.places).astype(np.float32)[:, None] + _ACROSS[:, None] * ways[:, None]
-    grey = cv2.remap(view.even, at, None, cv2.INTER_LINEAR, borderValue=0)  # type: ignore[call-overload]  # stubs deny None
-    grey = cv2.blur(grey.astype(np.float32), (1, _SMOOTH))
-    depth = grey.max(axis=1) - grey[:, _IS_LINE].min(axis=1)
-    ends = at[:, _NEED].reshape(-1, 2).astype(np.float64)
-    asked = _is_free(lines.places, view, taken) & _is_shown(ends, view).reshape(-1, 2).all(axis=1)
+    maps = view.maps
+    lines, taken = _outlines(board, maps.low_mm, maps.high_mm, maps.scale), _taken(view, cards)
+    grey = cv2.remap(view.even, lines.across, None, cv2.INTER_LINEAR, borderValue=0)  # type: ignore[call-overload]  # stubs deny None
+    grey = cv2.blur(grey.astype(np.float32), (_SMOOTH, 1))
+    depth = grey.max(axis=0) - grey[_IS_LINE].min(axis=0)
+    asked = _is_free(lines.places, view, taken) & _is_shown(lines.ends, view).reshape(-1, 2).all(axis=1)
     hidden = tuple(_hidden_corners(view, board, taken))
-    usual = float(np.percentile(depth[asked], _USUAL_PERCENT)) if asked.any() else 0.0
+    usual = quantiles(depth[asked], _USUAL)[0] if asked.any() else 0.0
     if usual < _LEAST_DEPTH:
         return SeenLines(hidden, np.empty((0, 2)))
     gone = asked & (depth < _GONE * usual)
@@ -113,14 +117,13 @@ def _hidden_corners(view: CardView, board: Board, taken: Luma) -> Iterator[Point
         (left, top), (right, bottom) = corners[[0, 2]].round().astype(int)
         seen = view.even[top:bottom, left:right]
         print_ = cv2.resize(marker_modules(marker), seen.shape[::-1], interpolation=cv2.INTER_NEAREST)
-        rows, columns = np.mgrid[top:bottom, left:right]
-        places = view.maps.to_board(np.column_stack([columns.ravel(), rows.ravel()]))
-        free = _is_free(places, view, taken).reshape(seen.shape)
         kernel = np.ones((2 * round(_BLUR_MM * view.maps.scale) + 1,) * 2, np.uint8)
         near_white = cv2.dilate(print_, kernel, borderType=cv2.BORDER_CONSTANT, borderValue=255)
         is_bright = (near_white == 0) & (seen > _BRIGHT * PAPER)
         is_dark = (cv2.erode(print_, kernel) > 0) & (seen < _DARK * PAPER)
-        if ((is_bright | is_dark) & free).sum() > _OFF_MM2 * view.maps.scale**2:
+        rows, columns = np.nonzero(is_bright | is_dark)
+        places = view.maps.to_board(np.column_stack([columns + left, rows + top]))
+        if np.count_nonzero(_is_free(places, view, taken)) > _OFF_MM2 * view.maps.scale**2:
             yield mark
 
 

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.detection.markers import Luma
+from vision.order_statistics import medians_of_known
 from vision.pose.pose import Points
 
 _ALONG = np.linspace(-0.42, 0.42, 13)
 """Places along a side, by its length; not where it meets the next one."""
 _REACH = 0.115
 """So far inwards and outwards of a side its edge is looked for, by its length: less than the rim is wide."""
-_PROFILE = np.linspace(-1.0, 1.0, 17)
+_PROFILE = np.linspace(-1.0, 1.0, 17, dtype=np.float32)
 _ROUNDS = 2
 _FAR = 0.6
 """An edge that lies so far from a side, by the reach, is not its own."""
@@ -78,17 +79,18 @@ def _misfit(
     """(N, 2) px and (N,) radians: by how much squares must be moved and turned to lie on the edges of the rims."""
     axes = _axes(turns)
     reach_px = _REACH * side_px
-    ways = _WAYS @ axes
-    places = middles[:, None, None] + (side_px * _PLACES @ axes)[:, :, None]
-    places = places + reach_px * _PROFILE[:, None] * ways[:, :, None]
-    at = places.reshape(len(middles) * len(_PLACES), len(_PROFILE), 2).astype(np.float32)
+    places = (middles[:, None] + side_px * _PLACES @ axes).astype(np.float32)
+    outwards = (reach_px * _WAYS @ axes).astype(np.float32)
+    at = (places[:, :, None] + _PROFILE[:, None] * outwards[:, :, None]).reshape(-1, len(_PROFILE), 2)
     grey = cv2.remap(view, at, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)  # type: ignore[call-overload]  # stubs deny None
-    grey = grey.reshape(len(middles), len(_PLACES), len(_PROFILE)).astype(np.float64)
-    black = np.median(grey[..., :2], axis=(1, 2))[:, None, None]
-    white = np.median(grey[..., -2:], axis=(1, 2))[:, None, None]
+    grey = grey.reshape(len(middles), len(_PLACES), len(_PROFILE)).astype(np.float32)
+    black, white = (
+        medians_of_known(grey[..., part].reshape(len(middles), -1))[:, None, None]
+        for part in (slice(2), slice(-2, None))
+    )
     range_ = np.maximum(white - black, 1.0)
     shares = ((grey - black) / range_).clip(0, 1)
-    offsets = reach_px * (1 - 2 * shares.mean(axis=2))  # the part of the profile that is black, from within
+    offsets = reach_px * (1 - 2 * shares.mean(axis=2, dtype=np.float64))  # the part that is black, from within
     is_edge = shares[..., -1] - shares[..., 0] >= _CONTRAST
     is_edge &= np.abs(offsets) <= _FAR * reach_px
     found = np.zeros((len(middles), 3))
@@ -96,7 +98,7 @@ def _misfit(
     if len(seen):
         is_edge, offsets = is_edge[seen], offsets[seen]
         off = np.abs(offsets - _fit(is_edge, offsets) @ _MODEL.T)
-        usual = np.nanmedian(np.where(is_edge, off, np.nan), axis=1, keepdims=True)
+        usual = medians_of_known(np.where(is_edge, off, np.nan).astype(np.float32))[:, None]
         found[seen] = _fit(is_edge & (off <= np.maximum(0.3, 2.5 * usual)), offsets)
     return np.asarray((found[:, None, :2] @ axes)[:, 0]), found[:, 2] / side_px
 
@@ -104,5 +106,5 @@ def _misfit(
 def _fit(counts: NDArray[np.bool_], offsets: NDArray[np.float64]) -> NDArray[np.float64]:
     """(N, 3): how to move and turn each square so that the edges (N, 52) that count lie where they are seen."""
     # With two opposite sides alone nothing says where along them it lies: it stays.
-    normal = np.einsum("ne,ei,ej->nij", counts, _MODEL, _MODEL, optimize=True) + 1e-6 * np.eye(3)
+    normal = (counts[:, None] * _MODEL.T) @ _MODEL + 1e-6 * np.eye(3)
     return np.asarray(np.linalg.solve(normal, ((counts * offsets) @ _MODEL)[..., None])[..., 0])

@@ -35,18 +35,22 @@ class MarkerPrints:
 
     def decoded(self, view: Luma, quads: Sequence[Points]) -> Iterator[Sighting]:
         """The markers of the (4, 2) px quadrangles of a (h, w) view that show one, no module wrong or doubtful."""
+        for number, marker, turns in self.told(view, quads):
+            yield Sighting(marker, np.roll(quads[number], turns, axis=0))
+
+    def told(self, view: Luma, quads: Sequence[Points], clear: float = _CLEAR) -> Iterator[tuple[int, int, int]]:
+        """The same: which of the quadrangles, the marker, and by how many corners its first one is the first."""
         if not len(quads):
             return
-        corners = np.stack(quads)
-        means = _modules(view, corners)
+        means = _modules(view, np.stack(quads))
         low, high = means.min(axis=1), means.max(axis=1)
         off = means - ((low + high) / 2)[:, None]
-        is_clear = (high - low >= _LEAST_RANGE) & (np.abs(off).min(axis=1) >= _CLEAR * (high - low))
+        is_clear = (high - low >= _LEAST_RANGE) & (np.abs(off).min(axis=1) >= clear * (high - low))
         for number in np.flatnonzero(is_clear).tolist():
             found = self._turned.get(float((off[number] > 0) @ _WEIGHTS))
             if found is not None:
                 # rot90 turns counter-clockwise: the print's upper left corner has gone to so many before the first.
-                yield Sighting(found[0], np.roll(corners[number], found[1], axis=0))
+                yield number, *found
 
 
 @lru_cache(maxsize=4)

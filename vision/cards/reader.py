@@ -2,7 +2,7 @@
 
 The board is looked at from straight above at the height of cards; only whole markers of the deck without a wrong module
 count, or such as are too soft to decode and clearly like that of one card only. A card that is there and not read is an
-`X`; a zone with anything else in it is unknown.
+`X`; a zone with anything else in it is unknown. What lies plainly is told at a glance, all else by a close look.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from companion.core.grid import Square
 from companion.core.kit import CARD_DICTIONARY, Kit, Layout, Seat
-from vision.cards.bare_board import BareBoard
+from vision.cards.bare_board import is_bare, places_beside
 from vision.cards.card_occlusion import CardOcclusion
 from vision.cards.card_view import PAPER, SCALE, CardView, card_view, shown_by
 from vision.cards.fans import (
@@ -29,7 +29,9 @@ from vision.cards.fans import (
     zones_of,
 )
 from vision.cards.finder import CardFinder, middles_of
+from vision.cards.glance import Glance, glance_at
 from vision.cards.hidden_lines import seen_lines
+from vision.cards.plain_fans import PlainFans
 from vision.cards.unexplained_print import paper_mm
 from vision.cards.unread import UnreadCards
 from vision.detection.markers import (
@@ -52,6 +54,8 @@ _OUT_MM = 5.0
 """So far beyond what is judged of the board's paper there is none of it, ..."""
 _BESIDE_MM, _BRIGHT, _BRIGHT_MM = 1.5, 0.7, 3
 """... and what is as bright, by paper, over so much of the edge of a card, so far beside it, may be a card below it."""
+_SEEN_MM = 6.0
+"""A marker that is seen so near to a place lies there."""
 _LIKENESS = 0.5
 """Correlation of a marker's print with what should show it."""
 
@@ -67,8 +71,8 @@ class Open:
 
 
 class CardReader:
-    """Reads the cards of one kit: the `finder` tells which are seen, `occlusion` which zones hold anything else, and
-    `unread` where a card lies that was not read."""
+    """Reads the cards of one kit. What lies plainly is told at a glance; else the `finder` tells which are seen,
+    `occlusion` which zones hold anything else, and `unread` where a card lies that was not read."""
 
     def __init__(self, kit: Kit, finder: CardFinder, occlusion: CardOcclusion, unread: UnreadCards) -> None:
         assert kit.deck is not None
@@ -79,7 +83,7 @@ class CardReader:
         self._markers = {card.name: card.marker for card in deck.cards}
         self._up = {rank: 1.0 if seat is Seat.SOUTH else -1.0 for seat, rank in deck.zones.items()}
         self._finder, self._occlusion, self._unread = finder, occlusion, unread
-        self._bare_board, self._was_bare = BareBoard(kit), True
+        self._plain = PlainFans(kit)
         board = np.array([kit.board.width_mm, kit.board.height_mm])
         self._room = np.full(2, -_ROOM_MM), board + _ROOM_MM
         self._maps: tuple[Pose, Maps, Luma] | None = None
@@ -91,15 +95,14 @@ class CardReader:
 
     def read(self, luma: Luma, pose: Pose, moving_px: Points) -> Open:
         """The cards of a (height, width) picture; (N, 2) `moving_px` are places where something moves."""
-        if self._was_bare and (bare := self._bare(luma, pose, moving_px)) is not None:
-            return bare
+        if (plain := self._at_a_glance(luma, pose, moving_px)) is not None:
+            return plain
         view = card_view(luma, *self._above(pose), self.kit.board.square_mm)
         cards, twins = self._finder.find(view)
         by_zone, doubtful, beside = self._in_zones(cards, pose)
         found = self._occlusion.judge(view, cards)
         unknown = doubtful | self._moving(pose, moving_px) | self._cut_off(pose) | found.littered
         orders = {zone: self._order(zone, lying) for zone, lying in by_zone.items()}
-        self._was_bare = not by_zone
         if not any(by_zone.values()):
             return Open({}, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
         lines = seen_lines(view, self.kit.board, cards)
@@ -122,24 +125,57 @@ class CardReader:
                 unknown.add(zone)
         return Open(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
 
-    def _bare(self, luma: Luma, pose: Pose, moving_px: Points) -> Open | None:
-        """The same of a board on which no card lies; None when one may."""
-        glance = self._bare_board.look(luma, pose, self._room, CARD_Z_MM)
-        if glance is None:
-            return None
-        view, places = glance
-        beside, strangers = set[str](), set[int]()
-        for low, high in places:
+    def _at_a_glance(self, luma: Luma, pose: Pose, moving_px: Points) -> Open | None:
+        """The same of a board that is bare, or on which cards lie plainly; None when it has to be read closely."""
+        glance, fans = glance_at(luma, pose, self.kit, self._room, CARD_Z_MM), dict[Square, tuple[str, ...]]()
+        cards, aside = list[Lying](), list[str]()
+        if not is_bare(glance, self.kit):
+            seen = self._plain.cards(glance, luma, pose)
+            if not seen:
+                return None
+            cards = seen
+            by_zone, doubtful, aside = self._in_zones(cards, pose)
+            fans = {zone: self._order(zone, lying) for zone, lying in by_zone.items()}
+            if doubtful or not by_zone or not self._is_plain(glance, pose, by_zone, fans):
+                return None
+        beside, strangers = set(aside), set[int]()
+        for low, high in places_beside(glance, self.kit, cards):
             maps = pose.plane_maps(tuple(low.tolist()), tuple(high.tolist()), CARD_Z_MM, SCALE)
             part = card_view(luma, maps, shown_by(maps, pose.size), self.kit.board.square_mm)
-            cards, twins = self._finder.find(part)
-            by_zone, doubtful, names = self._in_zones(cards, pose)
+            near, twins = self._finder.find(part)
+            by_zone, doubtful, names = self._in_zones(near, pose)
             if by_zone or doubtful:
                 return None
             beside |= set(names)
             strangers |= twins
-        unknown = self._moving(pose, moving_px) | self._cut_off(pose) | self._occlusion.judge_half(view, []).littered
-        return Open({}, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(strangers)))
+        found = self._occlusion.judge_half(glance.for_occlusion(), cards)
+        if cards and (found.littered or found.ink):
+            return None
+        unknown = self._moving(pose, moving_px) | self._cut_off(pose) | found.littered
+        known = {zone: names for zone, names in fans.items() if zone not in unknown}
+        return Open(known, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(strangers)))
+
+    def _is_plain(
+        self,
+        glance: Glance,
+        pose: Pose,
+        by_zone: Mapping[Square, list[Lying]],
+        orders: Mapping[Square, tuple[str, ...]],
+    ) -> bool:
+        """Is it plain how all cards lie, and that there are no more?"""
+        if any(UNREAD in names for names in orders.values()):
+            return False
+        fans = [sorted(lying, key=lambda card: orders[zone].index(card.name)) for zone, lying in by_zone.items()]
+        if not self._plain.is_all(glance, fans):
+            return False
+        cards = [card for fan in fans for card in fan]
+        lines, spread = seen_lines(glance.view, self.kit.board, cards), Spread(cards)
+        return not lines.hidden and not any(
+            self._may_hide_beyond(glance.view, lying, spread)
+            or self._is_cut_off(pose, zone, lying, lines.seen)
+            or not self._all_explained(glance.view, lying, spread)
+            for zone, lying in by_zone.items()
+        )
 
     def _above(self, pose: Pose) -> tuple[Maps, Luma]:
         """The board and some room around it from straight above, and what of that the picture shows."""
@@ -246,14 +282,12 @@ class CardReader:
         """Is every marker of these cards seen, or under another card?"""
         read = [card for card in lying if card.name != UNREAD]
         for card, places in zip(read, on_cards(read, marker_places(self._deck)), strict=True):
-            marks = middles_of(card.marks)
-            for place in places:
-                if (np.abs(marks - place.mean(axis=0)).max(axis=1) < 6).any():
-                    continue
-                near = (other for other in spread.near(place, 1.0) if other is not card)
-                if any(other.depth_inside(place).max() > -1 for other in near):
-                    continue
-                if not _is_like(view.even, view.maps.to_view(place), self._markers[card.name]):
+            away = np.abs(middles_of(card.marks)[:, None] - places.mean(axis=1)).max(axis=2).min(axis=0)
+            for place in places[away >= _SEEN_MM]:
+                hidden = (other for other in spread.holding(place, -1.0) if other is not card)
+                if next(hidden, None) is None and not _is_like(
+                    view.even, view.maps.to_view(place), self._markers[card.name]
+                ):
                     return False
         return True
 

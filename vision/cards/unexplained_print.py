@@ -99,13 +99,13 @@ def unexplained(
     explained, faces = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
     for card in cards:
         if card.name == UNREAD:
-            cv2.fillConvexPoly(explained, _px(maps, _grown(card.outline, _UNREAD_MM)), 255)
-    surely, shrunk = explained.copy(), {name: _grown(outline, -_EDGE_MM) for name, outline in outlines.items()}
+            cv2.fillConvexPoly(explained, _px(maps, grown(card.outline, _UNREAD_MM)), 255)
+    surely, shrunk = explained.copy(), {name: grown(outline, -_EDGE_MM) for name, outline in outlines.items()}
     for card in read:
         above, boxes = upper.get(card.name, Above()), on_cards([card], print_boxes(deck, signs[card.name]))[0]
         hidden = [shrunk[name] for name in (*above.own, *above.other) if name in shrunk]
         if above.maybe:
-            unsure = [_grown(outlines[name], _BESIDE_MM) for name in above.maybe]
+            unsure = [grown(outlines[name], _BESIDE_MM) for name in above.maybe]
             _explain((explained,), maps, boxes, hidden)
             _explain((surely,), maps, boxes[:2], hidden)
             _explain((surely,), maps, boxes[2:], [*hidden, *unsure])
@@ -118,7 +118,7 @@ def unexplained(
     def along_edges(reach_mm: float) -> Mask:
         return np.asarray(cv2.polylines(np.zeros(shape, np.uint8), corners, True, 255, round(2 * reach_mm * scale)))
 
-    beyond, sides = ~paper_place(maps, shape, board), _sides(maps, shape, board)
+    beyond, sides = ~paper_place(maps, shape, board), sides_of_zones(maps, shape, board)
     outside = beyond | own_print(maps, shape, board, deck)
     black = ink.black & ~(explained | faces | outside | along_edges(_CLOSE_MM))
     at_outline = lines_of(maps, shape, kit, _BLACK_LINE_MM)
@@ -244,7 +244,7 @@ def _explain(masks: Sequence[Mask], maps: Maps, boxes: Sequence[Points], hiding:
         mask[rows, columns] |= part
 
 
-def _sides(maps: Maps, shape: tuple[int, ...], board: Board) -> Mask:
+def sides_of_zones(maps: Maps, shape: tuple[int, ...], board: Board) -> Mask:
     """Where lines run side by side, along the sides of zones."""
     wide, deep = 2 * _LINE_MM + board.gap_mm, board.depth_mm + board.gap_mm
     aside = (board.square_mm + board.gap_mm) / 2
@@ -285,12 +285,12 @@ def _filled(maps: Maps, shape: tuple[int, ...], boxes: Sequence[tuple[float, flo
     return mask
 
 
-def _grown(outline: Points, by_mm: float) -> Points:
-    """An outline with its corners moved outwards along the diagonals, so that its sides move by so much."""
-    middle = outline.mean(axis=0)
+def grown(outline: Points, by_mm: float) -> Points:
+    """Outlines (..., 4, 2), their corners moved outwards along the diagonals, so that the sides move by so much."""
+    middle = outline.mean(axis=-2, keepdims=True)
     out = outline - middle
     return np.asarray(
-        middle + out + np.sign(by_mm) * out / np.linalg.norm(out, axis=1, keepdims=True) * 1.4 * abs(by_mm)
+        middle + out + np.sign(by_mm) * out / np.linalg.norm(out, axis=-1, keepdims=True) * 1.4 * abs(by_mm)
     )
 
 
