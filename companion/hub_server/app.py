@@ -24,10 +24,11 @@ from companion.hub.pairing import Pair
 from companion.hub_server.dealer_desk import DealerDesk
 from companion.hub_server.far_desk import FarDesk
 from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder, KnownTable, public_key
+from companion.hub_server.heard import RecordPlace
 from companion.hub_server.league_file import LeagueFile
 from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, accounts_text, users_text
 from companion.hub_server.pairs import PairKeeper
-from companion.hub_server.store import HubStore, RecordPlace, StoreSettings
+from companion.hub_server.store import HubStore, StoreSettings
 from companion.league.director import board_at
 from companion.league.league import League
 from companion.league.people import shown_name

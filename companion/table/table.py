@@ -176,6 +176,12 @@ class Table(Closeable):
         self._owner.ask(change)
 
     @property
+    def remote_seat(self) -> Seat | None:
+        """The seat whose player sits at another table; None: both play at this one."""
+        remote = self._pipeline.session.remote
+        return remote.seat if remote else None
+
+    @property
     def remembered(self) -> str | None:
         """The game that the host started last, or None."""
         return self._pipeline.live.remembered

@@ -111,9 +111,9 @@ def test_a_resigned_game_has_no_photograph_of_a_turn_that_never_was(played: Play
 
 
 def test_titles_follow_the_turns_not_the_moments() -> None:
-    assert turn_title("2.0", ()) == "Set-up"
-    assert turn_title("2.5", ("2.1", "2.5")) == "Turn 2"
-    assert turn_title("2.3", ("2.1", "2.5")) == "Taken back"
+    assert turn_title("2.0", {}) == "Set-up"
+    assert turn_title("2.5", {"2.1": 1, "2.5": 2}) == "Turn 2"
+    assert turn_title("2.3", {"2.1": 1, "2.5": 2}) == "Taken back"
 
 
 # ---- the disk ----------------------------------------------------------------------------------------------------------

@@ -210,6 +210,7 @@ def test_a_table_that_is_away_is_said_and_comes_back(far: FarTable) -> None:
 def test_an_offered_seat_is_known_to_a_hub_that_starts_again(far: FarTable) -> None:
     code = far.invite()
     far.restart_hub()
+    until("the table has said it again", lambda: far.hub.far.find(code, "10.0.0.1"))
     far.phone().sit(code)
 
 

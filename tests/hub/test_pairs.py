@@ -25,7 +25,7 @@ from companion.hub.joining import card_of
 from companion.hub.pairing import PairLook, PairTake, kit_mark, read_answer
 from companion.hub.subjects import inbox_prefix, message_subject, near_subject, record_subject, wish_subject
 from companion.hub_server.app import Hub
-from companion.hub_server.store import RecordPlace
+from companion.hub_server.heard import RecordPlace
 from companion.table.public.messages import PublicPair, encoded
 from companion.table.session import Phase
 

@@ -152,7 +152,7 @@ def test_games_that_are_kept_in_memory_only_are_told_on_every_page(tmp_path: Pat
 
 
 def set_camera(companion: Companion, state: CameraState) -> None:
-    companion.table.actions.devices.camera_is(
+    companion.table.devices.camera_is(
         CameraStatus(state, "The camera USB has sent no picture for 3 s: check its cable")
     )
     companion.table.step()

@@ -66,7 +66,7 @@ class Pages:
         asked, kiosk = "screen" in request.args, "kiosk" in request.args
         live, chosen = f"/live/table?look={self._look()}", "" if theme == "system" else theme
         own = () if asked or kiosk else self._guard.seats_of(request)
-        away = {seat for seat, shown in self._table.view().seats.items() if shown.door == "remote"}
+        away = self._table.remote_seat
         return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk, own=own, away=away)
 
     def watch(self) -> Any:

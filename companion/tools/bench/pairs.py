@@ -143,8 +143,9 @@ class PairService:
                 if session.moment == view["moment"] and self.seat in session.awaited:
                     game, salt = session.playing, f"{self._rng.getrandbits(128):032x}"
                     action = game.format(game.random_action(session.state, self.seat, self._rng))
-                    self._phone.post("hand-in", {"moment": view["moment"], "action": action, "salt": salt})
-                    self.acknowledged[salt] += 1
+                    order = {"moment": view["moment"], "action": action, "salt": salt}
+                    if self._phone.post("hand-in", order)["receipt"]:  # none while a press waits for the camera
+                        self.acknowledged[salt] += 1
 
 
 def bench_pairs(kills: int, names: Sequence[str] = GAMES, seed: int = 7) -> bool:
