@@ -56,7 +56,7 @@ class Strength:
     noise: float
 
 
-STRENGTHS = {1: Strength(0, (), 9.0), 2: Strength(5, (2, 3), 1.2), 3: Strength(12, (8, 16, 32), 0.0)}
+STRENGTHS = {1: Strength(0, (), 9.0), 2: Strength(5, (2, 3), 1.8), 3: Strength(16, (16, 32, 64), 0.0)}
 
 
 class BinmatBot(Bot):
