@@ -247,7 +247,7 @@ def test_orders_on_a_sheet_are_drawn_changed_and_sealed(tmp_path: Path, windows:
         look = south.find_element(By.ID, "look")
         ActionChains(south).click_and_hold(look).perform()
         until("the own sheet", lambda: text_of(south, ".peek") == "1:N 2:aE")
-        ActionChains(south).release(look).perform()
+        ActionChains(south).release().perform()
         until("closed again", lambda: not south.find_elements(By.CSS_SELECTOR, ".peek"))
         says(north, "Orders for your robots")
         until("the units", lambda: texts_of(north, ".unit b") == ["1:", "2:", "3:"])

@@ -64,7 +64,10 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
         assert read_settings((tmp_path / "settings.toml").read_text()).web.viewers == 30
         tap(window, "[data-arm=restart]")
         tap(window, "#restart")
-        until("a page without a word of a restart", lambda: window.find_elements(By.CSS_SELECTOR, ".waits") == [])
+        until(
+            "a page without a word of a restart",
+            lambda: not window.execute_script("return document.querySelectorAll('.waits').length"),
+        )
         assert window.current_url.endswith("/settings")
         assert finger.get("/api/view")["game"] == "outbuffered", "the game goes on"
         assert json.loads((tmp_path / "choices.json").read_text())["last"] == "outbuffered"

@@ -203,7 +203,7 @@ def test_a_table_that_is_away_is_said_and_comes_back(far: FarTable) -> None:
     status, answer = phone.ask("/api/seat/north/hand-in", **order)
     assert (status, answer["error"]["message"]) == (503, _DOWN)
     far.start_table()
-    assert phone.page("/seat/north")[0] == 200
+    until("the seat's page", lambda: phone.page("/seat/north")[0] == 200)
     assert session_of(far.companion.table).turns[-1].sealed[Seat.NORTH].receipt == receipt
 
 
