@@ -14,6 +14,7 @@ import pytest
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
+from selenium.webdriver.remote.webelement import WebElement
 from service import Client, Running, main_key, running, says, sit_down, tap, tap_square, until, wait
 from window_tools import Windows, no_errors, text_of, texts_of
 
@@ -173,19 +174,21 @@ def test_a_piece_can_be_played_without_a_pointer(tmp_path: Path, windows: Window
         client = to_lobby(service, windows)
         choose(south, "Scouts")
         all_stand(client, south, north)
-        board = south.find_element(By.CSS_SELECTOR, ".board")
+
+        def board() -> WebElement:
+            return south.find_element(By.CSS_SELECTOR, ".board")
 
         def at() -> str:
-            return board.get_attribute("aria-description") or ""
+            return board().get_attribute("aria-description") or ""
 
-        board.send_keys(Keys.ARROW_UP)
+        board().send_keys(Keys.ARROW_UP)
         until("a cursor", at)
         for _ in range(10):
-            board.send_keys(Keys.ARROW_LEFT, Keys.ARROW_DOWN)
+            board().send_keys(Keys.ARROW_LEFT, Keys.ARROW_DOWN)
         assert at() == "a1"
-        board.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ENTER)
+        board().send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ENTER)
         until("the piece", lambda: "c1" in text_of(south, "#told"))
-        board.send_keys(Keys.ARROW_UP, Keys.ENTER)
+        board().send_keys(Keys.ARROW_UP, Keys.ENTER)
         play(south, client, "Dash c1 to c2")
         hands_are_done(client, south)
         assert client.get("/api/view")["layout"]["c2"] == ["white scout"]
