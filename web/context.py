@@ -121,9 +121,8 @@ class PageContext:
     def require_at_table(self, asked: Request) -> None:
         """Raise `Illegal` where strangers share the network and the request comes from nobody at the table."""
         if self.needs_code(asked):
-            raise Illegal(
-                Refusal.NOT_YOUR_SEAT, say("Only a seat, the host or the table’s own screen can do that here")
-            )
+            who = say("Only a seat, the host or the table’s own screen can do that here")
+            raise Illegal(Refusal.NOT_YOUR_SEAT, who)
 
     def let_in(self, asked: Request, typed: str) -> None:
         """Raise `Illegal` for somebody who must know the code and has not typed it."""

@@ -30,7 +30,7 @@ EAR = "hub"
 """What the hub is called among those who hear the key that calls the staff."""
 _MOST_SENTENCES = 8
 _CONTESTED = say(
-    "The other table reports another result of your last game. Compare the game in both lists of games, and tell the "
+    "The other table reports a different result for your last game. Compare it in both lists of games, and tell the "
     "hub’s host how it ended."
 )
 

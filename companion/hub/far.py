@@ -86,12 +86,14 @@ def read_opened(payload: bytes) -> FarOpened:
 
 def read_call(payload: bytes) -> FarCall | FarStop | FarKeep:
     """What a hub asks of a table; raises `Malformed`, which never repeats what was sent."""
-    return _read(_call, payload)  # type: ignore[no-any-return]
+    asked: FarCall | FarStop | FarKeep = _read(_call, payload)
+    return asked
 
 
 def read_far_answer(payload: bytes) -> FarAnswer:
     """A piece of a table's answer; raises `Malformed`."""
-    return _read(_answer, payload)  # type: ignore[no-any-return]
+    answer: FarAnswer = _read(_answer, payload)
+    return answer
 
 
 def packed_call(message: FarCall | FarStop | FarKeep | FarAnswer) -> bytes:

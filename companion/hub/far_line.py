@@ -160,7 +160,7 @@ class FarLine:
         with self._lock:
             for each in self._open.values():
                 each.is_over.set()
-        self._say(say("The line to the hub is cut: the phone far away waits."))
+        self._say(say("The line to the hub is down: the phone far away is waiting."))
 
     def close(self) -> None:
         """End every answer; may be called twice."""

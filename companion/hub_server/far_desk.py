@@ -83,7 +83,7 @@ class FarDesk:
                 return FarOpened()
             require_version(wish.version, __version__)
             if not self._url():
-                raise Illegal(Refusal.WRONG_PHASE, say("This hub lets no phones far away in."))
+                raise Illegal(Refusal.WRONG_PHASE, say("This hub does not let phones far away in."))
             code = wish.code if wish.code and wish.code not in others else _new_code()
             self._codes = {**others, code: (table, wish.seat)}
         return FarOpened(code, self._url())
@@ -242,12 +242,12 @@ class PhoneAnswer:
         self._when_over(self)
 
 
-_UNKNOWN = say("The table does not answer. Whether it has heard you is seen on this page once it is back.")
+_UNKNOWN = say("The table does not answer. Once it is back, this page shows whether your last action arrived.")
 
 
 def not_heard() -> LineDown:
     """What is said where the table cannot have heard anything."""
-    return LineDown(say("The line to the table is down. What you did just now has not arrived there."))
+    return LineDown(say("The line to the table is down. What you just did has not arrived there."))
 
 
 def _new_code() -> str:

@@ -110,7 +110,7 @@ class ResultKeeper:
         with self._ledger.lock:
             kept = self.of(key)
             if kept is None or kept.result.against is None:
-                raise Illegal(Refusal.WRONG_PHASE, say("About this game both tables agree"))
+                raise Illegal(Refusal.WRONG_PHASE, say("Both tables agree about this game"))
             numbers = {
                 told.at: self._cards.number_of(told.south if told.at is Seat.SOUTH else told.north, told.table)
                 for told in (kept.result, kept.result.against)

@@ -122,7 +122,7 @@ class Pipeline:
             self.publish(replace(self.live, early=EarlyPress(seat, order.action, order.now_s)))
             return ""
         sitter = self.session.seats.get(seat)
-        is_far = sitter is not None and sitter.door == FAR  # its way here is charged to neither side
+        is_far = sitter is not None and sitter.door == FAR  # the time on its way here is charged to neither side
         read_s = order.read_s or (self.now_s() if is_far else 0.0)
         salted = msgspec.structs.replace(
             order, salt=salt or secrets.token_hex(16), at=self.clock.wall_s(), read_s=read_s

@@ -88,6 +88,7 @@ def test_no_page_of_a_table_reaches_the_hubs_host(tmp_path: Path) -> None:
         window.get(f"{hub}host")
         window.find_element(By.NAME, "key").send_keys(far.hub.host_key)
         window.find_element(By.CSS_SELECTOR, "form.join button").click()
+        until("the host is let in", lambda: not window.find_elements(By.NAME, "key"))
         before = far.hub.door.code
         window.get(f"{far.hub.far_url()}{far.invite()}")
         window.find_element(By.CSS_SELECTOR, "form.join button").click()

@@ -53,5 +53,5 @@ def test_a_phone_starts_the_rounds_game_and_the_result_is_at_the_hub(tmp_path: P
         until("the result is there", lambda: board_at(league.tournaments.of(cup.id), (0, 0, 0)).verdict)  # type: ignore[arg-type]
         assert board_at(league.tournaments.of(cup.id), (0, 0, 0)).verdict is BoardEnd.SOUTH  # type: ignore[arg-type]
         until("no other game of the round", lambda: not companion.table.view().match.round)
-        assert not window.find_elements(By.CSS_SELECTOR, KEY)
+        until("no key for one", lambda: not window.find_elements(By.CSS_SELECTOR, KEY))
         no_errors(window)

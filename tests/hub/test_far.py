@@ -29,7 +29,7 @@ from companion.hub.membership import read_membership
 from companion.hub.subjects import far_subject, inbox_prefix, told_far_subject
 from companion.table.session import FAR, Phase
 
-_DOWN = "The line to the table is down. What you did just now has not arrived there."
+_DOWN = "The line to the table is down. What you just did has not arrived there."
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_both_change_places_and_the_phone_far_away_follows(far: FarTable) -> Non
 def test_the_table_says_who_is_far_away_and_who_is_gone(far: FarTable) -> None:
     phone = far.phone()
     phone.sit(far.invite())
-    until("it is said", lambda: notices(far) == "North plays from afar, but that phone is not there now.")
+    until("it is said", lambda: notices(far) == "North plays from afar, but that phone is not connected now.")
     request = urllib.request.Request(
         f"{phone.url}/live/seat/north",
         headers={"Cookie": "; ".join(f"{name}={value}" for name, value in phone.cookies.items())},
@@ -163,7 +163,7 @@ def test_the_table_says_who_is_far_away_and_who_is_gone(far: FarTable) -> None:
         far.companion.table.take_seat(Seat.SOUTH, "Mara")
         far.companion.table.new_game("outbuffered")
         until("the page follows", lambda: b"Outbuffered" in stream.readline())
-    until("it is gone", lambda: "not there now" in notices(far))
+    until("it is gone", lambda: "not connected now" in notices(far))
     page = app_of(far.companion.server).test_client().get("/join").text
     assert "Ines plays from afar." in page
 

@@ -133,7 +133,7 @@ def test_a_table_that_never_ends_or_never_begins(far: FarTable, monkeypatch: pyt
     monkeypatch.setattr("web.hub.far.MOST_ANSWER", 100_000)
     phone = seated(far)
     with instead_of(far, lambda _: []):
-        words = "Whether it has heard you is seen on this page once it is back."
+        words = "Once it is back, this page shows whether your last action arrived."
         until("it is said", lambda: words in phone.page("/seat/north")[1])
 
     monkeypatch.setattr("web.hub.far.ANSWERS_S", 10.0)

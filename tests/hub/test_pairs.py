@@ -441,11 +441,11 @@ def test_tables_that_report_different_results_are_told_until_the_host_has_decide
             view = msgspec.structs.replace(one.view, is_void=False, winners=(seat,), result=one.view.sign)
             record = msgspec.structs.replace(one, epoch=9, pair=PublicPair(pair, seat), view=view)
             hub.on_record(table.member.table, record, 0.0, RecordPlace(hub.league.results.sequence + 1, 0.0))
-        until("both hosts know", lambda: all(says(table, "reports another result") for table in tables))
+        until("both hosts know", lambda: all(says(table, "reports a different result") for table in tables))
         numbers = [table.member.number for table in tables]
         for own, other in (numbers, numbers[::-1]):
             at_hub = hub.room.table(own)
             assert at_hub
             assert at_hub.contests == other
         hub.league.results.decide(f"pair.{pair}", Seat.SOUTH)
-        until("it is over", lambda: not any(says(table, "reports another result") for table in tables))
+        until("it is over", lambda: not any(says(table, "reports a different result") for table in tables))

@@ -166,7 +166,7 @@ def test_tables_that_do_not_agree_are_said_and_the_host_decides(
     )
     league.results._ledger.store.write(Changes(come=[KeptResult(msgspec.structs.replace(one, against=other), 1, None)]))
     page = phone.get("/host/people", headers=KEY).text
-    assert "Table 2 reports another result: ½ : ½. It does not count until you decide. Ask both players." in page
+    assert "Table 2 reports a different result: ½ : ½. It does not count until you decide. Ask both players." in page
     assert phone.post("/host/people", data={"do": "decide", "key": "pair.x", "winner": ""}).status_code == 403
     assert (
         phone.post("/host/people", data={"do": "decide", "key": "pair.x", "winner": "x"}, headers=KEY).status_code
@@ -176,8 +176,8 @@ def test_tables_that_do_not_agree_are_said_and_the_host_decides(
     kept = league.results.of("pair.x")
     assert kept is not None
     assert (kept.result.winner, kept.result.at, kept.result.against) == (None, None, None)
-    assert "another result" not in phone.get("/host/people", headers=KEY).text
-    assert "both tables agree" in phone.post("/host/people", data={"do": "decide", "key": "pair.x"}, headers=KEY).text
+    assert "a different result" not in phone.get("/host/people", headers=KEY).text
+    assert "Both tables agree" in phone.post("/host/people", data={"do": "decide", "key": "pair.x"}, headers=KEY).text
     room.contested({"a" * 16: "b" * 16, "b" * 16: "a" * 16})
     for number, words in ((1, "than table 2."), (2, "than table 1.")):
         found = room.table(number)

@@ -260,7 +260,9 @@ class FarRoutes:
     def _refuse(self, message: str) -> Any:
         """An error in the hub's own words."""
         if wants_page():
-            page = render_template("error.html", status=404, title=say("Not from far away"), message=message, link=None)
+            page = render_template(
+                "error.html", status=404, title=say("Not possible from afar"), message=message, link=None
+            )
             return make_response(page, 404)
         raise Illegal(Refusal.HOST_ONLY, message)
 

@@ -83,7 +83,7 @@ class RoomTable:
         if self.refused:
             return self.refused
         if self.contests:
-            return say("It reports another result than table {number}.", number=self.contests)
+            return say("It reports a different result from table {number}.", number=self.contests)
         if abs(self.clock_off_s) > CLOCK_OFF_S:
             return say("Its clock is wrong.")
         return ""

@@ -7,7 +7,7 @@ from companion.games.scouts.events import ScoutsEvent
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 _JUMP, _FLIP, _CARRY = say("Jump"), say("Flip"), say("Carry")
-_CLOCK = say("End your turn. Where a clock runs, you press it.")
+_CLOCK = say("End your turn. If a clock is running, press it.")
 
 LESSON = Lesson(
     goal=say("Cross the board, gather intel, carry it home."),
@@ -54,7 +54,7 @@ LESSON = Lesson(
             _FLIP,
             {NORTH: "."},
             say("Black ends the turn."),
-            say("Where a clock runs, this is when it is pressed."),
+            say("If a clock is running, this is when you press it."),
             {NORTH: _CLOCK},
             say("It is White’s turn."),
             (ScoutsEvent.ENDED,),

@@ -16,7 +16,7 @@ TOGETHER_S = 1.0
 
 @dataclass
 class _Reach:
-    """Since when which of the two keys are down, which of them were held, and what was entered before."""
+    """When the first of the two keys went down, which are down and which were held, and what was entered before."""
 
     at_s: float
     moment: str

@@ -97,7 +97,9 @@ class FarSeats:
             told = []
             for seat in SEATS:
                 if self.is_far(seat) and (trouble or seat not in there):
-                    told.append(trouble or say("{seat!c} plays from afar, but that phone is not there now.", seat=seat))
+                    told.append(
+                        trouble or say("{seat!c} plays from afar, but that phone is not connected now.", seat=seat)
+                    )
             sentence = joined(" ", tuple(dict.fromkeys(told))) if told else ""
             if str(sentence) != self._said:
                 self._said = str(sentence)
