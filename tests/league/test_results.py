@@ -307,7 +307,7 @@ def test_a_game_at_two_tables_counts_once_both_have_told_the_same(
     assert {contested.table, contested.against and contested.against.table} == {table.name for table in tables}
     with contextlib.closing(LeagueFile(tmp_path)) as file:  # a hub that is started anew
         assert League(file, clock).results.contested == (contested,)
-    with pytest.raises(Illegal, match="both tables agree"):
+    with pytest.raises(Illegal, match="Both tables agree"):
         league.results.decide(kept.result.key, None)
     league.results.set_void(contested.key, True)
     assert league.results.contested == ()

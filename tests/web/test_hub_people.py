@@ -179,7 +179,7 @@ def test_tables_that_do_not_agree_are_said_and_the_host_decides(
     assert "a different result" not in phone.get("/host/people", headers=KEY).text
     assert "Both tables agree" in phone.post("/host/people", data={"do": "decide", "key": "pair.x"}, headers=KEY).text
     room.contested({"a" * 16: "b" * 16, "b" * 16: "a" * 16})
-    for number, words in ((1, "than table 2."), (2, "than table 1.")):
+    for number, words in ((1, "from table 2."), (2, "from table 1.")):
         found = room.table(number)
         assert found
         now_s = found.heard_s + 1
