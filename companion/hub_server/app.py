@@ -21,12 +21,13 @@ from companion.core.network import host_key_text, page_urls
 from companion.core.ports import Closeable
 from companion.hub.commands import MOST_SETTINGS, HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
 from companion.hub.pairing import Pair
+from companion.hub_server.cluster import cluster_text, tell_cluster
 from companion.hub_server.dealer_desk import DealerDesk
 from companion.hub_server.far_desk import FarDesk
 from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder, KnownTable, public_key
 from companion.hub_server.heard import RecordPlace
 from companion.hub_server.league_file import LeagueFile
-from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, accounts_text, users_text
+from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, accounts_text
 from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.store import HubStore, StoreSettings
 from companion.league.director import board_at
@@ -53,7 +54,7 @@ MOST_VIEWERS = 500
 @dataclass(frozen=True)
 class HubSettings:
     """How a hub is run. `nats_urls` names a cluster, which `nats_seed`, else the hub's own key, enters; without it the
-    hub runs its own NATS.
+    hub runs its own NATS. `nats_reload` is the command that takes the file of who may come in to the cluster.
 
     `name` (None: as before) is what the room is called; `delay_s` (None: as before) how late spectators see.
     """
@@ -69,6 +70,7 @@ class HubSettings:
     nats_urls: tuple[str, ...] = ()
     nats_seed: str = ""
     nats_ca: str = ""
+    nats_reload: str = ""
     replicas: int = 1
     far_port: int | None = None
     """Of the pages for phones far away; None: there are none. They are at a port of their own because what a table
@@ -124,6 +126,7 @@ class Hub(Closeable):
         if self.nats:
             self.nats.write(self._users())
         else:
+            self.folder.draw_spare()
             self._keep_users()
         self._stack.callback(self.store.close)
         self.store.start()
@@ -194,7 +197,7 @@ class Hub(Closeable):
 
     def join(self, name: str, key: str) -> Joined:
         """A table joins."""
-        table = self.folder.join(name, key)
+        table = self.folder.join(name, key, takes_spare=self.nats is None)
         self.room.put(_in_room(table))
         self._keep_users()
         log.info("Table %s has joined", table.number)
@@ -299,8 +302,8 @@ class Hub(Closeable):
                 key = replace(key, pair=pair.id, other=pair.other_of(table.id), source=pair.source_of(table.id))
             tables.append(key)
         seed = self._settings.nats_seed
-        write = users_text if self.nats is None else accounts_text
-        return write(public_key(seed) if seed else self.folder.own_key, tables)
+        own = public_key(seed) if seed else self.folder.own_key
+        return accounts_text(own, tables) if self.nats else cluster_text(own, tables, self.folder.now.spare)
 
     def _paired(self, pair: Pair) -> None:
         """Two tables have agreed on a game: both may write and read it, and the one that has offered is told."""
@@ -315,7 +318,7 @@ class Hub(Closeable):
     def _keep_users(self) -> None:
         """Have NATS know its tables; the people of a cluster include the file that is written for them."""
         if self.nats is None:
-            (self._settings.folder / "tables.conf").write_text(self._users())
+            tell_cluster(self._settings.folder, self._users(), self._settings.nats_reload)
         else:
             self.store.use(self._users())
 
