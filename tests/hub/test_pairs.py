@@ -162,7 +162,7 @@ def test_the_hub_deals_the_cards_and_deals_them_on_whatever_is_killed(tmp_path: 
             until("the cards are opened", lambda: not any(session_of(table.table).is_covered for table in tables))
             same_game(*(table.table for table in tables))
             south, north = tables
-            pair = hubs[0].pairs.pair_of(south.member.table)
+            pair = hubs[0].folder.now.pair_of(south.member.table)
             assert pair
             for subject in (
                 message_subject(pair.id, south.member.table, 1),
@@ -440,7 +440,7 @@ def test_tables_that_report_different_results_are_told_until_the_host_has_decide
         for table, seat in zip(tables, Seat, strict=True):  # each host says that the own side has won
             view = msgspec.structs.replace(one.view, is_void=False, winners=(seat,), result=one.view.sign)
             record = msgspec.structs.replace(one, epoch=9, pair=PublicPair(pair, seat), view=view)
-            hub.on_record(table.member.table, record, 0.0, RecordPlace(hub.league.results.sequence + 1, 0.0))
+            hub.listener.on_record(table.member.table, record, 0.0, RecordPlace(hub.league.results.sequence + 1, 0.0))
         until("both hosts know", lambda: all(says(table, "reports a different result") for table in tables))
         numbers = [table.member.number for table in tables]
         for own, other in (numbers, numbers[::-1]):
