@@ -226,15 +226,15 @@ class PairLine:
         """Ask each wish that somebody still waits for; where the line breaks, it is asked again on the next one."""
         while self._wishes:
             asked = self._wishes[0]
-            try:
-                told = None if asked.answer.cancelled() else await self._answer(client, asked)
-            except CompanionError as error:
-                if asked.answer.set_running_or_notify_cancel():
-                    asked.answer.set_exception(error)
-            else:
-                if asked.answer.set_running_or_notify_cancel():
-                    asked.answer.set_result(told)
+            answer, told, refused = asked.answer, PairAnswer(), None
+            if not answer.cancelled():
+                try:
+                    told = await self._answer(client, asked)
+                except CompanionError as error:
+                    refused = error
             self._wishes.popleft()
+            if answer.set_running_or_notify_cancel():
+                answer.set_exception(refused) if refused else answer.set_result(told)
 
     async def _answer(self, client: Client, asked: _Wish) -> PairAnswer:
         is_taking = isinstance(asked.wish, PairTake)

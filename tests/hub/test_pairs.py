@@ -465,10 +465,10 @@ def test_tables_that_report_different_results_are_told_until_the_host_has_decide
     with two(hub, tmp_path / "tables") as tables:
         agree(tables)
         pair = session_of(tables[0].table).remote.at.id  # type: ignore[union-attr]
-        for table in tables:
-            table.table.abandon()
-            table.table.abandon()
-            until("all is told", lambda table=table: has_all(hub, table))
+        tables[0].table.abandon()
+        tables[0].table.abandon()
+        until("it is over at both", lambda: phases(tables) == [Phase.OVER] * 2)
+        until("all is told", lambda: all(has_all(hub, table) for table in tables))
         one = kept(hub, tables[0].member.table)[-1]
         for table, seat in zip(tables, Seat, strict=True):  # each host says that the own side has won
             view = msgspec.structs.replace(one.view, is_void=False, winners=(seat,), result=one.view.sign)
