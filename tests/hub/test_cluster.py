@@ -182,7 +182,7 @@ def test_tables_that_join_at_any_server_play_each_other(hub: Hub, cluster: Clust
 
 def is_answered(hub: Hub, table: TableAtHub) -> bool:
     """The hub answers a call until the table has heard it."""
-    hub.answer(table.member.number, "coming")
+    hub.members.answer(table.member.number, "coming")
     return table.bell.call is Call.COMING
 
 
