@@ -32,6 +32,8 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "text/htm
 class FarPhone(Client):
     """A phone far away, without a browser."""
 
+    timeout_s = 90.0
+
     def form(self, path: str, **fields: str) -> tuple[int, str]:
         status, body, _ = self.send(path, urllib.parse.urlencode(fields).encode(), FORM)
         return status, body.decode()

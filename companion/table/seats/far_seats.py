@@ -44,7 +44,7 @@ class FarSeats:
     def __init__(self, pipeline: Pipeline, owner: Mailbox) -> None:
         self._pipeline = pipeline
         self._owner = owner
-        self._invitations: dict[Seat, Invitation] = {}
+        self._invitations: Mapping[Seat, Invitation] = {}
         self._said = ""
         self._there: Collection[Seat] = ()
         self._heard_s = -math.inf
