@@ -56,6 +56,10 @@ class HubFile(msgspec.Struct, frozen=True):
     asked: Mapping[str, SettingsAsked] = {}
     seated: dict[str, dict[Seat, str]] = {}
 
+    def pair_of(self, table: str) -> Pair | None:
+        """The game that a table has agreed on last."""
+        return next((pair for pair in self.pairs if table in pair.tables.values()), None)
+
     def __repr__(self) -> str:
         return f"HubFile({len(self.tables)} tables)"
 

@@ -64,6 +64,23 @@ def test_a_lesson_has_no_clock_and_says_the_same_to_all(played: Played, name: st
 
 
 @EACH
+def test_what_came_of_a_step_is_said_once_its_last_stage_is_shown(played: Played, name: str) -> None:
+    begin(played, name)
+    guide = played.table.view().guide
+    assert guide is not None
+    assert not guide.is_over
+    for seat, text in guide.step.orders.items():
+        played.table.hand_in(seat, played.table.view().moment, text)
+    over = []
+    while (view := played.table.view()).phase is Phase.STAGES:
+        assert view.guide is not None
+        assert view.guide.step == guide.step
+        over.append(view.guide.is_over)
+        played.table.confirm("south", view.moment, view.turn.stage)
+    assert over == [False] * (len(over) - 1) + [True] * bool(over)
+
+
+@EACH
 def test_a_lesson_goes_on_where_it_was_after_a_restart(tmp_path: Path, name: str) -> None:
     with playing(tmp_path) as played:
         both_seats(played)
