@@ -63,7 +63,28 @@ def share_templates(folder: Path) -> None:
         (folder / "templates").symlink_to(Path(shared) / "templates")
 
 
-class Running:
+class Served:
+    """A service at its address, and what only its host may do."""
+
+    url: str
+    host_key: str
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def host(self, door: str, **body: Any) -> None:
+        """What only the host may do."""
+        headers = {"Content-Type": "application/json", "X-Host-Key": self.host_key}
+        status, answer, _ = Client(self.url).send(f"/api/host/{door}", json.dumps(body).encode(), headers)
+        assert status == 200, answer
+
+    def new_game(self, game: str, **options: Any) -> None:
+        """Start a game with options."""
+        self.host("new-game", game=game, options=options, seed=7)
+
+
+class Running(Served):
     """`companion play` on a free port, with its state in a folder; `kill` is SIGKILL, `stop` is polite."""
 
     def __init__(self, folder: Path, *arguments: str, reading_time_s: float = 0.3) -> None:
@@ -99,10 +120,6 @@ class Running:
         self._log.seek(0)
         return self._log.read()
 
-    @property
-    def port(self) -> int:
-        return int(self.url.rpartition(":")[2])
-
     def kill(self) -> None:
         """As if the power was cut for this process alone."""
         self._process.send_signal(signal.SIGKILL)
@@ -127,16 +144,6 @@ class Running:
     def close(self) -> None:
         self.stop()
         self._log.close()
-
-    def host(self, door: str, **body: Any) -> None:
-        """What only the host may do."""
-        headers = {"Content-Type": "application/json", "X-Host-Key": self.host_key}
-        status, answer, _ = Client(self.url).send(f"/api/host/{door}", json.dumps(body).encode(), headers)
-        assert status == 200, answer
-
-    def new_game(self, game: str, **options: Any) -> None:
-        """Start a game with options."""
-        self.host("new-game", game=game, options=options, seed=7)
 
 
 @contextmanager
@@ -206,7 +213,7 @@ def tap(window: WebDriver, selector: str) -> None:
     until(f"the key {selector}", lambda: window.execute_script(script, selector))
 
 
-def sit_down(window: WebDriver, service: Running, seat: str, name: str) -> None:
+def sit_down(window: WebDriver, service: Served, seat: str, name: str) -> None:
     """As from the QR code: the join page, a name, one tap."""
     window.get(f"{service.url}/join/{seat}")
     window.find_element(By.NAME, "name").send_keys(name)
