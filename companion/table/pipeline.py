@@ -19,7 +19,7 @@ from companion.table.clocks.deadlines import Timekeeper, remote_clock_anew
 from companion.table.listeners import Listeners
 from companion.table.mailbox import Mailbox
 from companion.table.ports import RecordJournal
-from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, HandIn, MoveSeat, TakeSeat
+from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, HandIn, MoveSeat, TakeSeat, TimeOut
 from companion.table.reducer import advance
 from companion.table.session import FAR, Phase, Session
 from companion.table.state import EarlyPress, TableState, must_wait, with_session
@@ -48,6 +48,8 @@ class Pipeline:
         self._mailbox = mailbox
         self._troubles: dict[str, str] = {}
         self._followers: list[Callable[[], None]] = []
+        self.may_end: Callable[[float], bool] = lambda _: True
+        """May a clock that ran out then end the turn?"""
         self._write_again_s = -math.inf
         session = remote_clock_anew(journal.restore(), clock.monotonic_s())
         self._standing: tuple[str, ...] = (journal.notice,) if journal.notice else ()
@@ -109,9 +111,14 @@ class Pipeline:
 
     def accept_in_time(self, at_s: float, record: AnyRecord) -> None:
         """Accept what was stamped at a time, and before it the time-outs that were due by then."""
-        if time_out := self.timekeeper.time_out(self.session, at_s):
+        if time_out := self.time_out(at_s):
             self.accept(time_out)
         self.accept(record)
+
+    def time_out(self, at_s: float) -> TimeOut | None:
+        """The end of the turn by its clock, where that was due by then."""
+        time_out = self.timekeeper.time_out(self.session, at_s)
+        return time_out if time_out and self.may_end(time_out.now_s) else None
 
     def hand_in(self, order: HandIn) -> str:
         """Seal a seat's action and answer its receipt; empty while it waits for the camera to see the board lie still.

@@ -309,6 +309,7 @@ _AFTER_LESSON = say("The lesson is over: now the game is yours, with a clock.")
 _STOPPED = {
     "start": say("The clock has not been started."),
     "restart": say("The companion was off. Turn and time are as they were."),
+    "line": say("The phone far away cannot be reached. The clock goes on by itself when it is back."),
     "undo": say("A turn was taken back. Turn and time are as they were."),
 }
 
@@ -381,6 +382,8 @@ def _right_words(live: TableState, viewer: Seat | None) -> str:
 
 def _go_on_words(live: TableState, viewer: Seat | None) -> str:
     """How the clock is started; where anybody may press it, the table screen has the key as well."""
+    if live.session.is_cut:
+        return say("Wait for the line")
     is_start = live.session.paused == "start"
     if not _is_by_phone(live, viewer):
         return say("Press ready to start the clock") if is_start else say("Press ready to continue")
