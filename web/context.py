@@ -327,7 +327,7 @@ def _board(view: TableView, turned: bool = False) -> Markup:
 
 
 def icon(drawing: str, classes: str = "") -> Markup:
-    """A drawing in a line of text; it says nothing that the text does not. At a hub its name is what a table has told."""
+    """A drawing in a line of text; it says nothing that the text does not. At a hub a table has told its name."""
     picture = Markup('<svg class="ic {}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{}"/></svg>')
     return picture.format(classes, drawing)
 
