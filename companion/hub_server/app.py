@@ -39,7 +39,7 @@ MOST_VIEWERS = 500
 @dataclass(frozen=True)
 class HubSettings:
     """How a hub is run. `nats_urls` names a cluster, which `nats_seed`, else the hub's own key, enters; without it the
-    hub runs its own NATS.
+    hub runs its own NATS. `nats_reload` is the command that takes the file of who may come in to the cluster.
 
     `name` (None: as before) is what the room is called; `delay_s` (None: as before) how late spectators see.
     """
@@ -55,6 +55,7 @@ class HubSettings:
     nats_urls: tuple[str, ...] = ()
     nats_seed: str = ""
     nats_ca: str = ""
+    nats_reload: str = ""
     replicas: int = 1
     far_port: int | None = None
     """Of the pages for phones far away; None: there are none. They are at a port of their own because what a table
@@ -75,7 +76,7 @@ class Hub(Closeable):
         }
         known = self.folder.change(lambda file: msgspec.structs.replace(file, **wanted)) if wanted else self.folder.now
         self.nats = None if settings.nats_urls else _own_nats(settings)
-        self._rights = Rights(self.folder, self.nats, settings.nats_seed)
+        self._rights = Rights(self.folder, self.nats, settings.nats_seed, settings.nats_reload)
         self.store = HubStore(_store_settings(settings, self.nats, known.seed), DealerDesk(self.folder))
         self.room = Room(known.name, clock, known.delay_s)
         self.pairs = PairKeeper(self.folder, clock, self._paired, self._look_at_pair)

@@ -10,8 +10,9 @@ from typing import Literal
 import msgspec
 
 from companion.hub.commands import HubCommand
+from companion.hub_server.cluster import cluster_text, tell_cluster
 from companion.hub_server.folder import HubFile, HubFolder, KnownTable, public_key
-from companion.hub_server.nats_server import NatsServer, TableKey, accounts_text, users_text
+from companion.hub_server.nats_server import NatsServer, TableKey, accounts_text
 from companion.hub_server.wishes import Wishes
 from web.hub.host import Joined
 from web.hub.room import Room, RoomTable
@@ -56,7 +57,7 @@ class Members:
 
     def join(self, name: str, key: str) -> Joined:
         """A table joins."""
-        table = self._folder.join(name, key)
+        table = self._folder.join(name, key, takes_spare=self._rights.is_for_cluster)
         self._room.put(_in_room(table))
         self._rights.keep()
         log.info("Table %s has joined", table.number)
@@ -125,18 +126,26 @@ class Members:
 class Rights:
     """Who may do what at NATS: known to the hub's own, or (None) in a file that the people of a cluster include.
 
-    `seed` is the NKey by which the hub enters a cluster; empty: its own.
+    `seed` is the NKey by which the hub enters a cluster; empty: its own. `command` takes that file to the cluster.
     """
 
-    def __init__(self, folder: HubFolder, nats: NatsServer | None, seed: str) -> None:
+    def __init__(self, folder: HubFolder, nats: NatsServer | None, seed: str, command: str) -> None:
         self._folder = folder
         self._nats = nats
         self._seed = seed
+        self._command = command
+        if self.is_for_cluster:
+            folder.draw_spare()
+
+    @property
+    def is_for_cluster(self) -> bool:
+        """Are tables known to a cluster, with names that were drawn in advance?"""
+        return self._nats is None
 
     def keep(self) -> None:
         """Have NATS know the tables as they are now; once this returns, those that are shut out are out."""
         if self._nats is None:
-            (self._folder.folder / "tables.conf").write_text(self._text())
+            tell_cluster(self._folder.folder, self._text(), self._command)
         else:
             self._nats.write(self._text())
             self._nats.reload()
@@ -148,9 +157,9 @@ class Rights:
 
     def _text(self) -> str:
         file = self._folder.now
-        write = users_text if self._nats is None else accounts_text
         own_key = public_key(self._seed) if self._seed else self._folder.own_key
-        return write(own_key, [_key(file, table) for table in file.tables])
+        tables = [_key(file, table) for table in file.tables]
+        return cluster_text(own_key, tables, file.spare) if self._nats is None else accounts_text(own_key, tables)
 
 
 def _key(file: HubFile, table: KnownTable) -> TableKey:
