@@ -25,7 +25,6 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-import coverage
 import pytest
 
 MARKS = "not (browser or slow or long or alone or appliance)"
@@ -224,6 +223,8 @@ class Run:
 
     def _baseline(self, session: pytest.Session) -> tuple[dict[str, float], dict[str, list[str]]]:
         """How long each test takes that passes, and which of them run through which line."""
+        import coverage  # noqa: PLC0415 - nothing else needs it
+
         kept = self._options.results.with_suffix(".lines.json")
         if not kept.exists():
 
