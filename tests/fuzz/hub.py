@@ -181,7 +181,7 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
                     hub.league.results.take("id3", record, hub.clock.wall_s(), next(entries))
                     hub.room.record("id3", record, 0.0)
                 else:
-                    hub.room.state("id3", read_state(payload), hub.clock.wall_s())
+                    hub.room.state("id3", read_state(payload))
             except Malformed:
                 return "refused", 1
             except CompanionError as error:

@@ -40,7 +40,7 @@ def table(hub: Hub, tmp_path: Path) -> Iterator[TableAtHub]:
     table = joined(hub, tmp_path / "table")
     yield table
     table.close()
-    hub.remove(table.member.number)
+    hub.members.remove(table.member.number)
 
 
 def whole(hub: Hub, table: TableAtHub) -> None:
@@ -255,7 +255,7 @@ def test_a_table_that_was_removed_is_put_out_and_says_so(hub: Hub, tmp_path: Pat
     table = joined(hub, tmp_path / "table")
     table.play()
     whole(hub, table)
-    assert hub.remove(table.member.number)
+    assert hub.members.remove(table.member.number)
     until("the table knows", lambda: "join it again" in table.line.sentence)
     until("nothing is kept of it", lambda: kept(hub, table.member.table) == [])
     assert hub.room.table(table.member.number) is None
@@ -276,7 +276,7 @@ def test_a_table_that_floods_is_shut_out_and_nobody_else_suffers(hub: Hub, table
     until("it is put out", lambda: "join it again" in table.line.sentence)
     good.play()
     whole(hub, good)
-    assert hub.let_in(number)
+    assert hub.members.let_in(number)
     table.play()
     until("it is let in again", lambda: has_all(hub, table), 40)
     good.close()
@@ -332,11 +332,11 @@ def test_a_call_reaches_the_hub_and_its_answer_the_table(hub: Hub, table: TableA
     until(
         "the hub knows", lambda: (shown := hub.room.table(number)) and shown.needs(hub.room.now_s()) == "It is calling."
     )
-    assert hub.answer(number, "coming")
+    assert hub.members.answer(number, "coming")
     until("somebody comes", lambda: table.bell.call is Call.COMING)
-    assert hub.answer(number, "done")
+    assert hub.members.answer(number, "done")
     until("it is over", lambda: table.bell.call is Call.NONE)
-    assert not hub.answer(99, "done")
+    assert not hub.members.answer(99, "done")
 
 
 def test_a_call_that_nobody_hears_any_more_is_gone(tmp_path: Path) -> None:

@@ -241,6 +241,21 @@ def test_every_press_can_be_taken_back_but_not_a_combat_that_was_worked_out() ->
     assert not GAME.is_reversible(state, SOUTH, "5& / 4^")
 
 
+def test_a_press_says_what_was_done() -> None:
+    owing = press(begun("referee"), ".", "c3", "3: 5& 3% >+ / 4^ 2#")
+    assert owing.due
+    said = [step(state, text).events[0].text for state, text in ((begun(), "."), (begun(), "--"), (owing, "."))]
+    assert said == ["Defender is done.", "Defender passes.", "Attacker has drawn."]
+
+
+def test_keys_are_for_the_side_on_turn_and_for_the_table() -> None:
+    tableaus = [tableau_of(GAME, begun("referee"), seat) for seat in (SOUTH, None, NORTH)]
+    assert [bool(each and each.choices) for each in tableaus] == [True, True, False]
+    called = press(begun("referee"), "c")
+    tableaus = [tableau_of(GAME, called, seat) for seat in (SOUTH, None, NORTH)]
+    assert [bool(each and each.entry) for each in tableaus] == [True, True, False]
+
+
 def test_pads_have_ready_for_the_turn_a_for_combat_b_for_the_attackers_win() -> None:
     turn, combat = GAME.pad(begun(), SOUTH), GAME.pad(press(begun(), "c"), SOUTH)
     assert turn is not None
