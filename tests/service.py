@@ -164,6 +164,8 @@ def wait(seconds: float) -> None:
 class Client:
     """HTTP without a browser; keeps cookies."""
 
+    timeout_s = 20.0
+
     def __init__(self, url: str) -> None:
         self.url = url
         self.jar = http.cookiejar.CookieJar()
@@ -177,7 +179,7 @@ class Client:
         """Status, body and headers of the answer, whatever it is."""
         request = urllib.request.Request(self.url + path, body, {"Origin": self.url, **(headers or {})})
         try:
-            with self._opener.open(request, timeout=20) as answer:
+            with self._opener.open(request, timeout=self.timeout_s) as answer:
                 return answer.status, answer.read(), dict(answer.headers)
         except urllib.error.HTTPError as error:
             with error:

@@ -96,6 +96,13 @@ class FarDesk:
         for call in calls:
             call.fail()
 
+    def on_cut(self) -> None:
+        """The line to NATS is down: what was asked is not answered any more."""
+        with self._changed:
+            calls = list(self._calls.values())
+        for call in calls:
+            call.fail()
+
     # ---- what phones want ----
 
     def find(self, typed: str, address: str) -> tuple[str, Seat, str] | None:

@@ -73,6 +73,10 @@ class HubListener:
         """A table answers such a phone."""
         return self._far.on_told(subject, payload, status)
 
+    def on_cut(self) -> None:
+        """The line to NATS is down."""
+        self._far.on_cut()
+
     def on_bad(self, table: str, why: str) -> None:
         """A message that cannot be read."""
         log.debug("Hub: %s: %s", table, why)

@@ -226,6 +226,7 @@ class HubStore:
                     await self._look(stream)
         finally:
             self._client = None
+            self._heard.on_cut()
             if not client.is_closed:
                 await client.close()
 

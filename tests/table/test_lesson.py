@@ -284,5 +284,21 @@ def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(p
     played.table.hand_in(Seat.SOUTH, view.moment, view.guide.step.orders[Seat.SOUTH])
     assert [played.table.view(viewer).sign.text for viewer in (Seat.SOUTH, None)] == [
         "Waiting for lime",
-        "Lime: give the order shown here",
+        "Lime: do what is shown here",
     ]
+
+
+def test_what_a_lesson_shows_stays_longer_than_in_a_game(played: Played) -> None:
+    begin(played, "binmat")
+    guided = played.table.view().guide
+    assert guided is not None
+    while "c2" not in guided.step.orders.values():
+        follow(played, 1)
+        guided = played.table.view().guide
+        assert guided is not None
+    played.table.hand_in(Seat.NORTH, played.table.view().moment, "c2")
+    shown = played.table.view().turn.stage
+    played.wait(8.9)
+    assert played.table.view().turn.stage == shown, "in a game it would have gone on after three seconds"
+    played.wait(0.2)
+    assert played.table.view().turn.stage == shown + 1
