@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
 from hub_tools import free_port, hub_settings, until
 from inside import session_of
 from service import Client
@@ -23,12 +24,15 @@ from companion.service.app import Companion
 from companion.table.session import Phase
 from companion.table.table import Table
 
+PATIENCE_S = 60.0
 JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "text/html"}
 
 
 class FarPhone(Client):
     """A phone far away, without a browser."""
+
+    timeout_s = 90.0
 
     def form(self, path: str, **fields: str) -> tuple[int, str]:
         status, body, _ = self.send(path, urllib.parse.urlencode(fields).encode(), FORM)
@@ -97,7 +101,19 @@ class FarTable:
 
 @contextmanager
 def far_table(folder: Path, name: str = "table", **web: Any) -> Iterator[FarTable]:
-    """A table that has joined a hub which lets phones far away in, all at fixed ports."""
+    """A table that has joined a hub which lets phones far away in, all at fixed ports.
+
+    Both wait longer for each other than a machine with too much to do takes.
+    """
+    with pytest.MonkeyPatch.context() as patience:
+        patience.setattr("web.hub.far.ANSWERS_S", PATIENCE_S)
+        patience.setattr("companion.hub.far_line.ANSWERS_S", PATIENCE_S)
+        with _far_table(folder, name, **web) as far:
+            yield far
+
+
+@contextmanager
+def _far_table(folder: Path, name: str, **web: Any) -> Iterator[FarTable]:
     ports = {"nats_port": free_port(), "far_port": free_port()}
     ports["web"] = WebSettings(host="127.0.0.1", port=free_port(), viewers=64)  # type: ignore[assignment]
     pages = WebSettings(host="127.0.0.1", port=free_port(), **web)

@@ -114,11 +114,8 @@ def room_of_twelve(clock: Clock) -> Room:
         names = dict(zip(SEATS, NAMES[2 * number - 2 :], strict=False)) if game else {}
         call = Call.CALLED if number == 7 else Call.NONE
         health = packed(say("The card is nearly full.")) if number == 4 else ""
-        room.state(
-            name,
-            PublicState("1.0.0", clock.wall_s(), names, call, "south" if number == 7 else "", health),
-            clock.wall_s(),
-        )
+        state = PublicState("1.0.0", clock.wall_s(), names, call, "south" if number == 7 else "", health)
+        room.state(name, state)
     return room
 
 

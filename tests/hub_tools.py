@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from inside import nats_of
 from mqtt_tools import free_port, until
 from nats.aio.client import Client
 from nats.js.errors import NotFoundError
@@ -19,9 +20,18 @@ from companion.core.clock import Clock, RealClock
 from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.kit import SEATS
 from companion.hub.adapter import HubAdapter
+from companion.hub.commands import HubCommand, HubWish, encoded_command
 from companion.hub.joining import join
 from companion.hub.membership import Membership
-from companion.hub.subjects import RECORDS, record_subject
+from companion.hub.subjects import (
+    PAIRS,
+    RECORDS,
+    command_subject,
+    inbox_prefix,
+    record_subject,
+    state_subject,
+    wish_subject,
+)
 from companion.hub_server.app import Hub, HubSettings
 from companion.service.app import Companion
 from companion.storage.journal import Journal
@@ -30,8 +40,11 @@ from companion.table.seats.staff_call import StaffBell
 from companion.table.session import Phase
 
 __all__ = [
-    "TableAtHub", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "until",
+    "TableAtHub", "answers_go_nowhere_else", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "until",
 ]  # fmt: skip
+
+
+Act = Callable[[Client], Awaitable[None]]
 
 
 def hub_settings(folder: Path, **more: Any) -> HubSettings:
@@ -99,9 +112,8 @@ def kept(hub: Hub, table: str) -> list[PublicRecord]:
     """All that a hub's store has of a table, in its order."""
 
     async def ask() -> list[PublicRecord]:
-        assert hub.nats is not None
         client = Client()
-        await client.connect(hub.nats.url, nkeys_seed_str=hub.folder.now.seed, allow_reconnect=False)
+        await client.connect(nats_of(hub), nkeys_seed_str=hub.folder.now.seed, allow_reconnect=False)
         try:
             stream = client.jetstream()
             found, place = [], 1
@@ -153,3 +165,73 @@ def services(folder: Path) -> Iterator[list[Companion]]:
             both[-1].hub.join(hub.urls()[0], hub.door.code, names=False)
         until("both are there", lambda: all("of Our club" in each.hub.sentence for each in both))
         yield both
+
+
+# ---- a table with a changed program ----
+
+
+def with_key_of(hub: Hub, table: TableAtHub | None, act: Act) -> None:
+    """Do something with a table's key (None: the hub's own)."""
+
+    async def do() -> None:
+        client = Client()
+
+        async def nothing(_: Exception) -> None:
+            """Refusals come as errors beside."""
+
+        prefix = inbox_prefix(table.member.table) if table else "_INBOX"
+        seed = table.member.seed if table else hub.folder.now.seed
+        await client.connect(nats_of(hub), nkeys_seed_str=seed, inbox_prefix=prefix, error_cb=nothing)
+        try:
+            await act(client)
+            await client.flush()
+        finally:
+            await client.close()
+
+    asyncio.run(do())
+
+
+def sent_on(table: TableAtHub, payload: bytes, to: str) -> Act:
+    """Store these bytes as one's own record, and have JetStream send them on, as the answer to a question."""
+
+    async def do(client: Client) -> None:
+        own = record_subject(table.member.table)
+        await client.jetstream().publish(own, payload)
+        await client.publish(f"$JS.API.DIRECT.GET.{RECORDS}.{own}", b"", reply=to)
+        for subject in (own, wish_subject(table.member.table)):  # JetStream's receipt, and the hub's own answer
+            await client.publish(subject, b'{"is":"ask"}', reply=to)
+        await client.request(f"$JS.API.DIRECT.GET.{RECORDS}.{own}", b"", timeout=5)
+
+    return do
+
+
+def answers_go_nowhere_else(hub: Hub, honest: TableAtHub, changed: TableAtHub) -> None:
+    """A table with a changed program has answers of the store sent where it may say nothing itself: nothing comes of it."""
+    honest.play(1)
+    until("it is there", lambda: has_all(hub, honest))
+    changed.close()
+    own = honest.member.table
+    before = kept(hub, own)
+    heard: list[bytes] = []
+    command = honest.line.command
+    honest.line.command = lambda payload: (heard.append(payload), command(payload))[1]  # type: ignore[method-assign]
+    close_it = encoded_command(HubCommand(wish=HubWish("x", is_closed=True)))
+    for payload, to in (
+        (b"{}", record_subject(own)),
+        (b"{}", state_subject(own)),
+        (close_it, command_subject(own)),
+        (b"", f"$JS.API.STREAM.PURGE.{RECORDS}"),
+        (b"", f"$JS.API.STREAM.DELETE.{PAIRS}"),
+        (b"", f"$JS.API.STREAM.DELETE.{RECORDS}"),
+    ):
+        with_key_of(hub, changed, sent_on(changed, payload, to))
+    honest.play(1)
+    until("it goes on", lambda: has_all(hub, honest))
+    assert kept(hub, own)[: len(before)] == before
+    assert [each.entry for each in kept(hub, own)] == honest.entries()
+    assert close_it not in heard
+
+    async def streams(client: Client) -> None:
+        assert {each.config.name for each in await client.jetstream().streams_info()} >= {RECORDS, PAIRS}
+
+    with_key_of(hub, None, streams)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from typing import TYPE_CHECKING
 
 from flask import Flask
 
@@ -13,6 +14,9 @@ from companion.table.session import Session
 from companion.table.state import TableState
 from companion.table.table import Table
 from web.server.sse import Server
+
+if TYPE_CHECKING:
+    from companion.hub_server.app import Hub
 
 
 def pipeline_of(table: Table) -> Pipeline:
@@ -50,3 +54,8 @@ def journal_of(table: Table) -> Journal:
 def database_of(journal: Journal) -> sqlite3.Connection:
     """The open file of a journal."""
     return journal.database.connection
+
+
+def nats_of(hub: Hub) -> str:
+    """Where its NATS is, or the first server of its cluster."""
+    return hub.nats.url if hub.nats else hub._settings.nats_urls[0]

@@ -63,7 +63,28 @@ def share_templates(folder: Path) -> None:
         (folder / "templates").symlink_to(Path(shared) / "templates")
 
 
-class Running:
+class Served:
+    """A service at its address, and what only its host may do."""
+
+    url: str
+    host_key: str
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def host(self, door: str, **body: Any) -> None:
+        """What only the host may do."""
+        headers = {"Content-Type": "application/json", "X-Host-Key": self.host_key}
+        status, answer, _ = Client(self.url).send(f"/api/host/{door}", json.dumps(body).encode(), headers)
+        assert status == 200, answer
+
+    def new_game(self, game: str, **options: Any) -> None:
+        """Start a game with options."""
+        self.host("new-game", game=game, options=options, seed=7)
+
+
+class Running(Served):
     """`companion play` on a free port, with its state in a folder; `kill` is SIGKILL, `stop` is polite."""
 
     def __init__(self, folder: Path, *arguments: str, reading_time_s: float = 0.3) -> None:
@@ -99,10 +120,6 @@ class Running:
         self._log.seek(0)
         return self._log.read()
 
-    @property
-    def port(self) -> int:
-        return int(self.url.rpartition(":")[2])
-
     def kill(self) -> None:
         """As if the power was cut for this process alone."""
         self._process.send_signal(signal.SIGKILL)
@@ -128,16 +145,6 @@ class Running:
         self.stop()
         self._log.close()
 
-    def host(self, door: str, **body: Any) -> None:
-        """What only the host may do."""
-        headers = {"Content-Type": "application/json", "X-Host-Key": self.host_key}
-        status, answer, _ = Client(self.url).send(f"/api/host/{door}", json.dumps(body).encode(), headers)
-        assert status == 200, answer
-
-    def new_game(self, game: str, **options: Any) -> None:
-        """Start a game with options."""
-        self.host("new-game", game=game, options=options, seed=7)
-
 
 @contextmanager
 def running(folder: Path, *arguments: str, reading_time_s: float = 0.3) -> Iterator[Running]:
@@ -157,6 +164,8 @@ def wait(seconds: float) -> None:
 class Client:
     """HTTP without a browser; keeps cookies."""
 
+    timeout_s = 20.0
+
     def __init__(self, url: str) -> None:
         self.url = url
         self.jar = http.cookiejar.CookieJar()
@@ -170,7 +179,7 @@ class Client:
         """Status, body and headers of the answer, whatever it is."""
         request = urllib.request.Request(self.url + path, body, {"Origin": self.url, **(headers or {})})
         try:
-            with self._opener.open(request, timeout=20) as answer:
+            with self._opener.open(request, timeout=self.timeout_s) as answer:
                 return answer.status, answer.read(), dict(answer.headers)
         except urllib.error.HTTPError as error:
             with error:
@@ -204,7 +213,7 @@ def tap(window: WebDriver, selector: str) -> None:
     until(f"the key {selector}", lambda: window.execute_script(script, selector))
 
 
-def sit_down(window: WebDriver, service: Running, seat: str, name: str) -> None:
+def sit_down(window: WebDriver, service: Served, seat: str, name: str) -> None:
     """As from the QR code: the join page, a name, one tap."""
     window.get(f"{service.url}/join/{seat}")
     window.find_element(By.NAME, "name").send_keys(name)

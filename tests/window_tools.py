@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, WALL, Client, Running, browser, sit_down, until
+from service import PHONE, WALL, Client, Served, browser, sit_down, until
 
 Windows = tuple[WebDriver, WebDriver, WebDriver]
 
@@ -20,7 +20,7 @@ def three_windows() -> Iterator[Windows]:
         yield south, north, wall
 
 
-def begin(service: Running, windows: Windows, way: str, **options: Any) -> Client:
+def begin(service: Served, windows: Windows, way: str, **options: Any) -> Client:
     """Both sit down, the host starts the game, everybody has a page open; the clock still stands."""
     south, north, wall = windows
     client = Client(service.url)

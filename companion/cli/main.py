@@ -335,7 +335,9 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument("--results", type=Path, metavar="FILE", help="bots: keep every game there, and go on")
     command.add_argument("--sample", type=int, default=0, metavar="N", help="bots: which deals and seeds")
     command.add_argument("--jobs", type=_count, metavar="N", help="bots: how many games at a time")
-    command.add_argument("--quick", action="store_true", help="vision: about a tenth of it")
+    command.add_argument(
+        "--quick", action="store_true", help="vision: about a tenth of it; bots: as much as four minutes hold"
+    )
     command.add_argument("--json", action="store_true", help="vision: the same as JSON")
     command.add_argument(
         "--only",
@@ -343,8 +345,9 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="NAME",
         help="vision: scenes whose name starts like this, such as tilt-3; or game, cost, photograph, printed, "
         "corners, lens. "
-        "bots: pairings that begin like this, such as scouts or 'kahmate 3 v 2', more than one with commas between. "
-        "pi: the board of that name",
+        "bots: pairings that begin like this, such as scouts or 'kahmate 3 v 2', more than one with commas between; "
+        "costs as 'scouts costs'; thinking: lamps and buzzer beside a machine that thinks. "
+        "pi: the board of that name. hub: load, latency, pairs, cup or kills",
     )
     command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")
     command.set_defaults(run=_bench)
@@ -363,27 +366,20 @@ def _bench(options: argparse.Namespace) -> int:
         is_good = bench_bot_kills(min(options.kills, 100))
         return 0 if bench_kills(options.kills) and is_good else 1
     if options.part == "hub":
-        from companion.tools.bench.hub import HUB_KILLS, bench_hub  # noqa: PLC0415
-        from companion.tools.bench.hub.cup import HUB_KILLS as CUP_KILLS  # noqa: PLC0415
-        from companion.tools.bench.hub.cup import bench_cup  # noqa: PLC0415
-        from companion.tools.bench.hub.load import bench_load  # noqa: PLC0415
-        from companion.tools.bench.pairs import bench_pairs  # noqa: PLC0415
+        from companion.tools.bench.hub.parts import bench_hub  # noqa: PLC0415
 
-        kills = min(options.kills, HUB_KILLS)
-        is_good = bench_load()
-        is_good &= bench_pairs(2 * kills)
-        is_good &= bench_cup(min(kills, CUP_KILLS))
-        return 0 if bench_hub(kills) and is_good else 1
+        return 0 if bench_hub(options.kills, options.only) else 1
     if options.part == "memory":
         from companion.tools.bench.memory import bench_memory  # noqa: PLC0415
 
         return 0 if bench_memory() else 1
-    if options.part == "bots" and not (options.quick or options.json or options.keep):
-        from companion.tools.bench.bots import bench_bots  # noqa: PLC0415
+    if options.part == "bots" and not (options.json or options.keep):
+        from companion.tools.bench.bots import QUICK_MINUTES, Plan, bench_bots  # noqa: PLC0415
 
         only = [name.strip() for name in options.only.split(",") if name.strip()]
-        is_good = bench_bots(only, options.matches, options.results, options.sample, options.jobs)
-        return 0 if is_good or options.matches else 1
+        minutes = QUICK_MINUTES if options.quick else None
+        plan = Plan(only, options.matches, options.results, options.sample, options.jobs, minutes)
+        return 0 if bench_bots(plan) else 1
     if options.part == "pi" and not (options.quick or options.json or options.keep):
         from companion.tools.bench.pi.measure import bench_pi  # noqa: PLC0415
 

@@ -30,7 +30,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal, trace_of
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
-from companion.core.ports.far import FarAnswer, FarPages
+from companion.core.ports.far import FarAnswer, FarPages, is_picture
 from companion.hub.far import (
     LEASE_S,
     FarCall,
@@ -55,6 +55,8 @@ SHORT, FOLLOWED = 4, 6
 MOST_WAITING = 16
 BURST, PER_S = 200, 50.0
 """What phones far away may ask, all together: more than fingers do."""
+PICTURE_COSTS = 10
+"""A picture counts as so many."""
 KEPT_IDS = 512
 MOST_CREDIT_S = 2.0
 """So much of the time between hub and table is charged to nobody, at most."""
@@ -88,6 +90,7 @@ class FarLine:
         self._is_closed = False
         self._untold: dict[Seat, Invitation] = {}
         """What the hub on this line has not been told yet."""
+        table.far.ask_line = self._measure_soon
 
     # ---- from any thread ----
 
@@ -124,6 +127,7 @@ class FarLine:
         """The line is there, perhaps again: hear what is asked, and tell the hub anew what is offered."""
         self._line = (asyncio.get_running_loop(), client)
         self._measured_s = -MEASURE_S
+        self._table.far.heard(self._clock.monotonic_s())
         await client.subscribe(far_subject(self._own), cb=self._heard)
         self._untold = dict(self._table.far.invitations)
 
@@ -133,8 +137,9 @@ class FarLine:
         now_s = time.monotonic()
         if now_s - self._measured_s >= MEASURE_S:
             self._measured_s = now_s
-            await client.flush()
+            await client.flush(ANSWERS_S)  # type: ignore[arg-type] # it takes parts of seconds
             self._credit_s = min(MOST_CREDIT_S, time.monotonic() - now_s)
+            self._table.far.heard(self._clock.monotonic_s())
         with self._lock:
             for each in self._open.values():
                 if now_s - each.kept_s > LEASE_S:
@@ -154,6 +159,10 @@ class FarLine:
             if fresh != known and self._table.far.invitations.get(seat) == known:
                 self._table.far.withdraw(seat)
 
+    def _measure_soon(self) -> None:
+        self._measured_s = -MEASURE_S
+        self._wake()
+
     def broken(self) -> None:
         """The line is cut: nobody hears the rest of any answer."""
         self._line = None
@@ -171,7 +180,8 @@ class FarLine:
 
     def _say(self, trouble: str = "") -> None:
         with self._lock:
-            there = {seat for each in self._open.values() for seat in SEATS if each.path == f"/live/seat/{seat}"}
+            followed = {each.path for each in self._open.values() if not each.is_over.is_set()}
+        there = {seat for seat in SEATS if f"/live/seat/{seat}" in followed}
         self._table.far.line_is(trouble, there)
 
     async def _offered(self, client: Client, wish: FarOpen) -> Invitation:
@@ -190,6 +200,7 @@ class FarLine:
             call = read_call(message.data)
         except Malformed:
             return
+        self._table.far.heard(self._clock.monotonic_s())
         with self._lock:
             if isinstance(call, FarStop):
                 if found := self._open.get(call.id):
@@ -224,9 +235,10 @@ class FarLine:
             return OTHER_VERSION
         self._tokens = min(BURST, self._tokens + (now_s - self._counted_s) * PER_S)
         self._counted_s = now_s
-        if is_full or self._tokens < 1:
+        cost = PICTURE_COSTS if is_picture(call.request.path) else 1
+        if is_full or self._tokens < cost:
             return 503
-        self._tokens -= 1
+        self._tokens -= cost
         return 0
 
     async def _publish(self, call: str, answer: FarAnswer) -> None:

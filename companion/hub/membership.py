@@ -11,9 +11,17 @@ from companion.core.config import Settings
 from companion.core.errors import SystemTrouble
 from companion.core.files import MAX_TEXT, read_file
 from companion.core.i18n import say
+from companion.core.kit import Seat
 from companion.maintenance.releases.releases import sync_folder
 
 FILE = "hub.json"
+
+
+class Invited(msgspec.Struct, frozen=True):
+    """A code that has been sent to somebody, and where it is entered."""
+
+    code: str
+    url: str
 
 
 class Membership(msgspec.Struct, frozen=True):
@@ -34,6 +42,8 @@ class Membership(msgspec.Struct, frozen=True):
     names: bool = False
     ca: str = ""
     closed: bool = False
+    invitations: dict[Seat, Invited] = {}
+    """The seats that are offered to phones far away and that nobody has taken yet."""
 
     def __repr__(self) -> str:
         return f"Membership(address={self.address!r}, number={self.number})"

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -75,6 +77,17 @@ _ASKED = say("The other table wants a rematch: press Rematch here, too.")
 _UNFIT = say("What the other table sends does not fit this game: it cannot go on")
 
 
+@dataclass(eq=False)
+class _Wish:
+    """What a host waits for, and whether the hub has been asked for it already."""
+
+    wish: PairWish
+    answer: Future[PairAnswer] = field(default_factory=Future)
+    is_asked: bool = False
+    before: Pair | None = None
+    """The game that was agreed on last when it was asked."""
+
+
 class PairLine:
     """Agrees on games and carries their messages; asked from any thread, and from the line's own as it says."""
 
@@ -85,7 +98,7 @@ class PairLine:
         self._own = own
         self._wake = wake
         table.remote.when_again(self.again)
-        self._wishes: list[tuple[PairWish, Future[PairAnswer]]] = []
+        self._wishes: deque[_Wish] = deque()
         self._pair: Pair | None = None
         self._past: RemoteProgress | None = None
         """What there is to be told of a game that is not on the table any more."""
@@ -154,13 +167,13 @@ class PairLine:
         self._table.redraw()
 
     def _ask(self, wish: PairWish) -> PairAnswer:
-        answer: Future[PairAnswer] = Future()
-        self._wishes.append((wish, answer))
+        asked = _Wish(wish)
+        self._wishes.append(asked)
         self._wake()
         try:
-            return answer.result(ANSWERS_S)
-        except TimeoutError:
-            answer.cancel()
+            return asked.answer.result(ANSWERS_S)
+        except (TimeoutError, CancelledError):
+            asked.answer.cancel()
             raise Malformed(say("The hub does not answer")) from None
 
     # ---- in the line's thread ----
@@ -188,18 +201,7 @@ class PairLine:
 
     async def exchange(self, client: Client, stream: JetStreamContext) -> None:
         """Ask what was wished for, tell what there is to be told, and hear what there is to be heard."""
-        while self._wishes:
-            wish, answer = self._wishes.pop(0)
-            if answer.set_running_or_notify_cancel():
-                try:
-                    told = await self._request(client, wish)
-                    if isinstance(wish, PairTake) and told.pair is not None:
-                        self._begin(told.pair)
-                    answer.set_result(told)
-                except BaseException as error:
-                    answer.set_exception(error)
-                    if not isinstance(error, CompanionError):
-                        raise
+        await self._ask_hub(client)
         pair = self._pair
         if pair is None:
             return
@@ -220,6 +222,30 @@ class PairLine:
             await self._hear(stream, pair, source)
         self._tell()
 
+    async def _ask_hub(self, client: Client) -> None:
+        """Ask each wish that somebody still waits for; where the line breaks, it is asked again on the next one."""
+        while self._wishes:
+            asked = self._wishes[0]
+            answer, told, refused = asked.answer, PairAnswer(), None
+            if not answer.cancelled():
+                try:
+                    told = await self._answer(client, asked)
+                except CompanionError as error:
+                    refused = error
+            self._wishes.popleft()
+            if answer.set_running_or_notify_cancel():
+                answer.set_exception(refused) if refused else answer.set_result(told)
+
+    async def _answer(self, client: Client, asked: _Wish) -> PairAnswer:
+        is_taking = isinstance(asked.wish, PairTake)
+        if is_taking and asked.is_asked and self._pair is not None and self._pair is not asked.before:
+            return PairAnswer(self._pair)  # the hub had agreed: only its answer was lost with the line
+        asked.is_asked, asked.before = True, self._pair
+        told = await self._request(client, asked.wish)
+        if is_taking and told.pair is not None:
+            self._begin(told.pair)
+        return told
+
     async def _ask_again(self, client: Client, pair: Pair, swaps: bool) -> None:
         self._is_again_told = True
         try:
@@ -239,7 +265,7 @@ class PairLine:
     def close(self) -> None:
         """Nobody waits any longer."""
         while self._wishes:
-            self._wishes.pop()[1].cancel()
+            self._wishes.pop().answer.cancel()
         self._table.remote.when_again(None)
         self._table.remote.line_is("")
 

@@ -109,6 +109,17 @@ def may_publish_paired(pair: str, table: str, source: str) -> tuple[str, ...]:
     return (message_subject(pair, table, "*"), near_subject(pair, table), *sides)
 
 
+def may_ever_publish(table: str) -> tuple[str, ...]:
+    """All that a table may ever say, whatever pair it belongs to: how far its account reaches in a cluster."""
+    own = (message_subject("*", table, "*"), near_subject("*", table), f"{_ASK_PAIRS}{ALL_PAIRS}")
+    return (*may_publish(table), *own)
+
+
+def may_ever_hear(table: str) -> tuple[str, ...]:
+    """The same of what it may listen to beside answers."""
+    return (command_subject(table), far_subject(table), news_subject("*", "*", "*"))
+
+
 def may_hear_paired(pair: str, source: str, other: str) -> tuple[str, ...]:
     """What a table of a pair may listen to besides: that there is something to read, and whether the other is there."""
     return (news_subject(pair, source, "*"), news_subject(pair, other, NEAR))

@@ -83,7 +83,7 @@ class FarDesk:
                 return FarOpened()
             require_version(wish.version, __version__)
             if not self._url():
-                raise Illegal(Refusal.WRONG_PHASE, say("This hub does not let phones far away in."))
+                raise Illegal(Refusal.WRONG_PHASE, say("This hub does not accept phones far away."))
             code = wish.code if wish.code and wish.code not in others else _new_code()
             self._codes = {**others, code: (table, wish.seat)}
         return FarOpened(code, self._url())
@@ -93,6 +93,13 @@ class FarDesk:
         with self._changed:
             self._codes = {code: place for code, place in self._codes.items() if place[0] != table}
             calls = [call for call in self._calls.values() if call.table == table]
+        for call in calls:
+            call.fail()
+
+    def on_cut(self) -> None:
+        """The line to NATS is down: what was asked is not answered any more."""
+        with self._changed:
+            calls = list(self._calls.values())
         for call in calls:
             call.fail()
 

@@ -21,6 +21,8 @@ FILE = "hub.json"
 ADDRESS_FILE = "address"
 """Where a hub says how its pages are reached from this very machine."""
 MOST_TABLES, MOST_SEATED = 500, 1000
+SPARE = 200
+"""So many names of tables are drawn in advance for a cluster, each with an account there."""
 
 
 class KnownTable(msgspec.Struct, frozen=True):
@@ -43,6 +45,7 @@ class HubFile(msgspec.Struct, frozen=True):
     `pairs` are the games at two tables, of each table the last one; `deals` the secrets by which the hub shuffles in
     them, by the games' names. `asked` are the settings that tables have not answered yet, by the tables' names in
     subjects. `seated` are the tables of the last `MOST_SEATED` games at two tables: their results may come later.
+    `spare` are the names that tables get which join a hub at a cluster.
     """
 
     seed: str
@@ -55,6 +58,11 @@ class HubFile(msgspec.Struct, frozen=True):
     deals: dict[str, str] = {}
     asked: Mapping[str, SettingsAsked] = {}
     seated: dict[str, dict[Seat, str]] = {}
+    spare: tuple[str, ...] = ()
+
+    def pair_of(self, table: str) -> Pair | None:
+        """The game that a table has agreed on last."""
+        return next((pair for pair in self.pairs if table in pair.tables.values()), None)
 
     def __repr__(self) -> str:
         return f"HubFile({len(self.tables)} tables)"
@@ -102,8 +110,17 @@ class HubFolder:
             self._file = fresh
         return fresh
 
-    def join(self, name: str, key: str) -> KnownTable:
-        """A table with this public key joins: it gets the lowest number that is free; raises `SystemTrouble`."""
+    def draw_spare(self) -> None:
+        """Draw names for tables that may join, where none is left."""
+        if not self._file.spare:
+            names = tuple(secrets.token_hex(8) for _ in range(SPARE))
+            self.change(lambda file: msgspec.structs.replace(file, spare=names))
+
+    def join(self, name: str, key: str, *, takes_spare: bool = False) -> KnownTable:
+        """A table with this public key joins: it gets the lowest number that is free; raises `SystemTrouble`.
+
+        `takes_spare`: its name in subjects is one of those that were drawn in advance.
+        """
         joined: list[KnownTable] = []
 
         def add(file: HubFile) -> HubFile:
@@ -111,8 +128,11 @@ class HubFolder:
                 raise SystemTrouble(say("This hub has {number} tables and takes no more.", number=MOST_TABLES))
             taken = {table.number for table in file.tables}
             number = next(number for number in range(1, MOST_TABLES + 1) if number not in taken)
-            joined.append(KnownTable(secrets.token_hex(8), number, name, key))
-            return msgspec.structs.replace(file, tables=(*file.tables, joined[0]))
+            if takes_spare and not file.spare:
+                raise SystemTrouble(say("The cluster has no account left: restart this hub and its NATS servers."))
+            own, spare = (file.spare[0], file.spare[1:]) if takes_spare else (secrets.token_hex(8), file.spare)
+            joined.append(KnownTable(own, number, name, key))
+            return msgspec.structs.replace(file, tables=(*file.tables, joined[0]), spare=spare)
 
         self.change(add)
         return joined[0]

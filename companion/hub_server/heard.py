@@ -42,6 +42,9 @@ class Heard(Protocol):
     def on_far_wish(self, table: str, payload: bytes) -> bytes:
         """A table has a seat for a phone far away, or none any more: the answer."""
 
+    def on_cut(self) -> None:
+        """The line to NATS is down; it is tried anew."""
+
     def on_told_far(self, subject: str, payload: bytes, status: str) -> bool:
         """A table answers such a phone; False: with nonsense. With a status there is nobody to answer."""
 

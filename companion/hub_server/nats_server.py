@@ -78,34 +78,37 @@ def accounts_text(own_key: str, tables: Iterable[TableKey]) -> str:
     do: NATS does not ask them about the subject to which an answer goes, so a table could have JetStream's answers,
     with what it has itself stored in them, sent to other tables or to JetStream's own interface.
     """
-    accounts: dict[str, object] = {
-        OWN_ACCOUNT: {
-            "jetstream": "enabled",
-            "users": [{"nkey": own_key}],
-            "exports": [*({"service": each} for each in SAID), *({"stream": each} for each in HEARD)],
-        }
-    }
+    accounts = {OWN_ACCOUNT: own_account(own_key)}
     for each in tables:
         if not each.shut:
             publish, hear = _rights(each)
             own = inbox_prefix(each.table)
-            imports = [{"service": {"account": OWN_ACCOUNT, "subject": subject}} for subject in publish]
-            heard = (subject for subject in hear if not subject.startswith(own))
-            imports += [{"stream": {"account": OWN_ACCOUNT, "subject": subject}} for subject in heard]
-            accounts[f"table-{each.table}"] = {"users": [_user(each)], "imports": imports}
+            accounts[account_of(each.table)] = {
+                "users": [user_of(each)],
+                "imports": imports_of(publish, (subject for subject in hear if not subject.startswith(own))),
+            }
     return f"accounts: {json.dumps(accounts, indent=1)}\n"
 
 
-def users_text(own_key: str, tables: Iterable[TableKey]) -> str:
-    """The same for the people of a cluster, by rights alone.
-
-    In a cluster nats-server does not always carry what an account says that was made while it ran.
-    """
-    users: list[dict[str, object]] = [{"nkey": own_key}, *(_user(each) for each in tables if not each.shut)]
-    return f"authorization: {json.dumps({'users': users}, indent=1)}\n"
+def account_of(table: str) -> str:
+    """The account of a table at NATS."""
+    return f"table-{table}"
 
 
-def _user(table: TableKey) -> dict[str, object]:
+def own_account(own_key: str) -> dict[str, object]:
+    """The hub's, which lets out what tables may say and hear."""
+    exports = [*({"service": each} for each in SAID), *({"stream": each} for each in HEARD)]
+    return {"jetstream": "enabled", "users": [{"nkey": own_key}], "exports": exports}
+
+
+def imports_of(said: Iterable[str], heard: Iterable[str]) -> list[dict[str, dict[str, str]]]:
+    """What an account takes from the hub's."""
+    kinds = [*(("service", subject) for subject in said), *(("stream", subject) for subject in heard)]
+    return [{kind: {"account": OWN_ACCOUNT, "subject": subject}} for kind, subject in kinds]
+
+
+def user_of(table: TableKey) -> dict[str, object]:
+    """Who enters with a table's key, and what that may do now."""
     publish, hear = _rights(table)
     return {"nkey": table.key, "permissions": {"publish": publish, "subscribe": hear}}
 
@@ -142,8 +145,8 @@ class NatsServer:
         """Write its settings and who may come in; only this user may read them."""
         folder = self._settings.folder
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _write(folder / USERS_FILE, users)
-        _write(folder / OWN_FILE, self._text())
+        write_private(folder / USERS_FILE, users)
+        write_private(folder / OWN_FILE, self._text())
 
     def start(self) -> None:
         """Start it and wait until it answers; raises `SystemTrouble`.
@@ -254,7 +257,8 @@ class NatsServer:
         return say("nats-server does not start: {error}", error=last.rpartition("] ")[2] or "see nats.log")
 
 
-def _write(path: Path, text: str) -> None:
+def write_private(path: Path, text: str) -> None:
+    """Write a file whole, for this user alone."""
     unfinished = path.with_name(f".{path.name}.new")
     unfinished.unlink(missing_ok=True)
     unfinished.touch(mode=0o600)

@@ -64,10 +64,6 @@ class PairKeeper:
         except CompanionError as error:
             return msgspec.json.encode(PairAnswer(refused=i18n.packed(error.message)))
 
-    def pair_of(self, table: str) -> Pair | None:
-        """The game that a table has agreed on last."""
-        return next((pair for pair in self._folder.now.pairs if table in pair.tables.values()), None)
-
     def is_seated(self, table: str, pair: str, seat: Seat) -> bool:
         """Is this the table of that seat, in a game on which it has agreed here?"""
         return self._seated(pair).get(seat) == table
@@ -102,7 +98,7 @@ class PairKeeper:
             case PairWithdrawal():
                 self._offers.pop(table, None)
         code, _ = self._offers.get(table, ("", None))
-        pair = self.pair_of(table)
+        pair = self._folder.now.pair_of(table)
         return PairAnswer(pair, code, again=bool(pair and self._wants(pair, pair.other_of(table))))
 
     def _wants(self, pair: Pair, table: str) -> PairAgain | None:
@@ -112,7 +108,7 @@ class PairKeeper:
 
     def _once_more(self, table: str, again: PairAgain) -> Pair | None:
         """The next game of two tables, once both want it; None: the other one has not asked yet."""
-        pair = self.pair_of(table)
+        pair = self._folder.now.pair_of(table)
         if pair is None or pair.id != again.id:
             raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables again"))
         self._again[table] = again

@@ -95,9 +95,10 @@ class StoreSettings:
 class HubStore:
     """Listens until `close`, which may be called twice; the other methods may be called from any thread."""
 
-    def __init__(self, settings: StoreSettings, heard: Heard, dealer: DealerDesk) -> None:
+    _heard: Heard
+
+    def __init__(self, settings: StoreSettings, dealer: DealerDesk) -> None:
         self._settings = settings
-        self._heard = heard
         self._dealer = dealer
         self._client: Client | None = None
         self._is_closing = False
@@ -110,8 +111,9 @@ class HubStore:
         self._thread = LoopThread("hub-store", self._run)
         self._failed: CompanionError | None = None
 
-    def start(self) -> None:
+    def start(self, heard: Heard) -> None:
         """Begin, and wait until tables may come; raises `SystemTrouble` where the child cannot be started."""
+        self._heard = heard
         self._thread.start()
         while not self.is_ready.wait(0.1):
             if not self._thread.is_alive:
@@ -130,13 +132,6 @@ class HubStore:
             return False
         self._thread.call(lambda: asyncio.ensure_future(self._publish(subject, payload, reply)))
         return True
-
-    def use(self, users: str) -> None:
-        """These may come in once this returns; only with a child of the hub's own."""
-        server = self._settings.server
-        if server:
-            server.write(users)
-            server.reload()
 
     def forget(self, table: str) -> None:
         """Remove what is kept of a table."""
@@ -231,6 +226,7 @@ class HubStore:
                     await self._look(stream)
         finally:
             self._client = None
+            self._heard.on_cut()
             if not client.is_closed:
                 await client.close()
 

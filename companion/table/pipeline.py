@@ -19,7 +19,7 @@ from companion.table.clocks.deadlines import Timekeeper, remote_clock_anew
 from companion.table.listeners import Listeners
 from companion.table.mailbox import Mailbox
 from companion.table.ports import RecordJournal
-from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, HandIn, MoveSeat, TakeSeat
+from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, HandIn, MoveSeat, TakeSeat, TimeOut
 from companion.table.reducer import advance
 from companion.table.session import FAR, Phase, Session
 from companion.table.state import EarlyPress, TableState, must_wait, with_session
@@ -27,6 +27,8 @@ from companion.table.state import EarlyPress, TableState, must_wait, with_sessio
 WRITE_AGAIN_S = 2.0
 """So long after the disk has refused something the table tries again by itself."""
 MAX_SALT = 64
+LESSON_READS = 3.0
+"""How much longer a lesson stays on the screen than a game."""
 
 
 class Pipeline:
@@ -46,6 +48,8 @@ class Pipeline:
         self._mailbox = mailbox
         self._troubles: dict[str, str] = {}
         self._followers: list[Callable[[], None]] = []
+        self.may_end: Callable[[float], bool] = lambda _: True
+        """May a clock that ran out then end the turn?"""
         self._write_again_s = -math.inf
         session = remote_clock_anew(journal.restore(), clock.monotonic_s())
         self._standing: tuple[str, ...] = (journal.notice,) if journal.notice else ()
@@ -91,6 +95,11 @@ class Pipeline:
         if session.moment != before.moment or session.phase is Phase.OVER:  # the turn is over and shown
             self._mailbox.tell(self.journal.checkpoint)
 
+    @property
+    def reading_time_s(self) -> float:
+        """How long what is shown stays before the table goes on by itself; a lesson is read for the first time."""
+        return self.settings.reading_time_s * (LESSON_READS if self.session.lesson_step else 1)
+
     def _write(self, records: Sequence[AnyRecord], session: Session) -> None:
         is_beside = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | Commit)
         game = 0 if is_beside or (isinstance(records[0], Contribute) and session.is_between) else session.number
@@ -102,9 +111,14 @@ class Pipeline:
 
     def accept_in_time(self, at_s: float, record: AnyRecord) -> None:
         """Accept what was stamped at a time, and before it the time-outs that were due by then."""
-        if time_out := self.timekeeper.time_out(self.session, at_s):
+        if time_out := self.time_out(at_s):
             self.accept(time_out)
         self.accept(record)
+
+    def time_out(self, at_s: float) -> TimeOut | None:
+        """The end of the turn by its clock, where that was due by then."""
+        time_out = self.timekeeper.time_out(self.session, at_s)
+        return time_out if time_out and self.may_end(time_out.now_s) else None
 
     def hand_in(self, order: HandIn) -> str:
         """Seal a seat's action and answer its receipt; empty while it waits for the camera to see the board lie still.

@@ -51,6 +51,7 @@ from companion.table.seats.sitting import checked_name, free_seat, move_seat, sh
 from companion.table.session import (
     ABANDONED,
     BOTH,
+    LINE,
     Advance,
     Phase,
     Sealed,
@@ -353,6 +354,8 @@ def _pause(session: Session, record: Pause) -> Advance:
 def _resume(session: Session, record: Resume) -> Advance:
     if session.countdown is None or not session.paused:
         raise Illegal(Refusal.WRONG_PHASE, say("The clock is not stopped"))
+    if session.is_cut and record.by not in ("host", LINE):
+        raise Illegal(Refusal.WRONG_PHASE, say("The phone far away cannot be reached: only the host starts the clock"))
     return replace(session, countdown=session.countdown.started(record.now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
 
 

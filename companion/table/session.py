@@ -25,6 +25,8 @@ MACHINE = "machine"
 """The door of a seat that a program plays."""
 FAR = "far"
 """The door of a seat that a phone far away has taken, through a hub."""
+LINE = "line"
+"""Who stops a clock where nobody does: the line to a phone far away is down."""
 ABANDONED = Outcome(frozenset(), say("The host ended the game."))
 """How a game ends that the host ends: nobody has won, and it does not count."""
 
@@ -333,6 +335,16 @@ class Session:
     def is_here(self, seat: Seat) -> bool:
         """Does a person at this table play this seat, or nobody yet?"""
         return not (self.is_machines(seat) or self.is_remote(seat))
+
+    @property
+    def awaits_far(self) -> bool:
+        """Is an action of a phone far away awaited?"""
+        return any((sitter := self.seats.get(seat)) is not None and sitter.door == FAR for seat in self.awaited)
+
+    @property
+    def is_cut(self) -> bool:
+        """Does the clock stand still because such a phone cannot be reached?"""
+        return self.paused == LINE and self.awaits_far
 
     @property
     def is_shown_here(self) -> bool:

@@ -292,7 +292,13 @@ class Table(Closeable):
 
     def resume(self, by: str) -> None:
         """Let the clock of the turn go on."""
-        self._owner.ask(lambda: self._pipeline.accept(Resume(by, self._clock.monotonic_s())))
+
+        def go_on() -> None:
+            self._pipeline.accept(Resume(by, self._clock.monotonic_s()))
+            if by == "host":
+                self.far.let_run()
+
+        self._owner.ask(go_on)
 
     def undo(self, moment: str | None = None) -> None:
         """Take the last turn back: the host's word, or anybody's (who names the moment) where the game is open."""
@@ -344,8 +350,9 @@ class Table(Closeable):
         self._listeners.send_put_off()
         if not self._pipeline.may_write:
             return WRITE_AGAIN_S
+        self.far.keep(now_s)
         shown_s = now_s - self._pipeline.live.stage_since_s
-        reading_time_s = self._pipeline.settings.reading_time_s
+        reading_time_s = self._pipeline.reading_time_s
         if session.is_shown_here and session.phase is Phase.STAGES:
             pass  # the other table's board does not show it yet
         elif session.phase is Phase.STAGES and not session.has_moves:
@@ -357,7 +364,7 @@ class Table(Closeable):
             self._lobby.rematch()
         elif self._pipeline.live.early is not None:
             self._board.settle_early_press()
-        elif not self._owner.has_work and (time_out := self._pipeline.timekeeper.time_out(session, now_s)):
+        elif not self._owner.has_work and (time_out := self._pipeline.time_out(now_s)):
             self._pipeline.accept(time_out)  # whatever came in before is heard first: it may have been in time
         self._pipeline.note_clock()
-        return self._pipeline.timekeeper.pause_s(self._pipeline.session, now_s)
+        return self.far.pause_s(now_s, self._pipeline.timekeeper.pause_s(self._pipeline.session, now_s))

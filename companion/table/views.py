@@ -18,11 +18,10 @@ from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
 from companion.table.actions.tile_orders import awaits_tiles
 from companion.table.chance.chance_view import chance_of, pledge_of
-from companion.table.clocks.countdown import Countdown
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
 from companion.table.seats.claims import sentence_of
-from companion.table.session import Phase, Sealed, Session
+from companion.table.session import LINE, Phase, Sealed, Session
 from companion.table.state import NO_DRAFT, TableState, handicapped, instructions
 from companion.table.table_view import (
     BoardView,
@@ -77,7 +76,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         turn=_turn_view(live),
         board=_board_view(live, viewer),
         own=_own_view(live, viewer),
-        time=TimeView(_clock_view(session.countdown, session.paused), _chess_clocks(session)),
+        time=TimeView(_clock_view(session), _chess_clocks(session)),
         match=_match_view(live),
         devices=DevicesView(live.camera, live.panel, live.notices, _claims(live)),
         fairness=_fairness_view(session),
@@ -189,9 +188,11 @@ def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
     return replace(tableau, entry=replace(tableau.entry, zones=zones))
 
 
-def _clock_view(countdown: Countdown | None, paused: str) -> ClockView | None:
+def _clock_view(session: Session) -> ClockView | None:
+    countdown = session.countdown
     if countdown is None:
         return None
+    paused = "host" if session.paused == LINE and not session.is_cut else session.paused  # nobody is far away any more
     return ClockView(countdown.limit_s, countdown.left_s, countdown.due_s, paused, countdown.has_run_out)
 
 
@@ -209,7 +210,7 @@ def _chess_clocks(session: Session) -> Mapping[Seat, ClockView]:
     bank = session.bank
     if bank is None:
         return {}
-    running = _clock_view(session.countdown, session.paused)
+    running = _clock_view(session)
     left_s = bank.counted(session.countdown)
     limit_s = running.limit_s if running else max(left_s.values())
     still = {seat: ClockView(limit_s, left_s[seat], None, "", left_s[seat] <= 0) for seat in SEATS}

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, WALL, Client, Running, browser, running, tap, until
+from served import served
+from service import PHONE, WALL, Client, Served, browser, tap, until
+from tour import dress
 
 from companion.cli.main import main
 
@@ -24,7 +26,7 @@ def window() -> Iterator[WebDriver]:
         yield opened
 
 
-def as_host(window: WebDriver, service: Running) -> None:
+def as_host(window: WebDriver, service: Served) -> None:
     """Type the host key as a person does."""
     window.get(f"{service.url}/host")
     if window.find_elements(By.ID, "key"):
@@ -50,7 +52,7 @@ def pulled(window: WebDriver) -> int:
 
 
 def test_the_page_follows_the_table(tmp_path: Path, window: WebDriver) -> None:
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+    with served(tmp_path, "outbuffered") as service:
         client = Client(service.url)
         until("orders", lambda: client.get("/api/view")["phase"] == "orders")
         as_host(window, service)
@@ -76,7 +78,7 @@ def test_the_page_follows_the_table(tmp_path: Path, window: WebDriver) -> None:
 
 
 def test_no_picture_is_asked_for_while_nobody_looks(tmp_path: Path, window: WebDriver) -> None:
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+    with served(tmp_path, "outbuffered") as service:
         as_host(window, service)
         window.get(f"{service.url}/camera")
         until("some pictures", lambda: pulled(window) >= 3)
@@ -97,7 +99,7 @@ def test_no_picture_is_asked_for_while_nobody_looks(tmp_path: Path, window: WebD
 
 
 def test_a_bundle_is_saved_and_read_again(tmp_path: Path, window: WebDriver) -> None:
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+    with served(tmp_path, "outbuffered") as service:
         client = Client(service.url)
         until("orders", lambda: client.get("/api/view")["phase"] == "orders")
         as_host(window, service)
@@ -112,38 +114,32 @@ def test_a_bundle_is_saved_and_read_again(tmp_path: Path, window: WebDriver) -> 
     assert main(["replay", str(saved)]) == 0
 
 
-@pytest.fixture(scope="module")
-def scouts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """One service for everybody who only looks."""
-    folder = tmp_path_factory.mktemp("scouts")
-    with running(folder, "--simulate", "--port", "0", "--game", "scouts") as service:
-        yield service
-
-
-@pytest.mark.parametrize(("size", "dark"), [(PHONE, False), (PHONE, True), (TABLET, True), (WALL, False)])
-def test_it_fits_every_screen(scouts: Running, size: tuple[int, int], dark: bool) -> None:
+def test_it_fits_every_screen(tmp_path: Path, window: WebDriver) -> None:
     """Nothing sticks out at the side, and what must be read is large enough to be."""
-    with browser(size, dark) as window:
-        as_host(window, scouts)
-        window.get(f"{scouts.url}/camera")
-        until("the board", lambda: label_of(window, "svg.weak"))
-        assert window.execute_script("return document.documentElement.scrollWidth") <= size[0]
-        script = (
-            "const least = selector => Math.min(...[...document.querySelectorAll(selector)].map(each =>"
-            " parseFloat(getComputedStyle(each).fontSize) * (each.getScreenCTM?.().a ?? 1)));"
-            "return [least('.camera :is(p, b, h2, a, button, span)'), least('svg.weak text')]"
-        )
-        words, figures = window.execute_script(script)
-        assert words >= 13
-        assert figures >= 9
-        keys = window.execute_script(
-            "return [...document.querySelectorAll('.camera .key')].map(each => each.getBoundingClientRect().height)"
-        )
-        assert min(keys) >= 48
+    with served(tmp_path, "scouts") as service:
+        as_host(window, service)
+        for size in (PHONE, TABLET, WALL):
+            dress(window, size, "light")
+            window.get(f"{service.url}/camera")
+            until("the board", lambda: label_of(window, "svg.weak"))
+            assert window.execute_script("return document.documentElement.scrollWidth") <= size[0]
+            script = (
+                "const least = selector => Math.min(...[...document.querySelectorAll(selector)].map(each =>"
+                " parseFloat(getComputedStyle(each).fontSize) * (each.getScreenCTM?.().a ?? 1)));"
+                "return [least('.camera :is(p, b, h2, a, button, span)'), least('svg.weak text')]"
+            )
+            words, figures = window.execute_script(script)
+            assert words >= 13, size
+            assert figures >= 9, size
+            keys = window.execute_script(
+                "return [...document.querySelectorAll('.camera .key')].map(each => each.getBoundingClientRect().height)"
+            )
+            assert min(keys) >= 48, size
+        dress(window, TABLET, "light")
 
 
 def test_the_keyboard_reaches_everything_in_reading_order(tmp_path: Path, window: WebDriver) -> None:
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+    with served(tmp_path, "outbuffered") as service:
         as_host(window, service)
         window.get(f"{service.url}/camera")
         until("a frame at rest", lambda: window.find_elements(By.CSS_SELECTOR, "#camera-settled a"))

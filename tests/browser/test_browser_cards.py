@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, running, says, tap, until
+from served import served
+from service import PHONE, says, tap, until
 from window_tools import Windows, begin, left, no_errors, reaches, text_of, texts_of
 
 from companion.games.binmat.cards import DECK
@@ -47,7 +48,7 @@ def pick(window: WebDriver, *taps: str) -> None:
 
 def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
     south, north, wall = windows
-    with running(tmp_path, "--simulate", "--port", "0", reading_time_s=30) as service:
+    with served(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "full", deck=deal(lane0="3% 9#", lane1="5& >%"))
         tap(south, ".picks [data-post$='/resume']")
         pick(south, "key:draw", "lane:0")
@@ -103,7 +104,7 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
 
 def test_a_selection_survives_a_fragment_and_ends_with_the_turn(tmp_path: Path, windows: Windows) -> None:
     south, north, _ = windows
-    with running(tmp_path, "--simulate", "--port", "0") as service:
+    with served(tmp_path) as service:
         client = begin(service, windows, "full", deck=deal(lane0="3%"))
         tap(south, ".picks [data-post$='/resume']")
         pick(south, "key:draw", "lane:0")
@@ -142,7 +143,7 @@ Element.prototype.animate = function (...given) { window.moves += 1; return real
 
 def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
     south, north, wall = windows
-    with running(tmp_path, "--simulate", "--port", "0", reading_time_s=30) as service:
+    with served(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "referee")
         tap(south, ".key.large[data-post$='/resume']")
         tap(south, ".row-keys .key:last-child:not(:disabled)")
@@ -191,7 +192,7 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
 
 def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(tmp_path: Path, windows: Windows) -> None:
     south, *_ = windows
-    with running(tmp_path, "--simulate", "--port", "0", reading_time_s=30) as service:
+    with served(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "referee")
         client.post("/api/table/resume")
         client.post("/api/table/act", moment=client.get("/api/view")["moment"], action="c")
@@ -223,7 +224,7 @@ def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(tmp_path: Pa
 
 def test_what_is_missing_is_said(tmp_path: Path, windows: Windows) -> None:
     south, *_ = windows
-    with running(tmp_path, "--simulate", "--port", "0") as service:
+    with served(tmp_path) as service:
         begin(service, windows, "referee")
         tap(south, ".key.large[data-post$='/resume']")
         tap(south, ".row-keys .key:last-child:not(:disabled)")
@@ -254,7 +255,7 @@ def test_no_page_scrolls_sideways_on_a_small_phone_or_with_large_text(tmp_path: 
         " each.dataset.size = parseFloat(getComputedStyle(each).fontSize);"
         "for (const each of document.querySelectorAll('[data-size]')) each.style.fontSize = `${2 * each.dataset.size}px`;"
     )
-    with running(tmp_path, "--simulate", "--port", "0") as service, ExitStack() as after:
+    with served(tmp_path) as service, ExitStack() as after:
         metrics = "Emulation.setDeviceMetricsOverride"
         size = {"deviceScaleFactor": 1, "mobile": True}
         after.callback(south.execute_cdp_cmd, metrics, {"width": PHONE[0], "height": PHONE[1], **size})  # type: ignore[attr-defined] # Chrome has it
@@ -263,7 +264,7 @@ def test_no_page_scrolls_sideways_on_a_small_phone_or_with_large_text(tmp_path: 
             for large in (False, True):
                 width, height = (390, 844) if large else (320, 640)
                 south.execute_cdp_cmd(metrics, {"width": width, "height": height, **size})  # type: ignore[attr-defined] # Chrome has it
-                for path in ("/seat/south", "/watch", "/rules/binmat"):
+                for path in ("/seat/south", "/watch"):
                     south.get(service.url + path)
                     until("the page", lambda: south.execute_script("return document.readyState") == "complete")
                     if large:

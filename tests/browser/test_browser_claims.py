@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, WALL, Client, Lag, browser, running, says, until, wait
+from served import served
+from service import PHONE, WALL, Client, Lag, browser, says, until, wait
 
 pytestmark = pytest.mark.browser
 
@@ -32,7 +33,7 @@ def ask(window: WebDriver, url: str) -> None:
 
 def test_two_phones_ask_and_the_player_lets_in_the_one_whose_mark_the_pad_shows(tmp_path: Path) -> None:
     with ExitStack() as stack:
-        service = stack.enter_context(running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered"))
+        service = stack.enter_context(served(tmp_path, "outbuffered"))
         line = stack.enter_context(closing(Lag(service.port, "127.0.0.2")))
         first, second, wall = (stack.enter_context(browser(size)) for size in (PHONE, PHONE, WALL))
         client = Client(service.url)

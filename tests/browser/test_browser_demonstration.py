@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
-from service import Client, browser, running, tap, until
+from served import served
+from service import Client, browser, tap, until
 from window_tools import no_errors
 
 pytestmark = pytest.mark.browser
 
 
 def test_two_machines_play_until_somebody_touches_the_screen(tmp_path: Path) -> None:
-    with running(tmp_path, "--simulate", "--port", "0") as service, browser((1440, 900)) as window:
+    with served(tmp_path) as service, browser((1440, 900)) as window:
         client = Client(service.url)
         window.get(service.url)
         tap(window, "[form='demonstrate']")

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, Client, Running, browser, running, until
+from served import served
+from service import PHONE, Client, Served, browser, until
 from window_tools import no_errors, text_of
 
 from companion.games import GAMES
@@ -98,7 +99,7 @@ FIRST: dict[str, tuple[str, Callable[[WebDriver], None]]] = {
 @pytest.mark.parametrize("game", FIRST)
 def test_the_first_order_is_in_after_four_taps_at_most(tmp_path: Path, phone: WebDriver, game: str) -> None:
     assert set(GAMES) <= set(FIRST)
-    with running(tmp_path, "--simulate", "--port", "0") as service:
+    with served(tmp_path) as service:
         phone.get_log("browser")  # type: ignore[attr-defined] # Chrome has it; what an earlier test left there
         taps = taps_to_the_first_order(service, phone, game)
         no_errors(phone)
@@ -106,7 +107,7 @@ def test_the_first_order_is_in_after_four_taps_at_most(tmp_path: Path, phone: We
     assert taps <= MOST_TAPS
 
 
-def taps_to_the_first_order(service: Running, phone: WebDriver, game: str) -> int:
+def taps_to_the_first_order(service: Served, phone: WebDriver, game: str) -> int:
     """From the address behind the code on the table screen."""
     client, (begin, give) = Client(service.url), FIRST[game]
     phone.get(f"{service.url}/s")
@@ -125,7 +126,7 @@ def is_in(view: Mapping[str, Any]) -> bool:
 
 
 def test_what_an_example_fills_in_can_be_changed(tmp_path: Path, phone: WebDriver) -> None:
-    with running(tmp_path, "--simulate", "--port", "0") as service:
+    with served(tmp_path) as service:
         phone.get(f"{service.url}/s")
         press(phone, ".join button")
         press(phone, BEGIN.format(game="outbuffered"))

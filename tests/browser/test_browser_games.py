@@ -11,6 +11,7 @@ import pytest
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
+from served import served
 from service import Client, running, says, sit_down, tap, until
 
 pytestmark = pytest.mark.browser
@@ -75,7 +76,7 @@ def test_a_whole_game_with_two_phones_and_the_table_screen(
     tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]
 ) -> None:
     south, north, wall = windows
-    with running(tmp_path, "--simulate", "--port", "0") as service:
+    with served(tmp_path) as service:
         client = Client(service.url)
         wall.get(service.url)
         says(wall, "Scan a code")
@@ -119,7 +120,7 @@ def test_a_whole_game_with_pads_only(tmp_path: Path, windows: tuple[WebDriver, W
     """Every key is pressed on the workbench page with the mouse, down and up."""
     _, _, bench = windows
     letters = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+    with served(tmp_path, "outbuffered") as service:
         client = Client(service.url)
         bench.get(f"{service.url}/workbench")
 
@@ -193,7 +194,7 @@ def test_a_piece_is_dragged_with_the_mouse_and_by_keys(
     tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]
 ) -> None:
     _, _, bench = windows
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+    with served(tmp_path, "outbuffered") as service:
         client = Client(service.url)
         bench.get(f"{service.url}/workbench")
         piece = piece_on(client, "purple robot", "a1")
@@ -227,23 +228,6 @@ def square_of(client: Client, piece: int) -> str | None:
     return next((each["square"] for each in pieces if each["id"] == piece), None)
 
 
-def test_a_turn_with_the_keyboard_alone(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:
-    """Letters and arrows enter, Backspace takes away, Enter hands in; the sign is a live region."""
-    south, _, _ = windows
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
-        client = Client(service.url)
-        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
-        sit_down(south, service, "south", "Mara")
-        says(south, "orders to go")
-        south.find_element(By.TAG_NAME, "body").send_keys("u\ue013d\ue003s")  # U, arrow up, D, Backspace, S
-        until("a full buffer", lambda: south.find_element(By.ID, "hand-in").text == "Hand in")
-        slots = [slot.text.split()[-1] for slot in south.find_elements(By.CSS_SELECTOR, ".slot")]
-        assert slots == ["U", "U", "S"]
-        south.find_element(By.TAG_NAME, "body").send_keys("\ue007")
-        says(south, "Waiting for lime")
-        assert south.find_element(By.CSS_SELECTOR, ".sign").get_attribute("aria-live") == "polite"
-
-
 def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:
     """Robots slide and bounce and a shot grows when a step opens; a reload plays nothing again."""
     _, _, wall = windows
@@ -251,7 +235,7 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: tuple[WebDriver, 
         "document.getAnimations().map(each => each.effect.target).filter(target => target?.dataset)"
         ".flatMap(target => Object.keys(target.dataset))"
     )
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+    with served(tmp_path, "outbuffered") as service:
         client, north = Client(service.url), Client(service.url)
         client.post("/api/seat/south/take", name="")
         north.post("/api/seat/north/take", name="")
@@ -306,7 +290,7 @@ def test_done_too_early_is_refused_and_can_be_overruled(
     tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]
 ) -> None:
     south, _, _ = windows
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+    with served(tmp_path, "outbuffered") as service:
         client = Client(service.url)
         until("orders", lambda: client.get("/api/view")["phase"] == "orders")
         sit_down(south, service, "south", "Mara")
@@ -323,7 +307,7 @@ def test_done_too_early_is_refused_and_can_be_overruled(
 
 def test_a_reload_a_second_tab_and_a_stranger(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:
     south, north, _ = windows
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+    with served(tmp_path, "outbuffered") as service:
         client = Client(service.url)
         until("orders", lambda: client.get("/api/view")["phase"] == "orders")
         sit_down(south, service, "south", "Mara")

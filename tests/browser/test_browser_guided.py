@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
+from served import served
 from service import PHONE, Client, Running, browser, running, sit_down, tap, tap_square, until, wait
 from window_tools import no_errors
 
@@ -102,7 +103,7 @@ def test_nothing_was_wrong_on_the_page(seat: tuple[Running, WebDriver]) -> None:
 
 def test_alone_on_one_laptop_the_guide_stays_where_it_was_and_leaves_for_good(tmp_path: Path) -> None:
     """From the lobby without an address; looked at anew it is where it was, skipped it comes in no rematch."""
-    with running(tmp_path, "--simulate", "--port", "0") as service, browser(LAPTOP) as window:
+    with served(tmp_path) as service, browser(LAPTOP) as window:
         client = Client(service.url)
         window.get(service.url)
         tap(window, ".lesson-key")

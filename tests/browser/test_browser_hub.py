@@ -79,7 +79,7 @@ def window() -> Iterator[WebDriver]:
 def test_every_page_of_the_hub(path: str, window: WebDriver, address: str, room: Room, axe: str) -> None:
     for table in room.tables():  # nobody has fallen silent meanwhile
         if table.state:
-            room.state(table.id, table.state, RealClock().wall_s())
+            room.state(table.id, table.state)
     if path == "/host":
         window.get(f"{address}/host")
         window.find_element(By.ID, "key").send_keys("abcde-fghij")
@@ -101,7 +101,7 @@ def test_a_tournament_and_its_director(window: WebDriver, axe: str, tmp_path: Pa
     room = Room("Club", clock)
     for number in (1, 2):
         room.put(RoomTable(f"t{number}", number, ""))
-        room.state(f"t{number}", PublicState("1.0.0", clock.wall_s()), clock.wall_s())
+        room.state(f"t{number}", PublicState("1.0.0", clock.wall_s()))
     with (
         league_of(tmp_path, clock, "t1", "t2") as league,
         hub_pages(room, clock, league=league) as app,
@@ -173,7 +173,7 @@ def test_the_wall_and_a_spectator_follow_what_is_told(path: str, before: str, af
     clock = RealClock()
     room = Room("", clock)
     room.put(RoomTable("a", 1, ""))
-    room.state("a", PublicState("1.0.0", clock.wall_s()), clock.wall_s())
+    room.state("a", PublicState("1.0.0", clock.wall_s()))
     with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0, 16) as server:
         server.start()
         window.get(f"http://127.0.0.1:{server.port}{path}")

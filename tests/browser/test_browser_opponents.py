@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import Client, Running, browser, running, says, tap, until
+from served import served
+from service import Client, Served, browser, says, tap, until
 from window_tools import no_errors
 
 pytestmark = pytest.mark.browser
@@ -19,8 +20,8 @@ FIRST_ORDER_S = 30.0
 
 
 @pytest.fixture
-def laptop(tmp_path: Path) -> Iterator[tuple[Running, WebDriver]]:
-    with running(tmp_path, "--simulate", "--port", "0") as service, browser(LAPTOP) as window:
+def laptop(tmp_path: Path) -> Iterator[tuple[Served, WebDriver]]:
+    with served(tmp_path) as service, browser(LAPTOP) as window:
         window.get(service.url)
         yield service, window
 
@@ -32,7 +33,7 @@ def seat(window: WebDriver) -> WebDriver:
     return window
 
 
-def test_one_laptop_plays_two_turns_without_a_typed_address(laptop: tuple[Running, WebDriver]) -> None:
+def test_one_laptop_plays_two_turns_without_a_typed_address(laptop: tuple[Served, WebDriver]) -> None:
     service, window = laptop
     client = Client(service.url)
     begun_s = time.monotonic()
@@ -59,7 +60,7 @@ def sealed(client: Client) -> bool:
     return bool(client.get("/api/view")["seats"]["south"]["sealed_at"])
 
 
-def test_a_character_is_picked_on_the_table_screen_and_sent_away(laptop: tuple[Running, WebDriver]) -> None:
+def test_a_character_is_picked_on_the_table_screen_and_sent_away(laptop: tuple[Served, WebDriver]) -> None:
     service, window = laptop
     client = Client(service.url)
     window.find_elements(By.CSS_SELECTOR, ".chars .key")[2].click()

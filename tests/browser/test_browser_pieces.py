@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +13,21 @@ from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.remote.webelement import WebElement
-from service import Client, Running, main_key, running, says, sit_down, tap, tap_square, until, wait
+from served import served
+from service import Client, Served, main_key, says, sit_down, tap, tap_square, until, wait
 from window_tools import Windows, no_errors, text_of, texts_of
 
 pytestmark = pytest.mark.browser
 
 
-def alone(folder: Path) -> tuple[str, ...]:
-    """Arguments of a service whose camera sees no board: everything is tapped."""
+def floor(folder: Path) -> str:
+    """What a camera that sees no board is shown: everything is tapped."""
     picture = folder / "floor.png"
     assert cv2.imwrite(str(picture), np.full((360, 640), 120, np.uint8))
-    return "--camera", str(picture), "--port", "0"
+    return str(picture)
 
 
-def to_lobby(service: Running, windows: Windows) -> Client:
+def to_lobby(service: Served, windows: Windows) -> Client:
     """Both sit down, the table screen is on."""
     south, north, wall = windows
     sit_down(south, service, "south", "Mara")
@@ -133,7 +132,7 @@ def white_begins(client: Client, south: WebDriver, north: WebDriver, wall: WebDr
 
 def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> None:
     south, north, wall = windows
-    with running(tmp_path, *alone(tmp_path)) as service:
+    with served(tmp_path, picture=floor(tmp_path)) as service:
         client = to_lobby(service, windows)
         choose(south, "Scouts")
         all_stand(client, south, north)
@@ -170,7 +169,7 @@ def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> Non
 
 def test_a_piece_can_be_played_without_a_pointer(tmp_path: Path, windows: Windows) -> None:
     south, north, _ = windows
-    with running(tmp_path, *alone(tmp_path)) as service:
+    with served(tmp_path, picture=floor(tmp_path)) as service:
         client = to_lobby(service, windows)
         choose(south, "Scouts")
         all_stand(client, south, north)
@@ -200,7 +199,7 @@ def test_a_piece_can_be_played_without_a_pointer(tmp_path: Path, windows: Window
 
 def test_orders_on_a_sheet_are_drawn_changed_and_sealed(tmp_path: Path, windows: Windows) -> None:
     south, north, wall = windows
-    with running(tmp_path, *alone(tmp_path)) as service:
+    with served(tmp_path, picture=floor(tmp_path)) as service:
         client = to_lobby(service, windows)
         choose(south, "Robot Arena")
         hands_are_done(client, south, north)
@@ -304,7 +303,7 @@ def play_on(client: Client, phones: dict[str, WebDriver]) -> str:
 def test_placing_a_run_and_a_face_off_by_taps(tmp_path: Path, windows: Windows) -> None:
     south, north, wall = windows
     phones = {"south": south, "north": north}
-    with running(tmp_path, *alone(tmp_path)) as service:
+    with served(tmp_path, picture=floor(tmp_path)) as service:
         client = to_lobby(service, windows)
         choose(north, "Kahmate")
         hands_are_done(client, south)
@@ -373,7 +372,7 @@ def acts(window: WebDriver, client: Client, seat: str, action: str, then: WebDri
 
 def test_a_key_begins_a_play_and_a_piece_may_be_tapped_before_it(tmp_path: Path, windows: Windows) -> None:
     south, north, _ = windows
-    with running(tmp_path, *alone(tmp_path)) as service:
+    with served(tmp_path, picture=floor(tmp_path)) as service:
         client = to_lobby(service, windows)
         service.new_game("kahmate", starter="south", ball_card=1)
         hands_are_done(client, south)
@@ -392,42 +391,3 @@ def test_a_key_begins_a_play_and_a_piece_may_be_tapped_before_it(tmp_path: Path,
         hands_are_done(client, north)
         assert client.get("/api/view")["layout"]["c5"] == ["blue regular", "ball"]
         no_errors(*windows)
-
-
-# ---- small screens -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def on_disk() -> Iterator[Path]:
-    """A folder that is not in memory, where tests' files may lie: no page warns of that."""
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
-        yield Path(folder)
-
-
-def test_nothing_is_cut_off_on_the_smallest_phone(on_disk: Path, windows: Windows) -> None:
-    south, north, _ = windows
-    small = {"width": 320, "height": 640, "deviceScaleFactor": 1, "mobile": True}
-    usual = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-    with running(on_disk, *alone(on_disk)) as service:
-        to_lobby(service, windows)
-        for game in ("scouts", "arena", "kahmate"):
-            service.new_game(game)
-            hands_are_done(Client(service.url), south, north)
-            until("a way to act", lambda: south.find_elements(By.CSS_SELECTOR, "[data-mode]"))
-            south.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", small)
-            until("the small page", lambda: south.execute_script("return innerWidth") == 320)
-            sizes = south.execute_script(
-                "const page = document.documentElement; const key = document.querySelector('#commit');"
-                "const { bottom, height } = key.getBoundingClientRect();"
-                "const heads = [...document.querySelectorAll('.top > span')];"
-                "const cut = heads.filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.innerText);"
-                "return [page.scrollWidth, page.scrollHeight, bottom, height, cut]"
-            )
-            south.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", usual)
-            assert sizes[0] <= 320, game
-            assert sizes[1] <= 640, game
-            assert sizes[2] <= 640, game
-            assert sizes[3] >= 48, game
-            assert sizes[4] == [], game
-            service.host("abandon")
-        no_errors(south, north)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
-from service import PHONE, Client, browser, running, sit_down, until
+from served import served
+from service import PHONE, Client, browser, sit_down, until
 from window_tools import no_errors
 
 pytestmark = pytest.mark.browser
@@ -25,7 +26,7 @@ return lit && { id: lit.id, top: lit.getBoundingClientRect().top, text: lit.inne
 
 
 def test_a_refusal_leads_to_its_paragraph_which_is_lit(tmp_path: Path) -> None:
-    with running(tmp_path, "--simulate", "--port", "0") as service, browser(PHONE) as phone:
+    with served(tmp_path) as service, browser(PHONE) as phone:
         sit_down(phone, service, "south", "Mara")
         service.new_game("scouts")
         service.host("confirm", moment=Client(service.url).get("/api/view")["moment"], stage=0, force=True)

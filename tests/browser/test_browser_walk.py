@@ -1,6 +1,7 @@
 """One walk through every page in every state: nothing that axe finds, no drawing missing, nothing that jumps or is cut.
 
-On the smallest phone, where a seat's page needs no scrolling, at twice the text and in every language, too.
+On the smallest phone, where a seat's page needs no scrolling, on a laptop and an upright table screen, at twice the text
+and in every language, too.
 """
 
 from __future__ import annotations
@@ -109,6 +110,72 @@ for (const each of document.querySelectorAll('button, a.key, .sign, h1, h2, th, 
 }
 return found;
 """
+_CUT_FROM_AFAR = """
+const cut = [];
+for (const part of document.querySelectorAll('main h1, main h2, main p, main li, main .sign, main small')) {
+  if (!part.innerText?.trim() || part.matches('.still') || part.closest('.vh, .board, .log')) continue;
+  const range = document.createRange();
+  range.selectNodeContents(part);
+  const box = range.getBoundingClientRect();
+  if (!box.width || !box.height || getComputedStyle(part).visibility === 'hidden') continue;
+  let frame = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
+  for (let outer = part; outer; outer = outer.parentElement) {
+    if (outer === document.body || getComputedStyle(outer).overflow === 'visible') continue;
+    const edge = outer.getBoundingClientRect();
+    frame = { left: Math.max(frame.left, edge.left), top: Math.max(frame.top, edge.top),
+      right: Math.min(frame.right, edge.right), bottom: Math.min(frame.bottom, edge.bottom) };
+  }
+  const out = Math.max(frame.left - box.left, frame.top - box.top, box.right - frame.right, box.bottom - frame.bottom);
+  if (out > arguments[0]) cut.push(`${part.tagName}.${part.className} ${Math.round(out)} px: ${part.innerText.slice(0, 60)}`);
+}
+return cut;
+"""
+_OVER = """
+const parts = [...document.querySelectorAll('.g, .seat, .page > .rivals, .ways, .more, .page > .lesson, .lanes, .facts > *, .chance, .page > .sign, .view .board, .wall-ask, .whole-word, #to-seat')]
+  .map(part => [part, part.getBoundingClientRect()]).filter(([, box]) => box.width && box.height);
+const over = [];
+for (const [one, here] of parts) for (const [other, there] of parts) {
+  if (one === other || one.contains(other) || other.contains(one)) continue;
+  const across = Math.min(here.right, there.right) - Math.max(here.left, there.left);
+  const along = Math.min(here.bottom, there.bottom) - Math.max(here.top, there.top);
+  if (across > arguments[0] && along > arguments[0]) over.push(`${one.className} lies on ${other.className}`);
+}
+return over;
+"""
+SLACK_PX = 4
+"""Ascenders and descenders reach beyond a line."""
+UPRIGHT, TABLET, LAPTOP = (1080, 1920), (768, 1024), (1366, 768)
+TABLE_SCREENS = {
+    "outbuffered": {"en": (UPRIGHT,), "es": (UPRIGHT,), "fr": (UPRIGHT, TABLET)},
+    "scouts": {"en": (UPRIGHT,), "es": (UPRIGHT,)},
+    "kahmate": {"fr": (TABLET, LAPTOP)},
+    "binmat": {"fr": (UPRIGHT, TABLET, LAPTOP)},
+    "lobby": {"en": (UPRIGHT,), "es": (UPRIGHT,), "fr": (UPRIGHT, TABLET, LAPTOP)},
+}
+"""Sizes and languages in which no part of the table screen lies on another one or outside."""
+_LAID = """
+const board = document.querySelector('.phone > .view .board, .phone > .shutter, .hold > .lanes, .clockwork > .dial');
+const tall = document.scrollingElement.scrollHeight;
+const found = tall > innerHeight ? [`scrolls: ${tall} px high in ${innerHeight}`] : [];
+if (!board) return found;
+const room = board.getBoundingClientRect();
+if (room.height < 0.6 * innerHeight) found.push(`the board is ${Math.round(room.height)} px high in ${innerHeight}`);
+for (const key of document.querySelectorAll('.phone .key')) {
+  const box = key.getBoundingClientRect();
+  if (box.width && box.left < room.right - 1 && box.right > room.left + 1 && box.bottom > room.top && !board.contains(key))
+    found.push(`not beside the board: ${key.innerText}`);
+}
+for (const key of document.querySelectorAll('.phone .key, .phone .sign'))
+  if (key.checkVisibility() && key.scrollWidth > key.clientWidth + 2) found.push(`cut: ${key.innerText}`);
+return found;
+"""
+SEATS_ON_LAPTOPS = {"outbuffered": "fr", "arena": "es", "binmat": "fr"}
+"""Languages in which a seat's page is laid out on a laptop: the board as tall as the window, all keys beside it."""
+_SMALLEST = """
+const heads = [...document.querySelectorAll('.top > span')].filter(each => each.scrollWidth > each.clientWidth + 1);
+const low = [...document.querySelectorAll('#commit')].filter(each => each.getBoundingClientRect().height < 48);
+return [...heads.map(each => `cut: ${each.innerText}`), ...low.map(each => `too low for a finger: ${each.innerText}`)];
+"""
 
 Found = Iterator[tuple[str, str]]
 """What is wrong with a page, and at which size and theme or in which language."""
@@ -154,6 +221,22 @@ def below_the_edge(window: WebDriver, stop: Stop, game: str, language: str = "en
         resize(window, size)
         if (height := window.execute_async_script(_HEIGHT)) > size[1]:
             yield f"scrolls: {height} px high in {size[1]}", language
+        if size == SMALLEST:
+            yield from ((each, language) for each in window.execute_script(_SMALLEST))
+
+
+def laid_out(window: WebDriver, stop: Stop, game: str, language: str = "en") -> Found:
+    """An open table screen at other sizes, and a seat's page on a laptop."""
+    if stop.path == "/":
+        for size in TABLE_SCREENS.get(stop.name.partition("-")[0], {}).get(language, ()):
+            resize(window, size)
+            window.execute_async_script(_HEIGHT)
+            for script in (_CUT_FROM_AFAR, _OVER):
+                yield from ((each, f"{size} {language}") for each in window.execute_script(script, SLACK_PX))
+    if stop.name.startswith(game) and stop.name.endswith("south") and SEATS_ON_LAPTOPS.get(game) == language:
+        resize(window, LAPTOP)
+        window.execute_async_script(_HEIGHT)
+        yield from ((each, f"laptop {language}") for each in window.execute_script(_LAID))
 
 
 def wide(window: WebDriver) -> Found:
@@ -200,6 +283,7 @@ def cut(window: WebDriver, tour: Tour, stop: Stop, game: str) -> Found:
         visit(window, tour, stop, language)
         yield from ((each, language) for each in window.execute_script(_CUT))
         yield from below_the_edge(window, stop, game, language)
+        yield from laid_out(window, stop, game, language)
     if is_for_hands:
         dress(window, PHONE, "light")
         window.execute_script(_BIGGER)
@@ -221,6 +305,7 @@ def test_every_page_in_every_state(game: str, read_by_axe: WebDriver) -> None:
             looks = (
                 arrived(window, tour, stop),
                 below_the_edge(window, stop, game),
+                laid_out(window, stop, game),
                 wide(window),
                 violations(window, stop, is_of_game),
                 cut(window, tour, stop, game),

@@ -174,6 +174,7 @@ def test_wrong_usage_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     for words, said in (
         (["--certificate", "x"], "both --certificate and --key"),
         (["--nats-seed", "x"], "name it with --nats"),
+        (["--nats-reload", "x"], "--nats-reload is for a cluster: name it with --nats"),
         (["--viewers", "1"], "viewers"),
         (["--proxies", "proxy.local"], "not an address or a network"),
     ):

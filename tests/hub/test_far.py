@@ -6,6 +6,7 @@ import asyncio
 import json
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from companion import __version__
 from companion.cli import main
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
-from companion.core.ports.far import FarRequest
+from companion.core.ports.far import MOST_PHOTOGRAPH, FarRequest
 from companion.games import GAMES
 from companion.hub.far import FarCall, packed_call
 from companion.hub.membership import read_membership
@@ -56,7 +57,6 @@ def test_a_whole_game_from_afar(far: FarTable) -> None:
     status, page = phone.page("/seat/north")
     assert status == 200
     assert "Receipts" in page
-    assert "/api/photograph" not in page
     assert phone.page("/history/1")[0] == 200
     assert phone.page("/history/9")[0] == 404
 
@@ -122,6 +122,78 @@ def test_an_invitation_is_for_one_sitting(far: FarTable) -> None:
     fresh = far.invite()
     far.companion.hub.uninvite(Seat.NORTH)
     assert far.phone().form("/enter", code=fresh)[0] == 403
+
+
+def test_an_invitation_survives_a_restart_and_a_used_one_stays_used(far: FarTable) -> None:
+    code = far.invite()
+    waiting = far.phone()
+    assert waiting.form("/enter", code=code)[0] == 200  # its name is being typed
+    far.restart_table()
+    assert far.companion.hub.invitations[Seat.NORTH].code == code
+    until("the hub knows it", lambda: far.hub.far.find(code, "10.0.0.1"))
+    assert "Menu" in waiting.form("/join/north", name="Ines")[1]
+    far.restart_table()
+    assert not far.companion.hub.invitations
+    assert waiting.page("/seat/north")[0] == 200
+    assert far.phone().form("/enter", code=code)[0] == 403
+    far.companion.hub.uninvite(Seat.NORTH)
+    far.restart_table()
+    assert far.phone().form("/enter", code=code)[0] == 403
+    assert far.companion.table.view().seats[Seat.NORTH].name is None
+
+
+def test_two_phones_with_one_invitation_and_one_that_is_taken_back(far: FarTable) -> None:
+    code, phones = far.invite(), [far.phone() for _ in range(4)]
+    for phone in phones:
+        assert phone.form("/enter", code=code)[0] == 200
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda one: one[1].form("/join/north", name=f"No {one[0]}"), enumerate(phones)))
+    assert sorted(status for status, _ in answers) == [200, 403, 403, 403]
+    assert sum("This invitation is over" in page for _, page in answers) == 3
+    code, late = far.invite(Seat.SOUTH), far.phone()
+    assert late.form("/enter", code=code)[0] == 200
+    far.companion.hub.uninvite(Seat.SOUTH)
+    status, page = late.form("/join/south", name="Late")
+    assert (status, "This invitation is over" in page) == (403, True)
+    assert far.companion.table.view().seats[Seat.SOUTH].name is None
+    assert read_membership(Path(far.settings.state_dir) / "hub.json").invitations == {}  # type: ignore[union-attr]
+
+
+def test_photographs_of_its_own_game_reach_a_phone_far_away(far: FarTable) -> None:
+    phone, table = far.phone(), far.companion.table
+    phone.sit(far.invite())
+    table.take_seat(Seat.SOUTH, "Mara")
+    table.new_game("outbuffered")
+    album, moment, kept = far.companion.album, "1.77", b"\xff\xd8" + b"photograph" * 10_000
+    album.keep(1, moment, kept)
+    status, picture, headers = phone.send(f"/api/photograph/1/{moment}")
+    assert (status, headers["Content-Type"], picture) == (200, "image/jpeg", kept)
+    album.keep(1, "1.99", b"\xff\xd8" + b"x" * MOST_PHOTOGRAPH)  # larger than any photograph of a board
+    assert phone.send("/api/photograph/1/1.99")[0] == 403
+    album.keep(2, moment, picture)
+    assert phone.send(f"/api/photograph/2/{moment}")[0] == 403  # another game's
+    for path in ("/camera/frame.jpg", "/camera/settled/1.jpg", "/live/camera", "/api/photographs"):
+        assert phone.send(path)[0] in (403, 404), path  # as for a phone at the table, or less
+    answers = [phone.send(f"/api/photograph/1/{moment}")[0] for _ in range(60)]
+    assert 503 in answers  # it takes no more of the line than it may
+    until("it is answered again", lambda: phone.page("/seat/north")[0] == 200)
+
+
+def test_the_clock_of_a_phone_far_away_waits_for_the_hub(far: FarTable) -> None:
+    phone, table = far.phone(), far.companion.table
+    phone.sit(far.invite())
+    table.take_seat(Seat.SOUTH, "Mara")
+    table.new_game("scouts")
+    while not (session_of(table).countdown and session_of(table).awaited == {Seat.NORTH}):
+        play(far, phone, 1)
+    far.hub.close()
+    until("the clock stands still", lambda: session_of(table).is_cut)
+    page = app_of(far.companion.server).test_client().get("/?screen").text
+    assert "Wait for the connection" in page
+    assert 'data-post="/api/table/resume"' not in page
+    far.start_hub()
+    until("the phone asks again", lambda: phone.page("/seat/north")[0] == 200)
+    until("the clock goes on", lambda: not session_of(table).paused)
 
 
 def test_codes_are_not_guessed(far: FarTable) -> None:

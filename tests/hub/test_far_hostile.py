@@ -6,7 +6,7 @@ import asyncio
 import http.client
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -104,18 +104,24 @@ def page(**changes: Any) -> list[bytes]:
 )  # fmt: skip
 def test_what_a_table_may_answer(far: FarTable, answer: list[bytes], status: int, location: str) -> None:
     phone = seated(far)
-    with instead_of(far, lambda _: answer):
-        line = http.client.HTTPConnection("127.0.0.1", int(phone.url.rpartition(":")[2]), timeout=20)
-        cookies = "; ".join(f"{name}={value}" for name, value in phone.cookies.items())
-        line.request("GET", "/seat/north", headers={"Accept": "text/html", "Cookie": cookies})
-        got = line.getresponse()
-        got.read()
+    with instead_of(far, lambda _: answer) as asked:
+        got = until("the table is asked", lambda: asked_once(phone, asked))
         assert (got.status, got.headers.get("Location", "")) == (status, location)
         assert "script-src 'self';" in got.headers["Content-Security-Policy"]
         assert "unsafe" not in got.headers["Content-Security-Policy"]
         assert got.headers["X-Content-Type-Options"] == "nosniff"
         assert not any(name in header for header in got.headers.get_all("Set-Cookie", []) for name in ("far=", "host="))
-        line.close()
+
+
+def asked_once(phone: FarPhone, asked: list[FarCall]) -> http.client.HTTPResponse | None:
+    """What the hub answers to one request, without following where it leads; None: nobody was asked for it."""
+    before = len(asked)
+    with closing(http.client.HTTPConnection("127.0.0.1", int(phone.url.rpartition(":")[2]), timeout=30)) as line:
+        cookies = "; ".join(f"{name}={value}" for name, value in phone.cookies.items())
+        line.request("GET", "/seat/north", headers={"Accept": "text/html", "Cookie": cookies})
+        got = line.getresponse()
+        got.read()
+        return got if len(asked) > before else None
 
 
 def test_a_table_sets_no_cookie_but_that_of_its_seat(far: FarTable) -> None:
@@ -130,7 +136,7 @@ def test_a_table_sets_no_cookie_but_that_of_its_seat(far: FarTable) -> None:
 
 def test_a_table_that_never_ends_or_never_begins(far: FarTable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.hub.far.ANSWERS_S", 0.5)
-    monkeypatch.setattr("web.hub.far.MOST_ANSWER", 100_000)
+    monkeypatch.setattr("companion.core.ports.far.MOST_ANSWER", 100_000)
     phone = seated(far)
     with instead_of(far, lambda _: []):
         words = "Once it is back, this page shows whether your last action arrived."

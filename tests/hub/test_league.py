@@ -72,17 +72,17 @@ def test_a_closed_table_says_so_begins_no_game_and_stays_closed(hub: Hub, tmp_pa
     with Companion(settings, simulate=True) as companion:
         companion.hub.join(hub.urls()[0], hub.door.code, False)
         number = read_membership(tmp_path / "hub.json").number  # type: ignore[union-attr]
-        assert hub.close_tables([number], True)
+        assert hub.members.close_tables([number], True)
         until("it is closed", lambda: "This table is closed." in companion.table.view().devices.notices)
         with pytest.raises(Illegal, match="This table is closed"):
             companion.table.new_game("scouts", {}, 1)
         until("the hub knows", lambda: (shown := hub.room.table(number)) and shown.state and shown.state.follows)
     with Companion(settings, simulate=True) as companion:
         until("it is closed still", lambda: "This table is closed." in companion.table.view().devices.notices)
-        assert hub.close_tables([number], False)
+        assert hub.members.close_tables([number], False)
         until("it is open", lambda: "This table is closed." not in companion.table.view().devices.notices)
         companion.table.new_game("scouts", {}, 1)
-        assert not hub.close_tables([99], True)
+        assert not hub.members.close_tables([99], True)
 
 
 def answer_of(hub: Hub, number: int) -> str:
@@ -98,9 +98,11 @@ def test_settings_for_a_table_that_is_away_wait_for_it_over_a_restart_of_the_hub
         companion.hub.join(hub.urls()[0], hub.door.code, False)
         until("it is there", lambda: (table := hub.room.table(1)) and table.state)
     with Hub(settings) as hub:
-        assert hub.change_settings([1], {"table.reading_time_s": "7"})
-        assert hub.change_settings([1], {"table.coach": "sometimes"})  # this one is refused, and the other one with it
-        assert hub.change_settings([1], {"table.coach": "always"})
+        assert hub.members.change_settings([1], {"table.reading_time_s": "7"})
+        assert hub.members.change_settings(
+            [1], {"table.coach": "sometimes"}
+        )  # this one is refused, and the other one with it
+        assert hub.members.change_settings([1], {"table.coach": "always"})
     with Hub(settings) as hub:
         page = app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
         assert "Settings are waiting for an answer from these tables: 1" in page
@@ -119,7 +121,7 @@ def test_more_settings_than_a_table_can_be_asked_at_once_are_refused(hub: Hub, t
     number = table.member.number
     table.close()
     with pytest.raises(Illegal, match="Too many settings are waiting"):
-        hub.change_settings([number], {f"a{n}": "" for n in range(MOST_SETTINGS + 1)})
+        hub.members.change_settings([number], {f"a{n}": "" for n in range(MOST_SETTINGS + 1)})
     assert not hub.room.table(number).asked  # type: ignore[union-attr]
 
 
@@ -130,7 +132,9 @@ def test_settings_are_taken_as_on_the_tables_own_page_or_refused_with_a_reason(h
         number = read_membership(tmp_path / "hub.json").number  # type: ignore[union-attr]
 
         def answer(**typed: str) -> str:
-            assert hub.change_settings([number], {key.replace("__", "."): value for key, value in typed.items()})
+            assert hub.members.change_settings(
+                [number], {key.replace("__", "."): value for key, value in typed.items()}
+            )
             return answer_of(hub, number)
 
         assert answer(table__reading_time_s="7") == "Saved: 1 setting."
@@ -139,7 +143,7 @@ def test_settings_are_taken_as_on_the_tables_own_page_or_refused_with_a_reason(h
         for key, value in (("table__reading_time_s", "-1"), ("web__port", "80"), ("nonsense", "1"), ("web__host", "x")):
             assert "Saved" not in answer(**{key: value})
         assert companion.table.settings.reading_time_s == 7
-        assert not hub.change_settings([99], {})
+        assert not hub.members.change_settings([99], {})
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def table(hub: Hub, tmp_path: Path) -> Iterator[TableAtHub]:
     table = joined(hub, tmp_path / "table")
     yield table
     table.close()
-    hub.remove(table.member.number)
+    hub.members.remove(table.member.number)
 
 
 def whole(hub: Hub, table: TableAtHub) -> None:
@@ -255,7 +256,7 @@ def test_a_table_that_was_removed_is_put_out_and_says_so(hub: Hub, tmp_path: Pat
     table = joined(hub, tmp_path / "table")
     table.play()
     whole(hub, table)
-    assert hub.remove(table.member.number)
+    assert hub.members.remove(table.member.number)
     until("the table knows", lambda: "join it again" in table.line.sentence)
     until("nothing is kept of it", lambda: kept(hub, table.member.table) == [])
     assert hub.room.table(table.member.number) is None
@@ -276,7 +277,7 @@ def test_a_table_that_floods_is_shut_out_and_nobody_else_suffers(hub: Hub, table
     until("it is put out", lambda: "join it again" in table.line.sentence)
     good.play()
     whole(hub, good)
-    assert hub.let_in(number)
+    assert hub.members.let_in(number)
     table.play()
     until("it is let in again", lambda: has_all(hub, table), 40)
     good.close()
@@ -332,11 +333,11 @@ def test_a_call_reaches_the_hub_and_its_answer_the_table(hub: Hub, table: TableA
     until(
         "the hub knows", lambda: (shown := hub.room.table(number)) and shown.needs(hub.room.now_s()) == "It is calling."
     )
-    assert hub.answer(number, "coming")
+    assert hub.members.answer(number, "coming")
     until("somebody comes", lambda: table.bell.call is Call.COMING)
-    assert hub.answer(number, "done")
+    assert hub.members.answer(number, "done")
     until("it is over", lambda: table.bell.call is Call.NONE)
-    assert not hub.answer(99, "done")
+    assert not hub.members.answer(99, "done")
 
 
 def test_a_call_that_nobody_hears_any_more_is_gone(tmp_path: Path) -> None:
@@ -368,6 +369,36 @@ def test_what_is_no_address_is_said(address: str) -> None:
 def test_a_hub_that_is_not_there_is_said(address: str) -> None:
     with pytest.raises(SystemTrouble, match="does not answer"):
         join(address, "abcdef", "x", names=False)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_hub_sends_the_machine_that_joins_to_no_other_address(status: int) -> None:
+    """Else whoever answers as a hub could have a table ask whatever stands in its owner's network."""
+    asked = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(self.path)
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.send_response(status)
+            self.send_header("Location", "/within")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            self.do_POST()
+
+        def log_message(self, *_: object) -> None:
+            """Nobody reads it."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        with pytest.raises(SystemTrouble, match="There is no hub at"):
+            join(f"127.0.0.1:{server.server_port}", "aaaaaa", "T", names=False)
+        server.shutdown()
+        serving.join()
+    assert asked == ["/api/hub/join"]
 
 
 def test_a_table_without_a_hub_pays_nothing() -> None:

@@ -8,16 +8,20 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
 from hub_tools import TableAtHub, has_all, hub_settings, joined, kept, kill_nats, running, until
 from inside import session_of
 from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import ConnectionClosedError
 from nats.errors import Error as NatsError
 from remote_tools import act, same_game
 
 from companion import __version__
+from companion.archive.history import History
 from companion.core.errors import CompanionError, Illegal
 from companion.core.kit import Seat
 from companion.games.binmat.cards import DECK
@@ -106,6 +110,36 @@ def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
         until("the other table hears of it", lambda: (over := session_of(north.table).outcome) and over.reason == left)
 
 
+@pytest.mark.parametrize("wish", ["offer", "look", "take", "withdraw"])
+@pytest.mark.parametrize("is_heard", [False, True])
+def test_a_line_that_breaks_under_a_wish_asks_once_more(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wish: str, is_heard: bool
+) -> None:
+    ask, broken = Client.request, [wish]
+
+    async def breaks(self: Client, subject: str, payload: bytes, **how: Any) -> Msg:
+        is_now = bool(broken) and f'"is":"{broken[0]}"'.encode() in payload
+        if is_now:
+            broken.clear()
+        answer = await ask(self, subject, payload, **how) if is_heard or not is_now else None
+        if answer is None or is_now:
+            await self.close()
+            raise ConnectionClosedError
+        return answer
+
+    with two(hub, tmp_path / "tables") as tables:
+        south, north = tables
+        monkeypatch.setattr(Client, "request", breaks)
+        if wish == "withdraw":
+            code = south.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "Mara")
+            south.line.pairs.withdraw()
+            with pytest.raises(Illegal, match="under that code"):
+                north.line.pairs.take(code, "Jonas")
+        else:
+            agree(tables)
+        assert not broken
+
+
 def test_whatever_is_killed_the_game_is_the_same_at_both_tables(tmp_path: Path) -> None:
     settings, rng = hub_settings(tmp_path / "hub"), Random(8)
     with ExitStack() as stack:
@@ -162,7 +196,7 @@ def test_the_hub_deals_the_cards_and_deals_them_on_whatever_is_killed(tmp_path: 
             until("the cards are opened", lambda: not any(session_of(table.table).is_covered for table in tables))
             same_game(*(table.table for table in tables))
             south, north = tables
-            pair = hubs[0].pairs.pair_of(south.member.table)
+            pair = hubs[0].folder.now.pair_of(south.member.table)
             assert pair
             for subject in (
                 message_subject(pair.id, south.member.table, 1),
@@ -201,6 +235,63 @@ def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, 
         play(tables[::-1], Random(6))
         until("the cards are opened", lambda: not any(session_of(table.table).is_covered for table in tables))
         same_game(south.table, north.table)
+
+
+def evenings(tables: list[TableAtHub]) -> list[dict[str, int] | None]:
+    """The score of the evening by names, as the end of the last game shows it at each table."""
+    found: list[dict[str, int] | None] = []
+    for table in tables:
+        number = session_of(table.table).number
+        past = History(table.journal, table.folder / "history", table.clock, on_table=lambda number=number: number)
+        finale = past.finale(number)
+        assert finale
+        names = {seat: sitters[-1].name for seat, sitters in past.line(number).players.items()}  # type: ignore[union-attr]
+        found.append(finale.evening and {names[seat]: wins for seat, wins in finale.evening.items()})
+    return found
+
+
+def test_the_score_of_the_evening_goes_by_names_whatever_the_side_and_the_game(hub: Hub, tmp_path: Path) -> None:
+    with two(hub, tmp_path) as tables:
+        south, north = tables
+        south.table.take_seat(Seat.SOUTH, "Mara")
+        north.table.take_seat(Seat.NORTH, "Jonas")
+        agree(tables, "scouts")
+
+        def gives_up(table: TableAtHub) -> None:
+            remote = session_of(table.table).remote
+            assert remote
+            until("it is set up", lambda: [confirm(each) for each in tables] and phases(tables) == [Phase.ORDERS] * 2)
+            table.table.resign(remote.own)
+            until("it is over", lambda: phases(tables) == [Phase.OVER] * 2)
+
+        gives_up(south)
+        assert evenings(tables) == [{"Mara": 0, "Jonas": 1}] * 2
+        for swaps in (True, True, False):
+            before = session_of(south.table).number
+            for table in tables:
+                table.table.rematch(swap=swaps)
+            until("the next one", lambda before=before: all(session_of(t.table).number > before for t in tables))
+            gives_up(north)
+        assert evenings(tables) == [{"Mara": 3, "Jonas": 1}] * 2
+        assert session_of(south.table).score == session_of(north.table).score
+        code = north.line.pairs.offer("kahmate", {}, Seat.SOUTH, "Jonas")  # agreed anew, with sides changed
+        south.line.pairs.take(code, "Mara")
+        until("it is on", lambda: all(session_of(each.table).phase is not Phase.OVER for each in tables))
+        gives_up(south)
+        assert evenings(tables) == [{"Mara": 3, "Jonas": 2}] * 2
+        for table, seat in ((south, Seat.NORTH), (north, Seat.SOUTH)):  # and so they sit in the next game here
+            table.played.begin()
+            assert set(session_of(table.table).seats) == {seat}
+            assert table.journal.restore().seats == session_of(table.table).seats
+
+
+def confirm(table: TableAtHub) -> bool:
+    """The board shows the set-up, if that is asked for."""
+    session = session_of(table.table)
+    if session.phase is Phase.SETUP and session.remote and not session.remote.is_shown_here:
+        with suppress(CompanionError):
+            table.table.confirm("host", session.moment, session.stage)
+    return True
 
 
 def test_a_game_goes_on_at_another_hub_when_its_hub_was_lost(tmp_path: Path) -> None:
@@ -432,15 +523,15 @@ def test_tables_that_report_different_results_are_told_until_the_host_has_decide
     with two(hub, tmp_path / "tables") as tables:
         agree(tables)
         pair = session_of(tables[0].table).remote.at.id  # type: ignore[union-attr]
-        for table in tables:
-            table.table.abandon()
-            table.table.abandon()
-            until("all is told", lambda table=table: has_all(hub, table))
+        tables[0].table.abandon()
+        tables[0].table.abandon()
+        until("it is over at both", lambda: phases(tables) == [Phase.OVER] * 2)
+        until("all is told", lambda: all(has_all(hub, table) for table in tables))
         one = kept(hub, tables[0].member.table)[-1]
         for table, seat in zip(tables, Seat, strict=True):  # each host says that the own side has won
             view = msgspec.structs.replace(one.view, is_void=False, winners=(seat,), result=one.view.sign)
             record = msgspec.structs.replace(one, epoch=9, pair=PublicPair(pair, seat), view=view)
-            hub.on_record(table.member.table, record, 0.0, RecordPlace(hub.league.results.sequence + 1, 0.0))
+            hub.listener.on_record(table.member.table, record, 0.0, RecordPlace(hub.league.results.sequence + 1, 0.0))
         until("both hosts know", lambda: all(says(table, "reports a different result") for table in tables))
         numbers = [table.member.number for table in tables]
         for own, other in (numbers, numbers[::-1]):

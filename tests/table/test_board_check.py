@@ -10,7 +10,7 @@ from toy import Toy
 
 from companion.core.errors import Ambiguous
 from companion.core.grid import Square
-from companion.core.kit import Layout, Seat
+from companion.core.kit import Kit, Layout, Seat
 from companion.core.ports import Reading
 from companion.games import game_named
 from companion.table.board_check import (
@@ -109,6 +109,27 @@ def test_what_is_hidden_is_remembered_unless_it_is_seen_elsewhere() -> None:
     assert remembered(hidden, board) == {sq("a1"): "purple robot", sq("b1"): "purple flag"}
     gone = reading("a1", a3="purple robot", b1="purple flag")
     assert remembered(gone, board) == {sq("a3"): "purple robot", sq("b1"): "purple flag"}
+
+
+def test_of_equal_pieces_that_are_hidden_so_many_are_remembered_as_are_not_seen() -> None:
+    board = layout(a1="pink regular", c1="pink regular", e1="pink regular")
+    both = remembered(reading("a1 c1", e1="pink regular"), board)
+    assert both == dict.fromkeys(map(sq, ("a1", "c1", "e1")), "pink regular")
+    one = remembered(reading("a1 c1", e1="pink regular", g1="pink regular"), board)
+    assert one == dict.fromkeys(map(sq, ("a1", "e1", "g1")), "pink regular"), "one of the two is seen elsewhere"
+
+
+def test_of_equal_pieces_the_one_that_keeps_its_face_goes_its_way_and_the_other_turns_over() -> None:
+    kit = game_named("kahmate").kit(game_named("kahmate").options({}))
+    front, back = _two_sides(kit)
+    before, after = layout(a1=front, c1=back), layout(e1=back, g1=back)
+    ways = {(move.origin, move.target, move.turned) for move in hand_moves(kit, before, after)}
+    assert ways == {(sq("a1"), sq("g1"), True), (sq("c1"), sq("e1"), False)}
+
+
+def _two_sides(kit: Kit) -> tuple[str, str]:
+    """A piece that can be turned over: its two faces."""
+    return next((kit.kind(face.name), face.name) for face in kit.faces if kit.kind(face.name) != face.name)
 
 
 def test_setting_up_and_clearing_are_moves_too() -> None:

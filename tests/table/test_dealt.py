@@ -14,7 +14,7 @@ from remote_tools import GAME, DealtLine, HalfTable, dealt, looks, play_roughly,
 from companion.core.errors import Illegal, Malformed, Stale
 from companion.core.kit import Seat
 from companion.table.remote.messages import CardsDealt, CardsOpened, ClockHeld, GameLeft, OrderOpened
-from companion.table.session import Phase
+from companion.table.session import Phase, receipt
 
 
 @pytest.mark.parametrize("edition", ["rulebook", "hackmud"])
@@ -207,3 +207,45 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         assert line.north.session == before
         line.flush()
         assert line.north.session.tick == 2
+
+
+def test_a_card_face_down_is_told_without_its_name_or_with_its_salt(tmp_path: Path) -> None:
+    """A card that is named, but does not open what was sealed, may be any card."""
+    with dealt(tmp_path) as line:
+        _begin(line)
+        _take(line, "d0", "--", "d1", "--")
+        cards = line.south.session.state.hands[0]
+        card = next(card for card in cards if card[0] not in "?>")  # which need a card below them
+        line.south.table.hand_in(Seat.SOUTH, line.south.session.moment, f"p{card}0")
+        line.send(line.south)
+        before, number = line.north.session, line.north.progress.heard + 1
+        told = msgspec.to_builtins(line.dealer.sent[Seat.NORTH][-1])
+        assert told["action"] == "pX0"
+        for wrong in ({"action": "p2&0"}, {"action": "p2&0", "salt": "ab"}, {"salt": "ab"}):
+            payload = msgspec.json.encode({"game": GAME, "number": number, "message": {**told, **wrong}})
+            with pytest.raises(Malformed):
+                line.north.table.remote.hear(GAME, number, payload)
+        assert line.north.session == before
+        line.flush()
+        assert line.north.session.tick == before.tick + 1
+
+
+@pytest.mark.parametrize("by_time", [False, True])
+def test_an_order_of_a_seat_that_is_not_to_act_is_refused(tmp_path: Path, by_time: bool) -> None:
+    """Also one that fits everything else: the table itself knows whose turn it is."""
+    with dealt(tmp_path) as line:
+        _begin(line)
+        line.south.table.hand_in(Seat.SOUTH, "1.1", "--", "ab")
+        line.send(line.south)
+        told = msgspec.to_builtins(line.dealer.sent[Seat.NORTH][-1])
+        line.flush()
+        before, number = line.north.session, line.north.progress.heard + 1
+        assert before.awaited == {Seat.NORTH}
+        again = receipt(before.moment, Seat.SOUTH, "--", "cd")
+        forged = {**told, "tick": before.tick, "receipt": again, "salt": "cd", "before": told["after"]}
+        message = {**forged, "by_time": by_time}
+        with pytest.raises(Malformed):
+            line.north.table.remote.hear(
+                GAME, number, msgspec.json.encode({"game": GAME, "number": number, "message": message})
+            )
+        assert line.north.session == before

@@ -58,6 +58,7 @@ def test_the_way_of_an_order_is_charged_to_nobody(tmp_path: Path, delay_s: float
         table.far.invite(Seat.NORTH, INVITATION)
         table.far.take(Seat.NORTH, "Ines", "abcdefgh")
         assert any(isinstance(entry.record, TakeSeat) and entry.record.door == FAR for entry in journal.entries(0))
+        table.far.line_is("", SEATS)
         table.new_game("scouts", {})
 
         def left_s() -> float:

@@ -125,6 +125,23 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
         assert north.session.phase is Phase.STAGES
 
 
+def test_a_stage_that_was_shown_is_not_shown_again(tmp_path: Path) -> None:
+    """The other table shows each stage once; only then may the next one come."""
+    with paired(tmp_path, "outbuffered") as line:
+        _open_moment(line)
+        for half, order in zip(line.tables, ("UUU", "DDD"), strict=True):
+            half.table.hand_in(half.seat, half.session.moment, order)
+        line.flush()
+        north, number = line.north, line.north.progress.heard + 1
+        shown = {"is": "shown", "tick": north.session.tick, "stage": 0}
+        north.table.remote.hear(GAME, number, _bytes(number, **shown))
+        before, kept = north.session, len(list(north.journal.entries()))
+        for again in (shown, {**shown, "stage": 1}, {**shown, "stage": -1}):
+            with pytest.raises(Malformed, match="does not fit"):
+                north.table.remote.hear(GAME, number + 1, _bytes(number + 1, **again))
+        assert (north.session, len(list(north.journal.entries()))) == (before, kept)
+
+
 def test_a_message_twice_or_of_another_game_is_passed_over_and_one_too_early_refused(tmp_path: Path) -> None:
     with paired(tmp_path, "outbuffered") as line:
         _open_moment(line)

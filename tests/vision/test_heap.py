@@ -108,10 +108,13 @@ def test_a_planted_fault_is_found(fault: str) -> None:
 @pytest.mark.skipif(find_spec("pupil_apriltags") is None, reason="pupil-apriltags is not installed")
 @pytest.mark.parametrize("what", APRILTAG)
 def test_the_apriltag_library_breaks_its_heap(what: str) -> None:
-    """Why it has a process of its own: once a release does not, this fails, and it may come back."""
+    """Why it has a process of its own: once a release does not, this fails, and it may come back.
+
+    Where the heap lies is chance: about one run of forty does not hit the guard.
+    """
     imports = "import numpy as np; from pupil_apriltags import Detector; "
     assert checked(imports).returncode == 0
-    assert checked(imports + APRILTAG[what]).returncode in BROKEN
+    assert any(checked(imports + APRILTAG[what]).returncode in BROKEN for _ in range(5))
 
 
 @pytest.mark.skipif(find_spec("pupil_apriltags") is None, reason="pupil-apriltags is not installed")

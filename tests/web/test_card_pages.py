@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-from flask.testing import FlaskClient
 from history_tools import play
-from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of, without_receipts
+from web_fixtures import HOST_KEY, Place, error_of, page_of, view_of
 
 from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.games import GAMES
-from companion.games.binmat.cards import DECK
 from companion.games.screen import CardChoice, CardUi, ChoiceKey
 from companion.table.session import Phase
 from web.rendering import cards
@@ -221,40 +217,6 @@ def test_the_hosts_rows_can_choose_every_way_to_begin(game: str) -> None:
 
 
 # ---- every page --------------------------------------------------------------------------------------------------------
-
-
-def _everything(place: Place, seats: dict[str, FlaskClient], viewer: str) -> dict[str, str]:
-    """What `viewer` and everybody can fetch, without receipts: those are public, and differ with the order."""
-    pages = {path: page_of(place.browser(), path) for path in PUBLIC}
-    pages |= {path: page_of(seats[viewer], path) for path in (f"/seat/{viewer}", f"/api/seat/{viewer}/view")}
-    for path in ("/live/table", "/live/watch", f"/live/seat/{viewer}"):
-        with seats[viewer].get(path, buffered=False) as stream:
-            chunks = iter(stream.response)
-            pages[path] = (next(chunks) + next(chunks)).decode()
-    return {path: without_receipts(page) for path, page in pages.items()}
-
-
-def test_two_deals_that_differ_in_hidden_cards_look_the_same_to_the_other_side(tmp_path: Path) -> None:
-    """The defender draws a card unseen and lays it face down: it is another one in each deal."""
-    seen: dict[str, list[Any]] = {"other": [], "own": []}
-    for number in range(2):
-        deal = list(DECK)
-        if number:
-            deal[0], deal[8] = deal[8], deal[0]
-        (tmp_path / str(number)).mkdir()
-        with open_place(tmp_path / str(number)) as place:
-            seats = {seat: place.sit(seat) for seat in ("south", "north")}
-            place.to_clock("full", deck=deal)
-            steps = []
-            for seat, action in (("south", "d0"), ("north", "d1"), ("south", f"p{deal[0]}2"), ("north", "--")):
-                moment = place.table.view().moment
-                body = {"moment": moment, "action": action}
-                assert seats[seat].post(f"/api/seat/{seat}/hand-in", json=body).status_code == 200
-                steps.append(_everything(place, seats, "north"))
-            seen["other"].append(steps)
-            seen["own"].append(_everything(place, seats, "south")["/seat/south"])
-    assert seen["other"][0] == seen["other"][1]
-    assert seen["own"][0] != seen["own"][1]
 
 
 def _every_state(place: Place) -> Iterator[tuple[str, str]]:

@@ -109,7 +109,7 @@ def test_a_table_that_falls_silent_is_said_and_comes_back() -> None:
     clock = FakeClock()
     room = Room("", clock)
     room.put(RoomTable("a", 1, ""))
-    room.state("a", PublicState("1.0.0", clock.wall_s()), clock.wall_s())
+    room.state("a", PublicState("1.0.0", clock.wall_s()))
     with hub_pages(room, clock) as app:
         assert "Sit down at table 1" in words(page(app, "/"))
         clock.advance(SILENT_S + 1)
@@ -117,7 +117,7 @@ def test_a_table_that_falls_silent_is_said_and_comes_back() -> None:
         assert "Table 1: It is silent." in words(page(app, "/"))
         assert "Not connected" in words(page(app, "/"))
         clock.advance(1)
-        room.state("a", PublicState("1.0.0", clock.wall_s()), clock.wall_s())
+        room.state("a", PublicState("1.0.0", clock.wall_s()))
         assert "Not connected" not in words(page(app, "/"))
         room.is_in_trouble("The hub’s disk is full.")
         clock.advance(1)
@@ -236,7 +236,7 @@ def test_what_comes_twice_or_from_before_changes_nothing() -> None:
     assert shown.shown is not None
     assert shown.shown.record == records[-1]
     room.record("nobody", records[0])
-    room.state("nobody", PublicState("1", 0.0), 0.0)
+    room.state("nobody", PublicState("1", 0.0))
     room.refuse_unread("nobody")
     assert len(room.tables()) == 1
 
@@ -327,6 +327,6 @@ def test_guessing_the_code_soon_helps_nobody(app: Flask) -> None:
 def test_a_call_that_is_answered_is_shown(clock: FakeClock) -> None:
     room = Room("", clock)
     room.put(RoomTable("a", 1, ""))
-    room.state("a", PublicState("1.0.0", clock.wall_s(), {Seat.SOUTH: "Mara"}, Call.COMING), clock.wall_s())
+    room.state("a", PublicState("1.0.0", clock.wall_s(), {Seat.SOUTH: "Mara"}, Call.COMING))
     with hub_pages(room, clock) as app:
         assert "Somebody is coming" in words(page(app, "/"))

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import logging
 import re
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-from web_fixtures import HOST_KEY, SALT, Place, error_of, open_place, without_receipts
+from web_fixtures import HOST_KEY, SALT, Place, error_of
 
 from companion.core.kit import Seat
 from companion.games import GAMES
@@ -97,9 +94,6 @@ def test_joining_by_the_short_address_and_coming_back(place: Place) -> None:
     assert "Sit down" in phone.get("/join/south").get_data(as_text=True)
     answer = phone.post("/join/south", data={"name": "Mara"})
     assert (answer.status_code, answer.location) == (303, "/seat/south")
-    cookie = answer.headers["Set-Cookie"]
-    assert "HttpOnly" in cookie
-    assert "SameSite=Lax" in cookie
     assert phone.get("/s").location == "/seat/south"
     assert phone.get("/seat/south").status_code == 200
 
@@ -174,7 +168,9 @@ def test_who_takes_a_seat_over_never_sees_what_was_sealed_there(place: Place) ->
     assert later.post("/api/seat/south/mine", json={}).get_json()["action"] == "III"
 
 
-@pytest.mark.parametrize("value", ["", "x", "WyJzb3V0aCIsIngiXQ.bad", "null", "é"])
+@pytest.mark.parametrize(
+    "value", ["", "x", "south", "WyJzb3V0aCIsIngiXQ.bad", "eyJzZWF0Ijoic291dGgifQ.x.y", "null", "é", "%00" * 40]
+)
 def test_a_forged_cookie_opens_nothing(place: Place, value: str) -> None:
     place.sit("south")
     forger = place.browser()
@@ -188,6 +184,7 @@ def test_a_cookie_of_ours_in_the_place_of_another_opens_nothing(place: Place) ->
     """All are signed with one key, and whose names are kept chooses what stands in one of them."""
     south, thief = place.browser(), place.browser()
     south.post("/join/south", data={"name": "south"})
+    place.sit("north")
     names, seat = (south.get_cookie(name) for name in ("names", "seat_south"))
     assert names
     assert seat
@@ -197,36 +194,6 @@ def test_a_cookie_of_ours_in_the_place_of_another_opens_nothing(place: Place) ->
         for path in ("/api/seat/south/view", "/api/seat/north/view"):
             assert thief.get(path).status_code == 403, path
         assert thief.post("/api/host/abandon", json={}).status_code == 403
-
-
-def test_a_seats_cookie_is_not_good_for_the_other_seat(place: Place) -> None:
-    south = place.sit("south")
-    place.sit("north")
-    cookie = south.get_cookie("seat_south")
-    assert cookie is not None
-    south.set_cookie("seat_north", cookie.value)
-    assert south.get("/seat/north").status_code == 403
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Origin": "http://evil.example"},
-        {"Origin": "null"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
-    ],
-)
-@pytest.mark.parametrize("path", ["/api/seat/south/take", "/join/south", "/host"])
-def test_other_sites_cannot_make_a_browser_act(place: Place, headers: dict[str, str], path: str) -> None:
-    answer = place.browser().post(path, json={}, headers=headers)
-    assert (answer.status_code, error_of(answer)["kind"]) == (403, "foreign_origin")
-    assert place.table.view().seats[Seat.SOUTH].name is None
-
-
-def test_the_own_origin_may(place: Place) -> None:
-    own = {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
-    assert place.browser().post("/api/seat/south/take", json={}, headers=own).status_code == 200
 
 
 def test_the_host_key_is_typed_as_people_type_and_guessing_is_slow(place: Place) -> None:
@@ -262,32 +229,6 @@ def test_the_host_confirms_and_takes_back(place: Place) -> None:
 # ---- bad input ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("body", "kind", "status"),
-    [
-        (b"{", "application/json", 400),
-        (b"\xff", "application/json", 400),
-        (b"[" * 9000, "application/json", 400),
-        (b"[]", "application/json", 400),
-        (b'{"moment": 1, "action": "UUS"}', "application/json", 400),
-        (b'{"moment": "1.1"}', "application/json", 400),
-        (b'{"moment": "1.1", "action": "UUS", "more": 1}', "application/json", 400),
-        (b'{"moment": "1.1", "action": "UUSUU"}', "application/json", 400),
-        (b'{"moment": "1.1", "action": "UUS", "salt": "a b"}', "application/json", 400),
-        (b"moment=1.1&action=UUS", "application/x-www-form-urlencoded", 415),
-        (b'{"moment": "1.1", "action": "UUS"}', "text/plain", 415),
-        (b'{"action": "' + b"U" * 17_000 + b'"}', "application/json", 413),
-    ],
-)
-def test_bad_bodies_are_refused_in_json_and_change_nothing(place: Place, body: bytes, kind: str, status: int) -> None:
-    south = place.sit("south")
-    place.to_orders()
-    answer = south.post("/api/seat/south/hand-in", data=body, content_type=kind)
-    assert answer.status_code == status
-    assert error_of(answer)["message"]
-    assert place.table.view().seats[Seat.SOUTH].receipt is None
-
-
 def test_errors_are_pages_for_people_and_json_for_programs(place: Place) -> None:
     browser = place.browser()
     page = browser.get("/nowhere", headers={"Accept": "text/html,*/*;q=0.8"})
@@ -319,38 +260,6 @@ def test_an_unexpected_error_tells_nobody_what_was_sent(
 # ---- secrecy -----------------------------------------------------------------------------------------------------------
 
 
-def _everything(place: Place, seats: dict[str, Any], sealed: str) -> dict[str, str]:
-    """What every viewer can fetch once `south` has handed an order in, without receipts."""
-    moment = place.to_orders()
-    body = {"moment": moment, "action": sealed, "salt": SALT}
-    assert seats["south"].post("/api/seat/south/hand-in", json=body).status_code == 200
-    anybody = place.browser()
-    paths = [*PUBLIC, "/api/view", "/health"]
-    pages = {path: anybody.get(path).get_data(as_text=True) for path in paths}
-    for seat, browser in seats.items():
-        for path in (f"/seat/{seat}", f"/api/seat/{seat}/view"):
-            pages[path] = browser.get(path).get_data(as_text=True)
-    for path in ("/live/table", "/live/watch", "/live/seat/south"):
-        with seats["south"].get(path, buffered=False) as stream:
-            chunks = iter(stream.response)
-            pages[path] = "".join(chunk.decode() for chunk in (next(chunks), next(chunks)))
-    return {path: without_receipts(page) for path, page in pages.items()}
-
-
-def test_two_different_sealed_orders_look_the_same_on_every_page(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    seen = []
-    for number, order in enumerate(("DDS", "IRL")):
-        (tmp_path / str(number)).mkdir()
-        with open_place(tmp_path / str(number)) as place:
-            seats = {seat: place.sit(seat, seat.title()) for seat in ("south", "north")}
-            seen.append(_everything(place, seats, order))
-    assert seen[0] == seen[1]
-    assert not any(order in caplog.text for order in ("DDS", "IRL"))
-
-
 def test_the_own_order_comes_only_when_its_owner_asks(place: Place) -> None:
     south, north, moment = place.sit("south"), place.sit("north"), place.to_orders()
     assert south.post("/api/seat/south/mine", json={}).get_json() == {"action": None, "orders": []}
@@ -359,7 +268,8 @@ def test_the_own_order_comes_only_when_its_owner_asks(place: Place) -> None:
     assert mine["action"] == "UIS"
     assert [order["drawing"] for order in mine["orders"]] == ["order-up", "order-idle", "order-shoot"]
     assert north.post("/api/seat/south/mine", json={}).status_code == 403
-    assert "UIS" not in south.get("/seat/south").get_data(as_text=True)
+    for path in ("/seat/south", "/api/seat/south/view"):
+        assert "UIS" not in south.get(path).get_data(as_text=True)
 
 
 def test_the_plan_shows_the_way_to_its_owner_and_travels_in_the_body(place: Place) -> None:

@@ -20,7 +20,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say, spoken
 from companion.core.kit import Seat
-from companion.core.ports.far import COOKIES, FarAnswer, FarRequest, LineDown
+from companion.core.ports.far import COOKIES, FarAnswer, FarRequest, LineDown, most_bytes
 from web import error_pages
 from web.app import bare_app, watch_names, watch_requests
 from web.context import register_template_helpers
@@ -40,9 +40,8 @@ ANSWERS_S = 10.0
 SILENCE_S = 25.0
 """A table says something on every page that is followed each ten seconds."""
 AGAIN_S = 3
-KINDS = ("text/html", "application/json", "text/event-stream", "image/webp")
+KINDS = ("text/html", "application/json", "text/event-stream", "image/webp", "image/jpeg")
 """What a table may answer: nothing of it is a script."""
-MOST_ANSWER = 2 * 1024 * 1024
 OTHER_VERSION = 426
 _OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
 _CODE = re.compile(r"[2-9a-hj-km-np-z]{8}")
@@ -211,7 +210,7 @@ class FarRoutes:
             answer = make_response(redirect(target, 303))
         elif kind in KINDS:
             answer = Response(body, first.status)
-            answer.headers["Content-Type"] = f"{kind}; charset=utf-8" if kind != "image/webp" else kind
+            answer.headers["Content-Type"] = kind if kind.startswith("image/") else f"{kind}; charset=utf-8"
         else:
             raise NotFound
         for name, value in first.cookies.items():
@@ -222,7 +221,7 @@ class FarRoutes:
         piece, size = first, 0
         while True:
             size += len(piece.body)
-            if size > MOST_ANSWER:
+            if size > most_bytes(first.content_type):
                 raise LineDown(say("The table sends too much"))
             yield piece.body
             if piece.is_last:

@@ -199,6 +199,12 @@ class Room(Notifier):
         with self._lock:
             return tuple(sorted(self._tables.values(), key=lambda each: each.number))
 
+    def free_tables(self) -> list[str]:
+        """Where a game may begin: tables that are there and open, those at which nobody plays first."""
+        now_s = self.now_s()
+        there = [t for t in self.tables() if t.state and not (t.is_lost(now_s) or t.closed or t.shut)]
+        return [t.id for t in sorted(there, key=lambda t: (t.phase not in (Phase.LOBBY, Phase.OVER), t.number))]
+
     def table(self, number: int) -> RoomTable | None:
         """The table of that number."""
         found = self._tables.get(self._numbers.get(number, ""))
@@ -248,15 +254,17 @@ class Room(Notifier):
         delayed.step(now_s, self.delay_s)
         self._touch()
 
-    def state(self, table: str, state: PublicState, wall_s: float) -> None:
-        """How a table is; `wall_s` is the hub's own Unix time."""
+    def state(self, table: str, state: PublicState) -> None:
+        """How a table is."""
         with self._lock:
             known = self._tables.get(table)
             if known is None:
                 return
             is_new = known.state is None or _timeless(known.state) != _timeless(state)
             was_lost = known.is_lost(self.now_s())
-            self._tables[table] = replace(known, state=state, heard_s=self.now_s(), clock_off_s=state.at - wall_s)
+            self._tables[table] = replace(
+                known, state=state, heard_s=self.now_s(), clock_off_s=state.at - self._clock.wall_s()
+            )
         if is_new or was_lost:
             self._touch()
 

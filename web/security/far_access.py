@@ -17,7 +17,7 @@ from flask import Flask, Request, has_request_context, request
 
 from companion.core.i18n import LANGUAGES
 from companion.core.kit import Seat
-from companion.core.ports.far import COOKIES, MOST_BODY, PIECE, Cookie, FarAnswer, FarRequest
+from companion.core.ports.far import COOKIES, MOST_BODY, PIECE, Cookie, FarAnswer, FarRequest, most_bytes
 from companion.table.table import Table
 from web.security.auth import Auth
 from web.security.proxies import SOMEWHERE
@@ -27,14 +27,14 @@ CODE = "companion.far"
 """Where a request's environment has the code of the invitation: who has this came from far away."""
 OVER, NOT_FROM_FAR = 410, 404
 """What the hub says in its own words: the invitation is over; this page is not for phones far away."""
-MOST_ANSWER = 2 * 1024 * 1024
 _DOORS = (
     "hand-in|take-back|plan|mine|pause|resume|resign|draw|contribute|disclose|start|rematch|leave|help|coach|lesson|"
     "skip-lesson"
 )
 _GET = re.compile(
     r"(?:/live)?/seat/(?:south|north)|/api/seat/(?:south|north)/(?:view|plays)|"
-    r"/history/(?P<game>[0-9]{1,9})(?:/scene/[0-9]{1,6}|\.webp)?"
+    r"/history/(?P<game>[0-9]{1,9})(?:/scene/[0-9]{1,6}|\.webp)?|"
+    r"/api/photograph/(?P<shot>[0-9]{1,9})/[0-9]{1,9}\.[0-9]{1,9}"
 )
 _POST = re.compile(rf"/api/seat/(?:south|north)/(?:{_DOORS})")
 _JOIN = re.compile(r"/join/(?P<seat>south|north)")
@@ -53,6 +53,8 @@ def is_let_through(method: str, path: str) -> bool:
     [True, True, True, False, False]
     >>> [is_let_through("POST", path) for path in ("/api/seat/north/hand-in", "/api/seat/north/confirm", "/join/north")]
     [True, False, True]
+    >>> [is_let_through("GET", path) for path in ("/api/photograph/3/3.7", "/camera/frame.jpg", "/live/camera")]
+    [True, False, False]
     """
     if method == "GET":
         return path in _BEGIN or any(each.fullmatch(path) for each in (_GET, _ANYBODY, _JOIN))
@@ -85,6 +87,8 @@ class FarAccess:
         if environ is None:
             return iter([FarAnswer(status=400)])
         own = [seat for seat in self._guard.seats_of(Request(environ)) if self._table.far.is_far(seat)]
+        for seat in own:
+            self._table.far.seen(seat)
         offered = self._table.far.seat_of(asked.code)
         if not own and (offered is None or _GET.fullmatch(asked.path) or _POST.fullmatch(asked.path)):
             return iter([self._over_or_swapped(environ, asked, offered)])
@@ -94,7 +98,9 @@ class FarAccess:
             return iter([_to(f"/join/{offered}")])
         if joins and own:
             return iter([_to(f"/seat/{own[0]}")])
-        if (seen := _GET.fullmatch(asked.path)) and seen["game"] and int(seen["game"]) != self._table.progress().number:
+        seen = _GET.fullmatch(asked.path)
+        game = seen and (seen["game"] or seen["shot"])
+        if game and int(game) != self._table.progress().number:
             return iter([FarAnswer(status=NOT_FROM_FAR)])
         return _pieces(self._app, environ)
 
@@ -185,7 +191,7 @@ def _pieces(app: Flask, environ: dict[str, Any]) -> Iterator[FarAnswer]:
 
 
 def _whole(head: FarAnswer, body: bytes) -> Iterator[FarAnswer]:
-    if len(body) > MOST_ANSWER:
+    if len(body) > most_bytes(head.content_type):
         yield FarAnswer(status=NOT_FROM_FAR)
         return
     cut = [body[at : at + PIECE] for at in range(0, len(body), PIECE)] or [b""]

@@ -64,6 +64,12 @@ def add_hub(
     command.add_argument("--key", default="", metavar="FILE", help="its key")
     command.add_argument("--nats", action="append", default=[], metavar="URL", help="a NATS cluster instead of our own")
     command.add_argument("--nats-seed", type=Path, metavar="FILE", help="the NKey that enters it, if not the hub's own")
+    command.add_argument(
+        "--nats-reload",
+        default="",
+        metavar="COMMAND",
+        help="is run with the name of tables.conf whenever that has changed",
+    )
     command.add_argument("--nats-ca", default="", metavar="FILE", help="the certificate that its are signed by")
     command.add_argument("--replicas", type=int, default=1, choices=(1, 3, 5), help="copies of everything in it")
     command.set_defaults(run=_run)
@@ -113,8 +119,9 @@ def _run(options: argparse.Namespace) -> int:
         raise SystemTrouble("The programs for a hub are not installed: pip install 'tabletop-companion[hub]'") from None
     if bool(options.certificate) != bool(options.key):
         raise SystemTrouble("Give both --certificate and --key, or neither")
-    if options.nats_seed and not options.nats:
-        raise SystemTrouble("--nats-seed is for a cluster: name it with --nats")
+    for given, name in ((options.nats_seed, "--nats-seed"), (options.nats_reload, "--nats-reload")):
+        if given and not options.nats:
+            raise SystemTrouble(f"{name} is for a cluster: name it with --nats")
     for proxy in options.proxies:
         try:
             ipaddress.ip_network(proxy, strict=False)
@@ -147,6 +154,7 @@ def _run(options: argparse.Namespace) -> int:
         nats_urls=tuple(options.nats),
         nats_seed=_seed(options.nats_seed),
         nats_ca=options.nats_ca,
+        nats_reload=options.nats_reload,
         replicas=options.replicas,
         far_port=options.far_port if options.far_port is not None else options.port and options.port + 1,
         far_url=options.far_url,

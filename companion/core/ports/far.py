@@ -17,6 +17,8 @@ MOST_BODY = 16 * 1024
 """What a phone may send at once: as much as a form of the table's own pages."""
 PIECE = 48 * 1024
 """So much of an answer goes in one message."""
+MOST_ANSWER, MOST_PHOTOGRAPH = 2 * 1024 * 1024, 256 * 1024
+"""So large is an answer at most, and a photograph of the board, which has some 30 kB."""
 Cookie = Literal["seat_south", "seat_north"]
 COOKIES: tuple[Cookie, ...] = ("seat_south", "seat_north")
 """The table's cookies that a phone far away carries; no other one comes or goes."""
@@ -62,6 +64,24 @@ class FarAnswer(_Message, frozen=True):
     body: Annotated[bytes, Meta(max_length=PIECE)] = b""
 
     __repr__ = _Message.__repr__
+
+
+def most_bytes(content_type: str) -> int:
+    """How large an answer of this kind may be.
+
+    >>> most_bytes("image/jpeg") < most_bytes("text/html; charset=utf-8")
+    True
+    """
+    return MOST_PHOTOGRAPH if content_type == "image/jpeg" else MOST_ANSWER
+
+
+def is_picture(path: str) -> bool:
+    """Is this a picture, which takes far more of a line than a page does?
+
+    >>> [is_picture(path) for path in ("/api/photograph/3/3.7", "/history/3.webp", "/history/3")]
+    [True, True, False]
+    """
+    return path.startswith("/api/photograph/") or path.endswith(".webp")
 
 
 class FarPages(Protocol):

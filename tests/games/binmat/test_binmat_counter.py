@@ -87,6 +87,12 @@ def test_the_referee_says_which_stacks_it_wants_to_see(call: str, sign: str) -> 
     assert tableau.sign == f"Turn {sign}"
 
 
+def test_the_clock_asks_only_how_a_combat_ended() -> None:
+    tableau = tableau_of(GAME, press(begun(), "c"), None)
+    assert tableau is not None
+    assert tableau.sign == "Combat: the clock is stopped"
+
+
 def test_the_attacker_wins_only_by_a_combat() -> None:
     state = begun()
     with pytest.raises(Illegal, match="declare it first"):
@@ -239,6 +245,21 @@ def test_every_press_can_be_taken_back_but_not_a_combat_that_was_worked_out() ->
     state = begun("referee")
     assert all(GAME.is_reversible(state, SOUTH, text) for text in (".", "c", "--", "!"))
     assert not GAME.is_reversible(state, SOUTH, "5& / 4^")
+
+
+def test_a_press_says_what_was_done() -> None:
+    owing = press(begun("referee"), ".", "c3", "3: 5& 3% >+ / 4^ 2#")
+    assert owing.due
+    said = [step(state, text).events[0].text for state, text in ((begun(), "."), (begun(), "--"), (owing, "."))]
+    assert said == ["Defender is done.", "Defender passes.", "Attacker has drawn."]
+
+
+def test_keys_are_for_the_side_on_turn_and_for_the_table() -> None:
+    tableaus = [tableau_of(GAME, begun("referee"), seat) for seat in (SOUTH, None, NORTH)]
+    assert [bool(each and each.choices) for each in tableaus] == [True, True, False]
+    called = press(begun("referee"), "c")
+    tableaus = [tableau_of(GAME, called, seat) for seat in (SOUTH, None, NORTH)]
+    assert [bool(each and each.entry) for each in tableaus] == [True, True, False]
 
 
 def test_pads_have_ready_for_the_turn_a_for_combat_b_for_the_attackers_win() -> None:

@@ -1,0 +1,101 @@
+"""What comes of all that tables say to the hub."""
+
+from __future__ import annotations
+
+import logging
+
+import msgspec
+
+from companion.hub_server.far_desk import FarDesk
+from companion.hub_server.heard import RecordPlace
+from companion.hub_server.members import Members
+from companion.hub_server.pairs import PairKeeper
+from companion.hub_server.wishes import Wishes
+from companion.league.league import League
+from companion.table.public.messages import PublicRecord, PublicState
+from web.hub.room import Room
+
+log = logging.getLogger(__name__)
+
+
+class HubListener:
+    """Hands it to whom it concerns, in the store's thread; implements `Heard`."""
+
+    def __init__(
+        self, members: Members, wishes: Wishes, *, room: Room, league: League, pairs: PairKeeper, far: FarDesk
+    ) -> None:
+        self._members = members
+        self._wishes = wishes
+        self._room = room
+        self._league = league
+        self._pairs = pairs
+        self._far = far
+
+    def tables(self) -> tuple[str, ...]:
+        """The tables that have joined."""
+        return self._members.ids()
+
+    def followed(self) -> int:
+        """How far tables were followed."""
+        return self._league.results.sequence
+
+    def on_other_store(self) -> None:
+        """Whatever is told is followed from its beginning."""
+        self._league.results.begin_anew()
+
+    def on_last(self, table: str, record: PublicRecord, age_s: float) -> None:
+        """What a table has accepted last."""
+        self._room.record(table, record, age_s)
+
+    def on_record(self, table: str, record: PublicRecord, age_s: float, place: RecordPlace) -> None:
+        """A table has accepted something: what comes of it is kept before the room shows it."""
+        if self._members.has(table):
+            pair = record.pair
+            if pair and not self._pairs.is_seated(table, pair.id, pair.seat):
+                log.warning("Hub: a table tells of a game at two tables that is none of its own")
+                record = msgspec.structs.replace(record, pair=None)
+            self._league.results.take(table, record, place.at_s, place.sequence)
+        self._room.record(table, record, age_s)
+
+    def on_state(self, table: str, state: PublicState) -> None:
+        """How a table is."""
+        self._room.state(table, state)
+
+    def on_wish(self, table: str, payload: bytes) -> bytes:
+        """A table asks for a game at two tables."""
+        return self._pairs.answer(table, payload)
+
+    def on_far_wish(self, table: str, payload: bytes) -> bytes:
+        """A table has a seat for a phone far away, or none any more."""
+        return self._far.on_wish(table, payload)
+
+    def on_told_far(self, subject: str, payload: bytes, status: str) -> bool:
+        """A table answers such a phone."""
+        return self._far.on_told(subject, payload, status)
+
+    def on_cut(self) -> None:
+        """The line to NATS is down."""
+        self._far.on_cut()
+
+    def on_bad(self, table: str, why: str) -> None:
+        """A message that cannot be read."""
+        log.debug("Hub: %s: %s", table, why)
+        self._room.refuse_unread(table)
+
+    def on_flood(self, table: str) -> None:
+        """A table sends more than a table does."""
+        self._members.shut_out(table)
+
+    def on_trouble(self, trouble: str) -> None:
+        """What is wrong with the hub."""
+        self._room.is_in_trouble(trouble)
+
+    def on_round(self) -> None:
+        """Time has passed."""
+        self._room.step()
+        self._far.step()
+        self._wishes.step()
+
+    def keep(self) -> None:
+        """How far tables were followed."""
+        self._league.results.keep()

@@ -1,0 +1,173 @@
+"""The tables of a hub: who joins and leaves, what its host does about them, and who of them may do what at NATS."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import msgspec
+
+from companion.hub.commands import HubCommand
+from companion.hub_server.cluster import cluster_text, tell_cluster
+from companion.hub_server.folder import HubFile, HubFolder, KnownTable, public_key
+from companion.hub_server.nats_server import NatsServer, TableKey, accounts_text
+from companion.hub_server.wishes import Wishes
+from web.hub.host import Joined
+from web.hub.room import Room, RoomTable
+
+log = logging.getLogger(__name__)
+
+
+class Members:
+    """Does what the host's pages ask for; any thread may ask.
+
+    `servers` are told to tables that join; `forget` are called, in this order, with the name of a table that leaves.
+    """
+
+    def __init__(
+        self,
+        folder: HubFolder,
+        room: Room,
+        wishes: Wishes,
+        rights: Rights,
+        *,
+        servers: Sequence[str],
+        forget: Sequence[Callable[[str], None]],
+    ) -> None:
+        self._folder = folder
+        self._room = room
+        self._wishes = wishes
+        self._rights = rights
+        self._servers = tuple(servers)
+        self._forget = tuple(forget)
+        for table in folder.now.tables:
+            room.put(_in_room(table))
+        for asked in folder.now.asked:
+            room.ask(asked)
+
+    def has(self, table: str) -> bool:
+        """Has a table of this name in subjects joined? Asked with everything that tables tell."""
+        return self._folder.knows(table)
+
+    def ids(self) -> tuple[str, ...]:
+        """The tables that have joined, as subjects name them."""
+        return tuple(table.id for table in self._folder.now.tables)
+
+    def join(self, name: str, key: str) -> Joined:
+        """A table joins."""
+        table = self._folder.join(name, key, takes_spare=self._rights.is_for_cluster)
+        self._room.put(_in_room(table))
+        self._rights.keep()
+        log.info("Table %s has joined", table.number)
+        return Joined(table.id, table.number, self._servers)
+
+    def remove(self, number: int) -> bool:
+        """A table leaves, and what is kept of it."""
+        gone = self._folder.alter(number, lambda _: None)
+        if gone is None:
+            return False
+        for forget in self._forget:
+            forget(gone.id)
+        return True
+
+    def rename(self, number: int, name: str) -> bool:
+        """A table gets another name."""
+        return self._alter(number, name=name)
+
+    def let_in(self, number: int) -> bool:
+        """A table that was shut out may come back."""
+        return self._alter(number, shut=False)
+
+    def shut_out(self, table: str) -> None:
+        """A table may say nothing any more until the host lets it in again."""
+        known = next((each for each in self._folder.now.tables if each.id == table), None)
+        if known is not None and not known.shut:
+            log.warning("Hub: table %s floods and is shut out", known.number)
+            self._alter(known.number, shut=True)
+
+    def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
+        """Tell a table that somebody is coming, or that it is done."""
+        table = self._room.table(number)
+        if table is not None:
+            self._wishes.tell(table.id, HubCommand(staff=words))
+        return table is not None
+
+    def close_tables(self, numbers: Sequence[int], is_closed: bool) -> bool:
+        """No game begins at these tables any more, or games do again."""
+        known = [self._alter(number, closed=is_closed) for number in numbers]
+        self._wishes.hurry()
+        return all(known)
+
+    def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
+        """Ask these tables to take settings; raises `Illegal` where one has too many to answer already."""
+        tables = [table.id for number in numbers if (table := self._room.table(number))]
+        if len(tables) < len(numbers):
+            return False
+        self._wishes.ask(tables, typed)
+        return True
+
+    def use_delay(self, delay_s: float) -> None:
+        """Spectators see everything so much later."""
+        self._folder.change(lambda file: msgspec.structs.replace(file, delay_s=delay_s))
+        self._room.use_delay(delay_s)
+
+    def _alter(self, number: int, **changes: object) -> bool:
+        was = self._folder.alter(number, lambda table: msgspec.structs.replace(table, **changes))
+        if was is None:
+            return False
+        self._room.put(_in_room(msgspec.structs.replace(was, **changes)))
+        if "shut" in changes:
+            self._rights.keep()
+        return True
+
+
+class Rights:
+    """Who may do what at NATS: known to the hub's own, or (None) in a file that the people of a cluster include.
+
+    `seed` is the NKey by which the hub enters a cluster; empty: its own. `command` takes that file to the cluster.
+    """
+
+    def __init__(self, folder: HubFolder, nats: NatsServer | None, seed: str, command: str) -> None:
+        self._folder = folder
+        self._nats = nats
+        self._seed = seed
+        self._command = command
+        if self.is_for_cluster:
+            folder.draw_spare()
+
+    @property
+    def is_for_cluster(self) -> bool:
+        """Are tables known to a cluster, with names that were drawn in advance?"""
+        return self._nats is None
+
+    def keep(self) -> None:
+        """Have NATS know the tables as they are now; once this returns, those that are shut out are out."""
+        if self._nats is None:
+            tell_cluster(self._folder.folder, self._text(), self._command)
+        else:
+            self._nats.write(self._text())
+            self._nats.reload()
+
+    def forget(self, table: str) -> None:
+        """A table has left: it may come in no more, and none may write to it."""
+        del table
+        self.keep()
+
+    def _text(self) -> str:
+        file = self._folder.now
+        own_key = public_key(self._seed) if self._seed else self._folder.own_key
+        tables = [_key(file, table) for table in file.tables]
+        return cluster_text(own_key, tables, file.spare) if self._nats is None else accounts_text(own_key, tables)
+
+
+def _key(file: HubFile, table: KnownTable) -> TableKey:
+    key, pair = TableKey(table.id, table.key, table.shut), file.pair_of(table.id)
+    if pair is None:
+        return key
+    return replace(key, pair=pair.id, other=pair.other_of(table.id), source=pair.source_of(table.id))
+
+
+def _in_room(table: KnownTable) -> RoomTable:
+    return RoomTable(table.id, table.number, table.name, shut=table.shut, closed=table.closed)

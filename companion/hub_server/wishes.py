@@ -1,0 +1,121 @@
+"""What the hub wants of its tables, told again and again until a table follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from companion.core.clock import Clock
+from companion.core.errors import Illegal, Refusal
+from companion.core.i18n import packed, say
+from companion.core.kit import SEATS
+from companion.hub.commands import MOST_SETTINGS, HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
+from companion.hub_server.folder import HubFile, HubFolder
+from companion.league.director import board_at
+from companion.league.league import League
+from companion.league.people import shown_name
+from web.hub.room import Room, RoomTable
+
+AGAIN_S = 1.0
+"""A table that does not follow what is wanted of it is told so often."""
+
+
+class Wishes:
+    """No game at a table, a tournament's next board, other settings; `send` takes a table and a command's bytes.
+
+    Settings that a table has not answered yet are kept in the folder and asked for again after a restart.
+    """
+
+    def __init__(
+        self, folder: HubFolder, room: Room, league: League, clock: Clock, send: Callable[[str, bytes], None]
+    ) -> None:
+        self._folder = folder
+        self._room = room
+        self._league = league
+        self._clock = clock
+        self._send = send
+        self._told_s = -AGAIN_S
+
+    def tell(self, table: str, command: HubCommand) -> None:
+        """Tell a table this once."""
+        self._send(table, encoded_command(command))
+
+    def hurry(self) -> None:
+        """Something else is wanted: tell it with the next step."""
+        self._told_s = -AGAIN_S
+
+    def ask(self, tables: Sequence[str], typed: Mapping[str, str]) -> None:
+        """Ask tables to take settings; each answers for itself, as soon as it is there.
+
+        What a table has not answered yet is asked with it. Raises `Illegal` where that is too much.
+        """
+        number = round(self._clock.wall_s() * 1000)
+
+        def more(file: HubFile) -> HubFile:
+            asked = dict(file.asked)
+            for table in tables:
+                before = asked[table].values if table in asked else {}
+                asked[table] = SettingsAsked(number, {**before, **typed})
+                if len(asked[table].values) > MOST_SETTINGS:
+                    raise Illegal(
+                        Refusal.TOO_LATE, say("Too many settings are waiting for a table that does not answer")
+                    )
+            return msgspec.structs.replace(file, asked=asked)
+
+        self._folder.change(more)
+        for table in tables:
+            self._room.ask(table)
+        self.hurry()
+
+    def forget(self, table: str) -> None:
+        """A table has left the hub: nothing is wanted of it any more."""
+        if asked := self._folder.now.asked.get(table):
+            self._answered(table, asked.number)
+
+    def step(self) -> None:
+        """Time has passed."""
+        now_s = self._clock.monotonic_s()
+        if now_s - self._told_s < AGAIN_S:
+            return
+        self._told_s = now_s
+        self._league.tournaments.seat_waiting()
+        contested = [(each.table, each.against.table) for each in self._league.results.contested if each.against]
+        self._room.contested(dict(contested) | {other: one for one, other in contested})
+        for table in self._room.tables():
+            if table.state and not table.is_lost(now_s):
+                self._tell_again(table)
+
+    def _tell_again(self, table: RoomTable) -> None:
+        """Tell a table once more what is wanted of it, where it does not follow that yet."""
+        state, asked = table.state, self._folder.now.asked.get(table.id)
+        wish = wish_for(table.closed, self._board(table.id), bool(table.contests))
+        if state and asked and state.answers == asked.number:
+            self._answered(table.id, asked.number)
+            asked = None
+        if state and table.asked and asked is None:
+            self._room.answered(table.id, state.answer)
+        if state and (state.follows != wish.mark or asked):
+            self.tell(table.id, HubCommand(wish=wish, settings=asked))
+
+    def _answered(self, table: str, number: int) -> None:
+        """A table has answered what it was asked under this number."""
+
+        def without(file: HubFile) -> HubFile:
+            asked = {name: each for name, each in file.asked.items() if (name, each.number) != (table, number)}
+            return msgspec.structs.replace(file, asked=asked)
+
+        self._folder.change(without)
+
+    def _board(self, table: str) -> PairedGame | None:
+        """The board of a round that is to be played at a table; None: none."""
+        found = self._league.tournaments.board_of(table)
+        if found is None:
+            return None
+        tournament, place = found
+        board = board_at(tournament, place)
+        names = {
+            seat: packed(shown_name(self._league.cards.person(person), person))
+            for seat, person in zip(SEATS, (board.south, board.north), strict=True)
+        }
+        return PairedGame(tournament.name, place[0] + 1, names, tournament.game, tournament.options)
