@@ -103,7 +103,7 @@ def dark_print(even: Luma, scale: float) -> DarkPrint:
     beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, _kernel(PRINT_MM, scale))
     ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=INK), cv2.CMP_LT)
     black = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_BLACK), cv2.CMP_LT)
-    black = cv2.bitwise_and(black, cv2.inRange(without_shade(even, scale), 0, _BLACK * PAPER - 1))  # type: ignore[call-overload]
+    black = cv2.bitwise_and(black, cv2.inRange(without_shade(even, scale), 0, _BLACK * PAPER - 1))
     pairs = (ink, _THIN_MM), (ink, _STROKE_MM), (black, _BLACK_MM)
     fine, bold, broad = (
         np.asarray(cv2.morphologyEx(mask, cv2.MORPH_OPEN, _kernel(size, scale)), np.uint8) for mask, size in pairs
