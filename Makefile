@@ -109,10 +109,12 @@ format: $(VENV)/.tests
 bench: $(VENV)/.tests
 	$(BIN)/companion bench --real-time $(ARGS)
 
-# How strong the opponents are: some 1,700 games of each game, hours of them, and fails where one falls short of its bar.
-# A look in between: `companion bench bots --only scouts --matches 20`.
+# How strong the opponents are: some 2,100 games of each game, HOURS, and fails where one falls short of its bar. Games
+# are kept in bench-bots.jsonl: what was broken off (Ctrl-C prints the table so far) goes on. A look of five minutes:
+# `make bench-bots ARGS=--quick`; a part: ARGS="--only scouts". OpenSpiel's search plays too where pip finds it.
 bench-bots: $(VENV)/.tests
-	$(BIN)/companion bench bots $(ARGS)
+	@$(BIN)/python -c "import pyspiel" 2>/dev/null || $(BIN)/pip install --quiet open_spiel || echo "Without OpenSpiel."
+	$(BIN)/companion bench bots --results bench-bots.jsonl $(ARGS)
 
 # The service with the processor time of a Raspberry Pi 4 and of a 3B+, a share of one core of this machine; ten minutes,
 # as root, on a machine that has nothing else to do. `companion bench pi --only 3B` is a half of it; --real-time takes
