@@ -94,7 +94,7 @@ def test_a_free_seat_has_its_code_on_the_table_screen_while_a_game_is_on(place: 
     assert codes(place) == ["s", "n"]
     place.sit("north")
     assert codes(place) == ["s"]
-    assert 'class="page orders free1"' in page(place, "/")
+    assert 'class="page orders free1 ' in page(place, "/")
     place.sit("south")
     assert codes(place) == []
     place.table.resign(Seat.SOUTH)
