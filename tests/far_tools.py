@@ -100,22 +100,26 @@ class FarTable:
 
 
 @contextmanager
-def far_table(folder: Path, name: str = "table", **web: Any) -> Iterator[FarTable]:
+def far_table(
+    folder: Path, name: str = "table", hub: dict[str, Any] | None = None, ca: str = "", **web: Any
+) -> Iterator[FarTable]:
     """A table that has joined a hub which lets phones far away in, all at fixed ports.
 
-    Both wait longer for each other than a machine with too much to do takes.
+    Both wait longer for each other than a machine with too much to do takes. `hub`: its web settings, and `far_url`.
     """
     with pytest.MonkeyPatch.context() as patience:
         patience.setattr("web.hub.far.ANSWERS_S", PATIENCE_S)
         patience.setattr("companion.hub.far_line.ANSWERS_S", PATIENCE_S)
-        with _far_table(folder, name, **web) as far:
+        with _far_table(folder, name, hub or {}, ca, **web) as far:
             yield far
 
 
 @contextmanager
-def _far_table(folder: Path, name: str, **web: Any) -> Iterator[FarTable]:
-    ports = {"nats_port": free_port(), "far_port": free_port()}
-    ports["web"] = WebSettings(host="127.0.0.1", port=free_port(), viewers=64)  # type: ignore[assignment]
+def _far_table(folder: Path, name: str, hub_more: dict[str, Any], ca: str, **web: Any) -> Iterator[FarTable]:
+    more = {"host": "127.0.0.1", "viewers": 64, **hub_more}
+    ports: dict[str, Any] = {"nats_port": free_port(), "far_port": free_port(), "far_url": more.pop("far_url", "")}
+    ports["nats_host"] = more.pop("nats_host", "127.0.0.1")
+    ports["web"] = WebSettings(port=free_port(), **more)
     pages = WebSettings(host="127.0.0.1", port=free_port(), **web)
     settings = Settings(state_dir=str(folder / name), web=pages, table=TableSettings(reading_time_s=0.1))
     hub = Hub(hub_settings(folder / "hub", **ports))
@@ -126,7 +130,7 @@ def _far_table(folder: Path, name: str, **web: Any) -> Iterator[FarTable]:
         raise
     far = FarTable(folder, hub, companion, settings, ports)
     try:
-        companion.hub.join(hub.urls()[0], hub.door.code, names=False)
+        companion.hub.join(hub.urls()[0], hub.door.code, names=False, ca=ca)
         until("the table is there", far.is_connected)
         yield far
     finally:

@@ -29,7 +29,7 @@ from web.hub.app import HubSite
 from web.hub.room import Room
 from web.security.auth import COOKIE_AGE_S, Auth
 from web.security.far_access import OVER, is_let_through, is_token
-from web.security.host_names import Names
+from web.security.host_names import Names, asked_host
 from web.server.sse import LOOK_S, RETRY_MS, Audience, Streams
 from web.server.stream_writer import Idle, Messages
 from web.static_files import StaticFiles
@@ -290,5 +290,5 @@ def _named(cookie: str, table: str) -> str:
 
 
 def _host_of(url: str) -> tuple[str, ...]:
-    host = url.partition("//")[2].partition("/")[0]
-    return (host.partition(":")[0],) if host and not host.startswith("[") else ()
+    host = asked_host(url.partition("//")[2].partition("/")[0])
+    return (host,) if host else ()
