@@ -209,7 +209,8 @@ class FarRoutes:
             target = first.location if _OWN_PAGE.fullmatch(first.location) else "/"
             answer = make_response(redirect(target, 303))
         elif kind in KINDS:
-            answer = Response(body, first.status)
+            is_plain = first.status == 200 or 400 <= first.status < 500
+            answer = Response(body, first.status if is_plain else 503)
             answer.headers["Content-Type"] = kind if kind.startswith("image/") else f"{kind}; charset=utf-8"
         else:
             raise NotFound
