@@ -24,6 +24,14 @@ LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Franç
 """What can be spoken, by its code, in its own word."""
 COMMA = frozenset({"es", "fr"})
 """The languages that write 0.5 as 0,5: a number that is a part of a sentence is handed in as a number."""
+ARTICLES: Mapping[str, tuple[str, str]] = {"es": ("el ", "la "), "fr": ("le ", "l’")}
+"""The article of a piece's name: of the nouns on boards those that end in -a are feminine in Spanish, and all are
+masculine in French, where a vowel takes the other form.
+"""
+CONTRACTIONS: Mapping[str, Mapping[str, str]] = {
+    "es": {" a el ": " al ", " de el ": " del "},
+    "fr": {" à le ": " au ", " de le ": " du "},
+}
 LOCALE = Path(__file__).parents[1] / "locale"
 _spoken: ContextVar[str] = ContextVar("spoken", default="en")
 
@@ -198,7 +206,7 @@ def words_for_scripts(language: str) -> Mapping[str, str]:
 # ---- inside ----------------------------------------------------------------------------------------------------------
 
 
-_CONVERTED = re.compile(r"\{(\w+)!([cowi])\}")
+_CONVERTED = re.compile(r"\{(\w+)!([cowitT])\}")
 
 
 @lru_cache(maxsize=4096)
@@ -219,16 +227,34 @@ def _converted(text: str, conversion: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _fill(pattern: str, parts: Mapping[str, object]) -> str:
-    """A pattern with its parts; what has none stays as it is, braces and all."""
+def _with_article(name: str, language: str) -> str:
+    """A piece's name as a sentence in this language has it: `el robot`, `la bandera`, `l’éclaireur`."""
+    usual, other = ARTICLES[language]
+    noun = name.partition(" ")[0].lower()
+    is_other = noun.endswith("a") if language == "es" else noun[:1] in "aeéèiou"
+    return (other if is_other else usual) + name
+
+
+def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> str:
+    """A pattern with its parts; what has none stays as it is, braces and all.
+
+    `{name!t}` and, at the beginning of a sentence, `{name!T}` have an article: of translations alone.
+    """
     if not parts:
         return pattern
+    has_article = False
     if "!" in pattern:
         pattern, conversions = _conversions(pattern)
         parts = dict(parts)
         for name, conversion in conversions:
-            parts[f"{name}_{conversion}"] = _converted(str(parts[name]), conversion)
-    return pattern.format(**parts)
+            text = str(parts[name])
+            if conversion in "tT":
+                text, has_article = _with_article(text, language), True
+            parts[f"{name}_{conversion}"] = text if conversion == "t" else _converted(text, conversion)
+    text = pattern.format(**parts)
+    for long, short in CONTRACTIONS[language].items() if has_article else ():
+        text = text.replace(long, short)
+    return text
 
 
 def _said(pattern: str, many: str, parts: Mapping[str, object]) -> Said:
@@ -242,7 +268,7 @@ def _translate(text: Said, language: str) -> str:
     parts = {name: _part(part, language) for name, part in text.parts.items()}
     number = text.parts["n"] if text.many else None
     pattern = lookup(language, text.pattern, text.many, number if isinstance(number, int) else None)
-    return _fill(pattern, parts)
+    return _fill(pattern, parts, language)
 
 
 def _part(part: object, language: str) -> object:

@@ -17,6 +17,7 @@ from companion.core.i18n import joined, say, speaking
 from companion.core.kit import SEATS, Face, Kit, Layout
 from companion.games.base import Game, Illustration, OptionRow, Rule
 from companion.games.pads import Key
+from companion.printing.kit_pages.aid_pages import print_score_sheet
 from companion.printing.kit_pages.board_pages import seat_words
 from companion.printing.kit_pages.sheets import SIZES_MM, Paper, require_known
 
@@ -128,7 +129,10 @@ def _leaf(pen: Pen, blocks: _Leaf) -> None:
 
 
 def _leaves(booklet: Booklet, width: float, height: float) -> list[_Leaf]:
-    """Cover, then everything else, filled up to whole sheets: as many as plain text needs, in the largest text."""
+    """Cover, then everything else, as many sheets as plain text needs, in the largest text.
+
+    Pages that are left over are score sheets, and the last one is for notes.
+    """
 
     def flowed(size: float) -> list[_Leaf]:
         return [[_cover(booklet, width, height)], *_flow(list(_blocks(booklet, width, size)), height)]
@@ -136,8 +140,9 @@ def _leaves(booklet: Booklet, width: float, height: float) -> list[_Leaf]:
     sheets = -(-len(flowed(_PLAIN_MM)) // 4)
     fitting = (leaves for size in _SIZES_MM if len(leaves := flowed(size)) <= 4 * sheets)
     leaves = next(fitting)
-    notes = [_notes(width, height)]
-    return [*leaves, *[notes] * (4 * sheets - len(leaves))]
+    if not (free := 4 * sheets - len(leaves)):
+        return leaves
+    return [*leaves, *[[_scores(booklet.kit, width, height)]] * (free - 1), [_notes(width, height)]]
 
 
 def _flow(blocks: list[_Block], height: float) -> Iterator[_Leaf]:
@@ -199,6 +204,16 @@ def _draw_cover(pen: Pen, booklet: Booklet, width: float, height: float) -> None
         side = kit.sides[seat]
         pen.drawing(side.drawing, x, -height, 10, side)
         pen.text(x + 12.5, -height + 3.4, seat_words(kit, seat), 4.2, bold=True, room=width / 2 - 15)
+
+
+def _scores(kit: Kit, width: float, height: float) -> _Block:
+    """A score sheet, as long as the page; its origin is at its lower left."""
+    return _Block(height, partial(_draw_scores, kit=kit, width=width, height=height))
+
+
+def _draw_scores(pen: Pen, kit: Kit, width: float, height: float) -> None:
+    with pen.at(0, -height):
+        print_score_sheet(pen, height, kit=kit, width=width)
 
 
 def _notes(width: float, height: float) -> _Block:

@@ -76,7 +76,7 @@ class BoardFollower:
         """Have hands done the stage that is shown, or a later one of a turn that one seat alone has taken?"""
         live, session = self._pipeline.live, self._pipeline.session
         shown_s = self._pipeline.now_s() - live.stage_since_s
-        if session.stages[session.stage].tallies and shown_s < self._pipeline.settings.reading_time_s:
+        if session.stages[session.stage].tallies and shown_s < self._pipeline.reading_time_s:
             return False  # sums are read before the board moves on
         if live.agrees:
             return True

@@ -27,6 +27,8 @@ from companion.table.state import EarlyPress, TableState, must_wait, with_sessio
 WRITE_AGAIN_S = 2.0
 """So long after the disk has refused something the table tries again by itself."""
 MAX_SALT = 64
+LESSON_READS = 3.0
+"""How much longer a lesson stays on the screen than a game."""
 
 
 class Pipeline:
@@ -92,6 +94,11 @@ class Pipeline:
             follow()
         if session.moment != before.moment or session.phase is Phase.OVER:  # the turn is over and shown
             self._mailbox.tell(self.journal.checkpoint)
+
+    @property
+    def reading_time_s(self) -> float:
+        """How long what is shown stays before the table goes on by itself; a lesson is read for the first time."""
+        return self.settings.reading_time_s * (LESSON_READS if self.session.lesson_step else 1)
 
     def _write(self, records: Sequence[AnyRecord], session: Session) -> None:
         is_beside = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | Commit)

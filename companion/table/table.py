@@ -352,7 +352,7 @@ class Table(Closeable):
             return WRITE_AGAIN_S
         self.far.keep(now_s)
         shown_s = now_s - self._pipeline.live.stage_since_s
-        reading_time_s = self._pipeline.settings.reading_time_s
+        reading_time_s = self._pipeline.reading_time_s
         if session.is_shown_here and session.phase is Phase.STAGES:
             pass  # the other table's board does not show it yet
         elif session.phase is Phase.STAGES and not session.has_moves:

@@ -58,7 +58,7 @@ def give(at: PadRoom, wall: WebDriver, seat: Seat, step: LessonStep) -> str:
         if at.table.view().seats[seat].door == "pad":
             says(wall, f"{side}: give the order on a phone")
             at.table.play_by(seat, "phone")
-        says(wall, f"{side}: give the order shown here")
+        says(wall, f"{side}: do what is shown here")
         at.table.hand_in(seat, at.table.view().moment, text)
         at.look()
         return "phone"

@@ -245,6 +245,23 @@ def test_a_broken_number_has_the_comma_of_its_language() -> None:
     assert [translate(told, language) for language in LANGUAGES] == ["0.5 s, 2.5 mm", "0,5 s, 2,5 mm", "0,5 s, 2,5 mm"]
 
 
+def test_a_piece_has_the_article_of_its_language() -> None:
+    text = say(
+        "{piece!c} expected on {home}, seen on {square}: move it back.", piece="white scout", home="c1", square="c2"
+    )
+    assert translate(text, "fr").startswith("L’éclaireur blanc est attendu en c1")
+    assert translate(text, "es").startswith("Se espera el explorador blanco en c1")
+    assert (
+        translate(say("Take the {piece} off {square}", piece="white rock", square="c4"), "es")
+        == "Quita la roca blanca de c4"
+    )
+    assert translate(say("Move the {piece} {square} to {home}", piece="ball", square="c4", home="d4"), "fr") == (
+        "Déplacez le ballon de c4 à d4"
+    )
+    tackle = say("{piece!c} tackles {target}.", piece="blue fast player", target="ball")
+    assert translate(tackle, "es").endswith("placa al balón.")
+
+
 def test_faults_of_a_catalogue_are_found() -> None:
     english, spanish = Catalog(), Catalog(locale="es")
     for text in ("new", "{a} to {b}", "{n} x {a}", "fuzzy", "empty", "blank", "braces {a}"):

@@ -51,7 +51,7 @@ def test_binmat_says_that_its_lesson_needs_a_phone(at: PadRoom) -> None:
     assert at.table.view().moment == moment, "no key of a pad is taken for an order"
     at.table.play_by(Seat.SOUTH, "phone")
     at.look()
-    assert at.sign() == "Defender: give the order shown here"
+    assert at.sign() == "Defender: do what is shown here"
     step = at.table.view().guide
     assert step
     at.table.hand_in(Seat.SOUTH, moment, step.step.orders[Seat.SOUTH])

@@ -73,6 +73,16 @@ def test_time_runs_out_turn_after_turn_without_any_drift(played: Played) -> None
         assert clock.due_s == pytest.approx(began_s + 5 * (turn + 1), abs=1e-9)
 
 
+def test_a_turn_that_passes_by_itself_is_told_to_both(played: Played) -> None:
+    begin(played)
+    played.wait(5.1)
+    told = [played.table.view(viewer).sign.small for viewer in (SOUTH, NORTH, None)]
+    passed = "Defender passed: the time ran out."
+    assert told == ["Your time ran out: you passed.", passed, passed]
+    act(played)
+    assert "ran out" not in played.table.view().sign.small
+
+
 def test_a_long_sleep_passes_all_the_turns_that_were_due(played: Played) -> None:
     begin(played)
     played.clock.advance(26)

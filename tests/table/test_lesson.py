@@ -235,11 +235,16 @@ def test_key_a_begins_the_lesson_of_the_last_game(tmp_path: Path) -> None:
         played.press(SOUTH, "a")
         assert played.table.view().phase is Phase.LOBBY, "no game is known yet"
         game = GAMES["outbuffered"]
-        played.show(game.expected(game.setup(game.options({}), Random(1))) or {})
+        board = game.expected(game.setup(game.options({}), Random(1))) or {}
+        played.show(board)
         played.press(SOUTH, "a")
         guide = played.table.view().guide
         assert guide is not None
         assert guide.number == 0
+        played.table.resign(SOUTH)
+        played.show(board)
+        played.press(SOUTH, "a")
+        assert played.table.view().phase is Phase.OVER, "there it means nothing"
 
 
 # ---- what can I do now? ----------------------------------------------------------------------------------------------
@@ -276,6 +281,15 @@ def test_help_of_the_table_says_the_same_whatever_is_sealed(played: Played) -> N
         played.table.help(True)
 
 
+@EACH
+def test_whoever_is_asked_alone_is_told_whose_turn_it_is(played: Played, name: str) -> None:
+    begin(played, name)
+    guide = played.table.view().guide
+    assert guide is not None
+    told = {played.table.view(seat).sign.text for seat in guide.step.orders}
+    assert told == {guide.step.head if len(guide.step.orders) > 1 else "Your turn"}
+
+
 def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(played: Played) -> None:
     begin(played, "outbuffered")
     view = played.table.view()
@@ -284,5 +298,21 @@ def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(p
     played.table.hand_in(Seat.SOUTH, view.moment, view.guide.step.orders[Seat.SOUTH])
     assert [played.table.view(viewer).sign.text for viewer in (Seat.SOUTH, None)] == [
         "Waiting for lime",
-        "Lime: give the order shown here",
+        "Lime: do what is shown here",
     ]
+
+
+def test_what_a_lesson_shows_stays_longer_than_in_a_game(played: Played) -> None:
+    begin(played, "binmat")
+    guided = played.table.view().guide
+    assert guided is not None
+    while "c2" not in guided.step.orders.values():
+        follow(played, 1)
+        guided = played.table.view().guide
+        assert guided is not None
+    played.table.hand_in(Seat.NORTH, played.table.view().moment, "c2")
+    shown = played.table.view().turn.stage
+    played.wait(8.9)
+    assert played.table.view().turn.stage == shown, "in a game it would have gone on after three seconds"
+    played.wait(0.2)
+    assert played.table.view().turn.stage == shown + 1

@@ -54,6 +54,14 @@ def test_the_statistics_rate_people_against_each_character(place: Place) -> None
     assert "+100 gets 64 % of the points" in page
 
 
+def test_who_finds_the_machine_on_a_seat_is_told_how_it_leaves(place: Place) -> None:
+    place.sit("south", "Ada").post("/api/seat/north/machine", json={"name": "Bo"})
+    answer = place.browser().get("/join/north")
+    page = answer.get_data(as_text=True)
+    assert "Bo sits here because the seat was free." in page
+    assert "Was it you, in another browser?" not in page
+
+
 @pytest.mark.parametrize("name", ["", "pip", "Hal", "Pip ", "../Pip", "P" * 201])
 def test_only_those_who_are_there_can_be_asked(place: Place, name: str) -> None:
     answer = place.browser().post("/api/seat/north/machine", json={"name": name})

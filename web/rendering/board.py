@@ -45,20 +45,31 @@ def board_svg(scene: BoardPicture, turned: bool = False) -> Markup:
 
 
 def board_part(scene: BoardPicture, square: Square | None) -> Markup:
-    """A strip of a board, half as tall as it is wide, round a square (None: the middle), with what lies in it.
-
-    A small board is shown whole: of its large squares a strip would cut pieces in half.
+    """A strip of a board, some half as tall as it is wide, round a square (None: where most pieces are), with what lies
+    in it. It is cut between ranks, never through a piece; a small board is shown whole.
 
     Scripts draw nothing on it.
     """
     sketch = _Sketch(scene, False)
     x, top, width, height = sketch.box()
-    tall = height if sketch.board.ranks <= _SMALL_RANKS else min(height, width / 2)
-    middle = sketch.centre(square)[1] if square else top + height / 2
-    y = min(max(middle - tall / 2, top), top + height - tall)
-    seen = {each: faces for each, faces in scene.layout.items() if y - 50 < sketch.centre(each)[1] < y + tall + 50}
+    ranks = sketch.board.ranks
+    count = ranks if ranks <= _SMALL_RANKS else min(ranks, round(width / 2 / sketch.pitch))
+    upper, lower = _strip(scene, ranks, count, square)
+    y = top if upper == 0 else upper * sketch.pitch
+    end = top + height if lower == ranks else lower * sketch.pitch
+    seen = {each: faces for each, faces in scene.layout.items() if upper - 1 <= ranks - 1 - each.rank <= lower}
     badges = {each: replace(badge, text="") for each, badge in scene.badges.items() if each in seen}
-    return _whole(_Sketch(replace(scene, layout=seen, badges=badges), False, (y, y + tall)), (x, y, width, tall))
+    return _whole(_Sketch(replace(scene, layout=seen, badges=badges), False, (y, end)), (x, y, width, end - y))
+
+
+def _strip(scene: BoardPicture, ranks: int, count: int, square: Square | None) -> tuple[int, int]:
+    """The first of so many ranks and the one behind the last, from above: a square in the middle, or most pieces."""
+    if square:
+        first = min(max(ranks - 1 - square.rank - count // 2, 0), ranks - count)
+        return first, first + count
+    rows = [ranks - 1 - each.rank for each in scene.layout]
+    first = max(range(ranks - count + 1), key=lambda start: sum(start <= row < start + count for row in rows))
+    return first, first + count
 
 
 def _whole(sketch: _Sketch, box: tuple[float, float, float, float], under: str = "", plan: str = "") -> Markup:

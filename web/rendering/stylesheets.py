@@ -21,6 +21,7 @@ STYLESHEETS: Mapping[str, tuple[str, ...]] = {
     "wall-cards": ("cards", "wall-cards"),
     "wall-pieces": ("pieces", "wall-pieces"),
     "wall-guide": ("wall-guide",),
+    "wall-end": ("wall-end",),
     "document": (*_BASE, "forms"),
     "host": ("host",),
     "rules": ("rules",),

@@ -101,7 +101,7 @@ def lesson_words(
     if keys == ():
         return say("{side!c}: press ready", side=name), step.why
     if session.seats[seat].door != "pad" or keys is not None:
-        return say("{side!c}: give the order shown here", side=name), step.why
+        return say("{side!c}: do what is shown here", side=name), step.why
     if is_watched and session.board is not None:
         return say("{side!c}: move as shown here", side=name), say("By hand, on the board: the camera sees it.")
     return say("{side!c}: give the order on a phone", side=name), say(

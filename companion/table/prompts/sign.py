@@ -344,7 +344,7 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
         is_new = session.paused == "start" and session.turns
         why = _AFTER_LESSON if is_new else _STOPPED.get(session.paused, say("The clock is stopped."))
         return Sign(_go_on_words(live, viewer), why, BOTH)
-    offer = offer_words(session, viewer)
+    offer = offer_words(session, viewer) or _passed_words(session, viewer)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
         return Sign(say("{side!c}: time is up", side=sides[seat].name), offer or shown.hint, session.awaited)
@@ -360,6 +360,16 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
     return Sign(shown.sign, offer or hint, BOTH if shown.wants_both else session.awaited)
 
 
+def _passed_words(session: Session, viewer: Seat | None) -> str:
+    """That the turn before has passed by itself, which nobody did; empty: it has not."""
+    if not session.turns or not session.turns[-1].by_time:
+        return ""
+    (seat,) = session.turns[-1].sealed
+    if seat is viewer:
+        return say("Your time ran out: you passed.")
+    return say("{side!c} passed: the time ran out.", side=session.playing.sides[seat].name)
+
+
 def _right_words(live: TableState, viewer: Seat | None) -> str:
     """How to say that what lies open was read right."""
     if not _is_by_phone(live, viewer):
@@ -373,7 +383,7 @@ def _right_words(live: TableState, viewer: Seat | None) -> str:
 def _go_on_words(live: TableState, viewer: Seat | None) -> str:
     """How the clock is started; where anybody may press it, the table screen has the key as well."""
     if live.session.is_cut:
-        return say("Wait for the line")
+        return say("Wait for the connection")
     is_start = live.session.paused == "start"
     if not _is_by_phone(live, viewer):
         return say("Press ready to start the clock") if is_start else say("Press ready to continue")

@@ -17,9 +17,6 @@ from companion.core.errors import ConfigError
 from companion.service.app import Companion
 from web.security.proxies import SOMEWHERE, Proxies
 
-HOST_KEY_LINE = "Host key:"
-"""What the table screen shows the machine's own browser alone."""
-
 
 @pytest.mark.parametrize(
     ("address", "headers", "told"),
