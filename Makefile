@@ -20,7 +20,7 @@ MINUTES ?= 60
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
-.PHONY: play hub install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi bench-hub appliance arm64 selfplay night fuzz screenshots docs-pictures tools clean
+.PHONY: play hub install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi bench-hub appliance arm64 selfplay night fuzz mutants screenshots docs-pictures tools clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
@@ -156,6 +156,11 @@ night: $(VENV)/.runs
 # Generated requests, events, files and texts; prints counts, seeds and what failed. ARGS="--only events --seed 7" chooses.
 fuzz: $(VENV)/.tests
 	PYTHONPATH=tests $(BIN)/python -m fuzz --cases $(N) --jobs $(JOBS) $(ARGS)
+
+# Small faults put into the program, to see which ones no test notices: a random sample, written to mutants.json, so that a
+# run that was cut short goes on. ARGS="web/security tests/web/security --sample 100 --seed 7" chooses.
+mutants: $(VENV)/.tests
+	PYTHONPATH=tests $(BIN)/python -m mutants $(or $(ARGS),companion/table tests/table)
 
 # Pictures of every page in every state: four sizes, light and dark, three languages; some 2,600 files in a quarter of an hour.
 # ARGS="--sizes phone --languages fr --only over" makes fewer.

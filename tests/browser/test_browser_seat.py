@@ -43,7 +43,7 @@ def has(window: WebDriver, letters: str) -> None:
 
 
 def test_slots_are_replaced_moved_and_cleared(seat: WebDriver) -> None:
-    seat.find_element(By.TAG_NAME, "body").send_keys("uds")
+    seat.find_element(By.TAG_NAME, "body").send_keys("d", Keys.BACKSPACE, Keys.ARROW_UP, "ds")
     has(seat, "UDS")
     slots(seat)[1].click()
     tap(seat, ".order[data-letter='R']")
@@ -67,6 +67,17 @@ def test_slots_are_replaced_moved_and_cleared(seat: WebDriver) -> None:
     assert not seat.find_elements(By.CSS_SELECTOR, ".slot.chosen"), "a drag chooses nothing"
     tap(seat, "#back")
     has(seat, "I..")
+    tap(seat, "#clear")
+    has(seat, "...")
+
+
+def test_who_types_into_a_slot_goes_on_to_the_next_free_one(seat: WebDriver) -> None:
+    """By keyboard alone: Tab to the first slot, three letters, Enter."""
+    slots(seat)[1].send_keys("u")
+    for letter in "ds":
+        seat.switch_to.active_element.send_keys(letter)
+    has(seat, "SUD")
+    assert seat.switch_to.active_element.get_attribute("id") == "hand-in"
     tap(seat, "#clear")
     has(seat, "...")
 

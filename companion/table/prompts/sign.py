@@ -343,7 +343,7 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
     if session.paused:
         is_new = session.paused == "start" and session.turns
         why = _AFTER_LESSON if is_new else _STOPPED.get(session.paused, say("The clock is stopped."))
-        return Sign(_go_on_words(live, viewer), why, BOTH)
+        return Sign(_go_on_words(live, viewer), offer_words(session, viewer) or why, BOTH)
     offer = offer_words(session, viewer) or _passed_words(session, viewer)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
@@ -383,7 +383,7 @@ def _right_words(live: TableState, viewer: Seat | None) -> str:
 def _go_on_words(live: TableState, viewer: Seat | None) -> str:
     """How the clock is started; where anybody may press it, the table screen has the key as well."""
     if live.session.is_cut:
-        return say("Wait for the line")
+        return say("Wait for the connection")
     is_start = live.session.paused == "start"
     if not _is_by_phone(live, viewer):
         return say("Press ready to start the clock") if is_start else say("Press ready to continue")
