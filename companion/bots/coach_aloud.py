@@ -50,7 +50,7 @@ class CoachAloud(Closeable):
 
 def spoken_lines(hint: Hint) -> tuple[str, ...]:
     """What the coach says, sentence by sentence."""
-    orders = joined(", ", [order.words for order in hint.orders])
+    orders = joined(", ", [order.whole for order in hint.orders])
     if not hint.judgement:
         return (say("The coach would do this: {orders}.", orders=orders), *hint.why)
     if hint.is_best:

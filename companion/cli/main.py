@@ -335,7 +335,9 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument("--results", type=Path, metavar="FILE", help="bots: keep every game there, and go on")
     command.add_argument("--sample", type=int, default=0, metavar="N", help="bots: which deals and seeds")
     command.add_argument("--jobs", type=_count, metavar="N", help="bots: how many games at a time")
-    command.add_argument("--quick", action="store_true", help="vision: about a tenth of it")
+    command.add_argument(
+        "--quick", action="store_true", help="vision: about a tenth of it; bots: as much as four minutes hold"
+    )
     command.add_argument("--json", action="store_true", help="vision: the same as JSON")
     command.add_argument(
         "--only",
@@ -343,7 +345,8 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="NAME",
         help="vision: scenes whose name starts like this, such as tilt-3; or game, cost, photograph, printed, "
         "corners, lens. "
-        "bots: pairings that begin like this, such as scouts or 'kahmate 3 v 2', more than one with commas between. "
+        "bots: pairings that begin like this, such as scouts or 'kahmate 3 v 2', more than one with commas between; "
+        "costs as 'scouts costs'; thinking: lamps and buzzer beside a machine that thinks. "
         "pi: the board of that name",
     )
     command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")
@@ -378,12 +381,13 @@ def _bench(options: argparse.Namespace) -> int:
         from companion.tools.bench.memory import bench_memory  # noqa: PLC0415
 
         return 0 if bench_memory() else 1
-    if options.part == "bots" and not (options.quick or options.json or options.keep):
-        from companion.tools.bench.bots import bench_bots  # noqa: PLC0415
+    if options.part == "bots" and not (options.json or options.keep):
+        from companion.tools.bench.bots import QUICK_MINUTES, Plan, bench_bots  # noqa: PLC0415
 
         only = [name.strip() for name in options.only.split(",") if name.strip()]
-        is_good = bench_bots(only, options.matches, options.results, options.sample, options.jobs)
-        return 0 if is_good or options.matches else 1
+        minutes = QUICK_MINUTES if options.quick else None
+        plan = Plan(only, options.matches, options.results, options.sample, options.jobs, minutes)
+        return 0 if bench_bots(plan) else 1
     if options.part == "pi" and not (options.quick or options.json or options.keep):
         from companion.tools.bench.pi.measure import bench_pi  # noqa: PLC0415
 

@@ -17,11 +17,20 @@ from companion.games.screen import CardChoice, CardUi, Play
 
 @dataclass(frozen=True)
 class SpeltOrder:
-    """A part of an action as people read it: a drawing where there is one, a letter or name, and words."""
+    """A part of an action as people read it: a drawing where there is one, a letter or name, and words.
+
+    `is_units`: it is for one of several pieces, whose name is the letter.
+    """
 
     drawing: str
     letter: str
     words: str
+    is_units: bool = False
+
+    @property
+    def whole(self) -> str:
+        """In words, with the piece that it is for."""
+        return say("{unit}: {order}", unit=self.letter, order=self.words) if self.is_units else self.words
 
 
 def spelt(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[SpeltOrder, ...]:
@@ -46,7 +55,7 @@ def spelt(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Spel
 
 def asked_again(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> str:
     """What the guide answers to another order than the one that it asks for."""
-    words = listed([order.words for order in spelt(game, state, seat, text)])
+    words = listed([order.whole for order in spelt(game, state, seat, text)])
     return say("That is allowed in a game. For now, the lesson asks for this: {order}.", order=words)
 
 
@@ -63,7 +72,7 @@ def _spelt_units(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Ite
     opened = game.opened(state, {each: game.parse(text) for each in SEATS}, stages, 0)
     for unit in opened.get(seat, ()):
         if unit.order is not None:
-            yield SpeltOrder(unit.drawing, unit.unit, unit.words)
+            yield SpeltOrder(unit.drawing, unit.unit, unit.words, is_units=True)
 
 
 def _spelt_placing(names: Mapping[str, str], text: str) -> Iterator[SpeltOrder]:

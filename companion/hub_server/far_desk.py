@@ -83,7 +83,7 @@ class FarDesk:
                 return FarOpened()
             require_version(wish.version, __version__)
             if not self._url():
-                raise Illegal(Refusal.WRONG_PHASE, say("This hub does not let phones far away in."))
+                raise Illegal(Refusal.WRONG_PHASE, say("This hub does not accept phones far away."))
             code = wish.code if wish.code and wish.code not in others else _new_code()
             self._codes = {**others, code: (table, wish.seat)}
         return FarOpened(code, self._url())

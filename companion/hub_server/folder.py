@@ -129,7 +129,7 @@ class HubFolder:
             taken = {table.number for table in file.tables}
             number = next(number for number in range(1, MOST_TABLES + 1) if number not in taken)
             if takes_spare and not file.spare:
-                raise SystemTrouble(say("The cluster has no account left: start this hub and its NATS servers anew."))
+                raise SystemTrouble(say("The cluster has no account left: restart this hub and its NATS servers."))
             own, spare = (file.spare[0], file.spare[1:]) if takes_spare else (secrets.token_hex(8), file.spare)
             joined.append(KnownTable(own, number, name, key))
             return msgspec.structs.replace(file, tables=(*file.tables, joined[0]), spare=spare)

@@ -64,7 +64,7 @@ def enter(tournament: Tournament, people: Sequence[int], rating: float, team: st
     if tournament.rounds and tournament.system is not System.SWISS:
         raise Illegal(Refusal.TOO_LATE, say("Everybody’s opponents have been drawn: nobody can enter any more"))
     if len(people) != tournament.team_size or len(set(people)) != len(people):
-        raise Malformed(say("An entry needs {number} different people", number=tournament.team_size))
+        raise Malformed(say("Each entry needs {number} different people", number=tournament.team_size))
     if len(tournament.entrants) >= MOST_ENTRANTS:
         raise Illegal(
             Refusal.TOO_LATE, say("There are {number} entries, and no more can be taken", number=MOST_ENTRANTS)

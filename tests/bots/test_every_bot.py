@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -41,6 +43,12 @@ CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
 """Game, options, the levels that are tried with them, how many positions, and after how many random decisions at most."""
 
 
+@cache
+def positions(name: str, count: int, most: int, options: str) -> tuple[Any, ...]:
+    """The same for each level; states are frozen."""
+    return tuple(states(name, count, most, **json.loads(options)))
+
+
 @pytest.mark.parametrize(
     ("name", "options", "level", "count", "most"),
     [(name, options, level, *how) for name, options, levels, *how in CASES for level in sorted(levels)],
@@ -52,7 +60,7 @@ def test_what_it_hands_in_is_legal(
     monkeypatch.setitem(scouts.STRENGTHS, 3, replace(scouts.STRENGTHS[3], widths=((8,), (3, 2), (2, 2, 2))))
     monkeypatch.setitem(binmat.STRENGTHS, 3, replace(binmat.STRENGTHS[3], deals=(1, 1, 1)))
     game = GAMES[name]
-    for number, state in enumerate(states(name, count, most, **options)):
+    for number, state in enumerate(positions(name, count, most, json.dumps(options))):
         due = sorted(game.to_act(state), key=SEATS.index)
         seat = due[number % len(due)]
         choice = bot_of(name, seat, level, number, **options).choose(game.view(state, seat))

@@ -228,23 +228,6 @@ def square_of(client: Client, piece: int) -> str | None:
     return next((each["square"] for each in pieces if each["id"] == piece), None)
 
 
-def test_a_turn_with_the_keyboard_alone(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:
-    """Letters and arrows enter, Backspace takes away, Enter hands in; the sign is a live region."""
-    south, _, _ = windows
-    with served(tmp_path, "outbuffered") as service:
-        client = Client(service.url)
-        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
-        sit_down(south, service, "south", "Mara")
-        says(south, "orders to go")
-        south.find_element(By.TAG_NAME, "body").send_keys("u\ue013d\ue003s")  # U, arrow up, D, Backspace, S
-        until("a full buffer", lambda: south.find_element(By.ID, "hand-in").text == "Hand in")
-        slots = [slot.text.split()[-1] for slot in south.find_elements(By.CSS_SELECTOR, ".slot")]
-        assert slots == ["U", "U", "S"]
-        south.find_element(By.TAG_NAME, "body").send_keys("\ue007")
-        says(south, "Waiting for lime")
-        assert south.find_element(By.CSS_SELECTOR, ".sign").get_attribute("aria-live") == "polite"
-
-
 def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:
     """Robots slide and bounce and a shot grows when a step opens; a reload plays nothing again."""
     _, _, wall = windows

@@ -43,7 +43,7 @@ def has(window: WebDriver, letters: str) -> None:
 
 
 def test_slots_are_replaced_moved_and_cleared(seat: WebDriver) -> None:
-    seat.find_element(By.TAG_NAME, "body").send_keys("uds")
+    seat.find_element(By.TAG_NAME, "body").send_keys("d", Keys.BACKSPACE, Keys.ARROW_UP, "ds")
     has(seat, "UDS")
     slots(seat)[1].click()
     tap(seat, ".order[data-letter='R']")

@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 def every_target() -> tuple[Target, ...]:
     """All targets; asked for late, because they bring the whole program."""
-    from fuzz import doors, files, hub, tables, texts  # noqa: PLC0415
+    from fuzz import doors, files, hub, pairs, tables, texts  # noqa: PLC0415
 
-    return (*doors.TARGETS, *hub.TARGETS, *tables.TARGETS, *files.TARGETS, *texts.TARGETS)
+    return (*doors.TARGETS, *hub.TARGETS, *pairs.TARGETS, *tables.TARGETS, *files.TARGETS, *texts.TARGETS)

@@ -384,4 +384,4 @@ def described(folder: Path, number: int) -> Iterator[Probe]:
         yield Probe(st.tuples(cases, st.sampled_from(ROLES)), check, room.finish)
 
 
-TARGETS = (Target("requests", 0.12, 600, requests), Target("described", 0.01, 600, described))
+TARGETS = (Target("requests", 0.10, 600, requests), Target("described", 0.01, 600, described))

@@ -144,13 +144,13 @@ def requests(folder: Path, number: int) -> Iterator[Probe]:
 # ---- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _changed(value: Any, rng: Random, odd: list[Any], often: float) -> Any:
+def changed(value: Any, rng: Random, odd: list[Any], often: float) -> Any:
     """The same message with some of its values changed for others, most of them of the same kind."""
     if isinstance(value, dict):
-        return {key: _changed(each, rng, odd, often) for key, each in value.items() if rng.random() >= often / 4}
+        return {key: changed(each, rng, odd, often) for key, each in value.items() if rng.random() >= often / 4}
     if isinstance(value, list):
         times = rng.choice([0, 2, 40]) if rng.random() < often else 1
-        return [_changed(each, rng, odd, often) for each in value] * times
+        return [changed(each, rng, odd, often) for each in value] * times
     if rng.random() >= often:
         return value
     alike = [each for each in odd if type(each) is type(value)]
@@ -174,7 +174,7 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
 
         def check(case: Any) -> tuple[str, int]:
             message, seed, values, often = case
-            payload = json.dumps(_changed(message, Random(seed), values, often)).encode("utf-8", "replace")
+            payload = json.dumps(changed(message, Random(seed), values, often)).encode("utf-8", "replace")
             try:
                 if "view" in message:
                     record = read_record(payload)

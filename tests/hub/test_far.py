@@ -189,7 +189,7 @@ def test_the_clock_of_a_phone_far_away_waits_for_the_hub(far: FarTable) -> None:
     far.hub.close()
     until("the clock stands still", lambda: session_of(table).is_cut)
     page = app_of(far.companion.server).test_client().get("/?screen").text
-    assert "Wait for the line" in page
+    assert "Wait for the connection" in page
     assert 'data-post="/api/table/resume"' not in page
     far.start_hub()
     until("the phone asks again", lambda: phone.page("/seat/north")[0] == 200)

@@ -22,6 +22,7 @@ from companion.storage import migrations
 from companion.storage.guarded_sqlite import open_foreign
 from companion.storage.journal import Journal
 from companion.storage.recovery import damaged_files
+from companion.table.records import FreeSeat
 from companion.table.session import Phase
 from companion.table.table import Table
 
@@ -289,3 +290,17 @@ def test_a_foreign_file_can_be_read_in_named_tables_and_nothing_else(tmp_path: P
         ):  # fmt: skip
             with pytest.raises(sqlite3.DatabaseError):
                 db.execute(statement).fetchall()
+
+
+def test_a_file_is_read_with_its_log_and_gets_none_where_nobody_writes(tmp_path: Path) -> None:
+    path, alone = tmp_path / "journal.sqlite", tmp_path / "alone" / "journal.sqlite"
+    with Journal(path) as journal:
+        journal.append(0, FreeSeat(Seat.SOUTH), 1.0)
+        assert path.with_name("journal.sqlite-wal").stat().st_size
+        with closing(open_foreign(path, ("entries",))) as db:
+            assert db.execute("SELECT COUNT(*) FROM entries").fetchone() == (1,), "it is in the log alone"
+    alone.parent.mkdir()
+    shutil.copy(path, alone)
+    with closing(open_foreign(alone, ("entries",), immutable=True)) as db:
+        assert db.execute("SELECT COUNT(*) FROM entries").fetchone() == (1,)
+        assert [each.name for each in alone.parent.iterdir()] == ["journal.sqlite"]

@@ -29,6 +29,7 @@ from companion.maintenance.releases.releases import older_journal
 from companion.storage import journal_head, migrations
 from companion.storage.journal import Journal
 from companion.storage.journal_head import HeadFile, head_path, read_head
+from companion.storage.migrations import is_scrambled
 from companion.storage.recovery import damaged_files
 from companion.table.records import Pause
 from companion.table.session import Phase
@@ -393,6 +394,20 @@ def test_a_scrambled_header_is_rescued_with_all_games(path: Path, seed: int) -> 
     assert [each.name for each in damaged_files(path) if each.suffix == ".sqlite"] == ["journal.damaged-1.sqlite"]
     with Journal(path) as journal:
         assert journal.notice == ""
+
+
+@pytest.mark.parametrize(
+    ("at", "value"),
+    [(16, 0x1001), (16, 0x0100), (18, 0x0203), (44, 0), (44, 5), (56, 0), (56, 4), (60, 2**31), (72, 1)],
+)
+def test_a_header_that_nobody_writes_is_told_from_one_that_can_be(path: Path, at: int, value: int) -> None:
+    """Page size, versions of reading and writing, schema format, encoding, this program's format, what must be zero."""
+    made_journal(path, games=1)
+    assert not is_scrambled(path)
+    content, length = bytearray(path.read_bytes()), 2 if at < 20 else 4
+    content[at : at + length] = value.to_bytes(length, "big")
+    path.write_bytes(content)
+    assert is_scrambled(path) == bool(value)
 
 
 def test_what_a_cut_rescue_left_behind_is_in_no_ones_way(path: Path) -> None:

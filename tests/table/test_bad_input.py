@@ -7,12 +7,12 @@ Other doors have their lists where they live: settings in `test_config`, command
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from service import Client
-from table_tools import both_seats, playing
+from table_tools import playing
 
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, WebSettings
@@ -55,10 +55,10 @@ CASES: dict[str, tuple[str, bytes | None, dict[str, str], int, str]] = {
     "the other's order": ("/api/seat/south/mine", b"{}", JSON, 403, "seat"),
     "the other's view": ("/api/seat/south/view", None, {}, 403, "seat"),
     "no such seat": ("/api/seat/west/hand-in", order(), JSON, 404, ""),
+    "a number as moment": (HAND_IN, b'{"moment": 1, "action": "DDD"}', JSON, 400, "moment"),
+    "plain text": (HAND_IN, order(), {"Content-Type": "text/plain"}, 415, ""),
     "an oversize body": (HAND_IN, b"x" * 20_000, JSON, 413, ""),
     "a form": (HAND_IN, b"action=DDD", {"Content-Type": "application/x-www-form-urlencoded"}, 415, ""),
-    "another site": (HAND_IN, order(), JSON | {"Origin": "http://evil.example"}, 403, ""),
-    "a cross-site fetch": (HAND_IN, order(), JSON | {"Sec-Fetch-Site": "cross-site"}, 403, ""),
     "nothing to take back": ("/api/seat/north/take-back", b'{"moment": "1.1"}', JSON, 409, "nothing to take back"),
     "a taken seat": ("/api/seat/south/take", b'{"name": "Eve"}', JSON, 409, "South is taken"),
     "a step that is not there": (
@@ -121,12 +121,15 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
         yield Room(companion)
 
 
-def look(room: Room, answer: tuple[int, bytes, object], status: int, words: str, before: tuple[object, ...]) -> None:
+def look(
+    room: Room, answer: tuple[int, bytes, Mapping[str, str]], status: int, words: str, before: tuple[object, ...]
+) -> None:
     got, body, headers = answer
     text = body.decode()
     assert got == status, text
     assert words in text
     assert text, "a refusal says something"
+    assert not headers["Content-Type"].startswith("application/json") or json.loads(text)["error"]["message"]
     for forbidden in ("Traceback", SECRET, SALT):
         assert forbidden not in text + str(headers)
     assert room.state() == before
@@ -148,23 +151,6 @@ def test_the_host_is_refused_clearly_too(room: Room, name: str) -> None:
     look(room, room.north.send(path, body, JSON | key), status, words, before)
 
 
-def test_the_same_order_sent_twice_is_taken_once(room: Room) -> None:
-    before = room.state()
-    body = order(action=SECRET, salt=SALT)
-    status, answer, _ = room.south.send("/api/seat/south/hand-in", body, JSON)
-    assert status == 200
-    assert json.loads(answer)["receipt"] == room.north.get("/api/view")["sealed"]["south"]
-    assert room.state() == before
-
-
-def test_a_forged_cookie_opens_no_seat(room: Room) -> None:
-    names = {cookie.name for cookie in room.south.jar}
-    for value in ("", "south", "eyJzZWF0Ijoic291dGgifQ.x.y", "%00" * 40):
-        cookies = "; ".join(f"{name}={value}" for name in names)
-        status, _, _ = Client(room.north.url).send("/api/seat/south/mine", b"{}", JSON | {"Cookie": cookies})
-        assert status == 403
-
-
 @pytest.mark.parametrize("name", ["x" * 25, "Ann\x07", "A\x00b", "one\ntwo", "\u202eAnn"])
 def test_a_name_that_cannot_be_shown_is_refused_and_nobody_sits(tmp_path: Path, name: str) -> None:
     with playing(tmp_path) as played:
@@ -172,17 +158,3 @@ def test_a_name_that_cannot_be_shown_is_refused_and_nobody_sits(tmp_path: Path, 
             played.table.take_seat(Seat.SOUTH, name)
         assert played.table.view().seats[Seat.SOUTH].name is None
         played.table.take_seat(Seat.SOUTH, f" {'x' * 24} ")
-
-
-def test_what_is_sealed_is_shown_to_whoever_sealed_it_alone(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        played.begin()
-        played.table.hand_in(Seat.SOUTH, played.table.view().moment, "UUS")
-        sealed = played.table.view(Seat.SOUTH).own.sealed
-        assert sealed is not None
-        assert sealed.action == "UUS"
-        played.table.free_seat(Seat.SOUTH)
-        assert played.table.view(Seat.SOUTH).own.sealed is None
-        played.table.take_seat(Seat.SOUTH, "Eve")
-        assert played.table.view(Seat.SOUTH).own.sealed is None

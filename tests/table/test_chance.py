@@ -336,6 +336,7 @@ def test_what_was_drawn_is_drawn_again_after_a_take_back(place: Place) -> None:
     place_pieces(place)
     first = session_of(place.table)
     place.table.undo()
+    assert session_of(place.table).tick > first.tick, "what was given for the turn that was taken back is for no other"
     to_placing(place)
     assert give(south, "south", commitment, "22" * 32) == 409, "it would draw anew"
     assert view_of(place)["chance"]["is_drawn"]
@@ -373,6 +374,7 @@ def test_a_chosen_chance_is_announced_everywhere(place: Place, game: str, body: 
     told = state_of(place.table.view(), "en")["chance"]
     assert told
     assert told["words"].startswith(words)
+    assert "both sealed orders" not in told["words"], "there are two tables only where a hub is"
     assert told["is_chosen"]
     place.table.resign(Seat.SOUTH)
     begin(place, "outbuffered")

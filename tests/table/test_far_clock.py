@@ -85,7 +85,7 @@ def test_the_time_of_a_cut_line_is_charged_to_nobody(far: Far) -> None:
     far.wait(4)
     far.line(set(), CUT)
     sign = far.table.view(Seat.SOUTH).sign
-    assert str(sign.text) == "Wait for the line"
+    assert str(sign.text) == "Wait for the connection"
     assert str(sign.small) == "The phone far away cannot be reached. The clock goes on by itself when it is back."
     assert far.left_s(Seat.NORTH) == before_s  # from the line's last sign of life on
     far.wait(3000)

@@ -235,11 +235,16 @@ def test_key_a_begins_the_lesson_of_the_last_game(tmp_path: Path) -> None:
         played.press(SOUTH, "a")
         assert played.table.view().phase is Phase.LOBBY, "no game is known yet"
         game = GAMES["outbuffered"]
-        played.show(game.expected(game.setup(game.options({}), Random(1))) or {})
+        board = game.expected(game.setup(game.options({}), Random(1))) or {}
+        played.show(board)
         played.press(SOUTH, "a")
         guide = played.table.view().guide
         assert guide is not None
         assert guide.number == 0
+        played.table.resign(SOUTH)
+        played.show(board)
+        played.press(SOUTH, "a")
+        assert played.table.view().phase is Phase.OVER, "there it means nothing"
 
 
 # ---- what can I do now? ----------------------------------------------------------------------------------------------
@@ -274,6 +279,15 @@ def test_help_of_the_table_says_the_same_whatever_is_sealed(played: Played) -> N
     assert not played.table.view().help, "a new moment, a new question"
     with pytest.raises(Illegal, match="do as the sign says"):
         played.table.help(True)
+
+
+@EACH
+def test_whoever_is_asked_alone_is_told_whose_turn_it_is(played: Played, name: str) -> None:
+    begin(played, name)
+    guide = played.table.view().guide
+    assert guide is not None
+    told = {played.table.view(seat).sign.text for seat in guide.step.orders}
+    assert told == {guide.step.head if len(guide.step.orders) > 1 else "Your turn"}
 
 
 def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(played: Played) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from companion.core.kit import SEATS, Kit, Seat
 from companion.core.ports import Cue, TurnLamp
 from companion.table.prompts.sign import lamps_of
 from companion.table.session import Phase
+from companion.table.state import Draft
 
 SOUTH, NORTH = SEATS
 
@@ -223,6 +225,28 @@ def test_a_lamp_pulses_for_sealed_orders_and_stays_on_where_cards_are_played(pla
             seat: awaited if seat in due else TurnLamp.OFF for seat in SEATS
         }, game
         played.table.abandon()
+
+
+def test_three_lamps_count_entered_orders_and_begin_anew(played: Played) -> None:
+    played.begin()
+    live = live_of(played.table)
+    counted = [
+        lamps_of(replace(live, drafts={Seat.SOUTH: Draft((), count)}))[Seat.SOUTH].order_lamps for count in range(8)
+    ]
+    assert [sorted(lit) for lit in counted] == [[], [1], [1, 2], [1, 2, 3], [1], [1, 2], [1, 2, 3], [1]]
+
+
+def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_pressed(played: Played) -> None:
+    played.begin()
+    before = session_of(played.table).board or {}
+    played.show(before)
+    played.turn("UUU", "DDD")
+    played.show(before)
+    view = played.table.view()
+    for by, words in ((SOUTH, "Move your robot a1 to a2"), (NORTH, "Purple: move your robot a1 to a2")):
+        with pytest.raises(Illegal, match=f"^{words}. The camera has not seen that yet"):
+            played.table.confirm(by, view.moment, view.turn.stage)
+    assert played.table.view() == view
 
 
 def test_whoever_lays_out_the_board_hears_of_another_one_once(played: Played) -> None:

@@ -221,15 +221,6 @@ def test_an_order_that_was_given_before_is_taken_again_in_a_later_turn(played: P
     assert played.table.hand_in(Seat.SOUTH, moment, "SSS", "abc123") == first
 
 
-@pytest.mark.parametrize("action", ["", "UU", "UUX", "uus", "UUSU", "\u202eUUS"])
-def test_a_malformed_order_changes_nothing(played: Played, action: str) -> None:
-    played.begin()
-    before = played.table.view(Seat.SOUTH)
-    with pytest.raises(Malformed):
-        played.table.hand_in(Seat.SOUTH, before.moment, action)
-    assert played.table.view(Seat.SOUTH) == before
-
-
 @pytest.mark.parametrize("salt", ["a b", "x" * 65, "é", "-"])
 def test_a_bad_salt_is_refused(played: Played, salt: str) -> None:
     played.begin()

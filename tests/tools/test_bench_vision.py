@@ -338,7 +338,6 @@ def test_a_camera_encodes_every_frame_anew() -> None:
 
 
 HARD = {
-    "noise 7": Room(noise=7.0),
     "noise 8": Room(noise=8.0, shot=0.0),
     "jpeg 16": Room(noise=2.0, quality=16),
     "low light": Room(light=0.2, noise=7.5, shot=0.3),

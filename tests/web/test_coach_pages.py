@@ -10,8 +10,8 @@ import pytest
 from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
 
 from companion.bots.base import Choice, Verdict
-from companion.bots.coach import Coach
-from companion.bots.coach_aloud import CoachAloud
+from companion.bots.coach import Coach, Hint
+from companion.bots.coach_aloud import CoachAloud, spoken_lines
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
 from companion.core.ports import PadKey, Press
@@ -147,6 +147,33 @@ def test_a_replay_asks_what_would_have_been_better(place: Place, tmp_path: Path)
     assert "Left, right, shoot" in told
     assert place.browser().get("/history/1/turn/2/better").status_code == 404
     assert not place.table.view().seats[Seat.SOUTH].coached
+
+
+class ArenaProcess(Process):
+    """Orders for two of three robots."""
+
+    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
+        return Choice("1:N 3:D", 1, ())
+
+
+def test_each_order_names_its_robot(tmp_path: Path) -> None:
+    """On the page, in the replay and aloud: “Move north, defend” would leave open who is to."""
+    with open_place(tmp_path, open_coach=ArenaProcess) as place:
+        ada = place.sit("south", "Ada")
+        ada.post("/api/seat/north/machine", json={"name": "Bo"})
+        place.table.new_game("arena", {}, 1)
+        place.table.confirm("host", place.table.view().moment, place.table.view().turn.stage)
+        html = ada.post("/api/seat/south/coach", json=question(place)).get_json()["html"]
+        assert "<b>1: Move north</b>" in html
+        assert "<b>3: Defend</b>" in html
+        for seat, action in ((Seat.SOUTH, "1:X"), (Seat.NORTH, "1:-")):
+            place.table.hand_in(seat, place.table.view().moment, action)
+        while str(place.table.view().phase) == "stages":
+            place.table.confirm("host", place.table.view().moment, place.table.view().turn.stage)
+        place.table.resign(Seat.NORTH)
+        assert "1: Move north, 2: no order, 3: Defend" in page_of(place.browser(), "/history/1/turn/1/better")
+        hint = Hint("1:N 3:D", place.table.coaching.spelt(Seat.SOUTH, "1.1", "1:N 3:D"), ())
+        assert spoken_lines(hint) == ("The coach would do this: 1: Move north, 2: no order, 3: Defend.",)
 
 
 def test_the_host_sees_who_may_ask_it(place: Place) -> None:

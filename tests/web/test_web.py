@@ -94,9 +94,6 @@ def test_joining_by_the_short_address_and_coming_back(place: Place) -> None:
     assert "Sit down" in phone.get("/join/south").get_data(as_text=True)
     answer = phone.post("/join/south", data={"name": "Mara"})
     assert (answer.status_code, answer.location) == (303, "/seat/south")
-    cookie = answer.headers["Set-Cookie"]
-    assert "HttpOnly" in cookie
-    assert "SameSite=Lax" in cookie
     assert phone.get("/s").location == "/seat/south"
     assert phone.get("/seat/south").status_code == 200
 
@@ -171,7 +168,9 @@ def test_who_takes_a_seat_over_never_sees_what_was_sealed_there(place: Place) ->
     assert later.post("/api/seat/south/mine", json={}).get_json()["action"] == "III"
 
 
-@pytest.mark.parametrize("value", ["", "x", "WyJzb3V0aCIsIngiXQ.bad", "null", "é"])
+@pytest.mark.parametrize(
+    "value", ["", "x", "south", "WyJzb3V0aCIsIngiXQ.bad", "eyJzZWF0Ijoic291dGgifQ.x.y", "null", "é", "%00" * 40]
+)
 def test_a_forged_cookie_opens_nothing(place: Place, value: str) -> None:
     place.sit("south")
     forger = place.browser()
@@ -185,6 +184,7 @@ def test_a_cookie_of_ours_in_the_place_of_another_opens_nothing(place: Place) ->
     """All are signed with one key, and whose names are kept chooses what stands in one of them."""
     south, thief = place.browser(), place.browser()
     south.post("/join/south", data={"name": "south"})
+    place.sit("north")
     names, seat = (south.get_cookie(name) for name in ("names", "seat_south"))
     assert names
     assert seat
@@ -194,36 +194,6 @@ def test_a_cookie_of_ours_in_the_place_of_another_opens_nothing(place: Place) ->
         for path in ("/api/seat/south/view", "/api/seat/north/view"):
             assert thief.get(path).status_code == 403, path
         assert thief.post("/api/host/abandon", json={}).status_code == 403
-
-
-def test_a_seats_cookie_is_not_good_for_the_other_seat(place: Place) -> None:
-    south = place.sit("south")
-    place.sit("north")
-    cookie = south.get_cookie("seat_south")
-    assert cookie is not None
-    south.set_cookie("seat_north", cookie.value)
-    assert south.get("/seat/north").status_code == 403
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Origin": "http://evil.example"},
-        {"Origin": "null"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
-    ],
-)
-@pytest.mark.parametrize("path", ["/api/seat/south/take", "/join/south", "/host"])
-def test_other_sites_cannot_make_a_browser_act(place: Place, headers: dict[str, str], path: str) -> None:
-    answer = place.browser().post(path, json={}, headers=headers)
-    assert (answer.status_code, error_of(answer)["kind"]) == (403, "foreign_origin")
-    assert place.table.view().seats[Seat.SOUTH].name is None
-
-
-def test_the_own_origin_may(place: Place) -> None:
-    own = {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
-    assert place.browser().post("/api/seat/south/take", json={}, headers=own).status_code == 200
 
 
 def test_the_host_key_is_typed_as_people_type_and_guessing_is_slow(place: Place) -> None:
@@ -257,32 +227,6 @@ def test_the_host_confirms_and_takes_back(place: Place) -> None:
 
 
 # ---- bad input ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("body", "kind", "status"),
-    [
-        (b"{", "application/json", 400),
-        (b"\xff", "application/json", 400),
-        (b"[" * 9000, "application/json", 400),
-        (b"[]", "application/json", 400),
-        (b'{"moment": 1, "action": "UUS"}', "application/json", 400),
-        (b'{"moment": "1.1"}', "application/json", 400),
-        (b'{"moment": "1.1", "action": "UUS", "more": 1}', "application/json", 400),
-        (b'{"moment": "1.1", "action": "UUSUU"}', "application/json", 400),
-        (b'{"moment": "1.1", "action": "UUS", "salt": "a b"}', "application/json", 400),
-        (b"moment=1.1&action=UUS", "application/x-www-form-urlencoded", 415),
-        (b'{"moment": "1.1", "action": "UUS"}', "text/plain", 415),
-        (b'{"action": "' + b"U" * 17_000 + b'"}', "application/json", 413),
-    ],
-)
-def test_bad_bodies_are_refused_in_json_and_change_nothing(place: Place, body: bytes, kind: str, status: int) -> None:
-    south = place.sit("south")
-    place.to_orders()
-    answer = south.post("/api/seat/south/hand-in", data=body, content_type=kind)
-    assert answer.status_code == status
-    assert error_of(answer)["message"]
-    assert place.table.view().seats[Seat.SOUTH].receipt is None
 
 
 def test_errors_are_pages_for_people_and_json_for_programs(place: Place) -> None:

@@ -53,9 +53,7 @@ _BESIDE_MM = 2.5
 _CORNER_MM = 0.6
 """A corner marker of the board may reach so far beyond its place."""
 _UNREAD_MM = 3.0
-"""A card that was not read has its print so far round what was seen of it, ..."""
-_REACH_MM = 16.0
-"""... and the rest of it may lie so far from a marker of which only a part was seen."""
+"""A card that was not read has its print so far round what was seen of it."""
 _RIM_MM = 5.0
 """The paper of the board reaches farther beyond its zones at the sides, and nearly as far as the strips at the ends."""
 _LINE_MM = 1.8

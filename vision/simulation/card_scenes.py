@@ -22,7 +22,6 @@ from vision.simulation.view import View, default_view
 
 FRAMES_A_VIEW = 10
 """So many pictures are taken from one place with one camera, in one light."""
-_SIZES = (0, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8)
 _HABITS = (
     (0.0, 1.5, 0.0, 2.5),
     (40.0, 1.5, 0.5, 3.0),

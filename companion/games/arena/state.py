@@ -79,7 +79,7 @@ def _starts(options: ArenaOptions) -> tuple[tuple[int, ...], ...]:
         or not all(groups)
         or any(square in ground.walls for each in groups for square in each)
     ):
-        raise Malformed(say("A start is South’s squares, a slash and North’s, such as c4 e4 / c6 e6, none a wall"))
+        raise Malformed(say("Write South’s squares, a slash and North’s, such as c4 e4 / c6 e6; none may be a wall"))
     south, north = (tuple(ground.squares.index(square) for square in group) for group in groups)
     return south, north
 

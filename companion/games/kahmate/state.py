@@ -154,7 +154,7 @@ def first_state(options: KahmateOptions) -> State:
     groups = parse_groups("/".join(teams), FILES, RANKS)
     kick_off = Square.parse(ball.strip())
     if [len(group) for group in groups] != [TEAM] * len(SEATS) or kick_off not in NUMBER_OF:
-        raise Malformed(say("A start is six squares of Blue, a slash, six of Pink, a slash, and the ball’s"))
+        raise Malformed(say("Write six squares for Blue, a slash, six for Pink, a slash, and the ball’s square"))
     places = tuple(NUMBER_OF[square] for group in groups for square in group)
     return State(options, places, ball=NUMBER_OF[kick_off], seat=SEATS.index(Seat(options.starter or Seat.SOUTH)))
 

@@ -101,7 +101,9 @@ def first_state(options: ScoutsOptions) -> State:
     groups = parse_groups(options.start, FILES, RANKS)
     masks = [sum(1 << square.file + FILES * square.rank for square in group) for group in groups]
     if [len(group) for group in groups] != [SCOUTS] * len(SEATS) or any(map(operator.and_, masks, FAR)):
-        raise Malformed(say("A start is five squares of White, a slash and five of Black, none on the far home rank"))
+        raise Malformed(
+            say("Write five squares for White, a slash and five for Black; none may be on the other side’s home rank")
+        )
     return State(options, position._replace(own=masks[0], foe=masks[1], to_place=0, due=1), turn=1)
 
 

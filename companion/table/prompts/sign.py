@@ -383,7 +383,7 @@ def _right_words(live: TableState, viewer: Seat | None) -> str:
 def _go_on_words(live: TableState, viewer: Seat | None) -> str:
     """How the clock is started; where anybody may press it, the table screen has the key as well."""
     if live.session.is_cut:
-        return say("Wait for the line")
+        return say("Wait for the connection")
     is_start = live.session.paused == "start"
     if not _is_by_phone(live, viewer):
         return say("Press ready to start the clock") if is_start else say("Press ready to continue")

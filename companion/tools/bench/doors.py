@@ -54,20 +54,32 @@ def _key_to_lamp(companion: Companion, listeners: Sequence[Listener]) -> Figure:
     )
 
 
-def key_to_lamp_ms(companion: Companion) -> list[float]:
-    """The same latencies in milliseconds, at a table at which nobody sits yet."""
+def key_to_lamp_ms(companion: Companion, blocks: int, presses: int) -> Iterator[list[float]]:
+    """The same latencies in milliseconds, in blocks, each measured when it is asked for; at a table without a game."""
     _sit_down(companion)
-    return _lamps_ms(companion)
+    _press_ready(companion)
+    for _ in range(blocks):
+        yield _presses_ms(companion, presses)
 
 
 def _lamps_ms(companion: Companion) -> list[float]:
+    _press_ready(companion)
+    return _presses_ms(companion, PRESSES)
+
+
+def _press_ready(companion: Companion) -> None:
+    """Sit down at the pad."""
+    if companion.simulation is not None:
+        _press(companion.simulation.hands.press, companion.simulation.hands.release, "south_ready")
+
+
+def _presses_ms(companion: Companion, presses: int) -> list[float]:
     simulation = companion.simulation
     if simulation is None:
         raise RuntimeError("the bench runs in simulation")
     hands = simulation.hands
-    _press(hands.press, hands.release, "south_ready")  # sits down
     times = []
-    for number in range(PRESSES):
+    for number in range(presses):
         button, lit = ("south_up", number % 2 == 0) if number % 2 == 0 else ("south_back", False)
         began_s = time.monotonic()
         hands.press(button)

@@ -87,6 +87,12 @@ def test_the_referee_says_which_stacks_it_wants_to_see(call: str, sign: str) -> 
     assert tableau.sign == f"Turn {sign}"
 
 
+def test_the_clock_asks_only_how_a_combat_ended() -> None:
+    tableau = tableau_of(GAME, press(begun(), "c"), None)
+    assert tableau is not None
+    assert tableau.sign == "Combat: the clock is stopped"
+
+
 def test_the_attacker_wins_only_by_a_combat() -> None:
     state = begun()
     with pytest.raises(Illegal, match="declare it first"):

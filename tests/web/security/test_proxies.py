@@ -21,8 +21,6 @@ from web.security.proxies import SOMEWHERE, Proxies
 
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 needs_nginx = pytest.mark.skipif(NGINX is None, reason="no nginx: apt-get install nginx-light")
-HOST_KEY_LINE = "Host key:"
-"""What the table screen shows the machine's own browser alone."""
 
 
 @pytest.mark.parametrize(

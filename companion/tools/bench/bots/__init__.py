@@ -1,15 +1,17 @@
 """How strong the opponents are: matches in this process with the seats swapped in pairs, beside the bars of each game.
 
-Games are shared out over processes. With a file for the results a run that is broken off goes on where it was, and
-pairings can be played in pieces. A sample is a number that chooses the deals and seeds: what served for tuning is one,
-what shares are told of is another one.
+Games are shared out over processes, in rounds over all pairings. With a file for the results a run that is broken off
+goes on where it was, so it can be played in pieces. A sample is a number that chooses the deals and seeds: what served
+for tuning is one, what shares are told of is another one.
 """
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import Enum
 from itertools import chain
 from os import cpu_count
 from pathlib import Path
@@ -21,18 +23,36 @@ from companion.core.errors import Malformed
 from companion.core.kit import Seat
 from companion.games import GAMES, game_named
 from companion.tools.bench.bots.costs import told_costs
-from companion.tools.bench.bots.matches import play_game
-from companion.tools.bench.bots.results import Pairing, Results, Tally, code_of
+from companion.tools.bench.bots.results import Pairing, Results, Tally
 from companion.tools.bench.bots.rivals.mcts import BUDGETS_S, has_open_spiel
+from companion.tools.bench.bots.rounds import Rounds
+from companion.tools.bench.bots.thinking import bench_thinking
 
 RANDOM_GAMES, GAMES_EACH, MCTS_GAMES = 500, 400, 40
+QUICK_MINUTES = 4.0
+"""Of a look in between, with what is measured before the games; a game that has begun is played to its end."""
 STRONGEST = LEVELS[-1]
-PERFECT = "outbuffered 3 v perfect"
+PERFECT, THINKING = "outbuffered 3 v perfect", "thinking"
 MOST_AGAINST_BEGINNERS = 0.6
 """So often at most the lowest level wins against a simulated beginner, who then has won the second game, as a rule."""
 _GREEDY_BARS: Mapping[str, float] = {"kahmate": 0.65}
 _ROLE_BARS: Mapping[str, Mapping[Seat, float]] = {"binmat": {Seat.SOUTH: 0.40, Seat.NORTH: 0.80}}
 """Where the seats are roles, each is played for itself against the rule of thumb."""
+
+
+class Verdict(Enum):
+    """What the interval of a share says of its bar."""
+
+    OK = "ok"
+    OPEN = "open: too few games"
+    SHORT = "SHORT"
+
+    @classmethod
+    def of(cls, pairing: Pairing, low: float, high: float) -> Verdict:
+        """OK: the whole interval keeps it; SHORT: the whole interval lies beyond it."""
+        if low >= pairing.bar and high <= pairing.most:
+            return cls.OK
+        return cls.SHORT if high < pairing.bar or low > pairing.most else cls.OPEN
 
 
 def pairings(name: str) -> Iterator[Pairing]:
@@ -47,72 +67,92 @@ def pairings(name: str) -> Iterator[Pairing]:
         yield Pairing(name, STRONGEST, "mcts", None, 0.0, MCTS_GAMES)
 
 
-def bench_bots(only: Sequence[str], games: int | None, file: Path | None, sample: int, jobs: int | None) -> bool:
-    """Play what is missing of every pairing and print what came of it; answers whether all bars were reached.
+@dataclass(frozen=True)
+class Plan:
+    """What of the bench is run: `only` are beginnings of pairings' names, none: all; `games` how many games of each,
+    instead of as many as its bar is about; `file` keeps them; with `minutes` it is over after so long, as a look
+    in between."""
 
-    :param only: beginnings of pairings' names; none: all of them
-    :param games: how many games of each, instead of as many as its bar is about
+    only: Sequence[str] = ()
+    games: int | None = None
+    file: Path | None = None
+    sample: int = 0
+    jobs: int | None = None
+    minutes: float | None = None
+
+    def has(self, name: str) -> bool:
+        """Is something of that name part of it?"""
+        return not self.only or any(name.startswith(start) for start in self.only)
+
+    @property
+    def few(self) -> int | None:
+        """How many games measure costs and losses; None: as many as the whole bench takes."""
+        return self.games or (1 if self.minutes else None)
+
+
+def bench_bots(plan: Plan) -> bool:
+    """Play what is missing of every pairing and print what came of it; answers whether nothing falls short.
+
+    Of the whole bench every bar has to be reached; of a part nothing may be known to be below it.
     """
+    until_s = time.monotonic() + 60 * plan.minutes if plan.minutes else None
+    known = [name for name in GAMES if knows(name)]
     chosen = [
-        pairing
-        for pairing in chain.from_iterable(pairings(name) for name in GAMES if knows(name))
-        if _is_chosen(pairing.name, only)
+        replace(pairing, games=plan.games or pairing.games)
+        for pairing in chain.from_iterable(pairings(name) for name in known)
+        if plan.has(pairing.name)
     ]
-    costed = [name for name in GAMES if knows(name) and _is_chosen(f"{name} costs", only)]
-    if not (chosen or costed or _is_chosen(PERFECT, only)):
-        raise Malformed(f"There is no pairing like that: {', '.join(only)[:80]}")
-    good = True
-    with Results(file) as results:
-        for name in costed:
-            good &= told_costs(name, games, sample)
-        if _is_chosen(PERFECT, only):
-            good &= _told_perfect(games, sample)
-        for each in chosen:
-            pairing = replace(each, games=games or each.games)
-            _play_missing(pairing, results, sample, jobs or cpu_count() or 1)
-            good &= _told(pairing, results, sample)
+    costed = [name for name in known if plan.has(f"{name} costs")]
+    # What disturbs a table is measured where it is asked for by name: it needs a machine that does nothing else.
+    thinks = bool(plan.only) and plan.has(THINKING)
+    if not (chosen or costed or thinks or plan.has(PERFECT)):
+        raise Malformed(f"There is no pairing like that: {', '.join(plan.only)[:80]}")
+    good = bench_thinking() if thinks else True
+    for name in costed:
+        good &= told_costs(name, plan.few, plan.sample)
+    if plan.has(PERFECT):
+        good &= _told_perfect(plan.few, plan.sample)
+    if chosen:
+        with Results(plan.file) as results:
+            good &= _told_matches(plan, chosen, results, until_s)
     return good
 
 
-def _is_chosen(name: str, only: Sequence[str]) -> bool:
-    return not only or any(name.startswith(start) for start in only)
+def _told_matches(plan: Plan, chosen: Sequence[Pairing], results: Results, until_s: float | None) -> bool:
+    """Play, with a line now and then, and print the table, also when it is broken off; answers whether it is good."""
+    jobs = plan.jobs or cpu_count() or 1
+    rounds = Rounds(chosen, results, plan.sample, jobs, lambda line: print(line, file=sys.stderr, flush=True))
+    try:
+        rounds.play(until_s)
+    except KeyboardInterrupt:
+        print("Broken off." + ("" if plan.file else " Games are kept with --results FILE."), file=sys.stderr)
+        until_s = time.monotonic()
+    is_part = until_s is not None or plan.games is not None
+    good = True
+    for pairing in chosen:
+        verdict = _told(pairing, results, plan.sample)
+        good &= verdict is Verdict.OK or (is_part and verdict is Verdict.OPEN)
+    print(rounds.progress(), flush=True)
+    return good
 
 
-def _play_missing(pairing: Pairing, results: Results, sample: int, jobs: int) -> None:
-    """The games that the results lack, each kept as soon as it is over."""
-    known, code = results.of(pairing, sample), code_of(pairing)
-    missing = [number for number in range(pairing.games) if number not in known]
-    if jobs == 1:
-        for number in missing:
-            results.add(play_game(pairing, sample, number, code))
-        return
-    with ProcessPoolExecutor(jobs) as pool:
-        try:
-            for future in as_completed([pool.submit(play_game, pairing, sample, number, code) for number in missing]):
-                results.add(future.result())
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _told(pairing: Pairing, results: Results, sample: int) -> bool:
-    """Print a line about a pairing; answers whether the bar was reached."""
+def _told(pairing: Pairing, results: Results, sample: int) -> Verdict:
+    """Print a line about a pairing, and answer what its games say of its bar."""
     tally = Tally()
     for played in results.of(pairing, sample).values():
         tally.add(played)
     low, high = wilson_interval(tally.wins, tally.games)
     rival = f"level {pairing.rival}" if isinstance(pairing.rival, int) else pairing.rival
     role = f" as {game_named(pairing.game).sides[pairing.seat].name}" if pairing.seat else ""
-    is_good = low >= pairing.bar and high <= pairing.most
+    verdict = Verdict.of(pairing, low, high)
     bar = f"at most {pairing.most:.0%}" if pairing.most < 1 else f"{pairing.bar:.0%}"
-    verdict = "ok" if is_good else "SHORT"
     print(
         f"{pairing.game}: level {pairing.level}{role} v {rival}: {tally.wins}-{tally.losses}-{tally.ties} "
         f"(won, lost, tied), {tally.wins / max(1, tally.games):.1%} [{low:.1%}, {high:.1%}], bar {bar}; "
-        f"a decision {_costs(tally)}  {verdict}",
+        f"a decision {_costs(tally)}  {verdict.value}",
         flush=True,
     )
-    return is_good
+    return verdict
 
 
 def _told_perfect(games: int | None, sample: int) -> bool:

@@ -2,16 +2,18 @@
 and the buzzer come meanwhile.
 
 The strongest level of each game thinks in a process of its own, as at a table, one decision right after the other, of
-positions that were made before; the same latencies are measured without it, in the same process, in turns.
+positions that were made before; the same latencies are measured without it, in the same process, in turns. It takes
+a hundred seconds, sixty of them two games whose turns all run out.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
 from multiprocessing import get_context
@@ -38,8 +40,8 @@ LEAST_MS = 0.5
 _DEADLINE_S = 60.0
 _JOIN_S = 120.0
 _MOST_TURNS = 80
-_ROUNDS = 2
-"""So often each latency is measured without and with a machine that thinks, in turns."""
+_BLOCKS, _PRESSES = 10, 60
+"""A lamp is measured in so many blocks of presses, every other one with a machine that thinks."""
 View = Mapping[str, Any]
 
 
@@ -71,65 +73,82 @@ class Thinking:
 
 def bench_thinking() -> bool:
     """Measure and print it; answers whether all bounds are kept."""
-    decisions_s, lamp_ms, buzzer_ms = list[float](), (list[float](), list[float]()), (list[float](), list[float]())
-    for number in range(2 * _ROUNDS):
-        with _thinking() if number % 2 else nullcontext(list[float]()) as spent_s:
-            lamp_ms[number % 2].extend(_lamp_ms())
-            buzzer_ms[number % 2].extend(_buzzer_ms())
-        decisions_s += spent_s
+    lamp_ms, buzzer_ms = (list[float](), list[float]()), (list[float](), list[float]())
+    with _thinker() as (let_think, decisions_s):
+        with simulated(fps=CameraSettings().fps) as companion:
+            blocks = key_to_lamp_ms(companion, _BLOCKS, _PRESSES)
+            for number in range(_BLOCKS):
+                let_think(number % 2 == 1)
+                lamp_ms[number % 2].extend(next(blocks))
+        for is_thinking in (False, True):
+            let_think(is_thinking)
+            with simulated(fps=CameraSettings().fps) as companion:
+                buzzer_ms[is_thinking].extend(time_turns(companion, SCALED_S).late_ms)
     found = Thinking(decisions_s, lamp_ms, buzzer_ms)
     for sentence in found.sentences():
         print(sentence, flush=True)
     return found.is_good()
 
 
-def _lamp_ms() -> list[float]:
-    with simulated(fps=CameraSettings().fps) as companion:
-        return key_to_lamp_ms(companion)
-
-
-def _buzzer_ms() -> Sequence[float]:
-    with simulated(fps=CameraSettings().fps) as companion:
-        return time_turns(companion, SCALED_S).late_ms
-
-
 @contextmanager
-def _thinking() -> Iterator[list[float]]:
-    """One decision after the other, of all games in turn; in the end each one's seconds by the clock.
+def _thinker() -> Iterator[tuple[Callable[[bool], None], list[float]]]:
+    """Let it think, or rest, by a call that comes back once it does; its decisions' seconds by the clock, in the end.
 
-    Who asks is a process of its own that has nothing to work out meanwhile: at a table people play on.
+    It makes one decision after the other, of all games in turn. Who asks is a process of its own that has nothing to
+    work out meanwhile: at a table people play on.
     """
     decisions_s, (ours, theirs), context = list[float](), get_context("spawn").Pipe(), get_context("spawn")
     process = context.Process(target=_think, args=(theirs,), name="thinking")
     process.start()
-    ours.recv()  # it thinks
+    theirs.close()  # so that the end of the other process is the end of its answers
+
+    def let_think(is_to: bool) -> None:
+        ours.send(is_to)
+        ours.recv()
+
     try:
-        yield decisions_s
-    finally:
+        yield let_think, decisions_s
         ours.send(None)
-        if ours.poll(_JOIN_S):
-            decisions_s += ours.recv()
+        decisions_s += ours.recv()
+    finally:
+        ours.close()
         process.join(_JOIN_S)
+        if process.is_alive():
+            process.kill()
+            process.join()
 
 
 def _think(line: Connection) -> None:
     os.nice(19)
     played = {name: list(_turns(name, SEATS[number % 2])) for number, name in enumerate(GAMES)}
-    decisions_s = list[float]()
+    decisions_s, is_thinking = list[float](), False
     for number, (name, turns) in enumerate(cycle(played.items())):
         with BotProcess(bot_command(name, LEVELS[-1], number)) as process:
             process.new(SEATS[number % len(GAMES) % 2], {}, _DEADLINE_S)
-            if number == 0:
-                line.send(None)
             for asked, after, events in turns:
-                if line.poll():
-                    line.send(decisions_s)
+                if not (is_thinking := _may_think(line, is_thinking)):
+                    with contextlib.suppress(BrokenPipeError):
+                        line.send(decisions_s)
                     return
                 if asked is not None:
                     began_s = time.monotonic()
                     process.choose(asked, _DEADLINE_S)
                     decisions_s.append(time.monotonic() - began_s)
                 process.see(after, events, _DEADLINE_S)
+
+
+def _may_think(line: Connection, is_thinking: bool) -> bool:
+    """Heed what is said, and wait at rest; False: it is over."""
+    while line.poll() or not is_thinking:
+        try:
+            said = line.recv()
+        except EOFError:  # who asks has gone
+            said = None
+        if said is None:
+            return False
+        is_thinking = said
+        line.send(None)
+    return True
 
 
 def _turns(name: str, seat: Seat) -> Iterator[tuple[View | None, View, list[View]]]:
