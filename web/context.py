@@ -327,16 +327,16 @@ def _board(view: TableView, turned: bool = False) -> Markup:
 
 
 def icon(drawing: str, classes: str = "") -> Markup:
-    """A drawing in a line of text; it says nothing that the text does not."""
-    return Markup(f'<svg class="ic {classes}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{drawing}"/></svg>')
+    """A drawing in a line of text; it says nothing that the text does not. At a hub a table has told its name."""
+    picture = Markup('<svg class="ic {}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{}"/></svg>')
+    return picture.format(classes, drawing)
 
 
 def pointing(drawing: str, degrees: int) -> Markup:
     """A drawing in a line of text, turned clockwise."""
     return Markup(
-        f'<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#{drawing}"'
-        f' transform="rotate({degrees % 360} 50 50)"/></svg>'
-    )
+        '<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#{}" transform="rotate({} 50 50)"/></svg>'
+    ).format(drawing, degrees % 360)
 
 
 def side_of(view: TableView, seat: Seat) -> Side:

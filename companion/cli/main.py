@@ -347,7 +347,7 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "corners, lens. "
         "bots: pairings that begin like this, such as scouts or 'kahmate 3 v 2', more than one with commas between; "
         "costs as 'scouts costs'; thinking: lamps and buzzer beside a machine that thinks. "
-        "pi: the board of that name",
+        "pi: the board of that name. hub: load, latency, pairs, cup or kills",
     )
     command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")
     command.set_defaults(run=_bench)
@@ -366,17 +366,9 @@ def _bench(options: argparse.Namespace) -> int:
         is_good = bench_bot_kills(min(options.kills, 100))
         return 0 if bench_kills(options.kills) and is_good else 1
     if options.part == "hub":
-        from companion.tools.bench.hub import HUB_KILLS, bench_hub  # noqa: PLC0415
-        from companion.tools.bench.hub.cup import HUB_KILLS as CUP_KILLS  # noqa: PLC0415
-        from companion.tools.bench.hub.cup import bench_cup  # noqa: PLC0415
-        from companion.tools.bench.hub.load import bench_load  # noqa: PLC0415
-        from companion.tools.bench.pairs import bench_pairs  # noqa: PLC0415
+        from companion.tools.bench.hub.parts import bench_hub  # noqa: PLC0415
 
-        kills = min(options.kills, HUB_KILLS)
-        is_good = bench_load()
-        is_good &= bench_pairs(2 * kills)
-        is_good &= bench_cup(min(kills, CUP_KILLS))
-        return 0 if bench_hub(kills) and is_good else 1
+        return 0 if bench_hub(options.kills, options.only) else 1
     if options.part == "memory":
         from companion.tools.bench.memory import bench_memory  # noqa: PLC0415
 

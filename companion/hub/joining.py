@@ -102,12 +102,20 @@ def card_of(membership: Membership, code: str) -> str:
     return _ask(f"{membership.address}/api/hub/card", request, CardAnswer, membership.ca).card
 
 
+class _NoOtherPlace(urllib.request.HTTPRedirectHandler):
+    """A hub answers by itself: it sends this machine to no other address."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
 def _ask(url: str, request: msgspec.Struct, kind: type[T], ca: str) -> T:
     body = msgspec.json.encode(request)
     asked = urllib.request.Request(url, body, {"Content-Type": "application/json"})
     context = trusted(ca) if url.startswith("https:") else None
+    opener = urllib.request.build_opener(_NoOtherPlace, urllib.request.HTTPSHandler(context=context))
     try:
-        with urllib.request.urlopen(asked, timeout=ANSWERS_S, context=context) as answer:
+        with opener.open(asked, timeout=ANSWERS_S) as answer:
             return msgspec.json.decode(answer.read(MOST_ANSWER), type=kind)
     except urllib.error.HTTPError as error:
         try:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -368,6 +369,36 @@ def test_what_is_no_address_is_said(address: str) -> None:
 def test_a_hub_that_is_not_there_is_said(address: str) -> None:
     with pytest.raises(SystemTrouble, match="does not answer"):
         join(address, "abcdef", "x", names=False)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_hub_sends_the_machine_that_joins_to_no_other_address(status: int) -> None:
+    """Else whoever answers as a hub could have a table ask whatever stands in its owner's network."""
+    asked = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(self.path)
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.send_response(status)
+            self.send_header("Location", "/within")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            self.do_POST()
+
+        def log_message(self, *_: object) -> None:
+            """Nobody reads it."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        with pytest.raises(SystemTrouble, match="There is no hub at"):
+            join(f"127.0.0.1:{server.server_port}", "aaaaaa", "T", names=False)
+        server.shutdown()
+        serving.join()
+    assert asked == ["/api/hub/join"]
 
 
 def test_a_table_without_a_hub_pays_nothing() -> None:

@@ -21,6 +21,7 @@ from nats.errors import Error as NatsError
 from remote_tools import act, same_game
 
 from companion import __version__
+from companion.archive.history import History
 from companion.core.errors import CompanionError, Illegal
 from companion.core.kit import Seat
 from companion.games.binmat.cards import DECK
@@ -234,6 +235,63 @@ def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, 
         play(tables[::-1], Random(6))
         until("the cards are opened", lambda: not any(session_of(table.table).is_covered for table in tables))
         same_game(south.table, north.table)
+
+
+def evenings(tables: list[TableAtHub]) -> list[dict[str, int] | None]:
+    """The score of the evening by names, as the end of the last game shows it at each table."""
+    found: list[dict[str, int] | None] = []
+    for table in tables:
+        number = session_of(table.table).number
+        past = History(table.journal, table.folder / "history", table.clock, on_table=lambda number=number: number)
+        finale = past.finale(number)
+        assert finale
+        names = {seat: sitters[-1].name for seat, sitters in past.line(number).players.items()}  # type: ignore[union-attr]
+        found.append(finale.evening and {names[seat]: wins for seat, wins in finale.evening.items()})
+    return found
+
+
+def test_the_score_of_the_evening_goes_by_names_whatever_the_side_and_the_game(hub: Hub, tmp_path: Path) -> None:
+    with two(hub, tmp_path) as tables:
+        south, north = tables
+        south.table.take_seat(Seat.SOUTH, "Mara")
+        north.table.take_seat(Seat.NORTH, "Jonas")
+        agree(tables, "scouts")
+
+        def gives_up(table: TableAtHub) -> None:
+            remote = session_of(table.table).remote
+            assert remote
+            until("it is set up", lambda: [confirm(each) for each in tables] and phases(tables) == [Phase.ORDERS] * 2)
+            table.table.resign(remote.own)
+            until("it is over", lambda: phases(tables) == [Phase.OVER] * 2)
+
+        gives_up(south)
+        assert evenings(tables) == [{"Mara": 0, "Jonas": 1}] * 2
+        for swaps in (True, True, False):
+            before = session_of(south.table).number
+            for table in tables:
+                table.table.rematch(swap=swaps)
+            until("the next one", lambda before=before: all(session_of(t.table).number > before for t in tables))
+            gives_up(north)
+        assert evenings(tables) == [{"Mara": 3, "Jonas": 1}] * 2
+        assert session_of(south.table).score == session_of(north.table).score
+        code = north.line.pairs.offer("kahmate", {}, Seat.SOUTH, "Jonas")  # agreed anew, with sides changed
+        south.line.pairs.take(code, "Mara")
+        until("it is on", lambda: all(session_of(each.table).phase is not Phase.OVER for each in tables))
+        gives_up(south)
+        assert evenings(tables) == [{"Mara": 3, "Jonas": 2}] * 2
+        for table, seat in ((south, Seat.NORTH), (north, Seat.SOUTH)):  # and so they sit in the next game here
+            table.played.begin()
+            assert set(session_of(table.table).seats) == {seat}
+            assert table.journal.restore().seats == session_of(table.table).seats
+
+
+def confirm(table: TableAtHub) -> bool:
+    """The board shows the set-up, if that is asked for."""
+    session = session_of(table.table)
+    if session.phase is Phase.SETUP and session.remote and not session.remote.is_shown_here:
+        with suppress(CompanionError):
+            table.table.confirm("host", session.moment, session.stage)
+    return True
 
 
 def test_a_game_goes_on_at_another_hub_when_its_hub_was_lost(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import logging
 import socket
 from collections.abc import Callable, Iterator
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from service import Client
+from viewers import Viewer
 
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, TableSettings, WebSettings
@@ -21,17 +20,6 @@ from companion.service.app import Companion
 from companion.table import reducer
 from companion.table.session import Phase
 
-PUBLIC = (
-    "/", "/watch", "/join", "/join/south", "/host", "/rules/outbuffered", "/api/view", "/health", "/workbench",
-    "/workbench/state", "/seat/south", "/api/seat/south/view", "/live/seat/south", "/api/seat/south/mine", "/nowhere",
-    "/history", "/history/1", "/history/1/scene/0", "/history/1.gif", "/history/1.webp", "/history/1/turn/1.webp",
-    "/api/history", "/pass", "/camera", "/api/photographs", "/api/photograph/1/1.0", "/doctor", "/api/doctor", "/metrics",
-)  # fmt: skip
-NORTH = ("/seat/north", "/api/seat/north/view")
-STREAMS = (
-    "/live/table", "/live/watch", "/live/seat/north", "/live/host", "/workbench/live", "/live/camera", "/live/pass",
-    "/live/table?voice",
-)  # fmt: skip
 MOMENT = "1.1"
 
 
@@ -50,58 +38,6 @@ def house(folder: Path, port: int, clock: FakeClock) -> Iterator[Companion]:
     )
     with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
         yield companion
-
-
-def first_message(url: str, path: str, cookies: str) -> bytes:
-    """What a stream sends at once: its whole fragment."""
-    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
-    connection.request("GET", path, headers={"Cookie": cookies})
-    answer = connection.getresponse()
-    lines = []
-    while line := answer.readline():
-        lines.append(line)
-        if line == b"\n" and any(each.startswith(b"data:") for each in lines):
-            break
-    answer.close()
-    connection.close()
-    return b"".join(lines) or str(answer.status).encode()
-
-
-class Viewer:
-    """Everybody but South: the public, the spectator, the host, and North with its cookie."""
-
-    def __init__(self, companion: Companion) -> None:
-        self.url = f"http://127.0.0.1:{companion.server.port}"
-        self.south, self.north, self.public = Client(self.url), Client(self.url), Client(self.url)
-        self.south.post("/api/seat/south/take", name="Mara")
-        self.north.post("/api/seat/north/take", name="Jonas")
-
-    def everything(self) -> list[tuple[str, bytes]]:
-        """All pages, all JSON, all streams, all refusals."""
-        seen = []
-        for client, paths in ((self.public, PUBLIC), (self.north, (*PUBLIC, *NORTH))):
-            for path in paths:
-                if client is self.public and path.startswith("/live"):
-                    continue
-                if path.startswith("/live"):
-                    continue
-                status, body, headers = client.send(path)
-                kept = {k: v for k, v in headers.items() if k not in ("Date", "Set-Cookie")}
-                seen.append((path, f"{status} {sorted(kept.items())}".encode() + body))
-        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.north.jar)
-        seen += [(path, first_message(self.url, path, cookies)) for path in STREAMS]
-        probes = (
-            ("/api/seat/south/hand-in", b'{"moment": "1.1", "action": "UUU", "salt": "aa"}'),
-            ("/api/seat/south/take-back", b'{"moment": "1.1"}'),
-            ("/api/seat/south/mine", b"{}"),
-            ("/api/seat/south/plan", b'{"moment": "1.1", "entered": "U"}'),
-            ("/api/seat/north/confirm", b'{"moment": "1.1", "stage": 0, "force": true}'),
-            ("/api/host/undo", b"{}"),
-        )
-        for path, body in probes:
-            status, answer, _ = self.north.send(path, body, {"Content-Type": "application/json"})
-            seen.append((f"POST {path}", f"{status} ".encode() + answer))
-        return seen
 
 
 Acts = tuple[Callable[[], object], ...]

@@ -18,8 +18,9 @@ from companion.games.base import Drawn
 from companion.games.mixins import dealt_game
 from companion.table.mailbox import Mailbox
 from companion.table.pipeline import Pipeline
-from companion.table.records import NewGame, RemoteSaid
+from companion.table.records import FreeSeat, NewGame, RemoteSaid, TakeSeat
 from companion.table.remote.messages import RemoteSeat, encoded_message, read_message
+from companion.table.remote.remote_game import REMOTE
 from companion.table.session import Phase, Session
 
 MOST_AHEAD = 1_000_000
@@ -115,7 +116,13 @@ class RemoteTable:
         remote = RemoteSeat(beginning.id, beginning.seat, beginning.name, nonce, beginning.commitment, gives)
         score = _match_so_far(session, beginning)
         record = NewGame(beginning.game, beginning.number, options=dict(beginning.options), score=score, remote=remote)
-        self._owner.ask(lambda: self._pipeline.accept(record))
+
+        def start() -> None:
+            if moves := _change_of_sides(self._pipeline.session, beginning.seat):
+                self._pipeline.accept_together(moves)
+            self._pipeline.accept(record)
+
+        self._owner.ask(start)
 
     def hear(self, game: str, number: int, payload: bytes) -> None:
         """The message of this number that the other table has told; the same once more changes nothing.
@@ -158,6 +165,19 @@ def progress_of_remote(session: Session) -> RemoteProgress | None:
     game = remote.at.id
     sent = tuple(encoded_message(game, number, message) for number, message in enumerate(remote.sent, start=1))
     return RemoteProgress(game, sent, remote.heard, session.outcome is not None)
+
+
+def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeSeat]:
+    """What lets whoever sits here at the seat that is played elsewhere now have the own one, between two games.
+
+    It is on the record by itself: a later game, and the list of games, ask who sat where.
+    """
+    sitter, other = session.seats.get(elsewhere), session.seats.get(elsewhere.other)
+    has_room = other is None or other.door == REMOTE
+    if session.phase not in (Phase.LOBBY, Phase.OVER) or sitter is None or sitter.door == REMOTE or not has_room:
+        return []
+    frees = [FreeSeat(seat) for seat in session.seats]
+    return [*frees, TakeSeat(elsewhere.other, sitter.name, sitter.nonce, sitter.door, sitter.card)]
 
 
 def _match_so_far(session: Session, beginning: RemoteBeginning) -> tuple[int, int, int]:

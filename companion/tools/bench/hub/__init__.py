@@ -1,7 +1,4 @@
-"""A hub and its tables: kills under load, and what a table's own inputs take with the hub there, hanging and gone.
-
-Each figure stands beside a bare publish to the same NATS in the same run.
-"""
+"""A hub and its tables as processes and on the real clock; and kills of hub and NATS while a table plays."""
 
 from __future__ import annotations
 
@@ -10,14 +7,13 @@ import os
 import re
 import signal
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 
@@ -26,6 +22,7 @@ from nats.js.errors import NotFoundError
 
 from companion.core.clock import RealClock
 from companion.core.config import TableSettings
+from companion.core.errors import Stale
 from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.hub.adapter import HubAdapter
@@ -44,10 +41,6 @@ from companion.table.table import Table
 
 HUB_KILLS, NATS_SHARE = 100, 5
 """So often the hub is killed; of five kills there is one more of its NATS alone."""
-ROUNDS, INPUTS, PAUSE_S = 12, 10, 0.2
-"""So often each state of the hub is measured in turn, and so many turns each time, with so long between."""
-MOST_RATIO = 1.1
-BARE = 300
 _WAIT_S = 60.0
 
 
@@ -67,22 +60,22 @@ class BenchTable:
             self.line = HubAdapter(member, self.table, self.journal, clock, bell=bell, health=str)
             self.line.start()
 
-    def step(self) -> float:
-        """One turn of the first game; answers the seconds that handing in both orders took."""
-        table, game = self.table, next(iter(GAMES.values()))
-        view = table.view()
-        if view.phase in (Phase.LOBBY, Phase.OVER):
-            table.new_game(game.name, {}, seed=self._rng.randrange(1 << 30))
-            view = table.view()
-        while view.phase is not Phase.ORDERS:
-            if view.phase is Phase.OVER:
-                return self.step()
-            table.confirm("host", view.moment, view.turn.stage, force=True)
-            view = table.view()
-        begun_s = time.perf_counter()
+    def step(self) -> None:
+        """One turn of the first game."""
+        moment = self.ready()
         for seat in SEATS:
-            table.hand_in(seat, view.moment, "III")
-        return time.perf_counter() - begun_s
+            self.table.hand_in(seat, moment, "III")
+
+    def ready(self) -> str:
+        """The moment of the next turn, in a new game where the last one is over; hands have followed."""
+        table, game = self.table, next(iter(GAMES.values()))
+        while (view := table.view()).phase is not Phase.ORDERS:
+            if view.phase in (Phase.LOBBY, Phase.OVER):
+                table.new_game(game.name, {}, seed=self._rng.randrange(1 << 30))
+            else:
+                with suppress(Stale):  # its own thread was quicker
+                    table.confirm("host", view.moment, view.turn.stage, force=True)
+        return view.moment
 
     def entries(self) -> list[int]:
         """All inputs that a hub is to be told."""
@@ -97,67 +90,10 @@ class BenchTable:
         self.journal.close()
 
 
-def bench_hub(hub_kills: int = HUB_KILLS) -> bool:
-    """Measure both and print it; answers whether every bound is kept."""
+def bench_kills(hub_kills: int = HUB_KILLS) -> bool:
+    """Kill hub and NATS while a table plays, and print it; answers whether everything was there once."""
     with tempfile.TemporaryDirectory() as folder:
-        good = _latencies(Path(folder))
-    with tempfile.TemporaryDirectory() as folder:
-        return _kills(Path(folder), hub_kills, hub_kills // NATS_SHARE) and good
-
-
-# ---- a table's own inputs --------------------------------------------------------------------------------------------
-
-
-def _latencies(folder: Path) -> bool:
-    """Two tables take turns, one with a hub and one without, while the hub is there, hangs, and is gone."""
-    hub = HubProcess(folder / "hub")
-    alone = BenchTable(folder / "alone", None)
-    at_hub = BenchTable(folder / "at-hub", join(f"127.0.0.1:{hub.port}", hub.code, "bench", names=False))
-    try:
-        bare_ms = asyncio.run(_bare_ms(hub.nats, hub.seed))
-        print(f"hub: a bare publish, synced: p50 {statistics.median(bare_ms):.2f} ms, p99 {p99(bare_ms):.2f} ms")
-        good = _compare("there", alone, at_hub)
-        hub.signal(signal.SIGSTOP)
-        good &= _compare("hanging", alone, at_hub)
-        hub.signal(signal.SIGCONT)
-        hub.kill()
-        return _compare("gone", alone, at_hub) and good
-    finally:
-        hub.kill()
-        for table in (alone, at_hub):
-            table.close()
-
-
-def _compare(state: str, alone: BenchTable, at_hub: BenchTable) -> bool:
-    times_ms: dict[BenchTable, list[float]] = {alone: [], at_hub: []}
-    for number in range(ROUNDS):
-        for table in (alone, at_hub) if number % 2 else (at_hub, alone):
-            for _ in range(INPUTS):
-                times_ms[table].append(table.step() * 1000)
-                time.sleep(PAUSE_S)
-    middle = statistics.median(times_ms[at_hub]) / statistics.median(times_ms[alone])
-    late = p99(times_ms[at_hub]) / p99(times_ms[alone])
-    is_good = middle <= MOST_RATIO
-    print(
-        f"hub {state}: both orders handed in, p50 {statistics.median(times_ms[at_hub]):.2f} ms "
-        f"({middle:.2f} x a table without a hub, at most {MOST_RATIO}), p99 {p99(times_ms[at_hub]):.2f} ms "
-        f"({late:.2f} x)  {'ok' if is_good else 'TOO SLOW'}",
-        flush=True,
-    )
-    return is_good
-
-
-async def _bare_ms(url: str, seed: str) -> list[float]:
-    client, found = Client(), []
-    await client.connect(url, nkeys_seed_str=seed, allow_reconnect=False)
-    stream = client.jetstream()
-    for _ in range(BARE):
-        begun_s = time.perf_counter()
-        await stream.publish(record_subject("bare"), bytes(2000))
-        found.append((time.perf_counter() - begun_s) * 1000)
-    await stream.purge_stream(RECORDS, subject=record_subject("bare"))
-    await client.close()
-    return found
+        return _kills(Path(folder), hub_kills, hub_kills // NATS_SHARE)
 
 
 # ---- kills -----------------------------------------------------------------------------------------------------------

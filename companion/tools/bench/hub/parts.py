@@ -1,0 +1,34 @@
+"""`companion bench hub`: its parts one after the other, or one of them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from companion.core.errors import Malformed
+from companion.tools.bench.hub import HUB_KILLS, bench_kills
+from companion.tools.bench.hub.cup import HUB_KILLS as CUP_KILLS
+from companion.tools.bench.hub.cup import bench_cup
+from companion.tools.bench.hub.latency import bench_latencies
+from companion.tools.bench.hub.load import bench_load
+from companion.tools.bench.pairs import bench_pairs
+
+PARTS: Mapping[str, Callable[[int], bool]] = {
+    "load": lambda _: bench_load(),
+    "latency": lambda _: bench_latencies(),
+    "pairs": lambda kills: bench_pairs(2 * kills),
+    "cup": lambda kills: bench_cup(min(kills, CUP_KILLS)),
+    "kills": bench_kills,
+}
+"""By their names: what each does with so many kills, and whether every bound is kept; the timed ones come first."""
+
+
+def bench_hub(kills: int, only: str = "") -> bool:
+    """Measure all of it, or the part of this name; answers whether every bound is kept. Raises `Malformed`."""
+    if only and only not in PARTS:
+        raise Malformed(f"There is no part {only} (there are {', '.join(PARTS)})")
+    kills = min(kills, HUB_KILLS)
+    good = True
+    for name, measure in PARTS.items():
+        if only in ("", name):
+            good &= measure(kills)
+    return good

@@ -1,0 +1,265 @@
+"""One game at two tables, played twice: the runs differ only in what South hides, and everything at North is the same.
+
+Two real services, each on its line to a real hub, and both lines are listened to: North's pages, files and log, what
+goes over either line, and the hub's pages do not depend on an order before North's own is bound.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import sqlite3
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+from hub_tools import free_port, running, until
+from inside import app_of, session_of
+from viewers import Viewer
+from wire_tools import WireTap, tapped, without_chance
+
+from companion.core.clock import FakeClock
+from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.kit import SEATS, Seat
+from companion.hub.joining import join
+from companion.hub.membership import membership_path, write_membership
+from companion.hub_server.app import Hub
+from companion.service.app import Companion
+from companion.table.session import Phase
+
+SALT = "5a175a175a175a17"
+HUB_PAGES = (
+    "/", "/watch", "/watch/1", "/watch/2", "/overlay/1", "/overlay/2", "/standings", "/tournaments.json", "/health", "/host",
+)  # fmt: skip
+
+
+@dataclass
+class TwoTables:
+    """South's service and North's, the hub, and what is listened to."""
+
+    hub: Hub
+    companions: dict[Seat, Companion]
+    taps: dict[Seat, WireTap]
+
+    def begin(self, game: str, **options: object) -> None:
+        """Both agree on the game, and both boards are set up."""
+        code = self.companions[Seat.SOUTH].hub.offer_game(game, options, Seat.SOUTH, "Mara")
+        self.companions[Seat.NORTH].hub.take_game(code, "Jonas")
+        self.are("the game begins", lambda each: session_of(each.table).remote is not None)
+        self.settle()
+
+    def are(self, what: str, look: Callable[[Companion], bool]) -> None:
+        """Wait until it is so at both tables."""
+        until(what, lambda: all(look(each) for each in self.companions.values()), 60)
+
+    def settle(self) -> None:
+        """Hands follow at both tables, until orders are due."""
+
+        def follow() -> bool:
+            for each in self.companions.values():
+                view, session = each.table.view(), session_of(each.table)
+                is_due = view.phase is Phase.STAGES or (view.phase is Phase.SETUP and not session.is_covered)
+                if is_due and session.remote and not session.remote.is_shown_here:
+                    each.table.confirm("host", view.moment, view.turn.stage, force=True)
+            return self._agree() and all(_orders(each) for each in self.companions.values())
+
+        until("orders are due", follow, 60)
+
+    def _agree(self) -> bool:
+        south, north = (session_of(self.companions[seat].table) for seat in SEATS)
+        return south.moment == north.moment and south.awaited == north.awaited
+
+    def take(self, *actions: str) -> None:
+        """Whoever is due acts."""
+        for action in actions:
+            (seat,) = session_of(self.companions[Seat.SOUTH].table).awaited
+            table = self.companions[seat].table
+            before = table.view().moment
+            table.hand_in(seat, before, action, "00" * 8)
+            self.are(
+                "both know it", lambda each, before=before: each.table.view().moment != before or not _orders(each)
+            )
+            self.settle()
+
+    def both(self, south: str, north: str) -> None:
+        """Both act in one turn."""
+        for seat, action in zip(SEATS, (south, north), strict=True):
+            table = self.companions[seat].table
+            table.hand_in(seat, table.view().moment, action, "00" * 8)
+        self.are("both are open", lambda each: not session_of(each.table).sealed)
+        self.settle()
+
+
+def _orders(companion: Companion) -> bool:
+    return companion.table.view().phase is Phase.ORDERS
+
+
+def buffer(two: TwoTables) -> None:
+    """Three orders."""
+    two.begin("outbuffered")
+
+
+def sheet(two: TwoTables) -> None:
+    """Orders to three robots."""
+    two.begin("arena")
+
+
+def placing(two: TwoTables) -> None:
+    """Where six pieces will stand."""
+    two.begin("kahmate")
+
+
+def strength(two: TwoTables) -> None:
+    """A card of a face-off."""
+    two.begin("kahmate", starter="south", ball_card=1)
+    two.both("R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11")
+    two.take("d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5")
+
+
+def card(two: TwoTables) -> None:
+    """A card that is played face down."""
+    two.begin("binmat", seconds=0)
+    two.take("d0", "d0", "d1", "d0")
+
+
+SECRETS: dict[str, tuple[Callable[[TwoTables], None], tuple[str, str], str]] = {
+    "buffer": (buffer, ("UUS", "DRI"), "UUU"),
+    "order sheet": (sheet, ("1:N 2:aE 3:D", "1:E 2:X 3:N"), "1:S"),
+    "placing": (
+        placing,
+        ("R@c2 R@f2 B@c1 T@e2 F@a2 S@d1", "R@a1 R@b1 B@c1 T@d1 F@e1 S@f1"),
+        "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11",
+    ),
+    "strength card": (strength, ("5", "2"), "3"),
+    "card face down": (card, ("p{0}3", "p{1}3"), "--"),
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a run has at North before North's own order is bound, and whether the order came there afterwards."""
+
+    pages: list[tuple[str, str]]
+    files: dict[str, list[str]]
+    wires: dict[Seat, set[tuple[str, str]]]
+    hub: list[tuple[str, str]]
+    opened: str
+
+
+def _page(path: str, sent: bytes) -> tuple[str, str]:
+    return path, without_chance(sent.decode(errors="replace"))
+
+
+def _at_hub(hub: Hub) -> list[tuple[str, str]]:
+    """What the hub's pages show to a stranger."""
+    stranger = app_of(hub.server).test_client()
+    return [_page(path, stranger.get(path, environ_base={"REMOTE_ADDR": "192.0.2.5"}).data) for path in HUB_PAGES]
+
+
+def _files(folder: Path) -> dict[str, list[str]]:
+    """Every file of an installation: rows of a data base, else what stands in it."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.suffix == ".sqlite":
+            with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as opened:
+                found[name] = [without_chance(line) for line in opened.iterdump()]
+        elif path.is_file() and not name.endswith(("-wal", "-shm", "-head")) and "templates" not in path.parts:
+            found[name] = [without_chance(path.read_bytes().decode(errors="replace"))]
+    return found
+
+
+def _wire(tap: WireTap) -> set[tuple[str, str]]:
+    """What went over a line, each message once: how often a line asks, and how often a state is told, goes by time."""
+    return {
+        (without_chance(subject.decode()), without_chance((head + content).decode()))
+        for subject, head, content in tap.messages()
+        if content and not subject.endswith(b".state")
+    }
+
+
+def _run(folder: Path, port: int, begin: Callable[[TwoTables], None], secret: str, answer: str) -> Told:
+    """A run in which South hides this: all that there is while North's own order is not bound."""
+    clocks = {seat: FakeClock() for seat in SEATS}
+    web = WebSettings(host="127.0.0.1", port=port, viewers=64)
+    with running(folder / "hub", web=web) as hub, ExitStack() as stack:
+        companions, taps = {}, {}
+        for seat in SEATS:
+            taps[seat] = stack.enter_context(tapped(int(hub.nats.url.rpartition(":")[2]) if hub.nats else 0))
+            settings = Settings(
+                state_dir=str(folder / seat),
+                web=WebSettings(host="127.0.0.1", port=0),
+                table=TableSettings(reading_time_s=0.1),
+            )
+            member = join(hub.urls()[0], hub.door.code, str(seat), names=False)
+            at = (f"nats://127.0.0.1:{taps[seat].port}",)
+            write_membership(membership_path(settings), msgspec.structs.replace(member, servers=at))
+            companions[seat] = stack.enter_context(
+                Companion(settings, simulate=True, clock=clocks[seat], threads=False)
+            )
+            companions[seat].hub.open()
+        two = TwoTables(hub, companions, taps)
+        two.are("the hub is there", lambda each: each.hub.sentence.startswith("Table "))
+        south, north = Viewer(companions[Seat.SOUTH], [Seat.SOUTH]), Viewer(companions[Seat.NORTH], [Seat.NORTH])
+        begin(two)
+        table = companions[Seat.SOUTH].table
+        own = session_of(table).state
+        text = secret.format(*own.hands[0]) if "{" in secret else secret
+        moment = table.view().moment
+        south.south.post("/api/seat/south/hand-in", moment=moment, action=text, salt=SALT)
+        if begin is card:
+            until("it is carried out", lambda: companions[Seat.NORTH].table.view().moment != moment, 60)
+            two.settle()
+        else:
+            until("it is bound", lambda: companions[Seat.NORTH].table.view().seats[Seat.SOUTH].receipt, 60)
+        last = [list(each.journal.entries())[-1].id for each in companions.values()]
+        until("the hub has it", lambda: [t.shown and t.shown.record.entry for t in hub.room.tables()] == last, 60)
+        pages = [_page(path, sent) for path, sent in north.everything()]
+        shown = _at_hub(hub)
+        wires = {seat: _wire(tap) for seat, tap in taps.items()}
+        files = _files(folder / "north")
+        raw = [b"".join(map(bytes, taps[Seat.NORTH].heard))]
+        raw += [path.read_bytes() for path in (folder / "north").rglob("*") if path.is_file()]
+        assert not any(SALT.encode() in each for each in raw), "the salt is at the other table"
+        there = companions[Seat.NORTH].table
+        there.hand_in(Seat.NORTH, there.view().moment, answer, "00" * 8)
+        if begin is card:
+            return Told(pages, files, wires, shown, "")
+        until("the order comes", lambda: not session_of(there).sealed, 60)
+        return Told(pages, files, wires, shown, session_of(there).turns[-1].sealed[Seat.SOUTH].action)
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_nothing_at_the_other_table_depends_on_what_is_hidden_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, secret: str
+) -> None:
+    monkeypatch.setattr("companion.service.app.host_key_of", lambda _: "aaaaa-bbbbb")
+    monkeypatch.setattr("companion.diagnostics.machine.free_bytes", lambda _: 4_000_000_000)
+    drawn = SimpleNamespace(
+        token_hex=lambda length: "5e" * length, token_urlsafe=secrets.token_urlsafe, choice=lambda letters: letters[0]
+    )
+    for drawing in ("companion.hub_server.pairs", "companion.table.remote.remote_table"):  # one deal in both runs
+        monkeypatch.setattr(f"{drawing}.secrets", drawn)
+    monkeypatch.setattr("web.hub.room.SILENT_S", 1e9)  # no table's time passes, and a hub's does
+    caplog.set_level(logging.DEBUG)
+    begin, texts, answer = SECRETS[secret]
+    told, logs, port = [], [], free_port()  # which is in a code on the hub's wall
+    for number, text in enumerate(texts):
+        caplog.clear()
+        told.append(_run(tmp_path / str(number), port, begin, text, answer))
+        logs.append(caplog.text)
+    one, other = told
+    for (path, first), (_, second) in zip(one.pages, other.pages, strict=True):
+        assert first == second, f"{path} at North tells South's {secret}"
+    assert one.files == other.files
+    for (path, first), (_, second) in zip(one.hub, other.hub, strict=True):
+        assert first == second, f"{path} at the hub tells South's {secret}"
+    assert one.wires[Seat.NORTH] == other.wires[Seat.NORTH]
+    if begin is not card:  # whose orders go to the hub, which deals
+        assert one.wires[Seat.SOUTH] == other.wires[Seat.SOUTH]
+        assert (one.opened, other.opened) == texts
+    assert not any(SALT in log for log in logs)

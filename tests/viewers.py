@@ -1,0 +1,79 @@
+"""What a table's pages send to everybody but South: every page, stream, answer and refusal, for tests of secrets."""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Sequence
+
+from service import Client
+
+from companion.core.kit import SEATS, Seat
+from companion.service.app import Companion
+
+PUBLIC = (
+    "/", "/watch", "/join", "/join/south", "/host", "/rules/outbuffered", "/api/view", "/health", "/workbench",
+    "/workbench/state", "/seat/south", "/api/seat/south/view", "/live/seat/south", "/api/seat/south/mine", "/nowhere",
+    "/history", "/history/1", "/history/1/scene/0", "/history/1.gif", "/history/1.webp", "/history/1/turn/1.webp",
+    "/api/history", "/pass", "/camera", "/api/photographs", "/api/photograph/1/1.0", "/doctor", "/api/doctor", "/metrics",
+)  # fmt: skip
+NORTH = ("/seat/north", "/api/seat/north/view")
+STREAMS = (
+    "/live/table", "/live/watch", "/live/seat/north", "/live/host", "/workbench/live", "/live/camera", "/live/pass",
+    "/live/table?voice",
+)  # fmt: skip
+
+
+def first_message(url: str, path: str, cookies: str) -> bytes:
+    """What a stream sends at once: its whole fragment."""
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
+    connection.request("GET", path, headers={"Cookie": cookies})
+    answer = connection.getresponse()
+    lines = []
+    while line := answer.readline():
+        lines.append(line)
+        if line == b"\n" and any(each.startswith(b"data:") for each in lines):
+            break
+    answer.close()
+    connection.close()
+    return b"".join(lines) or str(answer.status).encode()
+
+
+class Viewer:
+    """Everybody but South: the public, the spectator, the host, and North with its cookie.
+
+    `seats` are those that are taken by phones here.
+    """
+
+    def __init__(self, companion: Companion, seats: Sequence[Seat] = SEATS) -> None:
+        self.url = f"http://127.0.0.1:{companion.server.port}"
+        self.south, self.north, self.public = Client(self.url), Client(self.url), Client(self.url)
+        for seat, client, name in ((Seat.SOUTH, self.south, "Mara"), (Seat.NORTH, self.north, "Jonas")):
+            if seat in seats:
+                client.post(f"/api/seat/{seat}/take", name=name)
+
+    def everything(self) -> list[tuple[str, bytes]]:
+        """All pages, all JSON, all streams, all refusals."""
+        seen = []
+        for client, paths in ((self.public, PUBLIC), (self.north, (*PUBLIC, *NORTH))):
+            for path in paths:
+                if client is self.public and path.startswith("/live"):
+                    continue
+                if path.startswith("/live"):
+                    continue
+                status, body, headers = client.send(path)
+                kept = {k: v for k, v in headers.items() if k not in ("Date", "Set-Cookie")}
+                seen.append((path, f"{status} {sorted(kept.items())}".encode() + body))
+        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.north.jar)
+        seen += [(path, first_message(self.url, path, cookies)) for path in STREAMS]
+        probes = (
+            ("/api/seat/south/hand-in", b'{"moment": "1.1", "action": "UUU", "salt": "aa"}'),
+            ("/api/seat/south/take-back", b'{"moment": "1.1"}'),
+            ("/api/seat/south/mine", b"{}"),
+            ("/api/seat/south/plan", b'{"moment": "1.1", "entered": "U"}'),
+            ("/api/seat/north/confirm", b'{"moment": "1.1", "stage": 0, "force": true}'),
+            ("/api/host/undo", b"{}"),
+        )
+        for path, body in probes:
+            status, answer, _ = self.north.send(path, body, {"Content-Type": "application/json"})
+            seen.append((f"POST {path}", f"{status} ".encode() + answer))
+        return seen
