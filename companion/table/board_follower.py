@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from companion.core.errors import Ambiguous, CompanionError, Illegal, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import say
-from companion.core.kit import Seat
+from companion.core.kit import Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal
 from companion.games.mixins import CardGame
 from companion.table import board_check
@@ -15,7 +17,7 @@ from companion.table.board_check import Before, Problem
 from companion.table.pipeline import Pipeline
 from companion.table.prompts.sign import sign_of
 from companion.table.records import Begin, HandIn, StageDone
-from companion.table.session import BOTH, Phase
+from companion.table.session import BOTH, Phase, Session
 from companion.table.state import TableState, is_in_hand, problems_of
 
 EARLY_PRESS_S = 3.0
@@ -96,7 +98,7 @@ class BoardFollower:
             return
         try:
             before = Before(session.playing.kit(session.options), session.board or {}, live.markers_before)
-            action = board_check.explain(session.playing, seat, reading, session.candidates(seat), before)
+            action = board_check.explain(session.playing, seat, reading, candidates(session, seat), before)
         except Ambiguous as question:
             asked = () if in_hand else (Signal(Cue.ASKED, frozenset({seat})),)
             self._pipeline.publish(replace(wrong, choices=question.choices), asked)
@@ -151,6 +153,22 @@ def _on_turn(live: TableState) -> Seat | None:
     session = live.session
     due = session.playing.to_act(session.state)
     return next(iter(due)) if len(due) == 1 and due == session.awaited else None
+
+
+def candidates(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout, ...]]]:
+    """Every legal action of a seat that has the turn, with how hands that make it may leave the board.
+
+    They may have followed its stages already, such as a piece that is turned over.
+    """
+    game, asked = session.playing, session.asked_of(seat)
+    for play in game.plays(session.state, seat):
+        if asked is not None and play.text != asked:
+            continue
+        action = game.parse(play.text)
+        step = game.apply(session.state, {seat: action}, session.rng)
+        laid = game.as_laid(session.state, seat, action, step)
+        after = (laid, *(stage.expected for stage in step.stages)) if laid is not None else ()
+        yield action, tuple(layout for layout in after if layout is not None)
 
 
 def _covered_since(old: Reading | None, new: Reading) -> frozenset[Square]:

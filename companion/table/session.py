@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
@@ -157,12 +157,6 @@ class Session:
         return len(self.turns) + 1 if number is None else number
 
     @property
-    def turn_shown(self) -> int:
-        """The number of the turn that is on: one that is revealed or has ended the game, else the one that is due."""
-        has_ended = self.phase is Phase.OVER and self.playing.outcome(self.state) is not None
-        return self.turns[-1].number if self.turns and (self.phase is Phase.STAGES or has_ended) else self.turn_due
-
-    @property
     def lesson_number(self) -> int | None:
         """The number of the step of the lesson that is on, counted from 0; None: no guide is here (any more)."""
         lesson = self.game.lesson if self.game and self.is_guided and not self.is_alone else None
@@ -191,13 +185,6 @@ class Session:
     def draws(self) -> Drawn:
         """When the game on the table draws something from its seed."""
         return self.game.drawn(self.options) if self.game else Drawn.NEVER
-
-    @property
-    def chosen_words(self) -> str:
-        """What of this game's chance the host has chosen, as a sentence; empty: nothing."""
-        if self.game is None:
-            return ""
-        return chosen_words(self.game, self.options, self.is_chosen)
 
     @property
     def rng(self) -> Random:
@@ -269,19 +256,6 @@ class Session:
         return self.target is not None and (self.board or {}) != self.target
 
     @property
-    def may_revert(self) -> Seat | None:
-        """The seat that may take back what it did in the last turn; None: nobody."""
-        earlier = self.before
-        if earlier is None or earlier.game is None or earlier.has_reverted or self.sealed or not self.turns:
-            return None
-        if self.remote is not None:
-            return None
-        if self.phase is not Phase.ORDERS or self.turns[-1].by_time or len(self.turns[-1].sealed) != 1:
-            return None
-        ((seat, sealed),) = self.turns[-1].sealed.items()
-        return seat if self.playing.is_reversible(earlier.state, seat, self.playing.parse(sealed.action)) else None
-
-    @property
     def is_open(self) -> bool:
         """May anybody at the table act for the seat on turn, as on a chess clock?"""
         return bool(self.open_actions)
@@ -321,13 +295,6 @@ class Session:
             return False
         return self.game is None or not self.game.is_dealt_by_hand(self.options)
 
-    def handed_in(self, seat: Seat) -> tuple[str | None, float | None]:
-        """The receipt of what a seat has sealed for this moment, also at another table, and the time of day."""
-        if seat in self.sealed:
-            return self.sealed[seat].receipt, self.sealed[seat].at
-        bound = self.remote.bound if self.remote and self.is_remote(seat) else None
-        return (bound.receipt, bound.at) if bound else (None, None)
-
     def is_remote(self, seat: Seat) -> bool:
         """Is this seat played at another table? Not once the game is over: then anybody may sit down."""
         return self.remote is not None and seat is self.remote.seat and self.phase is not Phase.OVER
@@ -360,21 +327,6 @@ class Session:
         if moment == self.moment and seat in self.sealed:
             return self.sealed[seat]
         return next((turn.sealed.get(seat) for turn in self.turns if turn.moment == moment), None)
-
-    def candidates(self, seat: Seat) -> Iterator[tuple[Any, tuple[Layout, ...]]]:
-        """Every legal action of a seat that has the turn, with how hands that make it may leave the board.
-
-        They may have followed its stages already, such as a piece that is turned over.
-        """
-        game, asked = self.playing, self.asked_of(seat)
-        for play in game.plays(self.state, seat):
-            if asked is not None and play.text != asked:
-                continue
-            action = game.parse(play.text)
-            step = game.apply(self.state, {seat: action}, self.rng)
-            laid = game.as_laid(self.state, seat, action, step)
-            after = (laid, *(stage.expected for stage in step.stages)) if laid is not None else ()
-            yield action, tuple(layout for layout in after if layout is not None)
 
     @property
     def playing(self) -> Game[Any, Any]:

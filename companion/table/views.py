@@ -38,6 +38,7 @@ from companion.table.table_view import (
     TimeView,
     TurnView,
 )
+from companion.table.ways_back import may_revert
 
 
 def progress_of(live: TableState) -> Progress:
@@ -92,7 +93,7 @@ def _turn_view(live: TableState) -> TurnView:
     stages = session.stages if in_stages or session.phase is Phase.OVER else ()
     open_stages = stages[: session.stage + 1] if in_stages else stages
     return TurnView(
-        number=session.turn_shown,
+        number=_turn_shown(session),
         stage=session.stage,
         title=session.stages[session.stage].title if in_stages else "",
         steps=_steps(session) if stages else 0,
@@ -229,7 +230,7 @@ def _back(session: Session, viewer: Seat | None) -> str | None:
         return None
     if viewer in session.sealed and session.phase is Phase.ORDERS:
         return session.moment if session.remote is None else None
-    return session.before.moment if session.before and viewer is session.may_revert else None
+    return session.before.moment if session.before and viewer is may_revert(session) else None
 
 
 def _own_sealed(session: Session, viewer: Seat | None) -> Sealed | None:
@@ -240,9 +241,24 @@ def _own_sealed(session: Session, viewer: Seat | None) -> Sealed | None:
     return sealed if sealed.owner == session.seats[viewer].nonce else None
 
 
+def _handed_in(session: Session, seat: Seat) -> tuple[str | None, float | None]:
+    """The receipt of what a seat has sealed for this moment, also at another table, and the time of day."""
+    if seat in session.sealed:
+        return session.sealed[seat].receipt, session.sealed[seat].at
+    bound = session.remote.bound if session.remote and session.is_remote(seat) else None
+    return (bound.receipt, bound.at) if bound else (None, None)
+
+
+def _turn_shown(session: Session) -> int:
+    """The number of the turn that is on: one that is revealed or has ended the game, else the one that is due."""
+    has_ended = session.phase is Phase.OVER and session.playing.outcome(session.state) is not None
+    is_last = session.turns and (session.phase is Phase.STAGES or has_ended)
+    return session.turns[-1].number if is_last else session.turn_due
+
+
 def _seat_view(live: TableState, seat: Seat) -> SeatView:
     session = live.session
-    sitter, (receipt, sealed_at) = session.seats.get(seat), session.handed_in(seat)
+    sitter, (receipt, sealed_at) = session.seats.get(seat), _handed_in(session, seat)
     return SeatView(
         seat=seat,
         side=session.game.sides[seat] if session.game else None,

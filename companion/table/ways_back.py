@@ -6,14 +6,29 @@ from dataclasses import replace
 
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
+from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.table.records import TakeBack
 from companion.table.session import BOTH, Advance, Phase, Session
 
 
+def may_revert(session: Session) -> Seat | None:
+    """The seat that may take back what it did in the last turn; None: nobody."""
+    earlier, turns = session.before, session.turns
+    if earlier is None or earlier.game is None or earlier.has_reverted or session.sealed or not turns:
+        return None
+    if session.remote is not None:
+        return None
+    if session.phase is not Phase.ORDERS or turns[-1].by_time or len(turns[-1].sealed) != 1:
+        return None
+    ((seat, sealed),) = turns[-1].sealed.items()
+    game = session.playing
+    return seat if game.is_reversible(earlier.state, seat, game.parse(sealed.action)) else None
+
+
 def take_back(session: Session, record: TakeBack) -> Advance:
     """A seat gets its sealed order back, or its last turn while nobody has learned anything by it."""
-    if session.before and record.moment == session.before.moment and record.seat is session.may_revert:
+    if session.before and record.moment == session.before.moment and record.seat is may_revert(session):
         return _revert(session, session.before, record)
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
         raise Illegal(Refusal.TOO_LATE, say("Too late: the orders have been revealed"))

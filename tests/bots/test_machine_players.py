@@ -22,6 +22,7 @@ from companion.core.errors import Illegal, Refusal
 from companion.core.kit import Seat
 from companion.games.binmat.cards import DECK
 from companion.games.binmat.orders import PASS
+from companion.table.board_follower import candidates
 from companion.table.prompts.sign import lamps_of
 from companion.table.session import MACHINE, Phase
 
@@ -176,7 +177,7 @@ def test_hands_on_the_machines_turn_are_no_play_of_it(tmp_path: Path) -> None:
             else:
                 played.table.confirm("host", session.moment, session.stage)
         session = session_of(played.table)
-        layouts = next(after for _, after in session.candidates(Seat.SOUTH) if after and after[0] != session.board)
+        layouts = next(after for _, after in candidates(session, Seat.SOUTH) if after and after[0] != session.board)
         moment = session.moment
         played.show(layouts[0], game="kahmate")
         assert played.table.view().moment == moment

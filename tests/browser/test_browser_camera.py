@@ -13,6 +13,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
 from service import PHONE, WALL, Client, Served, browser, tap, until
 from tour import dress
+from window_tools import text_of
 
 from companion.cli.main import main
 
@@ -34,10 +35,6 @@ def as_host(window: WebDriver, service: Served) -> None:
         window.find_element(By.CSS_SELECTOR, "form button").click()
     until("the host's page", lambda: window.find_elements(By.ID, "options"))
     window.get_log("browser")  # type: ignore[attr-defined] # Chrome has it; the key was asked for with a 403
-
-
-def text_of(window: WebDriver, selector: str) -> str:
-    return str(window.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector))
 
 
 def label_of(window: WebDriver, selector: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -15,19 +14,12 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import WALL, Client, Lag, Running, running, says, tap, until, wait
+from service import WALL, Lag, running, says, tap, until, wait
 from window_tools import Windows, begin, left, no_errors, reaches, shows, text_of
 
 pytestmark = pytest.mark.browser
 RING_S = 0.05
 """How far a ring may be from the service's clock."""
-
-
-@pytest.fixture(scope="module")
-def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """One service for games of which only the first picture is looked at."""
-    with running(tmp_path_factory.mktemp("served"), "--simulate", "--port", "0") as service:
-        yield service
 
 
 # ---- the clock ---------------------------------------------------------------------------------------------------------
@@ -144,23 +136,21 @@ def ink_height(window: WebDriver) -> int:
     return int(rows[-1] - rows[0] + 1)
 
 
-@pytest.mark.parametrize(("way", "turns"), [("full", 63), ("clock", 998)])
-def test_the_big_number_has_a_quarter_of_the_screens_height(
-    standing: Running, windows: Windows, way: str, turns: int
-) -> None:
+def test_the_big_number_has_a_quarter_of_the_screens_height(tmp_path: Path, windows: Windows) -> None:
     *_, wall = windows
-    if Client(standing.url).get("/api/view")["phase"] != "lobby":
-        standing.host("abandon")
-    standing.new_game("binmat", way=way, turns=turns)
-    wall.get(standing.url)
-    shows(wall, turns)
-    number = wall.execute_script(
-        "const text = document.querySelector('.turns .figures'); return [text.getBoundingClientRect().height,"
-        " text.getBoundingClientRect().width, text.closest('svg').getBoundingClientRect().height]"
-    )
-    assert number[0] >= WALL[1] / 4
-    assert number[1] < 560 / 720 * number[2]
-    assert ink_height(wall) >= WALL[1] / 4
+    with served(tmp_path) as service:
+        for way, turns in (("full", 63), ("clock", 998)):
+            service.new_game("binmat", way=way, turns=turns)
+            wall.get(service.url)
+            shows(wall, turns)
+            number = wall.execute_script(
+                "const text = document.querySelector('.turns .figures'); return [text.getBoundingClientRect().height,"
+                " text.getBoundingClientRect().width, text.closest('svg').getBoundingClientRect().height]"
+            )
+            assert number[0] >= WALL[1] / 4
+            assert number[1] < 560 / 720 * number[2]
+            assert ink_height(wall) >= WALL[1] / 4
+            service.host("abandon")
 
 
 # ---- time --------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
 from service import Client, running, says, sit_down, tap, until
+from window_tools import Windows
 
 pytestmark = pytest.mark.browser
 
@@ -72,9 +73,7 @@ def play_out(service: Client, wrong: str | None = None) -> list[str]:
 WINNING = [("UUU", "SIR"), ("RDD", "IIU"), ("DII", "III")]
 
 
-def test_a_whole_game_with_two_phones_and_the_table_screen(
-    tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]
-) -> None:
+def test_a_whole_game_with_two_phones_and_the_table_screen(tmp_path: Path, windows: Windows) -> None:
     south, north, wall = windows
     with served(tmp_path) as service:
         client = Client(service.url)
@@ -116,7 +115,7 @@ def check_receipts(window: WebDriver) -> None:
         assert "matches" in proof.find_element(By.CSS_SELECTOR, ".verdict").text.lower()
 
 
-def test_a_whole_game_with_pads_only(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:
+def test_a_whole_game_with_pads_only(tmp_path: Path, windows: Windows) -> None:
     """Every key is pressed on the workbench page with the mouse, down and up."""
     _, _, bench = windows
     letters = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
@@ -152,7 +151,7 @@ def lamps(client: Client, seat: str) -> list[float]:
     return [lit[f"{seat}_{name}"] for name in ("1", "2", "3", "turn")]
 
 
-def test_killed_in_the_middle_of_a_turn(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:
+def test_killed_in_the_middle_of_a_turn(tmp_path: Path, windows: Windows) -> None:
     """SIGKILL with one order sealed, and again with both sealed and the first step open; the phones find back alone."""
     south, north, wall = windows
     with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
@@ -190,9 +189,7 @@ def test_killed_in_the_middle_of_a_turn(tmp_path: Path, windows: tuple[WebDriver
                     assert "UUS" not in log.log
 
 
-def test_a_piece_is_dragged_with_the_mouse_and_by_keys(
-    tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]
-) -> None:
+def test_a_piece_is_dragged_with_the_mouse_and_by_keys(tmp_path: Path, windows: Windows) -> None:
     _, _, bench = windows
     with served(tmp_path, "outbuffered") as service:
         client = Client(service.url)
@@ -228,7 +225,7 @@ def square_of(client: Client, piece: int) -> str | None:
     return next((each["square"] for each in pieces if each["id"] == piece), None)
 
 
-def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:
+def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
     """Robots slide and bounce and a shot grows when a step opens; a reload plays nothing again."""
     _, _, wall = windows
     moving = (
@@ -286,9 +283,7 @@ def sounded(window: WebDriver) -> list[int]:
     return list(window.execute_async_script(script))
 
 
-def test_done_too_early_is_refused_and_can_be_overruled(
-    tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]
-) -> None:
+def test_done_too_early_is_refused_and_can_be_overruled(tmp_path: Path, windows: Windows) -> None:
     south, _, _ = windows
     with served(tmp_path, "outbuffered") as service:
         client = Client(service.url)
@@ -305,7 +300,7 @@ def test_done_too_early_is_refused_and_can_be_overruled(
         until("the next step", lambda: client.get("/api/view")["stage"] == 1)
 
 
-def test_a_reload_a_second_tab_and_a_stranger(tmp_path: Path, windows: tuple[WebDriver, WebDriver, WebDriver]) -> None:
+def test_a_reload_a_second_tab_and_a_stranger(tmp_path: Path, windows: Windows) -> None:
     south, north, _ = windows
     with served(tmp_path, "outbuffered") as service:
         client = Client(service.url)

@@ -135,9 +135,9 @@ def test_a_table_sets_no_cookie_but_that_of_its_seat(far: FarTable) -> None:
 
 
 def test_a_table_that_never_ends_or_never_begins(far: FarTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    phone = seated(far)
     monkeypatch.setattr("web.hub.far.ANSWERS_S", 0.5)
     monkeypatch.setattr("companion.core.ports.far.MOST_ANSWER", 100_000)
-    phone = seated(far)
     with instead_of(far, lambda _: []):
         words = "Once it is back, this page shows whether your last action arrived."
         until("it is said", lambda: words in phone.page("/seat/north")[1])

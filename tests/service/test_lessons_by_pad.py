@@ -1,4 +1,4 @@
-"""Lessons and the coach without a phone, through mock pins and the rendered camera."""
+"""Lessons and the coach without a phone, through mock pins; whole lessons are in tests/browser/test_browser_guided_pads.py."""
 
 from __future__ import annotations
 
@@ -17,29 +17,6 @@ def at(tmp_path: Path) -> Iterator[PadRoom]:
     opened = PadRoom(tmp_path)
     yield opened
     opened.companion.close()
-
-
-@pytest.mark.parametrize("name", ["scouts", "kahmate"])
-def test_a_lesson_is_played_by_pads_and_hands(at: PadRoom, name: str) -> None:
-    at.begin(name)
-    by_pad, by_hand = [], []
-    while guide := at.table.view().guide:
-        for seat, text in guide.step.orders.items():
-            grammar = at.table.view(seat).own.pad
-            keys = grammar.spell(text) if grammar else ()
-            if grammar and grammar.text(keys) == text:
-                by_pad.append(text)
-                at.press(seat, *keys, *(() if grammar.is_at_once(keys) else ("ready",)))
-            else:
-                by_hand.append(text)
-                assert at.sign().endswith("move as shown here")
-                at.hand_moves(seat, text)
-        at.follow()
-        now = at.table.view().guide
-        assert now is None or now.number == guide.number + 1, (guide.step.orders, at.sign())
-    assert by_pad
-    assert by_hand
-    assert at.table.view().phase is Phase.ORDERS
 
 
 def test_binmat_says_that_its_lesson_needs_a_phone(at: PadRoom) -> None:

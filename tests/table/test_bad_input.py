@@ -158,3 +158,13 @@ def test_a_name_that_cannot_be_shown_is_refused_and_nobody_sits(tmp_path: Path, 
             played.table.take_seat(Seat.SOUTH, name)
         assert played.table.view().seats[Seat.SOUTH].name is None
         played.table.take_seat(Seat.SOUTH, f" {'x' * 24} ")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["\U0001f469\u200d\U0001f680 Mara", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "W" * 24, "a\u0301\u0323"],
+)
+def test_a_name_of_any_script_and_of_joined_emoji_is_taken(tmp_path: Path, name: str) -> None:
+    with playing(tmp_path) as played:
+        played.table.take_seat(Seat.SOUTH, name)
+        assert played.table.view().seats[Seat.SOUTH].name == name

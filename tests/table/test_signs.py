@@ -297,3 +297,10 @@ def test_a_draw_that_is_offered_is_said_before_anything_else(played: Played) -> 
     played.begin()
     played.table.offer_draw(NORTH)
     assert [played.table.view(viewer).sign.small for viewer in (SOUTH, None)] == ["Lime offers a draw."] * 2
+
+
+def test_a_draw_that_is_offered_while_the_clock_stands_still_is_said(played: Played) -> None:
+    played.table.new_game("binmat", {"way": "clock"}, seed=1)
+    played.table.offer_draw(SOUTH)
+    told = [played.table.view(viewer).sign.small for viewer in (SOUTH, NORTH)]
+    assert told == ["You offer a draw.", "Defender offers a draw."]

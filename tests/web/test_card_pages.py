@@ -136,6 +136,20 @@ def test_a_combat_is_told_step_by_step_on_every_page(place: Place) -> None:
     assert told == ["Cards open", "Powers", "Damage"]
 
 
+def test_who_draws_after_a_combat_is_named_on_every_page(place: Place) -> None:
+    """The attacker draws, although the defender declared the combat and it is his turn."""
+    south = place.sit("south")
+    place.to_clock("referee")
+    for action in ("c", "5& 3% >+ / 4^ 2#"):
+        south.post("/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action})
+    while (view := place.table.view()).phase is Phase.STAGES:
+        place.table.confirm("host", view.moment, view.turn.stage)
+    assert view.sign.text.startswith("Attacker: draw")
+    assert "Waiting for attacker" in page_of(south, "/seat/south")
+    heads = re.findall(r"<h2>.*?<span>(\w+)</span>", page_of(place.browser(), "/"))
+    assert heads == ["Defender", "Attacker"]
+
+
 def test_cards_that_are_tapped_in_belong_to_the_lane_that_is_known(place: Place) -> None:
     """It is known from who called the combat, or from the camera."""
     south = place.sit("south")

@@ -126,15 +126,6 @@ def test_a_press_counts_from_when_it_came_in(place: Place) -> None:
     assert view_of(place)["clock"]["due_s"] == 9.9
 
 
-def test_a_press_after_the_end_is_too_late(place: Place) -> None:
-    south, moment = place.sit("south"), place.to_clock()
-    place.clock.advance(6)
-    body = {"moment": moment, "action": "."}
-    late = south.post("/api/seat/south/hand-in", json=body, environ_overrides={"companion.at_s": 5.1})
-    assert (late.status_code, error_of(late)["kind"]) == (409, "stale")
-    assert view_of(place)["log"][0] == "1. Defender passes."
-
-
 def test_a_request_is_stamped_before_it_waits_for_a_thread(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """The only thread draws a page while the press comes in at 4 s; it is handled at 7 s."""
     moment = place.to_clock()

@@ -94,7 +94,7 @@ def test_a_free_seat_has_its_code_on_the_table_screen_while_a_game_is_on(place: 
     assert codes(place) == ["s", "n"]
     place.sit("north")
     assert codes(place) == ["s"]
-    assert 'class="page orders free1"' in page(place, "/")
+    assert 'class="page orders free1 ' in page(place, "/")
     place.sit("south")
     assert codes(place) == []
     place.table.resign(Seat.SOUTH)
@@ -193,3 +193,10 @@ def test_who_watches_before_a_game_is_told_that_it_comes_and_what_to_do_meanwhil
     place.sit("south"), place.sit("north")
     page = page_of(place.browser(), "/watch")
     assert page.count("Sit down</a>") == 1, "in the menu alone: both seats are taken"
+
+
+def test_without_scripts_a_page_that_needs_them_says_so(place: Place) -> None:
+    """Its keys are pressed by scripts; pages of forms and links work without."""
+    told, south = '<noscript><p class="lost" role="status">This page needs JavaScript', place.sit("south")
+    assert all(told in page_of(south, path) for path in ("/", "/watch", "/seat/south"))
+    assert all(told not in page_of(south, path) for path in ("/join", "/rules/scouts", "/kit"))

@@ -118,3 +118,19 @@ def test_all_pieces_are_put_in_place_at_once(place: Place, world: FakeWorld) -> 
     place.to_orders()
     place.browser().post("/workbench/tidy", json={})
     assert world.layout == place.table.view().board.target
+
+
+def test_cards_that_nobody_knows_are_not_offered_to_be_moved(place: Place) -> None:
+    """In a combat worked out by tapped cards the simulated table has none of them: the key would do nothing."""
+    south, key = place.sit("south"), "Move them for me"
+    place.to_clock("referee")
+    for action in ("c", "5& 3% >+ / 4^ 2#"):
+        south.post("/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action})
+    while (view := place.table.view()).turn.title != "Damage":
+        place.table.confirm("host", view.moment, view.turn.stage)
+    assert view.turn.instructions
+    assert view.board.target is None
+    assert key not in south.get("/seat/south").get_data(as_text=True)
+    place.table.abandon()
+    place.table.new_game("outbuffered", {}, seed=1)
+    assert key in south.get("/seat/south").get_data(as_text=True)

@@ -239,7 +239,7 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
         sign, hint, pad_hint = _sign(state)
         return CardUi(
             count=Count(state.turns_left, state.options.turns, say("turns left")),
-            acting=player_on_turn(state.options, state.turns_left),
+            acting=_acting(state),
             keys=_keys(state),
             choices=_choices(state) if may_act and not state.outcome else (),
             entry=_entry(state) if may_act and not state.outcome else None,
@@ -385,6 +385,11 @@ def _draw_sign(due: int, lane: int | None) -> str:
 
 _READY = ChoiceKey("done", say("Turn done"), is_main=True)
 _COMBAT = ChoiceKey("combat", say("Combat"))
+
+
+def _acting(state: Counter) -> str:
+    """Who acts, by name: the attacker draws what a combat brought him, whoever declared it."""
+    return ROLES[ATTACKER] if state.due and state.seat is DEFENDER else player_on_turn(state.options, state.turns_left)
 
 
 def _keys(state: Counter) -> tuple[ChoiceKey, ...]:

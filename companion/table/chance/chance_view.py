@@ -10,7 +10,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games.base import Drawn
 from companion.table.chance.fairness import FairChance
 from companion.table.chance.pledges import open_pledge
-from companion.table.session import Session
+from companion.table.session import Session, chosen_words
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,17 @@ def chance_of(session: Session) -> ChanceView | None:
     """The chance of the game on the table; None: there is none in it."""
     if session.game is None:
         return None
-    fair = session.chance
+    fair, chosen = session.chance, chosen_words(session.game, session.options, session.is_chosen)
     if session.is_covered and session.remote is not None:
         false = say("The cards that the hub opened at the end are not the ones it dealt.")
         told, given = false if session.remote.is_false else "", dict.fromkeys(SEATS, "order")
         return ChanceView(session.number, session.remote.at.commitment, given, is_drawn=True, chosen=told)
     if session.draws is Drawn.NEVER or fair is None:
-        chosen = session.chosen_words
         if session.remote is not None and session.draws is not Drawn.NEVER:
             chosen = joined(" ", filter(None, (chosen, say("Chance comes from both sealed orders."))))
         is_told = chosen or session.draws is not Drawn.NEVER
         return ChanceView(session.number, is_drawn=True, chosen=chosen) if is_told else None
-    view = shown(session.number, fair, session.chosen_words, session.is_drawn)
+    view = shown(session.number, fair, chosen, session.is_drawn)
     return opened(view, fair, fair.seed) if session.is_opened else view
 
 

@@ -343,7 +343,7 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
     if session.paused:
         is_new = session.paused == "start" and session.turns
         why = _AFTER_LESSON if is_new else _STOPPED.get(session.paused, say("The clock is stopped."))
-        return Sign(_go_on_words(live, viewer), why, BOTH)
+        return Sign(_go_on_words(live, viewer), offer_words(session, viewer) or why, BOTH)
     offer = offer_words(session, viewer) or _passed_words(session, viewer)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited

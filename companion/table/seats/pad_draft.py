@@ -10,6 +10,7 @@ from companion.core.kit import Seat
 from companion.core.ports import Cue, PadKey, Press
 from companion.table.records import HandIn, TakeBack
 from companion.table.session import Session
+from companion.table.ways_back import may_revert
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     grammar = session.playing.pad(session.state, seat)
     if press.key is PadKey.BACK and seat in session.sealed:
         return PadStep(draft, records=() if press.held else (TakeBack(seat, session.moment, press.at_s),))
-    if press.key is PadKey.BACK and not draft and seat is session.may_revert and session.before:
+    if press.key is PadKey.BACK and not draft and seat is may_revert(session) and session.before:
         return PadStep(draft, records=() if press.held else (TakeBack(seat, session.before.moment, press.at_s),))
     is_key = press.key is PadKey.READY and grammar is not None and grammar.ready_is_key and seat in session.awaited
     if press.key is PadKey.READY and press.held and not is_key:
@@ -78,7 +79,7 @@ def _held_ready(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     """Ready was held: its press is taken back, and what holding means is handed in for the same turn and time."""
     grammar = session.playing.pad(session.state, seat)
     count = grammar.count(draft) if grammar else 0
-    if session.before is None or seat is not session.may_revert or session.turns[-1].acted_s != press.at_s:
+    if session.before is None or seat is not may_revert(session) or session.turns[-1].acted_s != press.at_s:
         return PadStep(draft, count)
     earlier = session.before
     before_grammar = session.playing.pad(earlier.state, seat)

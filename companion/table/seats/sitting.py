@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from companion.core.errors import Illegal, Malformed, Refusal
-from companion.core.i18n import say
+from companion.core.i18n import is_shown_whole, say
 from companion.core.ports import Cue, Signal
 from companion.table.chance.pledges import without
 from companion.table.records import FreeSeat, MoveSeat, ShowCard, TakeSeat
@@ -17,7 +17,7 @@ MAX_NAME = 24
 def checked_name(text: str) -> str:
     """A name as it is kept; raises `Malformed` for one that is too long or cannot be shown."""
     name = text.strip()
-    if len(name) > MAX_NAME or not name.isprintable():
+    if len(name) > MAX_NAME or not is_shown_whole(name):
         raise Malformed(say("A name may have at most {number} printable characters", number=MAX_NAME))
     return name
 

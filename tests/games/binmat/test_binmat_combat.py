@@ -172,11 +172,20 @@ def test_combat_bounce_in_both_stacks() -> None:
         ("", 0, 0),
         ("@& ># ?!", 0, 0),
         ("a& a% a+ a! a^ a# 4&", 64, 6),
+        ("3& *&", 4, 2),
+        ("4& *&", 8, 3),
+        ("5& *& *%", 16, 4),
+        ("*&", 2, 1),
+        ("*& *%", 4, 2),
+        ("*& *% *+", 8, 3),
+        ("*& 3&", 4, 2),
+        ("@& *&", 2, 1),
     ],
 )
 def test_combat_attack_power_is_the_exponent_of_a_sum_that_is_a_power_of_two(
     stack: str, total: int, power: int
 ) -> None:
+    """The wild modifier lifts the sum to the next higher power of two."""
     its = sum_of(parse_cards(stack))
     assert (its.total, its.power) == (total, power)
 
@@ -251,24 +260,6 @@ def test_combat_of_one_card_twice_is_refused() -> None:
 
 
 # ---- The Wild Modifier ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("stack", "total", "power"),
-    [
-        ("3& *&", 4, 2),
-        ("4& *&", 8, 3),
-        ("5& *& *%", 16, 4),
-        ("*&", 2, 1),
-        ("*& *%", 4, 2),
-        ("*& *% *+", 8, 3),
-        ("*& 3&", 4, 2),
-        ("@& *&", 2, 1),
-    ],
-)
-def test_the_wild_modifier_lifts_the_sum_to_the_next_higher_power_of_two(stack: str, total: int, power: int) -> None:
-    its = sum_of(parse_cards(stack))
-    assert (its.total, its.power) == (total, power)
 
 
 def test_the_wild_modifier_alone_is_a_2_card_and_further_ones_apply_as_normal() -> None:
