@@ -71,6 +71,17 @@ def test_slots_are_replaced_moved_and_cleared(seat: WebDriver) -> None:
     has(seat, "...")
 
 
+def test_who_types_into_a_slot_goes_on_to_the_next_free_one(seat: WebDriver) -> None:
+    """By keyboard alone: Tab to the first slot, three letters, Enter."""
+    slots(seat)[1].send_keys("u")
+    for letter in "ds":
+        seat.switch_to.active_element.send_keys(letter)
+    has(seat, "SUD")
+    assert seat.switch_to.active_element.get_attribute("id") == "hand-in"
+    tap(seat, "#clear")
+    has(seat, "...")
+
+
 @pytest.mark.parametrize(
     ("language", "typed", "shown", "sealed"), [("es", "abr", "ABD", "UDR"), ("fr", "hbs", "HBT", "UDS")]
 )

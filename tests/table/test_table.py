@@ -25,7 +25,7 @@ from companion.games import GAMES
 from companion.storage.journal import Journal
 from companion.table.prompts.sign import lamps_of
 from companion.table.records import HandIn, TakeSeat
-from companion.table.session import Phase, Session, receipt
+from companion.table.session import Phase, Session
 from companion.table.table import Table
 
 
@@ -563,18 +563,6 @@ def test_views_signals_and_logs_do_not_depend_on_the_others_order(
         caplog.clear()
         told.append((*what_others_get(tmp_path / text, text, viewer), caplog.text))
     assert told[0] == told[1]
-
-
-def test_receipts_bind_and_can_be_checked(played: Played) -> None:
-    played.begin()
-    moment = played.table.view().moment
-    shown = played.table.hand_in(Seat.SOUTH, moment, "UUS", "0123456789abcdef")
-    assert shown == receipt(moment, Seat.SOUTH, "UUS", "0123456789abcdef")
-    assert played.table.view().seats[Seat.SOUTH].receipt == shown
-    played.table.hand_in(Seat.NORTH, moment, "III")
-    played.finish_stages()
-    for opened in played.table.view().turn.opened:
-        assert receipt(opened.moment, opened.seat, opened.action, opened.salt) == opened.receipt
 
 
 def test_no_step_is_told_before_its_turn(played: Played) -> None:

@@ -153,6 +153,12 @@ document.addEventListener('click', event => {
   }
 });
 
+// Whoever types into a slot goes on to the next free one, then to the key that hands in.
+function goOn(here) {
+  const place = draft.indexOf(FREE, here + 1);
+  (slots()[place >= 0 ? place : draft.indexOf(FREE)] ?? document.getElementById('hand-in')).focus();
+}
+
 function pressed(event, here) {
   const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   if (here >= 0 && way) {
@@ -162,8 +168,10 @@ function pressed(event, here) {
   }
   const pad = ARROWS[event.key];
   const key = pad ? document.querySelector(`.order[data-pad="${pad}"]`) : typed(event.key.toUpperCase());
-  if (key) enter(key.dataset.letter, here >= 0 ? here : undefined);
-  else if (here >= 0 && ['Backspace', 'Delete'].includes(event.key)) clear(here);
+  if (key) {
+    enter(key.dataset.letter, here >= 0 ? here : undefined);
+    if (here >= 0) goOn(here);
+  } else if (here >= 0 && ['Backspace', 'Delete'].includes(event.key)) clear(here);
   else if (event.key === 'Backspace') back();
   else if (event.key === 'Escape' && chosen >= 0) change(draft);
   else if (event.key === 'Enter' && !event.target.closest('button, a, summary')) tryHandIn();
