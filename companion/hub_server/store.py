@@ -68,6 +68,9 @@ FLOOD = Rate(20_000, 100.0)
 `BAD_COUNTS` times."""
 BAD_COUNTS = 200
 WISH_COUNTS = 20
+MOST_TOLD, MOST_DIGITS = 2048, 5
+"""A table of a game at two tells nothing longer, and no more than so many digits count: else it would soon push what
+others have told out of the store."""
 MOST_AGE_S = 86_400.0
 PAIRS_KEPT_S = 60 * 86_400.0
 """So long a game at two tables may rest."""
@@ -333,7 +336,10 @@ class HubStore:
     async def _paired(self, message: Msg) -> None:
         _, pair, table, number = message.subject.split(".")
         if table in self._heard.tables():
-            self._count(table, 1)
+            is_right = len(message.data) <= MOST_TOLD and number.isdecimal() and len(number) <= MOST_DIGITS
+            self._count(table, 1 if is_right else BAD_COUNTS)
+            if not is_right:
+                return
             self._dealer.wake(pair)
         await self._publish(news_subject(pair, table, number), b"")
 

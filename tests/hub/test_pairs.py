@@ -4,90 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import msgspec
 import pytest
-from hub_tools import TableAtHub, has_all, hub_settings, joined, kept, kill_nats, running, until
+from hub_tools import TableAtHub, hub_settings, joined, kill_nats, running, until
 from inside import session_of
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import ConnectionClosedError
-from nats.errors import Error as NatsError
-from remote_tools import act, same_game
+from pair_tools import agree, asked, connected, phases, play, says, two
+from remote_tools import same_game
 
 from companion import __version__
-from companion.archive.history import History
-from companion.core.errors import CompanionError, Illegal
+from companion.core.errors import Illegal
 from companion.core.kit import Seat
 from companion.games.binmat.cards import DECK
-from companion.hub.joining import card_of
 from companion.hub.pairing import PairLook, PairTake, kit_mark, read_answer
-from companion.hub.subjects import inbox_prefix, message_subject, near_subject, record_subject, wish_subject
+from companion.hub.subjects import message_subject, near_subject, wish_subject
 from companion.hub_server.app import Hub
-from companion.hub_server.heard import RecordPlace
-from companion.table.public.messages import PublicPair, encoded
+from companion.hub_server.store import BAD_COUNTS, FLOOD
 from companion.table.session import Phase
-
-Two = tuple[TableAtHub, TableAtHub]
 
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     with running(tmp_path_factory.mktemp("hub")) as hub:
         yield hub
-
-
-@contextmanager
-def two(hub: Hub, folder: Path) -> Iterator[list[TableAtHub]]:
-    """South's table and North's, connected."""
-    folder.mkdir(exist_ok=True)
-    tables = [joined(hub, folder / name, names=True) for name in ("south", "north")]
-    try:
-        connected(tables)
-        yield tables
-    finally:
-        for table in tables:
-            table.close()
-
-
-def connected(tables: list[TableAtHub]) -> None:
-    until("the hub is there", lambda: all(table.line.is_connected for table in tables))
-
-
-def agree(tables: list[TableAtHub], game: str = "outbuffered", **options: object) -> None:
-    south, north = tables
-    code = south.line.pairs.offer(game, options, Seat.SOUTH, "Mara")
-    north.line.pairs.take(code, "Jonas")
-    until("the game begins", lambda: all(session_of(table.table).remote for table in tables))
-
-
-def phases(tables: list[TableAtHub]) -> list[Phase]:
-    return [session_of(table.table).phase for table in tables]
-
-
-def play(tables: list[TableAtHub], rng: Random, between: Callable[[], None] = lambda: None) -> None:
-    """To the end, by random actions; what comes too late because the other table was quicker is refused."""
-
-    def plays() -> bool:
-        between()
-        for table, seat in zip(tables, Seat, strict=True):
-            with suppress(CompanionError):
-                act(table.table, seat, rng)
-            table.table.step()
-        return phases(tables) == [Phase.OVER] * 2
-
-    until("the game is over", plays, 60)
-
-
-def says(table: TableAtHub, words: str) -> bool:
-    """Does the table say this beside its game?"""
-    table.table.step()
-    return any(words in each for each in table.table.view().devices.notices)
 
 
 def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
@@ -237,63 +183,6 @@ def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, 
         same_game(south.table, north.table)
 
 
-def evenings(tables: list[TableAtHub]) -> list[dict[str, int] | None]:
-    """The score of the evening by names, as the end of the last game shows it at each table."""
-    found: list[dict[str, int] | None] = []
-    for table in tables:
-        number = session_of(table.table).number
-        past = History(table.journal, table.folder / "history", table.clock, on_table=lambda number=number: number)
-        finale = past.finale(number)
-        assert finale
-        names = {seat: sitters[-1].name for seat, sitters in past.line(number).players.items()}  # type: ignore[union-attr]
-        found.append(finale.evening and {names[seat]: wins for seat, wins in finale.evening.items()})
-    return found
-
-
-def test_the_score_of_the_evening_goes_by_names_whatever_the_side_and_the_game(hub: Hub, tmp_path: Path) -> None:
-    with two(hub, tmp_path) as tables:
-        south, north = tables
-        south.table.take_seat(Seat.SOUTH, "Mara")
-        north.table.take_seat(Seat.NORTH, "Jonas")
-        agree(tables, "scouts")
-
-        def gives_up(table: TableAtHub) -> None:
-            remote = session_of(table.table).remote
-            assert remote
-            until("it is set up", lambda: [confirm(each) for each in tables] and phases(tables) == [Phase.ORDERS] * 2)
-            table.table.resign(remote.own)
-            until("it is over", lambda: phases(tables) == [Phase.OVER] * 2)
-
-        gives_up(south)
-        assert evenings(tables) == [{"Mara": 0, "Jonas": 1}] * 2
-        for swaps in (True, True, False):
-            before = session_of(south.table).number
-            for table in tables:
-                table.table.rematch(swap=swaps)
-            until("the next one", lambda before=before: all(session_of(t.table).number > before for t in tables))
-            gives_up(north)
-        assert evenings(tables) == [{"Mara": 3, "Jonas": 1}] * 2
-        assert session_of(south.table).score == session_of(north.table).score
-        code = north.line.pairs.offer("kahmate", {}, Seat.SOUTH, "Jonas")  # agreed anew, with sides changed
-        south.line.pairs.take(code, "Mara")
-        until("it is on", lambda: all(session_of(each.table).phase is not Phase.OVER for each in tables))
-        gives_up(south)
-        assert evenings(tables) == [{"Mara": 3, "Jonas": 2}] * 2
-        for table, seat in ((south, Seat.NORTH), (north, Seat.SOUTH)):  # and so they sit in the next game here
-            table.played.begin()
-            assert set(session_of(table.table).seats) == {seat}
-            assert table.journal.restore().seats == session_of(table.table).seats
-
-
-def confirm(table: TableAtHub) -> bool:
-    """The board shows the set-up, if that is asked for."""
-    session = session_of(table.table)
-    if session.phase is Phase.SETUP and session.remote and not session.remote.is_shown_here:
-        with suppress(CompanionError):
-            table.table.confirm("host", session.moment, session.stage)
-    return True
-
-
 def test_a_game_goes_on_at_another_hub_when_its_hub_was_lost(tmp_path: Path) -> None:
     settings, rng = hub_settings(tmp_path / "hub"), Random(9)
     with ExitStack() as stack:
@@ -398,33 +287,6 @@ def test_other_versions_and_other_rules_refuse_each_other(
 # ---- rights -----------------------------------------------------------------------------------------------------------
 
 
-def asked(hub: Hub, table: TableAtHub, subject: str, wish: object, seconds: float = 3.0) -> bytes:
-    """What a changed program with this table's key is answered; empty: nothing."""
-
-    async def ask() -> bytes:
-        client = Client()
-        assert hub.nats is not None
-
-        async def nothing(_: Exception) -> None:
-            """Refusals come as errors beside."""
-
-        await client.connect(
-            hub.nats.url,
-            nkeys_seed_str=table.member.seed,
-            inbox_prefix=inbox_prefix(table.member.table),
-            error_cb=nothing,
-        )
-        try:
-            payload = wish if isinstance(wish, bytes) else msgspec.json.encode(wish)
-            return (await client.request(subject, payload, timeout=seconds)).data
-        except (NatsError, TimeoutError):
-            return b""
-        finally:
-            await client.close()
-
-    return asyncio.run(ask())
-
-
 def test_a_table_writes_its_own_side_of_its_own_game_and_nobody_else_reads_it(hub: Hub, tmp_path: Path) -> None:
     with two(hub, tmp_path) as tables, two(hub, tmp_path / "others") as (stranger, _):
         agree(tables, turn_limit=4)
@@ -447,6 +309,31 @@ def test_a_table_writes_its_own_side_of_its_own_game_and_nobody_else_reads_it(hu
         play(tables, Random(5))
         same_game(south.table, north.table)
         assert other != own
+
+
+@pytest.mark.parametrize(("size", "number"), [(30_000, 1), (10, 100_000), (10, "x")])
+def test_a_table_that_fills_the_store_with_its_game_is_shut_out(
+    hub: Hub, tmp_path: Path, size: int, number: int | str
+) -> None:
+    with two(hub, tmp_path) as tables:
+        agree(tables)
+        south, north = tables
+        remote = session_of(south.table).remote
+        assert remote
+
+        async def fill() -> None:
+            client = Client()
+            await client.connect(hub.nats.url if hub.nats else "", nkeys_seed_str=south.member.seed)
+            for more in range(round(FLOOD.burst / BAD_COUNTS) + 20):
+                told = number if isinstance(number, str) else number + more
+                await client.publish(message_subject(remote.at.id, south.member.table, told), bytes(size))
+            await client.close()
+
+        asyncio.run(fill())
+        until("it is shut out", lambda: (shown := hub.room.table(south.member.number)) and shown.shut)
+        at_hub = hub.room.table(north.member.number)
+        assert at_hub
+        assert not at_hub.shut
 
 
 def test_a_message_that_does_not_fit_ends_in_a_sentence_and_not_in_a_crash(hub: Hub, tmp_path: Path) -> None:
@@ -478,65 +365,3 @@ def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
         until("it is over", lambda: not any(says(south, words) for words in ("is silent", "is lost")))
         play(tables, Random(2))
         same_game(*(table.table for table in tables))
-
-
-def forge(hub: Hub, folder: Path, pair: PublicPair) -> None:
-    """A table that has nothing to do with a game tells how that ended."""
-    stranger = joined(hub, folder / "stranger")
-    try:
-        stranger.play()
-        stranger.table.resign(Seat.NORTH)
-        until("it is there", lambda: has_all(hub, stranger))
-        own = kept(hub, stranger.member.table)[-1]
-        record = msgspec.structs.replace(own, entry=own.entry + 1, mark="f" * 16, pair=pair)
-        told = asked(hub, stranger, record_subject(stranger.member.table), encoded(record))
-        until("it is heard", lambda: hub.league.results.sequence >= msgspec.json.decode(told)["seq"])
-    finally:
-        stranger.close()
-
-
-def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path: Path) -> None:
-    mara, jonas = (hub.league.cards.make(name) for name in ("Mara", "Jonas"))
-    with two(hub, tmp_path / "tables") as tables:
-        agree(tables)
-        for table, seat, person in zip(tables, Seat, (mara, jonas), strict=True):
-            table.table.take_seat(seat, person.name)
-            table.table.show_card(seat, card_of(table.member, person.code))
-        pair = session_of(tables[0].table).remote.at.id  # type: ignore[union-attr]
-        key = f"pair.{pair}"
-        forge(hub, tmp_path, PublicPair(pair, Seat.SOUTH))
-        assert hub.league.results.of(key) is None
-        play(tables, Random(7))
-        until("both have told it", lambda: (told := hub.league.results.of(key)) and told.result.at is None)
-        whole = hub.league.results.of(key)
-        assert whole is not None
-        assert (whole.south, whole.north) == (mara.number, jonas.number)
-        outcome = session_of(tables[0].table).outcome
-        assert outcome is not None
-        assert {whole.result.winner} - {None} == set(outcome.winners)
-        assert {each.person for each in hub.league.ladders.of("outbuffered", 0)} >= {mara.number, jonas.number}
-        numbers = {table.member.table for table in tables}
-        assert [each.result.key for each in hub.league.results.last(100) if each.result.table in numbers] == [key]
-
-
-def test_tables_that_report_different_results_are_told_until_the_host_has_decided(hub: Hub, tmp_path: Path) -> None:
-    with two(hub, tmp_path / "tables") as tables:
-        agree(tables)
-        pair = session_of(tables[0].table).remote.at.id  # type: ignore[union-attr]
-        tables[0].table.abandon()
-        tables[0].table.abandon()
-        until("it is over at both", lambda: phases(tables) == [Phase.OVER] * 2)
-        until("all is told", lambda: all(has_all(hub, table) for table in tables))
-        one = kept(hub, tables[0].member.table)[-1]
-        for table, seat in zip(tables, Seat, strict=True):  # each host says that the own side has won
-            view = msgspec.structs.replace(one.view, is_void=False, winners=(seat,), result=one.view.sign)
-            record = msgspec.structs.replace(one, epoch=9, pair=PublicPair(pair, seat), view=view)
-            hub.listener.on_record(table.member.table, record, 0.0, RecordPlace(hub.league.results.sequence + 1, 0.0))
-        until("both hosts know", lambda: all(says(table, "reports a different result") for table in tables))
-        numbers = [table.member.number for table in tables]
-        for own, other in (numbers, numbers[::-1]):
-            at_hub = hub.room.table(own)
-            assert at_hub
-            assert at_hub.contests == other
-        hub.league.results.decide(f"pair.{pair}", Seat.SOUTH)
-        until("it is over", lambda: not any(says(table, "reports a different result") for table in tables))

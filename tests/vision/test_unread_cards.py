@@ -27,7 +27,7 @@ GAME = Binmat()
 KIT: Kit = GAME.kit(GAME.options({}))
 VIEW = View(width=1920, height=1080, tilt_deg=25.0)
 A1, B1, C1, D1 = (Square(file, 0) for file in range(4))
-B2, F2 = Square(1, 1), Square(5, 1)
+A2, B2, F2 = Square(0, 1), Square(1, 1), Square(5, 1)
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +156,17 @@ def test_a_strip_of_a_marker_just_on_the_line_at_the_end_is_a_card(table: Simula
     put(table, "4^", x + 2.0, y + 59.9 + seen_mm)
     put(table, "9^", x - 0.8, y + 59.9)
     put(table, "9#", x - 1.1, y + 45.1)
+    assert not is_whole(read(table), B2)
+
+
+def test_a_strip_of_a_marker_on_the_lines_between_two_zones_is_a_card(table: SimulatedTable) -> None:
+    """As narrow as a rim, and all else of its card and of these lines lies under others."""
+    table.set_up({A2: ("a%", ">^"), B2: ("9%", "a+", "7%")})
+    put(table, "a%", 17.5, 371.9, 17.9)
+    put(table, ">^", 23.3, 363.4, 72.4)
+    put(table, "9%", 100.1, 375.9, -3.6)
+    put(table, "a+", 104.4, 372.7, -1.9)
+    put(table, "7%", 107.5, 352.0, 6.0)
     assert not is_whole(read(table), B2)
 
 

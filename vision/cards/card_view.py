@@ -30,6 +30,9 @@ _THIN_MM = 0.8
 _BLACK, _BLACK_MM = 0.42, 1.5
 """What is darker than this and as wide is no line, not even a blurred one, nor the edge of a card with its shadow."""
 
+_SHADE, _SHADE_MM = 0.6, 4.0
+"""Shadows of cards that lie on each other leave so much of paper's brightness; no line or sliver is as wide as this."""
+
 
 def paper_of(view: Luma, scale: float, reach_mm: float) -> Luma:
     """(h, w): how bright paper is, by the brightest of the (h, w) view, `scale` px a mm, within reach."""
@@ -42,6 +45,12 @@ def paper_of(view: Luma, scale: float, reach_mm: float) -> Luma:
 def evened(view: Luma, paper: Luma) -> Luma:
     """The view as if its paper were `PAPER` bright everywhere."""
     return np.asarray(cv2.divide(view, paper, scale=PAPER), np.uint8)
+
+
+def without_shade(even: Luma, scale: float) -> Luma:
+    """An even view as if its paper were as bright in the shadows of cards, `scale` px a mm."""
+    beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, _kernel(_SHADE_MM, scale))
+    return np.asarray(cv2.divide(even, np.maximum(beside, round(_SHADE * PAPER)), scale=PAPER), np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +103,7 @@ def dark_print(even: Luma, scale: float) -> DarkPrint:
     beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, _kernel(PRINT_MM, scale))
     ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=INK), cv2.CMP_LT)
     black = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_BLACK), cv2.CMP_LT)
+    black = cv2.bitwise_and(black, cv2.inRange(without_shade(even, scale), 0, _BLACK * PAPER - 1))
     pairs = (ink, _THIN_MM), (ink, _STROKE_MM), (black, _BLACK_MM)
     fine, bold, broad = (
         np.asarray(cv2.morphologyEx(mask, cv2.MORPH_OPEN, _kernel(size, scale)), np.uint8) for mask, size in pairs

@@ -63,6 +63,12 @@ class Lying:
         return np.array([self.x_mm, self.y_mm])
 
     @cached_property
+    def within_mm(self) -> float:
+        """All that is nearer to its middle than this lies within its outline; 0 of a card that was not read."""
+        first, second, third, _ = self.outline.tolist()
+        return 0.0 if self.name == UNREAD else min(math.dist(first, second), math.dist(second, third)) / 2
+
+    @cached_property
     def _sides(self) -> tuple[Points, Points]:
         """(4, 2) unit vectors inwards from the sides of the outline, and (4,) how far along them each side lies."""
         inwards, at = _sides_of(self.outline[None])
@@ -88,11 +94,11 @@ class Spread:
         is_near = (self._low < high).all(axis=1) & (self._high > low).all(axis=1)
         return (self.cards[number] for number in np.flatnonzero(is_near))
 
-    def holding(self, points_mm: Points, least_mm: float) -> Iterator[Lying]:
-        """Those of which one of (N, 2) points lies farther within the outline than this."""
+    def holding(self, places_mm: Points, least_mm: float) -> NDArray[np.bool_]:
+        """(K, C): in which of the cards, by column, any corner of places (K, N, 2) lies farther within than this."""
         inwards, at = self._sides
-        depths = (points_mm @ inwards.swapaxes(1, 2) - at[:, None]).min(axis=2).max(axis=1, initial=-np.inf)
-        return (self.cards[number] for number in np.flatnonzero(depths > least_mm))
+        depths = places_mm[:, None] @ inwards.swapaxes(1, 2) - at[:, None]
+        return np.asarray(depths.min(axis=3).max(axis=2, initial=-np.inf) > least_mm)
 
     @cached_property
     def _sides(self) -> tuple[Points, Points]:
@@ -340,6 +346,8 @@ def _is_one_fan(cards: Sequence[Lying], direction: Points, seat_up: float) -> bo
 
 
 def _touch(one: Lying, other: Lying) -> bool:
+    if math.dist((one.x_mm, one.y_mm), (other.x_mm, other.y_mm)) < min(one.within_mm, other.within_mm):
+        return True
     return cv2.intersectConvexConvex(one.outline.astype(np.float32), other.outline.astype(np.float32))[0] > 0
 
 

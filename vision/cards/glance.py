@@ -13,13 +13,13 @@ import numpy as np
 
 from companion.core.kit import Board, Deck, Kit
 from vision.cards.card_view import INK, PRINT_MM, SCALE, CardView, DarkPrint, evened, is_glare, paper_of, shown_by
-from vision.cards.unexplained_print import lines_of, own_print, paper_mm, sides_of_zones
-from vision.detection.marker_scan import Box, halved
+from vision.cards.unexplained_print import corner_places, lines_of, own_print, paper_mm, sides_of_zones
+from vision.detection.marker_scan import Box
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points, Pose
 
-_LARGE_PX = 1600
-"""Pictures wider than this are looked at in half their size."""
+_WIDE_PX = 960
+"""Pictures wider than this are looked at in this width: enough for a view of half a reading's scale."""
 _DARK = 0.65
 """Print is darker than this, by the paper just beside it: all that is print at a closer look, and more."""
 _STROKE_MM, _GAP_MM = 1.5, 2.0
@@ -28,6 +28,9 @@ _LIKE_A_MARKER, _SIDES = (0.8, 1.5), (0.65, 1.35)
 """By the side of a marker: what is as large as one in any turn, and as long on each of its own sides."""
 _NEAR_LINE_MM = 2.5
 """Half the width of a line of the board that lies a little elsewhere, blurred."""
+
+_NEAR_CORNER_MM = 2.0
+"""So far beyond a corner marker blur of it makes a line darker that lies beside it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +51,9 @@ def glance_at(luma: Luma, pose: Pose, kit: Kit, room: tuple[Points, Points], z_m
     """A (height, width) picture of a board of cards from `room`'s low to its high corner, mm."""
     assert kit.deck is not None
     low, high = tuple(room[0].tolist()), tuple(room[1].tolist())
-    is_large = luma.shape[1] > _LARGE_PX
-    maps = pose.plane_maps(low, high, z_mm, SCALE / 2, halved=is_large)
-    picture = halved(luma) if is_large else luma
+    shrunk = min(1.0, _WIDE_PX / luma.shape[1])
+    maps = pose.plane_maps(low, high, z_mm, SCALE / 2, shrunk=shrunk)
+    picture = luma if shrunk == 1.0 else _resized(luma, shrunk)
     view, size = maps.rectify(picture), (picture.shape[1], picture.shape[0])
     paper = paper_of(view, maps.scale, kit.board.square_mm)
     even = evened(view, paper)
@@ -76,6 +79,12 @@ def glance_at(luma: Luma, pose: Pose, kit: Kit, room: tuple[Points, Points], z_m
     return Glance(CardView(maps, shown, even, layers, is_glare(view, paper)), dark, places)
 
 
+def _resized(luma: Luma, share: float) -> Luma:
+    # Down to half the size, where each pixel is the mean of four, the quick way leaves nothing out.
+    way = cv2.INTER_LINEAR if share >= 0.5 else cv2.INTER_AREA
+    return np.asarray(cv2.resize(luma, None, fx=share, fy=share, interpolation=way), np.uint8)
+
+
 def paper_box(maps: Maps, kit: Kit) -> Box:
     """Rows and columns of the board's paper in a view."""
     (left, bottom), (right, top) = maps.to_view(paper_mm(kit.board)).round().astype(int).clip(0)
@@ -84,10 +93,12 @@ def paper_box(maps: Maps, kit: Kit) -> Box:
 
 @dataclass(frozen=True, eq=False)
 class BoardPrint:
-    """(h, w) each: 255 on the `lines` of a board's zones and close to them, and where the board has `other` print."""
+    """(h, w) each: 255 on the `lines` of a board's zones and close to them, where the board has `other` print, and on
+    its `corners` among that and close to them."""
 
     lines: Luma
     other: Luma
+    corners: Luma
 
 
 def board_print(maps: Maps, kit: Kit) -> BoardPrint:
@@ -103,7 +114,8 @@ def _board_print(
     width, height = (max(1, round((high - low) * scale)) for low, high in zip(low_mm, high_mm, strict=True))
     maps, shape = Maps(np.empty((0, 0, 2), np.float32), low_mm, high_mm, 0.0, scale), (height, width)
     lines = lines_of(maps, shape, (board, deck), _NEAR_LINE_MM) | sides_of_zones(maps, shape, board)
-    return BoardPrint(lines, own_print(maps, shape, board, deck))
+    corners = corner_places(maps, shape, board, _NEAR_CORNER_MM)
+    return BoardPrint(lines, own_print(maps, shape, board, deck), corners)
 
 
 def without_specks(dark: Luma, scale: float) -> Luma:

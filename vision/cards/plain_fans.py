@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.kit import CARD_DICTIONARY, Kit
-from vision.cards.card_view import PAPER
+from vision.cards.card_view import PAPER, without_shade
 from vision.cards.fans import Lying, cards_of_marks, on_cards, print_boxes, signs_of
 from vision.cards.glance import Glance, board_print, paper_box, without_specks
 from vision.cards.marker_fit import fitted_squares
@@ -45,7 +45,9 @@ class PlainFans:
         self._kit, self._deck = kit, kit.deck
         self._names = {card.marker: card.name for card in kit.deck.cards}
         self._prints = MarkerPrints(CARD_DICTIONARY, tuple(self._names))
-        self._places = {name: print_boxes(kit.deck, signs) for name, signs in signs_of(kit.deck).items()}
+        signs = signs_of(kit.deck)
+        boxes = {number: print_boxes(kit.deck, number) for number in set(signs.values())}
+        self._places = {name: boxes[number] for name, number in signs.items()}
 
     def cards(self, glance: Glance, luma: Luma, pose: Pose) -> list[Lying] | None:
         """The cards of which a (height, width) picture shows whole markers; None when a marker is there too often."""
@@ -84,13 +86,14 @@ class PlainFans:
         lines = board.lines & ~within
         off_edges = ~(known | edges)
         dark, on_cards = glance.dark & off_edges, faces | near
-        soft = np.asarray(cv2.blur(even, (round(_LINE_MM * maps.scale),) * 2), np.uint8)
+        lit = without_shade(even, maps.scale)
+        soft = np.asarray(cv2.blur(lit, (round(_LINE_MM * maps.scale),) * 2), np.uint8)
         wide = (_darker(soft, _LINE_DARK) & lines) | (_darker(soft, _ART_DARK) & board.other & near & ~(faces | lines))
         return not (
             (dark & on_cards & ~lines)[paper].any()
-            or (_darker(even, _EDGE_DARK) & edges & ~(known | lines))[paper].any()
+            or (_darker(lit, _EDGE_DARK) & edges & ~(known | lines))[paper].any()
             or without_specks(np.asarray(dark & ~(on_cards | lines), np.uint8), maps.scale)[paper].any()
-            or _is_long((wide & ~explained)[paper], _CROSSING_MM * maps.scale)
+            or _is_long((wide & ~(explained | (board.corners & ~faces)))[paper], _CROSSING_MM * maps.scale)
         )
 
     def _explain(self, explained: Luma, maps: Maps, cards: Sequence[Lying]) -> None:

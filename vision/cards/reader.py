@@ -28,7 +28,7 @@ from vision.cards.fans import (
     on_cards,
     zones_of,
 )
-from vision.cards.finder import CardFinder, middles_of
+from vision.cards.finder import CardFinder
 from vision.cards.glance import Glance, glance_at
 from vision.cards.hidden_lines import seen_lines
 from vision.cards.plain_fans import PlainFans
@@ -170,10 +170,10 @@ class CardReader:
             return False
         cards = [card for fan in fans for card in fan]
         lines, spread = seen_lines(glance.view, self.kit.board, cards), Spread(cards)
-        return not lines.hidden and not any(
-            self._may_hide_beyond(glance.view, lying, spread)
-            or self._is_cut_off(pose, zone, lying, lines.seen)
-            or not self._all_explained(glance.view, lying, spread)
+        if lines.hidden or not self._all_explained(glance.view, cards, spread):
+            return False
+        return not any(
+            self._may_hide_beyond(glance.view, lying, spread) or self._is_cut_off(pose, zone, lying, lines.seen)
             for zone, lying in by_zone.items()
         )
 
@@ -278,18 +278,22 @@ class CardReader:
         there = (np.abs(seen[:, 1] - end) < 0.5) & (seen[:, 0] > low) & (seen[:, 0] < high)
         return bool(there.sum() < _LINE_SHARE * (high - low))
 
-    def _all_explained(self, view: CardView, lying: list[Lying], spread: Spread) -> bool:
-        """Is every marker of these cards seen, or under another card?"""
+    def _all_explained(self, view: CardView, lying: Sequence[Lying], spread: Spread) -> bool:
+        """Is every marker of these cards, all of them among those that are `spread`, seen, or under another card?"""
         read = [card for card in lying if card.name != UNREAD]
-        for card, places in zip(read, on_cards(read, marker_places(self._deck)), strict=True):
-            away = np.abs(middles_of(card.marks)[:, None] - places.mean(axis=1)).max(axis=2).min(axis=0)
-            for place in places[away >= _SEEN_MM]:
-                hidden = (other for other in spread.holding(place, -1.0) if other is not card)
-                if next(hidden, None) is None and not _is_like(
-                    view.even, view.maps.to_view(place), self._markers[card.name]
-                ):
-                    return False
-        return True
+        if not read:
+            return True
+        places = on_cards(read, marker_places(self._deck))
+        seen = np.array([(card.marks[0], card.marks[-1]) for card in read]).mean(axis=2)
+        away = np.abs(seen[:, :, None] - places.mean(axis=2)[:, None]).max(axis=3).min(axis=1)
+        owners, which = np.nonzero(away >= _SEEN_MM)
+        holding, number = spread.holding(places[owners, which], -1.0), {id(c): n for n, c in enumerate(spread.cards)}
+        holding[np.arange(len(owners)), [number[id(read[owner])] for owner in owners]] = False
+        is_open = ~np.asarray(holding.any(axis=1))
+        return all(
+            _is_like(view.even, view.maps.to_view(places[owner, one]), self._markers[read[owner].name])
+            for owner, one in zip(owners[is_open], which[is_open], strict=True)
+        )
 
 
 def _around(outline: Points, beside_mm: float) -> Points:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.kit import Board, Deck, Seat
-from vision.cards.card_view import PAPER, CardView
+from vision.cards.card_view import PAPER, CardView, without_shade
 from vision.cards.fans import UNREAD, Lying, on_cards, print_boxes, signs_of
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points
@@ -48,6 +48,8 @@ _STRIP_MM, _SOFT_MM, _SOFT, _SOFT_INK = 1.5, 1.85, 0.6, 0.515
 quarter of it than that; ..."""
 _STRIP_LONG_MM, _STRIP_WIDE_MM, _STRIP_MM2, _STRIP_FULL = (7.0, 15.5), 1.4, 12.0, 0.72
 """... it is not longer than a marker, as wide and large, and a rectangle. Edges are paler and longer."""
+_ON_LINE_MM, _ON_LINE, _ON_LINE_LONG_MM = 2.2, 0.3, 6.0
+"""Over so much no line of the board, and no edge of a card beside one, is as dark as this, over such a length."""
 _BESIDE_MM = 2.5
 """So near to a card of another fan the value and the suit of a card explain no strip."""
 _CORNER_MM = 0.6
@@ -118,10 +120,13 @@ def unexplained(
 
     beyond, sides = ~paper_place(maps, shape, board), sides_of_zones(maps, shape, board)
     outside = beyond | own_print(maps, shape, board, deck)
+    lit = without_shade(view.even, scale)
     black = ink.black & ~(explained | faces | outside | along_edges(_CLOSE_MM))
     at_outline = lines_of(maps, shape, kit, _BLACK_LINE_MM)
     yield from _wide(black & ~at_outline, maps, _BLACK_MM)
     yield from _wide(black & at_outline, maps, _BLACK_STROKE_MM)
+    at_sides = (at_outline | sides) & ~(explained | faces | outside | corner_places(maps, shape, board, _ON_LINE_MM))
+    yield from _on_lines(lit, maps, at_sides)
     covered = explained | along_edges(_EDGE_MM) | beyond
     off = covered | faces | outside
     lines = lines_of(maps, shape, kit, _LINE_MM)
@@ -130,25 +135,33 @@ def unexplained(
     off_faces = (outside | lines | sides) & ~faces
     edges = along_edges(_EDGE_BESIDE_MM)
     slivers = _wide(ink.inked & edges & ~(explained | at_line | off_faces), maps, _BLACK_MM)
-    yield from (places for places in slivers if _is_dark(view.even, maps, places, _INK))
+    yield from (places for places in slivers if _is_dark(lit, maps, places, _INK))
     reach = 2 * round(_NEAR_EDGE_MM * scale) + 1
     inside = cv2.erode(faces, cv2.getStructuringElement(cv2.MORPH_RECT, (reach, reach)), borderValue=255)
     at_rim = at_line & ~np.asarray(inside, np.uint8)  # with cards all round, the lines of the board lie under them
-    yield from _strips(view, along_edges(_STRIP_MM) & ~(surely | at_rim | off_faces))
+    yield from _strips(lit, maps, along_edges(_STRIP_MM) & ~(surely | at_rim | off_faces))
     off |= at_line | edges | sides
     yield from _wide(ink.fine & ~(off | lines), maps, _STROKE_MM)
     yield from (places for places in _blobs(ink.bold & ~off, maps) if not _is_line(places, board))
 
 
-def _strips(view: CardView, where: Mask) -> Iterator[Points]:
+def _strips(lit: Luma, maps: Maps, where: Mask) -> Iterator[Points]:
     """(N, 2) mm: what has the shape and the blackness of a marker's side, be it blurred and partly hidden."""
-    soft = np.asarray(cv2.blur(view.even, (round(_SOFT_MM * view.maps.scale),) * 2), np.uint8)
-    dark = np.asarray((soft < _SOFT * PAPER) * np.uint8(255), np.uint8)
-    for places in _blobs(dark & where, view.maps):
+    soft = np.asarray(cv2.blur(lit, (round(_SOFT_MM * maps.scale),) * 2), np.uint8)
+    dark = _darker(soft, _SOFT)
+    for places in _blobs(dark & where, maps):
         short, long = sorted(cv2.minAreaRect(places.astype(np.float32))[1])
-        area = len(places) / view.maps.scale**2
+        area = len(places) / maps.scale**2
         is_strip = short >= _STRIP_WIDE_MM and area >= max(_STRIP_MM2, _STRIP_FULL * short * long)
-        if is_strip and _STRIP_LONG_MM[0] <= long <= _STRIP_LONG_MM[1] and _is_dark(soft, view.maps, places, _SOFT_INK):
+        if is_strip and _STRIP_LONG_MM[0] <= long <= _STRIP_LONG_MM[1] and _is_dark(soft, maps, places, _SOFT_INK):
+            yield places
+
+
+def _on_lines(lit: Luma, maps: Maps, where: Mask) -> Iterator[Points]:
+    """(N, 2) mm: what of a marker lies on lines of the board, be it as narrow as its rim."""
+    soft = np.asarray(cv2.blur(lit, (round(_ON_LINE_MM * maps.scale),) * 2), np.uint8)
+    for places in _blobs(_darker(soft, _ON_LINE) & where, maps):
+        if max(cv2.minAreaRect(places.astype(np.float32))[1]) >= _ON_LINE_LONG_MM:
             yield places
 
 
@@ -176,6 +189,11 @@ def _is_dark(tone: Luma, maps: Maps, places: Points, limit: float) -> bool:
     """Is enough of these places as dark as this, by paper?"""
     x, y = maps.to_view(places).round().astype(int).T
     return float(np.quantile(tone[y, x], _INK_SHARE)) <= limit * PAPER
+
+
+def _darker(tone: Luma, share: float) -> Mask:
+    """Where it is darker than so much of paper."""
+    return np.asarray((tone < share * PAPER) * np.uint8(255), np.uint8)
 
 
 def _narrow_mm(places: Points) -> float:
@@ -268,9 +286,13 @@ def own_print(maps: Maps, shape: tuple[int, ...], board: Board, deck: Deck) -> M
         boxes += [(x + away * across, edge + away * up, wide, deep) for across, up, wide, deep in parts]
     for beyond in (-board.strip_mm / 2, board.height_mm + board.strip_mm / 2):
         boxes.append((board.width_mm / 2, beyond, 2 * _SEAT_MM, board.strip_mm / 2))
-    wide = board.corner_mm + 2 * _CORNER_MM
-    boxes += [(*board.corner_centres_mm[marker], wide, wide) for marker in board.corners]
-    return _filled(maps, shape, boxes)
+    return _filled(maps, shape, boxes) | corner_places(maps, shape, board, _CORNER_MM)
+
+
+def corner_places(maps: Maps, shape: tuple[int, ...], board: Board, beyond_mm: float) -> Mask:
+    """Where the board's corner markers are, and so far beyond their edges."""
+    wide = board.corner_mm + 2 * beyond_mm
+    return _filled(maps, shape, [(*board.corner_centres_mm[marker], wide, wide) for marker in board.corners])
 
 
 def _filled(maps: Maps, shape: tuple[int, ...], boxes: Sequence[tuple[float, float, float, float]]) -> Mask:

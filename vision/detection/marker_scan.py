@@ -18,6 +18,8 @@ from vision.pose.pose import Points
 
 _LARGE_PX = 1600
 """Pictures wider than this are looked at in half their size first."""
+_FEW_PX, _LEAST_LARGE_PX = 960, 15.0
+"""So wide pictures are looked at for large markers alone, whose sides are longer than this in them."""
 _SHADOWS_PX = (11, 19)
 """Two or three modules of small markers, and of large ones."""
 _REFINE_PX = 3
@@ -63,6 +65,14 @@ class Scanner:
             return None
         return self._at_half(luma, halved(luma))
 
+    def largest(self, luma: Luma) -> Found | None:
+        """The large markers of a picture that is not large itself; None: it is, or time is no matter."""
+        if self._thorough or luma.shape[1] > _LARGE_PX:
+            return None
+        share = min(1.0, _FEW_PX / luma.shape[1])
+        small = luma if share == 1.0 else cv2.resize(luma, None, fx=share, fy=share, interpolation=cv2.INTER_LINEAR)
+        return _enlarged(luma, self._part.find(np.asarray(small, np.uint8), _LEAST_LARGE_PX), share)
+
     def patiently(self, luma: Luma) -> Found:
         """All markers of a picture, through so many windows that it takes several times as long."""
         return self._patient.find(luma)
@@ -81,12 +91,7 @@ class Scanner:
 
     def _at_half(self, luma: Luma, half: Luma) -> Found:
         """The markers of a picture of half the size, their corners where they are in the whole one."""
-        found = self._quick.find(half)
-        corners = refined(luma, [sighting.corners_px * 2 + 0.5 for sighting in found.sightings])
-        return Found(
-            tuple(Sighting(s.marker, px) for s, px in zip(found.sightings, corners, strict=True)),
-            tuple(quad * 2 + 0.5 for quad in found.rejected),
-        )
+        return _enlarged(luma, self._quick.find(half), 0.5)
 
     def parts(self, luma: Luma, boxes: Iterable[Box], least_px: float, *, slowly: bool = False) -> Found:
         """The markers within boxes of a picture whose sides are `least_px` or more."""
@@ -99,6 +104,16 @@ class Scanner:
             sightings += [Sighting(s.marker, s.corners_px + shift) for s in found.sightings]
             rejected += [quad + shift for quad in found.rejected]
         return Found(tuple(sightings), tuple(rejected))
+
+
+def _enlarged(luma: Luma, found: Found, share: float) -> Found:
+    """What was found in a picture of this `share` of its size, the markers' corners where they are in the whole one."""
+    off = (1 / share - 1) / 2
+    corners = refined(luma, [sighting.corners_px / share + off for sighting in found.sightings])
+    return Found(
+        tuple(Sighting(s.marker, px) for s, px in zip(found.sightings, corners, strict=True)),
+        tuple(quad / share + off for quad in found.rejected),
+    )
 
 
 def halved(luma: Luma) -> Luma:

@@ -217,6 +217,8 @@ class FrameReader:
         kit = self._kit_in_view(quick) if quick else None
         if quick and kit and len(_corners(kit, quick)) >= 2:
             return kit, self._with_corners(luma, kit, quick), False
+        if (corners := self._corners_of_cards(luma)) is not None:
+            return *corners, False
         found = self._scanner.whole(luma)
         kit = self._kit_in_view(found)
         if not is_cards and (kit is None or len(_corners(kit, found)) < 2):
@@ -227,6 +229,17 @@ class FrameReader:
                 more = self._scanner.patiently(luma).sightings
                 found = Found((*found.sightings, *_others(more, found.sightings)), found.rejected)
         return kit, self._with_corners(luma, kit, found) if kit else found, True
+
+    def _corners_of_cards(self, luma: Luma) -> tuple[Kit, Found] | None:
+        """A kit of cards and all corner markers of its board, which are all that is looked for in the whole picture
+        then; None when it shows another board, or not all of them at a quick look."""
+        may_be_cards = any(kit.deck for kit in ((self.kit,) if self.kit else self._kits.values()))
+        found = self._scanner.largest(luma) if may_be_cards else None
+        kit = self._kit_in_view(found) if found else None
+        if found is None or kit is None or kit.deck is None or len(_corners(kit, found)) < 2:
+            return None
+        found = self._with_corners(luma, kit, found)
+        return (kit, found) if len(_corners(kit, found)) == len(kit.board.corners) else None
 
     def _with_corners(self, luma: Luma, kit: Kit, found: Found) -> Found:
         """Add corner markers that the picture does not show by itself, when there are two at least to go by."""

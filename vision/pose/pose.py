@@ -104,12 +104,12 @@ class Pose:
         z_mm: float,
         scale: float,
         *,
-        halved: bool = False,
+        shrunk: float = 1.0,
     ) -> Maps:
         """Where to look in the picture for each pixel of a view from straight above of a rectangle at `z_mm`.
 
-        `scale` is px per mm; the view's row 0 lies at the rectangle's high y, so that South is below. `halved`: where
-        to look in the picture at half its size.
+        `scale` is px per mm; the view's row 0 lies at the rectangle's high y, so that South is below. `shrunk`: where
+        to look in the picture at this share of its size.
         """
         width, height = (max(1, round((high - low) * scale)) for low, high in zip(low_mm, high_mm, strict=True))
         axes, every = self.axes, _SPARSE_PX if max(width, height) <= _LARGE_PX else 2 * _SPARSE_PX
@@ -119,8 +119,8 @@ class Pose:
         to_view = np.array([[every, 0, -(every + 1) / 2], [0, every, -(every + 1) / 2], [0, 0, 1]])
         to_rays = np.column_stack([axes[:, :2], base]) @ to_mm @ to_view
         sparse = self._rectified_places(to_rays, (-(-width // every) + 2, -(-height // every) + 2))
-        if halved:
-            sparse = np.asarray(sparse * np.float32(0.5) - np.float32(0.25), np.float32)
+        if shrunk != 1.0:
+            sparse = np.asarray(sparse * np.float32(shrunk) - np.float32((1 - shrunk) / 2), np.float32)
         dense = cv2.resize(sparse, None, fx=every, fy=every, interpolation=cv2.INTER_LINEAR)
         pixels = np.asarray(dense[every : every + height, every : every + width], np.float32)
         return Maps(pixels, low_mm, high_mm, z_mm, scale)

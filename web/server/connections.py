@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 ARRIVED = "companion.at_s"
 """Where a request's environment says when it came in, by the table's clock."""
+STREAM_UNREAD_BYTES = 64 * 1024
+"""So much is kept for a viewer who does not read; then the stream waits, and misses what comes meanwhile."""
 HAND_OVER = "companion.hand_over"
 """Where it says who takes a stream over, so that it holds no thread: called with it and its future writer's getter."""
 MAX_HEADER_BYTES = 32 * 1024
@@ -159,7 +161,7 @@ class StreamLine:
     @property
     def is_full(self) -> bool:
         """Has the viewer so much to read that a writer would have to wait?"""
-        return bool(self._channel.total_outbufs_len > self._channel.adj.outbuf_high_watermark)
+        return bool(self._channel.total_outbufs_len > STREAM_UNREAD_BYTES)
 
     def write(self, text: str) -> None:
         """Send a message; one who is gone gets nothing."""

@@ -53,7 +53,9 @@ SPARE_CONNECTIONS = 16
 SPARE_FILES = 128
 """For everything that is no connection: the journal, cameras, pins."""
 UNREAD_BYTES = 256 * 1024
-"""So much is kept for a viewer that does not read; then its stream waits, and misses what comes meanwhile."""
+"""So much of an answer is kept for somebody who does not read."""
+UNSENT_BYTES = 64 * 1024
+"""So much more the kernel keeps; without a limit it takes some 3 MB for each who does not read."""
 RETRY_MS = 1000
 ANSWERS_S, ENDS_S = 2.0, 5.0
 """At the end: so long what is being answered may take, and then every thread to notice that its connection is gone."""
@@ -399,8 +401,9 @@ def serve(
         raise PortInUse(
             say("Cannot listen on {host}, port {port}: {error}", host=host, port=port, error=str(error))
         ) from None
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; connections inherit it from the listener
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; connections inherit these from the listener
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_PHONE_MS)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
     connections = viewers + sum(KEPT.values()) + SPARE_CONNECTIONS
     _allow_files(connections * (12 if tls else 4) + SPARE_FILES)
     return Server(app, listener, connections, tls, proxies)

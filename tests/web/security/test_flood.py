@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import http.client
 import itertools
 import socket
+import sys
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -282,8 +285,12 @@ def test_who_does_not_read_holds_no_thread_beyond_the_end(place: Place, monkeypa
         line.sendall(b"GET /live/table HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         until(
             "somebody who does not read",
-            lambda: any(c.total_outbufs_len > sse.UNREAD_BYTES for c in channels_of(server)),
+            lambda: any(c.total_outbufs_len > channels.STREAM_UNREAD_BYTES for c in channels_of(server)),
         )
+        (channel,) = channels_of(server)
+        assert channel.total_outbufs_len < 2 * channels.STREAM_UNREAD_BYTES + 100_000
+        queued = int.from_bytes(fcntl.ioctl(channel.socket.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+        assert queued < 8 * sse.UNSENT_BYTES, "the kernel keeps the rest"
         server.close()
     assert streams.open == 0
     assert not server.gated.task_dispatcher.threads

@@ -1,0 +1,97 @@
+"""Two tables at a real hub that play one game, and what a changed program with the key of one is answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from random import Random
+
+import msgspec
+from hub_tools import TableAtHub, joined, until
+from inside import session_of
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from remote_tools import act
+
+from companion.core.errors import CompanionError
+from companion.core.kit import Seat
+from companion.hub.subjects import inbox_prefix
+from companion.hub_server.app import Hub
+from companion.table.session import Phase
+
+
+@contextmanager
+def two(hub: Hub, folder: Path) -> Iterator[list[TableAtHub]]:
+    """South's table and North's, connected."""
+    folder.mkdir(exist_ok=True)
+    tables = [joined(hub, folder / name, names=True) for name in ("south", "north")]
+    try:
+        connected(tables)
+        yield tables
+    finally:
+        for table in tables:
+            table.close()
+
+
+def connected(tables: list[TableAtHub]) -> None:
+    until("the hub is there", lambda: all(table.line.is_connected for table in tables))
+
+
+def agree(tables: list[TableAtHub], game: str = "outbuffered", **options: object) -> None:
+    south, north = tables
+    code = south.line.pairs.offer(game, options, Seat.SOUTH, "Mara")
+    north.line.pairs.take(code, "Jonas")
+    until("the game begins", lambda: all(session_of(table.table).remote for table in tables))
+
+
+def phases(tables: list[TableAtHub]) -> list[Phase]:
+    return [session_of(table.table).phase for table in tables]
+
+
+def play(tables: list[TableAtHub], rng: Random, between: Callable[[], None] = lambda: None) -> None:
+    """To the end, by random actions; what comes too late because the other table was quicker is refused."""
+
+    def plays() -> bool:
+        between()
+        for table, seat in zip(tables, Seat, strict=True):
+            with suppress(CompanionError):
+                act(table.table, seat, rng)
+            table.table.step()
+        return phases(tables) == [Phase.OVER] * 2
+
+    until("the game is over", plays, 60)
+
+
+def says(table: TableAtHub, words: str) -> bool:
+    """Does the table say this beside its game?"""
+    table.table.step()
+    return any(words in each for each in table.table.view().devices.notices)
+
+
+def asked(hub: Hub, table: TableAtHub, subject: str, wish: object, seconds: float = 3.0) -> bytes:
+    """What a changed program with this table's key is answered; empty: nothing."""
+
+    async def ask() -> bytes:
+        client = Client()
+        assert hub.nats is not None
+
+        async def nothing(_: Exception) -> None:
+            """Refusals come as errors beside."""
+
+        await client.connect(
+            hub.nats.url,
+            nkeys_seed_str=table.member.seed,
+            inbox_prefix=inbox_prefix(table.member.table),
+            error_cb=nothing,
+        )
+        try:
+            payload = wish if isinstance(wish, bytes) else msgspec.json.encode(wish)
+            return (await client.request(subject, payload, timeout=seconds)).data
+        except (NatsError, TimeoutError):
+            return b""
+        finally:
+            await client.close()
+
+    return asyncio.run(ask())
