@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hub_tools import free_port, hub_settings, until
 from inside import session_of
+from msgspec import structs
 from service import Client
 
 from companion.core.config import Settings, TableSettings, WebSettings
@@ -23,8 +24,10 @@ from companion.hub_server.app import Hub
 from companion.service.app import Companion
 from companion.table.session import Phase
 from companion.table.table import Table
+from web.server.sse import PortInUse
 
 PATIENCE_S = 60.0
+Started = TypeVar("Started")
 JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "text/html"}
 
@@ -83,7 +86,7 @@ class FarTable:
         self.start_hub()
 
     def start_hub(self) -> None:
-        self.hub = Hub(hub_settings(self.folder / "hub", **self.hub_ports))
+        self.hub = at_its_port(lambda: Hub(hub_settings(self.folder / "hub", **self.hub_ports)))
         until("the table is back", self.is_connected)
 
     def restart_table(self) -> None:
@@ -91,7 +94,7 @@ class FarTable:
         self.start_table()
 
     def start_table(self) -> None:
-        self.companion = Companion(self.settings, simulate=True).__enter__()
+        self.companion = at_its_port(lambda: Companion(self.settings, simulate=True).__enter__())
         until("the table is back", self.is_connected)
 
     def close(self) -> None:
@@ -100,23 +103,27 @@ class FarTable:
 
 
 @contextmanager
-def far_table(folder: Path, name: str = "table", **web: Any) -> Iterator[FarTable]:
-    """A table that has joined a hub which lets phones far away in, all at fixed ports.
+def far_table(
+    folder: Path, name: str = "table", hub: dict[str, Any] | None = None, ca: str = "", **web: Any
+) -> Iterator[FarTable]:
+    """A table that has joined a hub which lets phones far away in; begun anew, both are at the same ports again.
 
-    Both wait longer for each other than a machine with too much to do takes.
+    Both wait longer for each other than a machine with too much to do takes. `hub`: its web settings, and `far_url`.
     """
     with pytest.MonkeyPatch.context() as patience:
         patience.setattr("web.hub.far.ANSWERS_S", PATIENCE_S)
         patience.setattr("companion.hub.far_line.ANSWERS_S", PATIENCE_S)
-        with _far_table(folder, name, **web) as far:
+        with _far_table(folder, name, hub or {}, ca, **web) as far:
             yield far
 
 
 @contextmanager
-def _far_table(folder: Path, name: str, **web: Any) -> Iterator[FarTable]:
-    ports = {"nats_port": free_port(), "far_port": free_port()}
-    ports["web"] = WebSettings(host="127.0.0.1", port=free_port(), viewers=64)  # type: ignore[assignment]
-    pages = WebSettings(host="127.0.0.1", port=free_port(), **web)
+def _far_table(folder: Path, name: str, hub_more: dict[str, Any], ca: str, **web: Any) -> Iterator[FarTable]:
+    more = {"host": "127.0.0.1", "viewers": 64, **hub_more}
+    ports: dict[str, Any] = {"nats_port": free_port(), "far_port": 0, "far_url": more.pop("far_url", "")}
+    ports["nats_host"] = more.pop("nats_host", "127.0.0.1")
+    ports["web"] = WebSettings(port=0, **more)
+    pages = WebSettings(host="127.0.0.1", port=0, **web)
     settings = Settings(state_dir=str(folder / name), web=pages, table=TableSettings(reading_time_s=0.1))
     hub = Hub(hub_settings(folder / "hub", **ports))
     try:
@@ -124,13 +131,29 @@ def _far_table(folder: Path, name: str, **web: Any) -> Iterator[FarTable]:
     except BaseException:
         hub.close()
         raise
+    assert hub.far_server is not None
+    ports |= {"far_port": hub.far_server.port, "web": structs.replace(ports["web"], port=hub.server.port)}
+    settings = structs.replace(settings, web=structs.replace(pages, port=companion.server.port))
     far = FarTable(folder, hub, companion, settings, ports)
     try:
-        companion.hub.join(hub.urls()[0], hub.door.code, names=False)
+        companion.hub.join(hub.urls()[0], hub.door.code, names=False, ca=ca)
         until("the table is there", far.is_connected)
         yield far
     finally:
         far.close()
+
+
+def at_its_port(start: Callable[[], Started]) -> Started:
+    """Begin anew at a port that somebody else on this machine may have for a moment."""
+    begun: list[Started] = []
+
+    def begins() -> bool:
+        with suppress(PortInUse):
+            begun.append(start())
+        return bool(begun)
+
+    until("the port is free", begins)
+    return begun[0]
 
 
 def confirm(table: Table) -> None:

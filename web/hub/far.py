@@ -29,7 +29,7 @@ from web.hub.app import HubSite
 from web.hub.room import Room
 from web.security.auth import COOKIE_AGE_S, Auth
 from web.security.far_access import OVER, is_let_through, is_token
-from web.security.host_names import Names
+from web.security.host_names import Names, asked_host
 from web.server.sse import LOOK_S, RETRY_MS, Audience, Streams
 from web.server.stream_writer import Idle, Messages
 from web.static_files import StaticFiles
@@ -209,7 +209,8 @@ class FarRoutes:
             target = first.location if _OWN_PAGE.fullmatch(first.location) else "/"
             answer = make_response(redirect(target, 303))
         elif kind in KINDS:
-            answer = Response(body, first.status)
+            is_plain = first.status == 200 or 400 <= first.status < 500
+            answer = Response(body, first.status if is_plain else 503)
             answer.headers["Content-Type"] = kind if kind.startswith("image/") else f"{kind}; charset=utf-8"
         else:
             raise NotFound
@@ -290,5 +291,5 @@ def _named(cookie: str, table: str) -> str:
 
 
 def _host_of(url: str) -> tuple[str, ...]:
-    host = url.partition("//")[2].partition("/")[0]
-    return (host.partition(":")[0],) if host and not host.startswith("[") else ()
+    host = asked_host(url.partition("//")[2].partition("/")[0])
+    return (host,) if host else ()

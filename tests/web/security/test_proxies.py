@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from mqtt_tools import free_port, until
+from mqtt_tools import until
+from proxy_tools import needs_nginx, nginx
 
 from companion.core.config import Settings, WebSettings, read_settings
 from companion.core.errors import ConfigError
 from companion.service.app import Companion
 from web.security.proxies import SOMEWHERE, Proxies
-
-NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-needs_nginx = pytest.mark.skipif(NGINX is None, reason="no nginx: apt-get install nginx-light")
 
 
 @pytest.mark.parametrize(
@@ -67,30 +62,11 @@ def table_behind_nginx(folder: Path, *, is_named: bool, more: str = "") -> Itera
     web = WebSettings(
         host="127.0.0.1", port=0, names=("table.example.org",), proxies=("127.0.0.1",) if is_named else ()
     )
-    with Companion(Settings(state_dir=str(folder), web=web), simulate=True) as companion:
-        port = free_port()
-        forwarded = (
-            "proxy_set_header Host $host; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;"
-            "proxy_set_header X-Forwarded-Proto https; proxy_set_header X-Forwarded-Host $host;"
-        )
-        config = folder / "nginx.conf"
-        config.write_text(
-            f"pid {folder}/nginx.pid; daemon off; error_log {folder}/error.log; worker_processes 1;"
-            "events {} http { access_log off;"
-            + "".join(
-                f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-            )
-            + f"server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://127.0.0.1:{companion.server.port};"
-            f"proxy_http_version 1.1; proxy_set_header Connection ''; {more or forwarded} }} }} }}"
-        )
-        assert NGINX is not None
-        process = subprocess.Popen([NGINX, "-c", str(config), "-p", str(folder)], stderr=subprocess.DEVNULL)
-        try:
-            until("nginx answers", lambda: _answers(port))
-            yield companion, port
-        finally:
-            process.terminate()
-            process.wait(10)
+    with (
+        Companion(Settings(state_dir=str(folder), web=web), simulate=True) as companion,
+        nginx(folder, companion.server.port, _answers, more=more) as port,
+    ):
+        yield companion, port
 
 
 def _answers(port: int) -> bool:
