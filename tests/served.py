@@ -11,7 +11,7 @@ from pathlib import Path
 
 from service import Served, share_templates
 
-from companion.core.config import CameraSettings, Settings, TableSettings, VoiceSettings, WebSettings
+from companion.core.config import BotsSettings, CameraSettings, Settings, TableSettings, VoiceSettings, WebSettings
 from companion.service.app import Companion
 
 
@@ -24,8 +24,13 @@ class Inside(Served):
 
 
 @contextmanager
-def served(folder: Path, game: str = "", *, reading_time_s: float = 0.3, picture: str = "") -> Iterator[Inside]:
-    """The service until the end of the block: simulated, or with a still picture for its camera and no pads."""
+def served(
+    folder: Path, game: str = "", *, reading_time_s: float = 0.3, picture: str = "", engines: tuple[str, ...] = ()
+) -> Iterator[Inside]:
+    """The service until the end of the block: simulated, or with a still picture for its camera and no pads.
+
+    `engines` are programs from outside, as in the settings.
+    """
     share_templates(folder)
     settings = Settings(
         state_dir=str(folder),
@@ -33,6 +38,7 @@ def served(folder: Path, game: str = "", *, reading_time_s: float = 0.3, picture
         web=WebSettings(host="127.0.0.1", port=0),
         table=TableSettings(reading_time_s=reading_time_s),
         voice=VoiceSettings(by="off"),
+        bots=BotsSettings(engines=engines),
     )
     with Companion(settings, simulate=not picture) as companion:
         if game:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from history_tools import play
@@ -13,6 +14,11 @@ from service import PHONE, Client, Running, browser, running, sit_down, tap, unt
 from web_fixtures import open_place
 from window_tools import no_errors
 
+from companion.bots import bot_for
+from companion.bots.base import Choice, Verdict
+from companion.core.config import TableSettings
+from companion.core.kit import Seat
+from companion.games import GAMES
 from web.server.sse import serve
 
 pytestmark = pytest.mark.browser
@@ -76,6 +82,59 @@ def test_a_replay_says_what_would_have_been_better(tmp_path: Path, seat: tuple[R
         script = "return document.querySelector('.better').getBoundingClientRect().bottom <= innerHeight + 1"
         until("the words in sight", lambda: window.execute_script(script))
         assert window.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+class QuickCoach:
+    """The lowest level in this process: it has an answer at once, however busy the machine is."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._game = next(word for word in command if word in GAMES)
+
+    def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
+        self._bot = bot_for(self._game, seat, options, 1, 1)
+
+    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float) -> None:
+        self._bot.see(view, events)
+
+    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
+        return self._bot.choose(view)
+
+    def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
+        return self._bot.judge(view, action)
+
+    def close(self) -> None:
+        pass
+
+
+def test_it_answers_in_every_game(tmp_path: Path) -> None:
+    """From the sheet of a phone, which stays as wide as the phone."""
+    settings = TableSettings(coach="always")
+    with (
+        open_place(tmp_path, table_settings=settings, open_coach=QuickCoach) as place,
+        serve(place.app, "127.0.0.1", 0, 16) as server,
+        browser(PHONE) as window,
+    ):
+        server.start()
+        place.sit("north", "Ben")
+        window.get(f"http://127.0.0.1:{server.port}/join/south")
+        window.find_element(By.NAME, "name").send_keys("Mara")
+        window.find_element(By.CSS_SELECTOR, "form button").click()
+        until("the seat", lambda: window.current_url.endswith("/seat/south"))
+        for name in ("scouts", "arena", "kahmate", "binmat"):
+            place.table.new_game(name, {}, 1)
+            if place.table.view().phase == "setup":
+                place.table.confirm("host", place.table.view().moment, place.table.view().turn.stage)
+            if name == "binmat":
+                place.table.resume("host")
+            moment = place.table.view().moment
+            shown = "return document.querySelector('#live').dataset.moment"
+            until(f"{name} on the phone", lambda shown=shown, at=moment: window.execute_script(shown) == at)
+            assert "Nothing has been entered" in advice(window, "now")
+            assert len(window.find_elements(By.CSS_SELECTOR, "#advice li")) >= 1
+            assert window.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+            tap(window, "#help > [data-help]")
+            place.table.resign(Seat.SOUTH)
+        no_errors(window)
 
 
 def _moved_on(client: Client) -> bool:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from history_tools import play
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import Client, Served, browser, says, tap, until
+from service import PHONE, Client, Served, browser, says, tap, until
+from web_fixtures import open_place
 from window_tools import no_errors
+
+from companion.core.kit import Seat
+from web.server.sse import serve
 
 pytestmark = pytest.mark.browser
 LAPTOP = (1440, 900)
@@ -69,3 +75,56 @@ def test_a_character_is_picked_on_the_table_screen_and_sent_away(laptop: tuple[S
     tap(window, ".chars [aria-pressed='true']")
     until("it is gone", lambda: client.get("/api/view")["seats"]["north"]["name"] is None)
     no_errors(window)
+
+
+ENGINE = """
+import json, sys
+for line in sys.stdin:
+    name = next(iter(json.loads(line)))
+    reply = {"new": {"ready": True}, "choose": {"action": "UII", "nodes": 1, "why": []}}.get(name, {"ok": True})
+    print(json.dumps(reply), flush=True)
+"""
+
+
+def test_a_program_from_outside_is_picked_and_hands_in(tmp_path: Path) -> None:
+    """It is offered beside the three characters, by its name, and plays like them."""
+    program = tmp_path / "ada.py"
+    program.write_text(ENGINE)
+    engine = f"Ada={sys.executable} {program}"
+    with served(tmp_path, engines=(engine,)) as service, browser(LAPTOP) as window:
+        client = Client(service.url)
+        window.get(service.url)
+        names = [each.text for each in window.find_elements(By.CSS_SELECTOR, ".chars .key b")]
+        assert names == ["Pip", "Bo", "Zeno", "Ada"]
+        window.find_elements(By.CSS_SELECTOR, ".chars .key")[3].click()
+        until("Ada sits", lambda: client.get("/api/view")["seats"]["north"]["name"] == "Ada")
+        client.post("/api/seat/south/take", name="Mara")
+        client.post("/api/seat/south/start", game="outbuffered")
+        until("the set-up", lambda: client.get("/api/view")["phase"] == "setup")
+        client.post("/workbench/tidy")
+        until("its receipt", lambda: client.get("/api/view")["seats"]["north"]["sealed_at"])
+        no_errors(window)
+
+
+def test_a_handicap_is_one_tap_on_the_phone(tmp_path: Path) -> None:
+    """After a game, in sight without a word typed; tapped once more it is lifted."""
+    with open_place(tmp_path) as place, serve(place.app, "127.0.0.1", 0, 16) as server, browser(PHONE) as window:
+        server.start()
+        place.sit("north", "Ada")
+        window.get(f"http://127.0.0.1:{server.port}/join/south")
+        window.find_element(By.NAME, "name").send_keys("Ben")
+        window.find_element(By.CSS_SELECTOR, "form button").click()
+        until("the seat", lambda: window.current_url.endswith("/seat/south"))
+        for seed in range(8):
+            play(place.table, place.clock, "outbuffered", 2, seed=seed)
+        key = ".even .key[aria-pressed='{}']"
+        until("the offer", lambda: window.find_elements(By.CSS_SELECTOR, key.format("false")))
+        assert "Ada has won 8 of 8 games against Ben." in window.find_element(By.CSS_SELECTOR, ".even").text
+        tap(window, key.format("false"))
+        until("it holds", lambda: window.find_elements(By.CSS_SELECTOR, key.format("true")))
+        assert place.table.view().match.handicap is Seat.SOUTH
+        tap(window, key.format("true"))
+        until("it is lifted", lambda: window.find_elements(By.CSS_SELECTOR, key.format("false")))
+        assert place.table.view().match.handicap is None
+        assert window.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+        no_errors(window)

@@ -233,7 +233,8 @@ class FrameReader:
     def _corners_of_cards(self, luma: Luma) -> tuple[Kit, Found] | None:
         """A kit of cards and all corner markers of its board, which are all that is looked for in the whole picture
         then; None when it shows another board, or not all of them at a quick look."""
-        may_be_cards = any(kit.deck for kit in ((self.kit,) if self.kit else self._kits.values()))
+        known = self.kit or self._active
+        may_be_cards = any(kit.deck for kit in ((known,) if known else self._kits.values()))
         found = self._scanner.largest(luma) if may_be_cards else None
         kit = self._kit_in_view(found) if found else None
         if found is None or kit is None or kit.deck is None or len(_corners(kit, found)) < 2:
