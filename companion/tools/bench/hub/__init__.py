@@ -109,7 +109,17 @@ class HubProcess:
         self.start()
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start it, and wait until it answers; another program may have its port for a moment."""
+        end_s = time.monotonic() + _WAIT_S
+        while "Ctrl-C" not in (told := self._begin()):
+            if "is in use" not in told or time.monotonic() > end_s:
+                raise RuntimeError(f"the hub does not start: {told}")
+            time.sleep(0.5)
+        found = re.search(r"hub join \S+ (\w+)", told)
+        self.code = found[1] if found else ""
+
+    def _begin(self) -> str:
+        """Start it once; answers what it has said until it answers, or ends."""
         words = ["--folder", str(self.folder), "--host", "127.0.0.1", "--keep-mb", "64", *self._more]
         ports = ["--port", str(self.port), "--nats-port", str(self.nats_port)]
         self._process = subprocess.Popen(
@@ -118,14 +128,12 @@ class HubProcess:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        told = ""
-        while self._process.stdout and "Ctrl-C" not in told:
-            line = self._process.stdout.readline()
-            if not line:
-                raise RuntimeError(f"the hub does not start: {told}")
+        told, out = "", self._process.stdout
+        while out and "Ctrl-C" not in told and (line := out.readline()):
             told += line
-        found = re.search(r"hub join \S+ (\w+)", told)
-        self.code = found[1] if found else ""
+        if "Ctrl-C" not in told:
+            self.kill()
+        return told
 
     @property
     def nats(self) -> str:
