@@ -55,8 +55,6 @@ def test_a_whole_game_from_afar(tmp_path: Path, axe: str) -> None:
         far.companion.table.take_seat(Seat.SOUTH, "Mara")
         far.companion.table.new_game("outbuffered")
         until("the page follows", lambda: "Outbuffered" in text_of(window, "#live"))
-        assert "Somebody at the table moves the pieces." in text_of(window, "#live")
-        assert not window.find_elements(By.CSS_SELECTOR, "[data-post$='confirm'], [data-post$='by-pad']")
         for turn, orders in enumerate(("UUU", "RDD", "DII"), start=1):
             follow(far.companion.table)
             until("its keys", lambda turn=turn: f"turn {turn}" in text_of(window, "#live .top"))
@@ -73,6 +71,8 @@ def test_a_whole_game_from_afar(tmp_path: Path, axe: str) -> None:
                 assert session_of(far.companion.table).sealed[Seat.NORTH] == sealed
             session = session_of(far.companion.table)
             far.companion.table.hand_in(Seat.SOUTH, session.moment, "III")
+        until("it is said who moves", lambda: "Somebody at the table moves the pieces." in text_of(window, "#live"))
+        assert not window.find_elements(By.CSS_SELECTOR, "[data-post$='confirm'], [data-post$='by-pad']")
         follow(far.companion.table)
         until("it has won", lambda: window.find_elements(By.CSS_SELECTOR, ".finale"))
         assert "6 of 6 match" in text_of(window, "#live")

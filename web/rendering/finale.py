@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -123,8 +124,13 @@ def still_picture(finale: Finale, still: Still) -> Markup:
 
 
 def nearest_tenth(finale: Finale, still: Still) -> int:
-    """How far down the board is the square of a turn, in tenths; the middle where it is nowhere."""
-    if not still.square:
-        return 5
-    ranks = finale.kit.board.ranks
-    return round(10 * (ranks - 0.5 - Square.parse(still.square).rank) / ranks)
+    """How far down the board is what a turn's photograph is to show, in tenths: the turn's square, else most pieces.
+
+    The photograph is taken after the turn: whoever was hit on its square has gone home. The middle of an empty board.
+    """
+    square, layout = Square.parse(still.square) if still.square else None, still.scene.layout
+    if square not in layout:
+        ranks = Counter(each.rank for each in layout)
+        square = max(layout, key=lambda each: ranks[each.rank], default=None)
+    count = finale.kit.board.ranks
+    return round(10 * (count - 0.5 - square.rank) / count) if square else 5
