@@ -111,6 +111,8 @@ class HubStore:
         self._looked_s = -LOOK_S
         self._buckets = Buckets(FLOOD, time.monotonic)
         self.is_ready = threading.Event()
+        self._hears = False
+        """Would an answer be heard? Not yet while a line is being made."""
         self._thread = LoopThread("hub-store", self._run)
         self._failed: CompanionError | None = None
 
@@ -130,10 +132,9 @@ class HubStore:
 
     def send(self, subject: str, payload: bytes, reply: str) -> bool:
         """Say something with the subject of its answer; False: there is no line."""
-        client = self._client
-        if client is None or not client.is_connected:
+        if not (self._hears and self._is_connected):
             return False
-        self._thread.call(lambda: asyncio.ensure_future(self._publish(subject, payload, reply)))
+        self._thread.call(lambda: asyncio.ensure_future(self._ask(subject, payload, reply)))
         return True
 
     def forget(self, table: str) -> None:
@@ -211,6 +212,7 @@ class HubStore:
             heard[ALL_NEAR] = self._near
             for subject, hear in (heard | dict.fromkeys((ALL_WISHES, ALL_FAR_WISHES), self._wish)).items():
                 await client.subscribe(subject, cb=hear)
+            self._hears = True
             first = self._heard.followed() + 1
             start = ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first)
             await stream.subscribe(
@@ -228,7 +230,7 @@ class HubStore:
                     self._looked_s = time.monotonic()
                     await self._look(stream)
         finally:
-            self._client = None
+            self._client, self._hears = None, False
             self._heard.on_cut()
             if not client.is_closed:
                 await client.close()
@@ -379,6 +381,17 @@ class HubStore:
             raise StoreAnew(say("The hub’s store does not answer; it is being restarted."))
         full = say("The hub’s disk is full: tables keep what they have, and send it once there is room.")
         self._heard.on_trouble(full if self._is_full else "" if answers else self._why(OSError()))
+
+    @property
+    def _is_connected(self) -> bool:
+        client = self._client
+        return client is not None and client.is_connected
+
+    async def _ask(self, subject: str, payload: bytes, reply: str) -> None:
+        if self._is_connected:
+            await self._publish(subject, payload, reply)
+        else:  # the line broke a moment ago, after what was asked before was told so
+            self._heard.on_cut()
 
     async def _publish(self, subject: str, payload: bytes, reply: str = "") -> None:
         if subject and self._client and self._client.is_connected:

@@ -292,8 +292,8 @@ def _unpacked(source: IO[bytes], folder: Path) -> BackupNote:
                     with place.open("xb") as target:
                         unpack(archive, entry, target, _most_of(entry.filename))
     # zipfile's own words for an unknown compression (NotImplementedError) and for a locked file (RuntimeError)
-    except (*_DAMAGED, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError) as error:
-        raise Malformed(say("This file is damaged or not a backup: {why}", why=str(error))) from None
+    except (*_DAMAGED, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError):
+        raise Malformed(say("This file is damaged or not a backup.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise Malformed(say("This is not a backup of this program.")) from None
     return note

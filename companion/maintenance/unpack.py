@@ -78,7 +78,7 @@ def look_at(members: list[zipfile.ZipInfo], most_of: Callable[[str], int], most_
     """
     for member in members:
         if member.compress_type not in _KINDS:
-            raise Malformed(say("This file is damaged or not a backup: {why}", why=f"{member.filename[:80]}: ZIP"))
+            raise Malformed(say("This file is damaged or not a backup."))
         if member.file_size > most_of(member.filename):
             raise Malformed(too_large(member.filename, most_of(member.filename)))
     wanted = sum(member.file_size for member in members)
