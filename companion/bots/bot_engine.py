@@ -19,7 +19,7 @@ import msgspec
 
 from companion.bots import bot_for, knows
 from companion.bots.base import LEVELS, Bot, Choice
-from companion.bots.priority import give_way
+from companion.bots.priority import give_way, letting_in
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.kit import Seat
 
@@ -137,7 +137,9 @@ def serve_lines(engine: BotEngine, source: BinaryIO, sink: BinaryIO) -> None:
         if len(line) > MAX_LINE + 1 and not line.endswith(b"\n"):
             _skip_line(source)
         if stripped := line.strip():
-            sink.write(engine.answer(stripped) + b"\n")
+            with letting_in():
+                answer = engine.answer(stripped)
+            sink.write(answer + b"\n")
             sink.flush()
 
 

@@ -6,14 +6,20 @@ import contextlib
 import ctypes
 import os
 import resource
+import signal
 import struct
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 NICENESS = 10
 SLICE_NS = 100_000_000
 """So long an opponent would compute at a time (the kernel's own maximum): whoever wakes up and asks for less goes
 first, at once (Linux 6.12 and newer, "PREEMPT_SHORT"), so that no lamp waits for the end of its slice."""
+LETS_IN_S = 0.0005
+"""So often an opponent that computes lets others in. Who has just had more than a fair share of the processor does not
+go first when it wakes up: without this it waits for the kernel's next tick, for instance 4 ms."""
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
 """The kernel's number of that call where programs have 64 bits; Python has no function for it."""
 _FIRST_TO_GO = 800
@@ -40,3 +46,18 @@ def give_way(pid: int, memory_bytes: int) -> None:
             ctypes.CDLL(None).syscall(call, pid, wanted, 0)
     with contextlib.suppress(OSError, ValueError):
         resource.prlimit(pid, resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+
+
+@contextlib.contextmanager
+def letting_in() -> Iterator[None]:
+    """Meanwhile this process steps aside for a moment again and again; only in a program's main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, lambda *_: os.sched_yield())
+    signal.setitimer(signal.ITIMER_REAL, LETS_IN_S, LETS_IN_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
