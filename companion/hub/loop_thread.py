@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
-import os
-import struct
 import threading
-import time
 from collections.abc import Callable, Coroutine
 from typing import Any
-
-_C = ctypes.PyDLL(None)  # its calls keep the interpreter's lock: a thread that waits for it is not let in between
 
 
 class LoopThread:
@@ -22,7 +16,6 @@ class LoopThread:
         self._work = work
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
-        self._timer: _Timer | None = None
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     @property
@@ -33,7 +26,6 @@ class LoopThread:
     def start(self) -> None:
         """Begin."""
         self._loop = asyncio.new_event_loop()
-        self._timer = _Timer(self._loop)
         self._thread.start()
 
     def call(self, act: Callable[[], Any]) -> None:
@@ -41,11 +33,6 @@ class LoopThread:
         with contextlib.suppress(RuntimeError):  # it has ended
             if self._loop:
                 self._loop.call_soon_threadsafe(act)
-
-    def call_later(self, delay_s: float, act: Callable[[], Any]) -> None:
-        """Have the loop do something so much later, once for all calls until then; its thread sleeps on meanwhile."""
-        if self._timer:
-            self._timer.set(delay_s, act)
 
     def close(self, goodbye_s: float) -> None:
         """Wait so long for the work to end by itself, then cancel it; may be called twice."""
@@ -59,48 +46,15 @@ class LoopThread:
             self._task.cancel()
 
     def _run(self) -> None:
-        loop, timer = self._loop, self._timer
+        loop = self._loop
         assert loop is not None
-        assert timer is not None
         asyncio.set_event_loop(loop)
         self._task = loop.create_task(self._work())
         try:
             with contextlib.suppress(asyncio.CancelledError):
                 loop.run_until_complete(self._task)
         finally:
-            timer.close()
             _end(loop)
-
-
-class _Timer:
-    """Linux' timerfd, which Python has from 3.13 on: any thread sets it, and a loop wakes up only when it is due."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._act: Callable[[], Any] | None = None
-        self._lock = threading.Lock()
-        self._file = _C.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
-        loop.add_reader(self._file, self._is_due)
-
-    def set(self, delay_s: float, act: Callable[[], Any]) -> None:
-        with self._lock:
-            if self._file < 0 or self._act is not None:
-                return
-            self._act = act
-            _C.timerfd_settime(self._file, 0, struct.pack("4l", 0, 0, 0, round(delay_s * 1e9)), None)
-
-    def close(self) -> None:
-        with self._lock:
-            self._loop.remove_reader(self._file)
-            os.close(self._file)
-            self._file = -1
-
-    def _is_due(self) -> None:
-        os.read(self._file, 8)
-        with self._lock:
-            act, self._act = self._act, None
-        if act:
-            act()
 
 
 def _end(loop: asyncio.AbstractEventLoop) -> None:

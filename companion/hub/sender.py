@@ -52,7 +52,7 @@ GOODBYE_S = 0.5
 """At the end: so long what is on its way may take."""
 ASK_AGAIN_S = 60.0
 LET_PASS_S = 0.03
-"""What the table has to do after an input comes first: so long the line does not even wake up."""
+"""What the table has to do after an input comes first: so long the line keeps out of its way."""
 PULSE_S = 10.0
 """How often a table says how it is where nothing changes: a hub that hears nothing for long calls it lost."""
 
@@ -107,8 +107,8 @@ class HubLine:
         self._thread.start()
 
     def wake(self) -> None:
-        """There is something new; what the table does because of it comes first."""
-        self._thread.call_later(LET_PASS_S, self._news.set)
+        """There is something new."""
+        self._thread.call(self._news.set)
 
     def look_for_pair(self) -> None:
         """The hub has a game at two tables for us."""
@@ -194,6 +194,8 @@ class HubLine:
                     await self._exchange(client, stream)
                 await self._source.far.step(client)
                 is_woken = await self._rest(min(PULSE_S, self._source.pairs.pause_s))
+                if is_woken and not self._is_closing:
+                    await asyncio.sleep(LET_PASS_S)
                 if not is_woken and self._clock.monotonic_s() >= self._pulse_s + PULSE_S:
                     self._told = b""
         finally:

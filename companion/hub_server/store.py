@@ -23,7 +23,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.api import ConsumerConfig, DeliverPolicy, DiscardPolicy, StorageType, StreamConfig, StreamInfo
-from nats.js.errors import NotFoundError
+from nats.js.errors import APIError, NotFoundError
 
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
@@ -111,6 +111,8 @@ class HubStore:
         self._looked_s = -LOOK_S
         self._buckets = Buckets(FLOOD, time.monotonic)
         self.is_ready = threading.Event()
+        self._forgotten: set[str] = set()
+        """Tables of which nothing is to be kept any more."""
         self._hears = False
         """Would an answer be heard? Not yet while a line is being made."""
         self._thread = LoopThread("hub-store", self._run)
@@ -139,7 +141,7 @@ class HubStore:
 
     def forget(self, table: str) -> None:
         """Remove what is kept of a table."""
-        self._thread.call(lambda: asyncio.ensure_future(self._purge(table)))
+        self._thread.call(lambda: self._forgotten.add(table))
 
     def close(self) -> None:
         """Hang up, and end the child."""
@@ -223,6 +225,7 @@ class HubStore:
             self.is_ready.set()
             while not (self._is_closing or lost.is_set()):
                 await self._round()
+                await self._purge(stream)
                 await self._dealer.step(stream)
                 if self._unkept is not None:
                     raise self._unkept
@@ -397,14 +400,15 @@ class HubStore:
         if subject and self._client and self._client.is_connected:
             await self._client.publish(subject, payload, reply)
 
-    async def _purge(self, table: str) -> None:
-        if self._client and self._client.is_connected:
-            stream = self._client.jetstream(timeout=ANSWERS_S)
+    async def _purge(self, stream: JetStreamContext) -> None:
+        """Remove what is kept of tables that are gone; where the line breaks, that is done on the next one."""
+        for table in tuple(self._forgotten):
             for name, what in ((RECORDS, "record"), (STATES, "state")):
                 try:
                     await stream.purge_stream(name, subject=f"tables.{table}.{what}")
-                except (NatsError, TimeoutError) as error:
+                except APIError as error:
                     log.warning("Hub: what is kept of a table cannot be removed: %s", error)
+            self._forgotten.discard(table)
 
     def _why(self, error: BaseException) -> str:
         if isinstance(error, CompanionError):
