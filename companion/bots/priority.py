@@ -50,14 +50,16 @@ def give_way(pid: int, memory_bytes: int) -> None:
 
 @contextlib.contextmanager
 def letting_in() -> Iterator[None]:
-    """Meanwhile this process steps aside for a moment again and again; only in a program's main thread."""
+    """Meanwhile this process steps aside for a moment again and again; only in a program's main thread.
+
+    The signal's handler stays: one that comes late, without it, would end the process.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGALRM, lambda *_: os.sched_yield())
+    signal.signal(signal.SIGALRM, lambda *_: os.sched_yield())
     signal.setitimer(signal.ITIMER_REAL, LETS_IN_S, LETS_IN_S)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

@@ -21,7 +21,7 @@ from typing import Any
 from companion.core.clock import RealClock
 from companion.core.config import PanelSettings, Settings, WebSettings
 from companion.core.errors import CameraError, JournalError, PanelError, SystemTrouble
-from companion.core.network import addresses, host_key_text, hotspot
+from companion.core.network import addresses, bracketed, from_here, host_key_text, hotspot
 from companion.core.ports import Camera, Frame
 from companion.diagnostics import first_pi as first
 from companion.diagnostics import machine as machinery
@@ -142,8 +142,7 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
 
 def fetch(settings: Settings, path: str, headers: dict[str, str], timeout_s: float = HELLO_S) -> dict[str, Any] | None:
     """A JSON object of this machine's own pages; None: nobody answers with one within `timeout_s`, by HTTP or HTTPS."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.web.host, settings.web.host)
-    place = f"[{host}]" if ":" in host else host
+    place = bracketed(from_here(settings.web.host))
     anyone = ssl.create_default_context()  # this machine itself, by an address that no certificate names
     anyone.check_hostname, anyone.verify_mode = False, ssl.CERT_NONE
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=anyone))

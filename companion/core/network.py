@@ -107,7 +107,25 @@ def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
     own = addresses(web.host)
     hosts = dict.fromkeys((*web.names, *own) if web.certificate else (*own, *web.names))
     end = "" if port == usual else f":{port}"
-    return tuple(f"{scheme}://{f'[{host}]' if ':' in host else host}{end}/" for host in hosts)
+    return tuple(f"{scheme}://{bracketed(host)}{end}/" for host in hosts)
+
+
+def bracketed(host: str) -> str:
+    """A host as an address has it before a port.
+
+    >>> bracketed("::1"), bracketed("table.local")
+    ('[::1]', 'table.local')
+    """
+    return f"[{host}]" if ":" in host else host
+
+
+def from_here(host: str) -> str:
+    """How this machine itself reaches what listens on this host's addresses, or on all.
+
+    >>> from_here("0.0.0.0"), from_here("192.168.1.5")
+    ('127.0.0.1', '192.168.1.5')
+    """
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
 # ---- addresses -------------------------------------------------------------------------------------------------------

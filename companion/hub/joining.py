@@ -15,6 +15,7 @@ import msgspec
 from companion import __version__
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
+from companion.core.network import bracketed
 from companion.hub.membership import Membership
 
 try:
@@ -135,4 +136,4 @@ def _at(server: str, host: str) -> str:
     scheme, _, rest = server.partition("://")
     if not rest.startswith(":"):
         return server
-    return f"{scheme}://[{host}]{rest}" if ":" in host else f"{scheme}://{host}{rest}"
+    return f"{scheme}://{bracketed(host)}{rest}"

@@ -10,7 +10,7 @@ import msgspec
 
 from companion.core.clock import Clock, RealClock
 from companion.core.config import WebSettings
-from companion.core.network import host_key_text, page_urls
+from companion.core.network import bracketed, from_here, host_key_text, page_urls
 from companion.core.ports import Closeable
 from companion.hub.pairing import Pair
 from companion.hub_server.dealer_desk import DealerDesk
@@ -30,8 +30,6 @@ from web.hub.room import Room
 from web.security.tls import certificate_context
 from web.server.sse import Server, serve
 
-_ITSELF = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""How a machine reaches itself that listens on all its addresses."""
 MOST_VIEWERS = 500
 """However few may follow one table, the hub has connections as for so many at each of four."""
 
@@ -88,7 +86,13 @@ class Hub(Closeable):
             self._stack.callback(file.close)
             self.league = League(file, clock, self.room.free_tables, self.room.change)
             wishes = Wishes(self.folder, self.room, self.league, clock, self.store.command)
-            forget = (self.pairs.forget, self.far.forget, wishes.forget, self._rights.forget, self.store.forget)
+            forget = (
+                self.pairs.forget,
+                self.far.forget,
+                wishes.forget,
+                lambda _: self._rights.keep(),
+                self.store.forget,
+            )
             self.members = Members(
                 self.folder,
                 self.room,
@@ -127,8 +131,7 @@ class Hub(Closeable):
         self.server: Server = serve(app, web.host, web.port, everybody, tls, proxies=web.proxies)
         self._stack.callback(self.server.close)
         self._stack.callback(app.extensions["watch"].close)
-        host = _ITSELF.get(web.host, web.host)
-        address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self.server.port}"
+        address = f"{'https' if tls else 'http'}://{bracketed(from_here(web.host))}:{self.server.port}"
         (settings.folder / ADDRESS_FILE).write_text(address)
         self.server.start()
         if settings.far_port is not None:

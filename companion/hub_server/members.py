@@ -150,11 +150,6 @@ class Rights:
             self._nats.write(self._text())
             self._nats.reload()
 
-    def forget(self, table: str) -> None:
-        """A table has left: it may come in no more, and none may write to it."""
-        del table
-        self.keep()
-
     def _text(self) -> str:
         file = self._folder.now
         own_key = public_key(self._seed) if self._seed else self._folder.own_key

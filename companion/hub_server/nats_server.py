@@ -16,6 +16,7 @@ from pathlib import Path
 
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
+from companion.core.network import bracketed, from_here
 from companion.hub.subjects import (
     HEARD,
     SAID,
@@ -34,7 +35,6 @@ RELOADED = b"Reloaded server configuration"
 """What it says in its log once it knows who may come in."""
 PROGRAM = "nats-server"
 OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
-_ITSELF = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 OWN_ACCOUNT = "hub"
 """The hub's account at NATS, in which everything is kept."""
 _OLD_ACCOUNT = "$G"
@@ -59,7 +59,7 @@ class NatsSettings:
     @property
     def own_host(self) -> str:
         """How this machine itself reaches it."""
-        return _ITSELF.get(self.host, self.host)
+        return from_here(self.host)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class NatsServer:
     def url(self) -> str:
         """Where the hub itself finds it."""
         scheme = "tls" if self._settings.certificate else "nats"
-        return f"{scheme}://{_bracketed(self._settings.own_host)}:{self._settings.port}"
+        return f"{scheme}://{bracketed(self._settings.own_host)}:{self._settings.port}"
 
     @property
     def pid(self) -> int | None:
@@ -231,7 +231,7 @@ class NatsServer:
         settings = self._settings
         own: dict[str, object] = {
             "server_name": "hub",
-            "listen": f"{_bracketed(settings.host)}:{settings.port}",
+            "listen": f"{bracketed(settings.host)}:{settings.port}",
             "max_payload": MOST_BYTES * 2,
             "max_connections": settings.connections,
             "write_deadline": "5s",
@@ -261,10 +261,6 @@ class NatsServer:
             (line for line in reversed(log) if "[FTL]" in line or "[ERR]" in line or "nats-server:" in line), ""
         )
         return say("nats-server does not start: {error}", error=last.rpartition("] ")[2] or "see nats.log")
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 def write_private(path: Path, text: str) -> None:

@@ -18,8 +18,9 @@ from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
 from companion.table.actions.tile_orders import awaits_tiles
 from companion.table.chance.chance_view import chance_of, pledge_of
+from companion.table.prompts.draw_offer import offer_words
 from companion.table.prompts.guide import guide_of
-from companion.table.prompts.sign import offer_words, sign_of
+from companion.table.prompts.sign import sign_of
 from companion.table.seats.claims import sentence_of
 from companion.table.session import LINE, Phase, Sealed, Session
 from companion.table.state import NO_DRAFT, TableState, handicapped, instructions

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mqtt_tools import until
 
 from companion.bots import bot_for, knows
 from companion.bots.base import Bot, Choice, Verdict
 from companion.bots.bot_engine import MAX_LINE, BotEngine, serve_lines
+from companion.bots.priority import letting_in
 from companion.core.errors import Malformed
 from companion.core.kit import Seat
 from companion.games import GAMES, game_named
@@ -190,3 +194,14 @@ def test_views_are_enough() -> None:
     engine = BotEngine("outbuffered", 3, 1)
     ask(engine, {"new": {"seat": "north"}})
     assert "action" in ask(engine, {"choose": {"view": view}})
+
+
+def test_an_opponent_steps_aside_while_it_computes_and_no_late_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    aside: list[None] = []
+    monkeypatch.setattr(os, "sched_yield", lambda: aside.append(None))
+    with letting_in():
+        until("it has stepped aside", lambda: len(aside) > 5)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    before = len(aside)
+    os.kill(os.getpid(), signal.SIGALRM)
+    until("it lives", lambda: len(aside) > before)

@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 from hub_tools import TableAtHub, has_all, hub_settings, joined, kept, kill_nats, needs, running, until
 from nats.aio.client import Client
+from nats.errors import ConnectionClosedError
+from nats.js import JetStreamContext
 
 from companion.core.clock import FakeClock
 from companion.core.errors import SystemTrouble
@@ -260,6 +262,26 @@ def test_a_table_that_was_removed_is_put_out_and_says_so(hub: Hub, tmp_path: Pat
     until("the table knows", lambda: "join it again" in table.line.sentence)
     until("nothing is kept of it", lambda: kept(hub, table.member.table) == [])
     assert hub.room.table(table.member.number) is None
+    table.close()
+
+
+def test_what_is_kept_of_a_table_goes_also_when_the_line_breaks_meanwhile(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    purge, broken = JetStreamContext.purge_stream, [True]
+
+    async def breaks(self: JetStreamContext, name: str, **how: Any) -> bool:
+        if broken:
+            broken.clear()
+            raise ConnectionClosedError
+        return await purge(self, name, **how)
+
+    table = joined(hub, tmp_path / "table")
+    table.play()
+    whole(hub, table)
+    monkeypatch.setattr(JetStreamContext, "purge_stream", breaks)
+    assert hub.members.remove(table.member.number)
+    until("nothing is kept of it", lambda: not broken and kept(hub, table.member.table) == [])
     table.close()
 
 

@@ -90,7 +90,7 @@ def test_the_time_of_a_cut_line_is_charged_to_nobody(far: Far) -> None:
     assert far.left_s(Seat.NORTH) == before_s  # from the line's last sign of life on
     far.wait(3000)
     for by in ("south", "north", "table"):
-        with pytest.raises(Illegal, match="only the host starts the clock"):
+        with pytest.raises(Illegal, match="only the host can start the clock"):
             far.table.resume(by)
     assert far.left_s(Seat.NORTH) == before_s
     far.line(NORTH)

@@ -94,23 +94,8 @@ def unexplained(
     board, deck = kit
     ink, maps = view.ink, view.maps
     shape, scale = ink.fine.shape, maps.scale
-    read = [card for card in cards if card.name != UNREAD]
-    outlines, signs = {card.name: card.outline for card in read}, signs_of(deck)
-    explained, faces = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
-    for card in cards:
-        if card.name == UNREAD:
-            cv2.fillConvexPoly(explained, _px(maps, grown(card.outline, _UNREAD_MM)), 255)
-    surely, shrunk = explained.copy(), {name: grown(outline, -_EDGE_MM) for name, outline in outlines.items()}
-    for card in read:
-        above, boxes = upper.get(card.name, Above()), on_cards([card], print_boxes(deck, signs[card.name]))[0]
-        hidden = [shrunk[name] for name in (*above.own, *above.other) if name in shrunk]
-        if above.maybe:
-            unsure = [grown(outlines[name], _BESIDE_MM) for name in above.maybe]
-            _explain((explained,), maps, boxes, hidden)
-            _explain((surely,), maps, boxes[:2], hidden)
-            _explain((surely,), maps, boxes[2:], [*hidden, *unsure])
-        else:
-            _explain((explained, surely), maps, boxes, hidden)
+    read, faces = [card for card in cards if card.name != UNREAD], np.zeros(shape, np.uint8)
+    explained, surely = _print_of(maps, shape, deck, cards, upper)
     corners = list(_px(maps, np.array([card.outline for card in read]).reshape(-1, 2)).reshape(-1, 4, 2))
     for outline in corners:
         cv2.fillConvexPoly(faces, outline, 255)
@@ -143,6 +128,29 @@ def unexplained(
     off |= at_line | edges | sides
     yield from _wide(ink.fine & ~(off | lines), maps, _STROKE_MM)
     yield from (places for places in _blobs(ink.bold & ~off, maps) if not _is_line(places, board))
+
+
+def _print_of(
+    maps: Maps, shape: tuple[int, ...], deck: Deck, cards: Sequence[Lying], upper: Mapping[str, Above]
+) -> tuple[Mask, Mask]:
+    """Where the cards have print that shows, and where that is sure: what may lie under another card is not."""
+    read = [card for card in cards if card.name != UNREAD]
+    outlines, signs, explained = {card.name: card.outline for card in read}, signs_of(deck), np.zeros(shape, np.uint8)
+    for card in cards:
+        if card.name == UNREAD:
+            cv2.fillConvexPoly(explained, _px(maps, grown(card.outline, _UNREAD_MM)), 255)
+    surely, shrunk = explained.copy(), {name: grown(outline, -_EDGE_MM) for name, outline in outlines.items()}
+    for card in read:
+        above, boxes = upper.get(card.name, Above()), on_cards([card], print_boxes(deck, signs[card.name]))[0]
+        hidden = [shrunk[name] for name in (*above.own, *above.other) if name in shrunk]
+        if above.maybe:
+            unsure = [grown(outlines[name], _BESIDE_MM) for name in above.maybe]
+            _explain((explained,), maps, boxes, hidden)
+            _explain((surely,), maps, boxes[:2], hidden)
+            _explain((surely,), maps, boxes[2:], [*hidden, *unsure])
+        else:
+            _explain((explained, surely), maps, boxes, hidden)
+    return explained, surely
 
 
 def _strips(lit: Luma, maps: Maps, where: Mask) -> Iterator[Points]:

@@ -64,12 +64,7 @@ def add_hub(
     command.add_argument("--key", default="", metavar="FILE", help="its key")
     command.add_argument("--nats", action="append", default=[], metavar="URL", help="a NATS cluster instead of our own")
     command.add_argument("--nats-seed", type=Path, metavar="FILE", help="the NKey that enters it, if not the hub's own")
-    command.add_argument(
-        "--nats-reload",
-        default="",
-        metavar="COMMAND",
-        help="is run with the name of tables.conf whenever that has changed",
-    )
+    command.add_argument("--nats-reload", default="", metavar="COMMAND", help="run with tables.conf when it changes")
     command.add_argument("--nats-ca", default="", metavar="FILE", help="the certificate that its are signed by")
     command.add_argument("--replicas", type=int, default=1, choices=(1, 3, 5), help="copies of everything in it")
     command.set_defaults(run=_run)

@@ -12,6 +12,7 @@ from companion.games import GAMES
 from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi
 from companion.table.board_check import Problem, tops
+from companion.table.prompts.draw_offer import offer_words
 from companion.table.prompts.guide import lesson_words
 from companion.table.prompts.tile_words import fault_advice, fault_words
 from companion.table.remote.words import remote_words
@@ -312,23 +313,6 @@ _STOPPED = {
     "line": say("The phone far away cannot be reached. The clock goes on by itself when it is back."),
     "undo": say("A turn was taken back. Turn and time are as they were."),
 }
-
-
-def offer_words(session: Session, viewer: Seat | None) -> str:
-    """That a draw is offered, and how a pad accepts it; a phone has a key for that. Empty: none is."""
-    seat, sides = session.draw_offer, session.playing.sides
-    if seat is None:
-        return ""
-    if seat is viewer:
-        return say("You offer a draw.")
-    other = session.seats.get(seat.other)
-    if viewer is None and other and other.door == "pad":
-        return say(
-            "{side!c} offers a draw. {other!c} accepts by holding left and right on the pad, or plays on.",
-            side=sides[seat].name,
-            other=sides[seat.other].name,
-        )
-    return say("{side!c} offers a draw.", side=sides[seat].name)
 
 
 def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) -> Sign:
