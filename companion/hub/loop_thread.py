@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import selectors
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
+
+from nats.aio.client import Client
+
+PARTING_S = 1.0
+"""At the end of a loop: so long its connections may take to close."""
 
 
 class LoopThread:
@@ -25,7 +31,8 @@ class LoopThread:
 
     def start(self) -> None:
         """Begin."""
-        self._loop = asyncio.new_event_loop()
+        self._selector = selectors.DefaultSelector()
+        self._loop = asyncio.SelectorEventLoop(self._selector)
         self._thread.start()
 
     def call(self, act: Callable[[], Any]) -> None:
@@ -54,14 +61,26 @@ class LoopThread:
             with contextlib.suppress(asyncio.CancelledError):
                 loop.run_until_complete(self._task)
         finally:
-            _end(loop)
+            self._end(loop)
+
+    def _end(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Close a loop, once its connections are closed, and what still runs in it: the library leaves tasks behind."""
+        loop.run_until_complete(self._parted())
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+
+    async def _parted(self) -> None:
+        loop = asyncio.get_running_loop()
+        end_s = loop.time() + PARTING_S
+        while len(self._selector.get_map()) > 1 and loop.time() < end_s:  # one is the loop's own
+            await asyncio.sleep(0.005)
 
 
-def _end(loop: asyncio.AbstractEventLoop) -> None:
-    """Close a loop, and what still runs in it: the library leaves tasks behind."""
-    left = asyncio.all_tasks(loop)
-    for task in left:
-        task.cancel()
-    loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-    loop.run_until_complete(loop.shutdown_default_executor())
-    loop.close()
+async def hang_up(client: Client) -> None:
+    """Close a line whole, even where this task is cancelled meanwhile or the library has begun to close it."""
+    if not client.is_closed:
+        await asyncio.shield(asyncio.ensure_future(client.close()))

@@ -26,7 +26,7 @@ from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.hub.far_line import FarLine
 from companion.hub.joining import trusted
-from companion.hub.loop_thread import LoopThread
+from companion.hub.loop_thread import LoopThread, hang_up
 from companion.hub.membership import Membership
 from companion.hub.pair_line import PairLine
 from companion.hub.subjects import (
@@ -201,8 +201,7 @@ class HubLine:
         finally:
             self._source.pairs.broken()
             self._source.far.broken()
-            if not client.is_closed:
-                await client.close()
+            await hang_up(client)
 
     async def _exchange(self, client: Client, stream: JetStreamContext) -> None:
         """A game at two tables comes first: somebody waits for it."""

@@ -27,7 +27,7 @@ from nats.js.errors import APIError, NotFoundError
 
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
-from companion.hub.loop_thread import LoopThread
+from companion.hub.loop_thread import LoopThread, hang_up
 from companion.hub.subjects import (
     AGE,
     ALL_FAR_WISHES,
@@ -235,8 +235,7 @@ class HubStore:
         finally:
             self._client, self._hears = None, False
             self._heard.on_cut()
-            if not client.is_closed:
-                await client.close()
+            await hang_up(client)
 
     async def _round(self) -> None:
         self._heard.on_round()
