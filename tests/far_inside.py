@@ -1,4 +1,4 @@
-"""A hub's pages for phones far away right before a table's own, without a network; what passes between is kept."""
+"""A hub's pages for remote phones right before a table's own, without a network; what passes between is kept."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ class Pieces:
 
 
 def far_app(pages: FarPages, clock: Clock) -> tuple[Flask, Inside]:
-    """The hub's pages for phones far away, and what carries their requests."""
+    """The hub's pages for remote phones, and what carries their requests."""
     relay = Inside(pages, clock)
     site = HubSite(WebSettings(), lambda: ("http://192.0.2.7:8500/",), b"k" * 32, HUB_KEY)
     return create_far_app(relay, Room("Tuesday club", clock), clock, site), relay
 
 
 class InsidePhone:
-    """A phone far away at such pages, used as a `Client`."""
+    """A remote phone at such pages, used as a `Client`."""
 
     def __init__(self, app: Flask) -> None:
         self.browser = app.test_client()

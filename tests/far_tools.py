@@ -1,4 +1,4 @@
-"""A real hub, a real service at it, and phones far away: everything by the hub's own port, as a friend would."""
+"""A real hub, a real service at it, and remote phones: everything by the hub's own port, as a friend would."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "text/htm
 
 
 class FarPhone(Client):
-    """A phone far away, without a browser."""
+    """A remote phone, without a browser."""
 
     timeout_s = 90.0
 
@@ -106,7 +106,7 @@ class FarTable:
 def far_table(
     folder: Path, name: str = "table", hub: dict[str, Any] | None = None, ca: str = "", **web: Any
 ) -> Iterator[FarTable]:
-    """A table that has joined a hub which lets phones far away in; begun anew, both are at the same ports again.
+    """A table that has joined a hub which lets remote phones in; begun anew, both are at the same ports again.
 
     Both wait longer for each other than a machine with too much to do takes. `hub`: its web settings, and `far_url`.
     """
@@ -165,7 +165,7 @@ def confirm(table: Table) -> None:
 
 
 def play(far: FarTable, phone: FarPhone, decisions: int, seed: int = 1) -> int:
-    """So many decisions, or until the game is over: South's in the room, North's from afar; answers how many."""
+    """So many decisions, or until the game is over: South's in the room, North's by a remote phone; answers how many."""
     table, rng, done = far.companion.table, Random(seed), 0
     while done < decisions and table.view().phase is not Phase.OVER:
         session = session_of(table)

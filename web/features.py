@@ -107,14 +107,14 @@ class HubSeat(Protocol):
         """Offer nothing any more; raises a `CompanionError`."""
 
     def use_pages(self, pages: FarPages) -> None:
-        """These answer phones far away that have taken a seat."""
+        """These answer remote phones that have taken a seat."""
 
     @property
     def invitations(self) -> Mapping[Seat, Invitation]:
-        """The seats that are offered to phones far away."""
+        """The seats that are offered to remote phones."""
 
     def invite(self, seat: Seat) -> Invitation:
-        """Offer a free seat to a phone far away; raises a `CompanionError`."""
+        """Offer a free seat to a remote phone; raises a `CompanionError`."""
 
     def uninvite(self, seat: Seat) -> None:
         """Offer this seat no longer, and free it where such a phone has it; raises a `CompanionError`."""

@@ -10,16 +10,16 @@ from typing import Any
 
 from companion.core.config import WebSettings
 from companion.core.errors import SystemTrouble
+from companion.core.network import from_here
 
 ANSWERS_S = 20.0
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "localhost": "127.0.0.1"}
 
 
 def ask_running(web: WebSettings, key: str, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """Ask something of the companion that is running; answers its JSON. Raises `SystemTrouble` where it refuses."""
-    host = _EVERYWHERE.get(web.host, web.host)
+    host = from_here(web.host)
     line: http.client.HTTPConnection
-    if web.certificate and host not in _EVERYWHERE.values():
+    if web.certificate and host not in ("127.0.0.1", "::1", "localhost"):
         # This machine itself, whatever name its certificate bears.
         line = http.client.HTTPSConnection(
             host,

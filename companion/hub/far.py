@@ -1,4 +1,4 @@
-"""What a table and its hub tell each other about phones far away that sit at the table; each side checks it."""
+"""What a table and its hub tell each other about remote phones that sit at the table; each side checks it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class FarOpen(_Message, frozen=True, tag="open"):
-    """A seat is free for a phone far away; `code` is set where the hub has told it before."""
+    """A seat is free for a remote phone; `code` is set where the hub has told it before."""
 
     seat: Seat
     version: Text

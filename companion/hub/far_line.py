@@ -1,4 +1,4 @@
-"""The table's end of the line to phones far away: what they ask comes by the hub and is answered by the table's pages.
+"""The table's end of the line to remote phones: what they ask comes by the hub and is answered by the table's pages.
 
 The hub keeps nothing of it. Nothing at the table waits for this: each answer is made in a thread of its own, of which
 there are few, and of what comes too often or too late nothing is done.
@@ -51,10 +51,10 @@ from companion.table.table import Table
 log = logging.getLogger(__name__)
 ANSWERS_S, SENDS_S = 5.0, 5.0
 SHORT, FOLLOWED = 4, 6
-"""So many short answers are made at a time, and so many pages followed, by all phones far away together."""
+"""So many short answers are made at a time, and so many pages followed, by all remote phones together."""
 MOST_WAITING = 16
 BURST, PER_S = 200, 50.0
-"""What phones far away may ask, all together: more than fingers do."""
+"""What remote phones may ask, all together: more than fingers do."""
 PICTURE_COSTS = 10
 """A picture counts as so many."""
 KEPT_IDS = 512
@@ -95,7 +95,7 @@ class FarLine:
     # ---- from any thread ----
 
     def invite(self, seat: Seat) -> Invitation:
-        """Offer a free seat to a phone far away; raises a `CompanionError`."""
+        """Offer a free seat to a remote phone; raises a `CompanionError`."""
         self._table.far.require_free(seat)
         line = self._line
         if line is None:
@@ -169,7 +169,7 @@ class FarLine:
         with self._lock:
             for each in self._open.values():
                 each.is_over.set()
-        self._say(say("The line to the hub is down: the phone far away is waiting."))
+        self._say(say("The line to the hub is down: the remote phone is waiting."))
 
     def close(self) -> None:
         """End every answer; may be called twice."""
@@ -263,7 +263,7 @@ class FarLine:
         except _CUT:
             is_done = True  # the line is cut
         except Exception as error:
-            log.error("A phone far away could not be answered: %s", trace_of(error))
+            log.error("A remote phone could not be answered: %s", trace_of(error))
         finally:
             i18n.speak(language)
             with self._lock:

@@ -43,7 +43,7 @@ class Membership(msgspec.Struct, frozen=True):
     ca: str = ""
     closed: bool = False
     invitations: dict[Seat, Invited] = {}
-    """The seats that are offered to phones far away and that nobody has taken yet."""
+    """The seats that are offered to remote phones and that nobody has taken yet."""
 
     def __repr__(self) -> str:
         return f"Membership(address={self.address!r}, number={self.number})"

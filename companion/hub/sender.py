@@ -81,7 +81,7 @@ class NewsSource(Protocol):
 
     @property
     def far(self) -> FarLine:
-        """Phones far away that sit at this table."""
+        """Remote phones that sit at this table."""
 
 
 class HubLine:

@@ -9,11 +9,11 @@ ALL_RECORDS, ALL_STATES = "tables.*.record", "tables.*.state"
 ALL_WISHES, ALL_PAIRS, ALL_NEAR = "tables.*.pair", "pairs.*.*.*", "near.*.*"
 NEAR = "near"
 ALL_FAR_WISHES, ALL_TOLD_FAR = "tables.*.far", "told.*.*"
-"""What is told to phones far away is in no stream: nothing of it is ever kept."""
+"""What is told to remote phones is in no stream: nothing of it is ever kept."""
 STORED, SEQUENCE = "Nats-Msg-Id", "Nats-Expected-Last-Subject-Sequence"
 """Headers of a record: what it is called, and behind which message of its table it comes, or is refused."""
 AGE = "Companion-Age"
-"""Header of a record: so many seconds ago the table accepted it, for clocks that are shown far away."""
+"""Header of a record: so many seconds ago the table accepted it, for clocks that are shown elsewhere."""
 WRONG_SEQUENCE = 10071
 """JetStream's error for a message that does not come behind the one that it names."""
 _ASK_RECORDS, _ASK_PAIRS = f"$JS.API.DIRECT.GET.{RECORDS}.", f"$JS.API.DIRECT.GET.{PAIRS}."
@@ -47,7 +47,7 @@ def wish_subject(table: str) -> str:
 
 
 def far_wish_subject(table: str) -> str:
-    """Where a table says which of its seats phones far away may take."""
+    """Where a table says which of its seats remote phones may take."""
     return f"tables.{table}.far"
 
 

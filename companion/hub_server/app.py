@@ -56,7 +56,7 @@ class HubSettings:
     nats_reload: str = ""
     replicas: int = 1
     far_port: int | None = None
-    """Of the pages for phones far away; None: there are none. They are at a port of their own because what a table
+    """Of the pages for remote phones; None: there are none. They are at a port of their own because what a table
     draws must never be at the same place as the pages of the hub's host."""
     far_url: str = ""
     """Under which address such phones reach it; empty: as this machine is called here."""
@@ -141,7 +141,7 @@ class Hub(Closeable):
             self.far_server.start()
 
     def far_url(self) -> str:
-        """Where phones far away enter their code; empty: nowhere."""
+        """Where remote phones enter their code; empty: nowhere."""
         settings = self._settings
         if settings.far_port is not None and settings.far_url:
             return f"{settings.far_url.rstrip('/')}/"

@@ -1,4 +1,4 @@
-"""Phones far away at the hub: codes of seats that are offered, and what such phones ask on its way to a table and back.
+"""Remote phones at the hub: codes of seats that are offered, and what such phones ask on its way to a table and back.
 
 Nothing of it is written anywhere. What a phone and its table say to each other passes through the memory of the hub.
 """
@@ -83,7 +83,7 @@ class FarDesk:
                 return FarOpened()
             require_version(wish.version, __version__)
             if not self._url():
-                raise Illegal(Refusal.WRONG_PHASE, say("This hub does not accept phones far away."))
+                raise Illegal(Refusal.WRONG_PHASE, say("This hub does not accept remote phones."))
             code = wish.code if wish.code and wish.code not in others else _new_code()
             self._codes = {**others, code: (table, wish.seat)}
         return FarOpened(code, self._url())

@@ -40,7 +40,7 @@ class Heard(Protocol):
         """A table asks for a game at two tables: the answer."""
 
     def on_far_wish(self, table: str, payload: bytes) -> bytes:
-        """A table has a seat for a phone far away, or none any more: the answer."""
+        """A table has a seat for a remote phone, or none any more: the answer."""
 
     def on_cut(self) -> None:
         """The line to NATS is down; it is tried anew."""

@@ -66,7 +66,7 @@ class HubListener:
         return self._pairs.answer(table, payload)
 
     def on_far_wish(self, table: str, payload: bytes) -> bytes:
-        """A table has a seat for a phone far away, or none any more."""
+        """A table has a seat for a remote phone, or none any more."""
         return self._far.on_wish(table, payload)
 
     def on_told_far(self, subject: str, payload: bytes, status: str) -> bool:

@@ -131,16 +131,16 @@ class HubLink(Closeable):
         self._member.pairs.withdraw()
 
     def use_pages(self, pages: FarPages) -> None:
-        """These answer phones far away that have taken a seat."""
+        """These answer remote phones that have taken a seat."""
         self._pages = pages
 
     @property
     def invitations(self) -> Mapping[Seat, Invitation]:
-        """The seats that are offered to phones far away."""
+        """The seats that are offered to remote phones."""
         return self._table.far.invitations
 
     def invite(self, seat: Seat) -> Invitation:
-        """Offer a free seat to a phone far away; raises a `CompanionError`."""
+        """Offer a free seat to a remote phone; raises a `CompanionError`."""
         return self._member.far.invite(seat)
 
     def uninvite(self, seat: Seat) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from companion.core.errors import SystemTrouble, trace_of
+from companion.core.network import from_here
 from companion.core.ports import Closeable
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def status_of(table: Table) -> str:
 
 def until_answered(port: int, host: str, answer_s: float = ANSWER_S) -> None:
     """Return once the pages answer; raises `SystemTrouble`. Any answer will do: even a refusal is one."""
-    near = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    near = from_here(host)
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE  # it is this process that is asked
     kinds: tuple[Callable[[], http.client.HTTPConnection], ...] = (

@@ -142,7 +142,7 @@ class TimeOut(Record, frozen=True, tag="time_out"):
 
 
 class Pause(Record, frozen=True, tag="pause"):
-    """The clock of the turn stands still; `by` as in `Begin`, `restart`, or `line` (to a phone far away)."""
+    """The clock of the turn stands still; `by` as in `Begin`, `restart`, or `line` (to a remote phone)."""
 
     by: str
     now_s: float

@@ -355,9 +355,7 @@ def _resume(session: Session, record: Resume) -> Advance:
     if session.countdown is None or not session.paused:
         raise Illegal(Refusal.WRONG_PHASE, say("The clock is not stopped"))
     if session.is_cut and record.by not in ("host", LINE):
-        raise Illegal(
-            Refusal.WRONG_PHASE, say("The phone far away cannot be reached: only the host can start the clock")
-        )
+        raise Illegal(Refusal.WRONG_PHASE, say("The remote phone cannot be reached: only the host can start the clock"))
     return replace(session, countdown=session.countdown.started(record.now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
 
 

@@ -24,9 +24,9 @@ BOTH = frozenset(SEATS)
 MACHINE = "machine"
 """The door of a seat that a program plays."""
 FAR = "far"
-"""The door of a seat that a phone far away has taken, through a hub."""
+"""The door of a seat that a remote phone has taken, through a hub."""
 LINE = "line"
-"""Who stops a clock where nobody does: the line to a phone far away is down."""
+"""Who stops a clock where nobody does: the line to a remote phone is down."""
 ABANDONED = Outcome(frozenset(), say("The host ended the game."))
 """How a game ends that the host ends: nobody has won, and it does not count."""
 
@@ -305,7 +305,7 @@ class Session:
 
     @property
     def awaits_far(self) -> bool:
-        """Is an action of a phone far away awaited?"""
+        """Is an action of a remote phone awaited?"""
         return any((sitter := self.seats.get(seat)) is not None and sitter.door == FAR for seat in self.awaited)
 
     @property

@@ -194,7 +194,7 @@ def _clock_view(session: Session) -> ClockView | None:
     countdown = session.countdown
     if countdown is None:
         return None
-    paused = "host" if session.paused == LINE and not session.is_cut else session.paused  # nobody is far away any more
+    paused = "host" if session.paused == LINE and not session.is_cut else session.paused  # nobody is remote any more
     return ClockView(countdown.limit_s, countdown.left_s, countdown.due_s, paused, countdown.has_run_out)
 
 

@@ -1,4 +1,4 @@
-"""A phone far away in a real browser: a friend elsewhere plays a whole game by the hub, while hub and table come and go."""
+"""A remote phone in a real browser: a friend elsewhere plays a whole game by the hub, while hub and table come and go."""
 
 from __future__ import annotations
 

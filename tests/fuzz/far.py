@@ -1,4 +1,4 @@
-"""The port for phones far away: wild phones before a real table, and a table that answers what no table does."""
+"""The port for remote phones: wild phones before a real table, and a table that answers what no table does."""
 
 from __future__ import annotations
 

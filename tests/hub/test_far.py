@@ -1,4 +1,4 @@
-"""Phones far away at a table's seat, by a real hub: they play, they are let in and put out, and nobody else hears."""
+"""Remote phones at a table's seat, by a real hub: they play, they are let in and put out, and nobody else hears."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_some_turns_of_every_game(far: FarTable, game: str) -> None:
 
 def test_what_is_let_through(far: FarTable) -> None:
     phone, key = far.phone(), {"X-Host-Key": far.companion.host_key}
-    assert phone.page("/seat/north")[1].count("Play from afar")  # no code, no table
+    assert phone.page("/seat/north")[1].count("Play remotely")  # no code, no table
     phone.sit(far.invite())
     for path in (
         "/host",
@@ -93,7 +93,7 @@ def test_what_is_let_through(far: FarTable) -> None:
     for door in ("confirm", "by-pad", "machine", "tiles", "take"):
         status, answer = phone.ask(f"/api/seat/north/{door}")
         assert (status, answer["error"]["kind"]) == (403, "illegal"), door
-        assert "far away cannot do that" in answer["error"]["message"]
+        assert "remote phone cannot do that" in answer["error"]["message"]
     for door in ("host/new-game", "host/free-seat", "host/hub/leave", "table/act"):
         status, body, _ = phone.send(f"/api/{door}", b"{}", {"Content-Type": "application/json", **key})
         assert status == 403, door
@@ -202,7 +202,7 @@ def test_codes_are_not_guessed(far: FarTable) -> None:
     assert "No seat is offered under this code now" in answers[0]
     assert "Too many wrong codes" in answers[-1]
     assert "Too many wrong codes" in stranger.form("/enter", code=code)[1]
-    assert stranger.page(f"/{code}")[1].count("Play from afar")  # a link alone takes nothing, and asks no table
+    assert stranger.page(f"/{code}")[1].count("Play remotely")  # a link alone takes nothing, and asks no table
 
 
 def test_a_table_with_a_code_of_its_own_screen_lets_its_guests_in(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_both_change_places_and_the_phone_far_away_follows(far: FarTable) -> Non
 def test_the_table_says_who_is_far_away_and_who_is_gone(far: FarTable) -> None:
     phone = far.phone()
     phone.sit(far.invite())
-    until("it is said", lambda: notices(far) == "North plays from afar, but that phone is not connected now.")
+    until("it is said", lambda: notices(far) == "North plays remotely, but that phone is not connected now.")
     request = urllib.request.Request(
         f"{phone.url}/live/seat/north",
         headers={"Cookie": "; ".join(f"{name}={value}" for name, value in phone.cookies.items())},
@@ -237,7 +237,7 @@ def test_the_table_says_who_is_far_away_and_who_is_gone(far: FarTable) -> None:
         until("the page follows", lambda: b"Outbuffered" in stream.readline())
     until("it is gone", lambda: "not connected now" in notices(far))
     page = app_of(far.companion.server).test_client().get("/join").text
-    assert "Ines plays from afar." in page
+    assert "Ines plays remotely." in page
 
 
 def test_a_hub_that_is_killed_loses_nothing(far: FarTable) -> None:
@@ -406,7 +406,7 @@ def test_the_hubs_pages_lead_there(far: FarTable) -> None:
     phone = far.phone()
     hub = app_of(far.hub.server).test_client()
     assert hub.get("/far").location == far.hub.far_url().replace("127.0.0.1", "localhost")
-    assert "Play from afar" in hub.get("/watch").text
+    assert "Play remotely" in hub.get("/watch").text
     assert phone.page("/enter")[1].count("it could read your orders")
 
 

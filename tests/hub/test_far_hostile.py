@@ -1,4 +1,4 @@
-"""A hostile table answers phones far away, and hostile phones ask: what the hub's pages make of it."""
+"""A hostile table answers remote phones, and hostile phones ask: what the hub's pages make of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The port for phones far away as it stands in the open: behind a real nginx with TLS, with a certificate, and by IPv6."""
+"""The port for remote phones as it stands in the open: behind a real nginx with TLS, with a certificate, and by IPv6."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_certificate_on_the_port_itself(tmp_path: Path) -> None:
             plain.request("GET", "/enter", headers={"Host": f"localhost:{port}"})
             answer = plain.getresponse()
             assert answer.status >= 300  # never the page without TLS
-            assert b"Play from afar" not in answer.read()
+            assert b"Play remotely" not in answer.read()
 
 
 def has_ipv6() -> bool:

@@ -1,4 +1,4 @@
-"""The clock of a phone far away while the line to it is cut: whose time that is, and who ends the waiting."""
+"""The clock of a remote phone while the line to it is cut: whose time that is, and who ends the waiting."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from companion.table.seats.far_seats import Invitation
 from companion.table.session import Phase
 
 NORTH = {Seat.NORTH}
-CUT = "The line to the hub is down: the phone far away is waiting."
+CUT = "The line to the hub is down: the remote phone is waiting."
 
 
 class Far(Played):
-    """A game with a clock, Scouts as a rule; North is far away, and its phone follows the table."""
+    """A game with a clock, Scouts as a rule; North is remote, and its phone follows the table."""
 
     def start(self, game: str = "scouts") -> None:
         table = self.table
@@ -86,7 +86,7 @@ def test_the_time_of_a_cut_line_is_charged_to_nobody(far: Far) -> None:
     far.line(set(), CUT)
     sign = far.table.view(Seat.SOUTH).sign
     assert str(sign.text) == "Wait for the connection"
-    assert str(sign.small) == "The phone far away cannot be reached. The clock goes on by itself when it is back."
+    assert str(sign.small) == "The remote phone cannot be reached. The clock goes on by itself when it is back."
     assert far.left_s(Seat.NORTH) == before_s  # from the line's last sign of life on
     far.wait(3000)
     for by in ("south", "north", "table"):

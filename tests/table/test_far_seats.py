@@ -1,4 +1,4 @@
-"""Seats for phones far away, at the table itself: invitations, what is said of them, and whose time their way takes."""
+"""Seats for remote phones, at the table itself: invitations, what is said of them, and whose time their way takes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_an_invitation_is_taken_once(tmp_path: Path) -> None:
         again.far.line_is("", ())
         again.step()
         assert [str(each) for each in again.view().devices.notices] == [
-            "North plays from afar, but that phone is not connected now."
+            "North plays remotely, but that phone is not connected now."
         ]
         again.far.line_is("", {Seat.NORTH})
         again.step()

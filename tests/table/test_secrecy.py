@@ -54,7 +54,7 @@ FAR_POSTS = ("mine", "plan", "hand-in", "take-back", "coach", "lesson", "contrib
 
 
 class FarViewer(Viewer):
-    """A phone far away at North, and the machine between, which sees all that the phone asks and is told."""
+    """A remote phone at North, and the machine between, which sees all that the phone asks and is told."""
 
     def __init__(self, companion: Companion) -> None:
         self.url = f"http://127.0.0.1:{companion.server.port}"

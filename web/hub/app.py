@@ -46,7 +46,7 @@ class HubSite:
     """Of the wall; `auto`: its browser's."""
     compiled: Path | None = None
     far_url: Callable[[], str] = lambda: ""
-    """Where phones far away enter their code; empty: nowhere."""
+    """Where remote phones enter their code; empty: nowhere."""
 
 
 def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site: HubSite) -> Flask:
@@ -92,7 +92,7 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
 
 
 def _far(url: str) -> Any:
-    """To the pages for phones far away: at the same machine as this page, unless they have an address of their own."""
+    """To the pages for remote phones: at the same machine as this page, unless they have an address of their own."""
     if not url:
         raise NotFound
     asked = urlsplit(request.host_url)

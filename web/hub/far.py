@@ -1,4 +1,4 @@
-"""The hub's pages for phones far away: a code is entered here, and then a table's pages are shown through the hub.
+"""The hub's pages for remote phones: a code is entered here, and then a table's pages are shown through the hub.
 
 They are an application of their own at a port of their own, so another origin than the hub's host pages. What a table
 sends is shown under the hub's own headers: its scripts and styles are the hub's, by a policy that allows no others, and
@@ -46,7 +46,7 @@ OTHER_VERSION = 426
 _OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
 _CODE = re.compile(r"[2-9a-hj-km-np-z]{8}")
 _OVER = say("This invitation is over. Ask the table’s host for a new code if you want to sit down again.")
-_NOT_FROM_FAR = say("A phone far away cannot do that: ask somebody at the table.")
+_NOT_FROM_FAR = say("A remote phone cannot do that: ask somebody at the table.")
 _VERSIONS = say("The table and its hub have different versions of the program: one of them needs an update.")
 
 
@@ -84,7 +84,7 @@ class FarRelay(Protocol):
 
 
 def create_far_app(relay: FarRelay, room: Room, clock: Clock, site: HubSite) -> Flask:
-    """The application for phones far away."""
+    """The application for remote phones."""
     app = bare_app(site.compiled)
     guard = Auth(site.signing_key, site.host_key, lambda _: None, clock)
     streams = Streams(relay, site.settings.viewers)
@@ -261,7 +261,7 @@ class FarRoutes:
         """An error in the hub's own words."""
         if wants_page():
             page = render_template(
-                "error.html", status=404, title=say("Not possible from afar"), message=message, link=None
+                "error.html", status=404, title=say("Not possible from a remote phone"), message=message, link=None
             )
             return make_response(page, 404)
         raise Illegal(Refusal.HOST_ONLY, message)

@@ -257,7 +257,7 @@ class OfferedGame(TypedDict):
 
 
 class OfferedSeat(TypedDict):
-    """The code by which a phone far away takes a seat, and the address that has it already."""
+    """The code by which a remote phone takes a seat, and the address that has it already."""
 
     code: str
     link: str

@@ -55,7 +55,7 @@ class TakeGame(Body, frozen=True):
 
 
 class FarSeat(Body, frozen=True):
-    """A seat for a phone far away."""
+    """A seat for a remote phone."""
 
     seat: Seat
 
@@ -205,10 +205,10 @@ class HubDoor:
         self._hub.withdraw_game()
         return jsonify({})
 
-    # ---- a phone far away ----
+    # ---- a remote phone ----
 
     def far_page(self) -> Any:
-        """The forms by which a seat is offered to a phone far away, or taken back."""
+        """The forms by which a seat is offered to a remote phone, or taken back."""
         if not self._guard.is_host(request):
             return ask_for_key("/host/hub/far")
         return self._far_page()
@@ -228,14 +228,14 @@ class HubDoor:
         return redirect("/host/hub/far", 303)
 
     def invite(self) -> Response:
-        """Offer a seat to a phone far away."""
+        """Offer a seat to a remote phone."""
         self._guard.require_host(request)
         invitation = self._hub.invite(read_body(request, FarSeat).seat)
         answer: OfferedSeat = {"code": invitation.code, "link": invitation.link}
         return jsonify(answer)
 
     def uninvite(self) -> Response:
-        """Offer a seat to no phone far away any more; one that has it loses it."""
+        """Offer a seat to no remote phone any more; one that has it loses it."""
         self._guard.require_host(request)
         self._hub.uninvite(read_body(request, FarSeat).seat)
         return jsonify({})

@@ -1,4 +1,4 @@
-"""A phone far away at this table's pages: the same application, and of it only what a seat needs.
+"""A remote phone at this table's pages: the same application, and of it only what a seat needs.
 
 What such a phone asks comes by a hub, which is believed nothing: every request is made here anew, of a few values that
 are checked. It is never the machine's own screen and never the host's, and carries no cookie but those of seats.
@@ -24,9 +24,9 @@ from web.security.proxies import SOMEWHERE
 from web.server.connections import ARRIVED
 
 CODE = "companion.far"
-"""Where a request's environment has the code of the invitation: who has this came from far away."""
+"""Where a request's environment has the code of the invitation: who has this came from a remote phone."""
 OVER, NOT_FROM_FAR = 410, 404
-"""What the hub says in its own words: the invitation is over; this page is not for phones far away."""
+"""What the hub says in its own words: the invitation is over; this page is not for remote phones."""
 _DOORS = (
     "hand-in|take-back|plan|mine|pause|resume|resign|draw|contribute|disclose|start|rematch|leave|help|coach|lesson|"
     "skip-lesson"
@@ -47,7 +47,7 @@ _KINDS = ("application/json", "application/x-www-form-urlencoded")
 
 
 def is_let_through(method: str, path: str) -> bool:
-    """May a phone far away ask for this at all?
+    """May a remote phone ask for this at all?
 
     >>> [is_let_through("GET", path) for path in ("/seat/north", "/rules/a-game", "/", "/host", "/seat/north/card")]
     [True, True, True, False, False]
@@ -62,17 +62,17 @@ def is_let_through(method: str, path: str) -> bool:
 
 
 def code_of(asked: Request) -> str:
-    """The invitation of a phone far away; empty for everybody else."""
+    """The invitation of a remote phone; empty for everybody else."""
     return str(asked.environ.get(CODE, ""))
 
 
 def is_far() -> bool:
-    """For templates: is the page drawn for a phone far away?"""
+    """For templates: is the page drawn for a remote phone?"""
     return has_request_context() and bool(code_of(request))
 
 
 class FarAccess:
-    """Answers phones far away by the table's own application; may be used by any thread."""
+    """Answers remote phones by the table's own application; may be used by any thread."""
 
     def __init__(self, app: Flask, table: Table, guard: Auth) -> None:
         self._app = app

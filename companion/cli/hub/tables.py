@@ -1,6 +1,6 @@
 """`companion hub`: a hub of many tables on this machine, and this table's way to one: `hub join`, `hub leave`.
 
-`hub offer` and `hub play` begin one game at two tables of a hub; `hub invite` lets a phone far away take a seat.
+`hub offer` and `hub play` begin one game at two tables of a hub; `hub invite` lets a remote phone take a seat.
 `hub tournament` and `hub export` are in `league.py`.
 """
 
@@ -48,7 +48,7 @@ def add_hub(
     command.add_argument("--host", default="0.0.0.0", help="address to listen on")
     command.add_argument("--port", type=port, default=PORT, help=f"port of the pages (as delivered {PORT})")
     command.add_argument(
-        "--far-port", type=port, metavar="N", help="port for phones far away (as delivered the one after --port)"
+        "--far-port", type=port, metavar="N", help="port for remote phones (as delivered the one after --port)"
     )
     command.add_argument("--far-url", default="", metavar="URL", help="address by which they reach it from elsewhere")
     command.add_argument("--nats-port", type=port, default=NATS_PORT, help=f"port for tables ({NATS_PORT})")
@@ -97,8 +97,8 @@ def add_hub(
 
 
 def _add_far(parts: Any, settings_of: Callable[[argparse.Namespace], Settings]) -> list[argparse.ArgumentParser]:
-    """The commands about phones far away."""
-    invite = parts.add_parser("invite", help="let a phone far away take a seat; answers a code and a link to send")
+    """The commands about remote phones."""
+    invite = parts.add_parser("invite", help="let a remote phone take a seat; answers a code and a link to send")
     invite.set_defaults(run=lambda options: _invite(options, settings_of(options)))
     uninvite = parts.add_parser("uninvite", help="take that seat back, also from a phone that has it")
     uninvite.set_defaults(run=lambda options: _uninvite(options, settings_of(options)))
@@ -160,7 +160,7 @@ def _run(options: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: over.set())
     with Hub(settings) as hub:
         print(f"The wall:  {hub.urls()[0]}")
-        print(f"For phones far away:  {hub.far_url()}")
+        print(f"For remote phones:  {hub.far_url()}")
         print(f"Host key:  {hub.host_key}")
         print(f"Code to join:  {shown_code(hub.door.code)}")
         print(f"On each table:  companion hub join {hub.urls()[0].split('//')[1].rstrip('/')} {hub.door.code}")
@@ -248,7 +248,7 @@ def _invite(options: argparse.Namespace, settings: Settings) -> int:
 
 def _uninvite(options: argparse.Namespace, settings: Settings) -> int:
     ask_running(settings.web, _host_key(settings), "/api/host/hub/uninvite", {"seat": options.seat})
-    print("No phone far away has this seat any more.")
+    print("No remote phone has this seat any more.")
     return 0
 
 

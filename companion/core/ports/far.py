@@ -1,4 +1,4 @@
-"""A phone far away and the pages of a table: what it asks, what comes back, and who answers; a hub carries both.
+"""A remote phone and the pages of a table: what it asks, what comes back, and who answers; a hub carries both.
 
 Values alone, so that both ends read them strictly. None of them says what is in it when it is printed.
 """
@@ -21,7 +21,7 @@ MOST_ANSWER, MOST_PHOTOGRAPH = 2 * 1024 * 1024, 256 * 1024
 """So large is an answer at most, and a photograph of the board, which has some 30 kB."""
 Cookie = Literal["seat_south", "seat_north"]
 COOKIES: tuple[Cookie, ...] = ("seat_south", "seat_north")
-"""The table's cookies that a phone far away carries; no other one comes or goes."""
+"""The table's cookies that a remote phone carries; no other one comes or goes."""
 Short = Annotated[str, Meta(max_length=200)]
 _Cookies = Annotated[dict[Cookie, Annotated[str, Meta(max_length=400)]], Meta(max_length=2)]
 
@@ -85,7 +85,7 @@ def is_picture(path: str) -> bool:
 
 
 class FarPages(Protocol):
-    """The pages of a table for a phone far away."""
+    """The pages of a table for a remote phone."""
 
     def answer(self, asked: FarRequest, at_s: float, is_gone: Callable[[], bool]) -> Iterator[FarAnswer]:
         """Every piece of the answer; at least one. `at_s` is when it was asked, by the table's clock.

@@ -310,7 +310,7 @@ _AFTER_LESSON = say("The lesson is over: now the game is yours, with a clock.")
 _STOPPED = {
     "start": say("The clock has not been started."),
     "restart": say("The companion was off. Turn and time are as they were."),
-    "line": say("The phone far away cannot be reached. The clock goes on by itself when it is back."),
+    "line": say("The remote phone cannot be reached. The clock goes on by itself when it is back."),
     "undo": say("A turn was taken back. Turn and time are as they were."),
 }
 

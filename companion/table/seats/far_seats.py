@@ -1,4 +1,4 @@
-"""Seats for phones far away: which one the host has offered, and whether the phone of one that is taken is there.
+"""Seats for remote phones: which one the host has offered, and whether the phone of one that is taken is there.
 
 How such a phone reaches the table is nothing to it; `companion.hub` carries what it asks.
 """
@@ -27,7 +27,7 @@ ASKS_S = 0.25
 
 @dataclass(frozen=True)
 class Invitation:
-    """A seat that a phone far away may take: the code, and where it is entered."""
+    """A seat that a remote phone may take: the code, and where it is entered."""
 
     code: str
     url: str
@@ -63,7 +63,7 @@ class FarSeats:
         return self._invitations
 
     def is_far(self, seat: Seat) -> bool:
-        """Has a phone far away this seat?"""
+        """Has a remote phone this seat?"""
         sitter = self._pipeline.session.seats.get(seat)
         return sitter is not None and sitter.door == FAR
 
@@ -98,7 +98,7 @@ class FarSeats:
         self._owner.ask(lambda: self._drop(seat))
 
     def take(self, seat: Seat, name: str, code: str) -> str:
-        """A phone far away sits down by this code; answers the nonce for the seat's token. Raises `Illegal`."""
+        """A remote phone sits down by this code; answers the nonce for the seat's token. Raises `Illegal`."""
         record = TakeSeat(seat, name, secrets.token_urlsafe(18), FAR)
 
         def sit() -> None:
@@ -111,7 +111,7 @@ class FarSeats:
         return record.nonce
 
     def line_is(self, trouble: str, there: Collection[Seat]) -> None:
-        """Say on all pages whose phone far away is missing; `trouble`: why all are, `there`: who follows the table."""
+        """Say on all pages whose remote phone is missing; `trouble`: why all are, `there`: who follows the table."""
 
         def show() -> None:
             self._there = there
@@ -125,7 +125,7 @@ class FarSeats:
             for seat in SEATS:
                 if self.is_far(seat) and (trouble or seat not in there):
                     told.append(
-                        trouble or say("{seat!c} plays from afar, but that phone is not connected now.", seat=seat)
+                        trouble or say("{seat!c} plays remotely, but that phone is not connected now.", seat=seat)
                     )
             sentence = joined(" ", tuple(dict.fromkeys(told))) if told else ""
             if str(sentence) != self._said:
@@ -150,7 +150,7 @@ class FarSeats:
         self.keep(self._pipeline.now_s())
 
     def let_run(self) -> None:
-        """The host waits no longer: until the line is back its time is charged to the phone far away."""
+        """The host waits no longer: until the line is back its time is charged to the remote phone."""
         self._is_let_run = self._held_until_s == math.inf
 
     def keep(self, now_s: float) -> None:
@@ -179,7 +179,7 @@ class FarSeats:
         return any(map(self.is_far, missing))
 
     def _may_end(self, due_s: float) -> bool:
-        """Was the line there when the time of a phone far away was over? Where that is not known it is asked."""
+        """Was the line there when the time of a remote phone was over? Where that is not known it is asked."""
         is_known = self._is_let_run or self._heard_s >= due_s
         self._is_asking = self._pipeline.session.awaits_far and not is_known
         if self._is_asking:
