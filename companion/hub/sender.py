@@ -26,7 +26,7 @@ from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.hub.far_line import FarLine
 from companion.hub.joining import trusted
-from companion.hub.loop_thread import LoopThread, hang_up
+from companion.hub.loop_thread import LoopThread, hang_up, note_fault
 from companion.hub.membership import Membership
 from companion.hub.pair_line import PairLine
 from companion.hub.subjects import (
@@ -155,9 +155,6 @@ class HubLine:
             lost.set()
             self.wake()
 
-        async def nothing(_: Exception) -> None:
-            """Errors come out of what is awaited."""
-
         client = Client()
         is_secure = any(server.startswith("tls:") for server in own.servers)
         try:
@@ -171,7 +168,7 @@ class HubLine:
                 reconnect_time_wait=0,
                 connect_timeout=CONNECT_S,
                 ping_interval=10,
-                error_cb=nothing,
+                error_cb=note_fault,
                 closed_cb=is_over,
                 disconnected_cb=is_over,
             )
@@ -216,11 +213,11 @@ class HubLine:
 
     async def _look(self, client: Client) -> None:
         """Which game at two tables is ours? A hub that does not know of such games is asked again now and then."""
-        self._asks_s = self._clock.monotonic_s() + ASK_AGAIN_S
+        self._asks_s = math.inf  # unless there is another one before the answer is here
         try:
             await self._source.pairs.look(client)
-            self._asks_s = math.inf
         except (NatsTimeout, NoRespondersError):
+            self._asks_s = min(self._asks_s, self._clock.monotonic_s() + ASK_AGAIN_S)
             log.info("Hub: it does not answer about games at two tables")
 
     async def _find_place(self, stream: JetStreamContext) -> int:
