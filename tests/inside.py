@@ -59,3 +59,8 @@ def database_of(journal: Journal) -> sqlite3.Connection:
 def nats_of(hub: Hub) -> str:
     """Where its NATS is, or the first server of its cluster."""
     return hub.nats.url if hub.nats else hub._settings.nats_urls[0]
+
+
+def is_offered(hub: Hub, code: str) -> bool:
+    """Does the hub know a seat under this code? A look that counts as no guess."""
+    return code in hub.far._codes

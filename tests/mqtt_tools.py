@@ -22,7 +22,7 @@ from companion.service.app import Companion
 
 PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin"
 MOSQUITTO = shutil.which("mosquitto", path=PLACES)
-WAIT_S = 10.0
+WAIT_S = 60.0
 needs_broker = pytest.mark.skipif(MOSQUITTO is None, reason="no Mosquitto: apt-get install mosquitto")
 
 

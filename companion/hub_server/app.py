@@ -110,12 +110,11 @@ class Hub(Closeable):
             raise
 
     def _open(self, known: HubFile, clock: Clock) -> None:
-        """Let tables in, then people."""
+        """Know one's own addresses, let tables in, which may ask for them at once, then people."""
         settings, web = self._settings, self._settings.web
         tls = certificate_context(web.certificate, web.key) if web.certificate else None
         self._rights.keep()
         self._stack.callback(self.store.close)
-        self.store.start(self.listener)
         site = HubSite(
             web,
             self.urls,
@@ -131,14 +130,15 @@ class Hub(Closeable):
         self.server: Server = serve(app, web.host, web.port, everybody, tls, proxies=web.proxies)
         self._stack.callback(self.server.close)
         self._stack.callback(app.extensions["watch"].close)
-        address = f"{'https' if tls else 'http'}://{bracketed(from_here(web.host))}:{self.server.port}"
-        (settings.folder / ADDRESS_FILE).write_text(address)
-        self.server.start()
         if settings.far_port is not None:
             far = create_far_app(self.far, self.room, clock, site)
             self.far_server = serve(far, web.host, settings.far_port, web.viewers, tls, proxies=web.proxies)
             self._stack.callback(self.far_server.close)
-            self.far_server.start()
+        self.store.start(self.listener)
+        address = f"{'https' if tls else 'http'}://{bracketed(from_here(web.host))}:{self.server.port}"
+        (settings.folder / ADDRESS_FILE).write_text(address)
+        for server in filter(None, (self.server, self.far_server)):
+            server.start()
 
     def far_url(self) -> str:
         """Where remote phones enter their code; empty: nowhere."""

@@ -11,11 +11,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from far_tools import FarPhone, FarTable, confirm, far_table, play
 from hub_tools import joined, kept, kill_nats, until
 from hub_tools import running as running_hub
-from inside import app_of, journal_of, session_of
+from inside import app_of, is_offered, journal_of, session_of
 from nats.aio.client import Client as Nats
 from service import Client, Running, running
 
@@ -25,9 +26,11 @@ from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.core.ports.far import MOST_PHOTOGRAPH, FarRequest
 from companion.games import GAMES
-from companion.hub.far import FarCall, packed_call
+from companion.hub.far import FarCall, FarOpen, FarOpened, packed_call, read_opened
 from companion.hub.membership import read_membership
 from companion.hub.subjects import far_subject, inbox_prefix, told_far_subject
+from companion.hub_server.listener import HubListener
+from companion.hub_server.store import HubStore
 from companion.table.session import FAR, Phase
 
 _DOWN = "The line to the table is down. What you just did has not arrived there."
@@ -58,7 +61,15 @@ def test_a_whole_game_from_afar(far: FarTable) -> None:
     assert status == 200
     assert "Receipts" in page
     assert phone.page("/history/1")[0] == 200
+    until("a tie is played again", lambda: table.progress().number == 2)
+    for path in ("/history/1", "/history/1/scene/1"):  # whoever looks at it goes on doing so
+        assert phone.page(path)[0] == 200, path
     assert phone.page("/history/9")[0] == 404
+    far.companion.hub.uninvite(Seat.NORTH)
+    late = far.phone()
+    late.sit(far.invite(), name="Jonas")
+    assert late.page("/seat/north")[0] == 200
+    assert late.page("/history/1")[0] == 404  # that game was not this phone's
 
 
 @pytest.mark.parametrize("game", [name for name in GAMES if name != "outbuffered"])
@@ -130,7 +141,7 @@ def test_an_invitation_survives_a_restart_and_a_used_one_stays_used(far: FarTabl
     assert waiting.form("/enter", code=code)[0] == 200  # its name is being typed
     far.restart_table()
     assert far.companion.hub.invitations[Seat.NORTH].code == code
-    until("the hub knows it", lambda: far.hub.far.find(code, "10.0.0.1"))
+    until("the hub knows it", lambda: is_offered(far.hub, code))
     assert "Menu" in waiting.form("/join/north", name="Ines")[1]
     far.restart_table()
     assert not far.companion.hub.invitations
@@ -151,6 +162,11 @@ def test_two_phones_with_one_invitation_and_one_that_is_taken_back(far: FarTable
     assert sorted(status for status, _ in answers) == [200, 403, 403, 403]
     assert sum("This invitation is over" in page for _, page in answers) == 3
     code, late = far.invite(Seat.SOUTH), far.phone()
+    assert late.form("/enter", code=code)[0] == 200
+    far.companion.table.take_seat(Seat.SOUTH, "Mara")  # somebody in the room was quicker
+    status, page = late.form("/join/south", name="Late")
+    assert (status, "This invitation is over" in page) == (403, True)
+    far.companion.table.free_seat(Seat.SOUTH)
     assert late.form("/enter", code=code)[0] == 200
     far.companion.hub.uninvite(Seat.SOUTH)
     status, page = late.form("/join/south", name="Late")
@@ -282,8 +298,25 @@ def test_a_table_that_is_away_is_said_and_comes_back(far: FarTable) -> None:
 def test_an_offered_seat_is_known_to_a_hub_that_starts_again(far: FarTable) -> None:
     code = far.invite()
     far.restart_hub()
-    until("the table has said it again", lambda: far.hub.far.find(code, "10.0.0.1"))
+    until("the table has said it again", lambda: is_offered(far.hub, code))
     far.phone().sit(code)
+
+
+def test_a_hub_that_starts_knows_its_address_before_a_table_can_ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would refuse what it has offered itself, and the link that a friend was sent would be over."""
+    told: list[FarOpened] = []
+    start = HubStore.start
+
+    def first(store: HubStore, heard: HubListener) -> None:
+        wish = msgspec.json.encode(FarOpen(Seat.NORTH, __version__, "abcdefgh"))
+        told.append(read_opened(heard.on_far_wish("7" * 16, wish)))
+        start(store, heard)
+
+    monkeypatch.setattr(HubStore, "start", first)
+    with running_hub(tmp_path, far_port=0) as hub:
+        assert told == [FarOpened("abcdefgh", hub.far_url())]
 
 
 def raw(far: FarTable, work: Any, seed: str | None = None, table: str = "x") -> Any:

@@ -14,7 +14,7 @@ from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.api.body import SEAT
 from web.routes.seats.opponents import begin_lesson
-from web.security.far_access import code_of
+from web.security.far_access import OVER, code_of
 
 FRAMING = "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
 """What a page may hold that shows two of our own side by side."""
@@ -180,6 +180,8 @@ class Joining:
 
     def taken(self, seat: Seat, status: int, error: Illegal | None = None) -> Response:
         """Somebody else sits there, and what can be done; `error` says why this browser cannot ask for the seat."""
+        if code_of(request):  # an invitation is good for a free seat alone
+            return make_response("", OVER)
         view = self._table.view()
         page = render_template(
             "taken.html",

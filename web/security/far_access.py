@@ -100,7 +100,7 @@ class FarAccess:
             return iter([_to(f"/seat/{own[0]}")])
         seen = _GET.fullmatch(asked.path)
         game = seen and (seen["game"] or seen["shot"])
-        if game and int(game) != self._table.progress().number:
+        if game and not any(self._table.far.may_see(seat, int(game)) for seat in own):
             return iter([FarAnswer(status=NOT_FROM_FAR)])
         return _pieces(self._app, environ)
 

@@ -228,8 +228,7 @@ def _tag(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
     else:
         y = size.cut
         for number, one in enumerate(tag.faces):
-            top = y - size.spine if number else y
-            y = top - size.deep
+            y -= size.deep
             with pen.at(0, y):
                 _face(pen, one, size, kit)
             if size.apron:
@@ -239,8 +238,9 @@ def _tag(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
                 pen.outline(0, y, size.outer, size.deep + size.apron)
             else:
                 pen.outline(0, y, size.outer, size.deep)
-            if number:
-                with pen.at(0, top):  # over the outlines, so that its lines to fold along stay dashed
+            if number + 1 < len(tag.faces):
+                y -= size.spine
+                with pen.at(0, y):
                     _spine(pen, face, size, kit)
     if size.picture:
         with pen.at(size.outer / 2, -size.picture / 2):

@@ -51,6 +51,8 @@ class FarSeats:
         self._held_until_s = math.inf
         self._is_let_run = False
         self._is_asking = False
+        self._first: dict[str, int] = {}
+        """The game that lay on the table when each phone was first there, by the nonce of its sitting."""
         self.when_offered: Callable[[Mapping[Seat, Invitation]], None] = lambda _: None
         """Told in the table's thread what is offered from now on."""
         self.ask_line: Callable[[], None] = lambda: None
@@ -142,8 +144,17 @@ class FarSeats:
 
     def seen(self, seat: Seat) -> None:
         """The phone of this seat asks for something: it has found the table again."""
-        if self._pipeline.session.is_cut:
+        session = self._pipeline.session
+        if session.number and (sitter := session.seats.get(seat)):
+            self._first.setdefault(sitter.nonce, session.number)
+        if session.is_cut:
             self._owner.tell(lambda: self._is_there(seat))
+
+    def may_see(self, seat: Seat, game: int) -> bool:
+        """Is this the game on the table, or one since which the phone of this seat has been here?"""
+        session = self._pipeline.session
+        sitter = session.seats.get(seat)
+        return sitter is not None and self._first.get(sitter.nonce, session.number) <= game <= session.number
 
     def _is_there(self, seat: Seat) -> None:
         self._there = {*self._there, seat}
