@@ -135,7 +135,7 @@ class Tour:
     def _documents(self) -> Iterator[Stop]:
         yield Stop("rules", "/rules/")
         yield Stop("history", "/history")
-        yield Stop("replay", "/history/1")
+        yield Stop("replay", "/history/2?at=9")
         yield Stop("statistics", "/statistics")
         yield Stop("kit", "/kit")
         yield Stop("settings", "/settings")

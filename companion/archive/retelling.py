@@ -173,9 +173,11 @@ class Retelling:
         stages, turn = played.step.stages, played.turn
         before = self._before(played, index)
         is_last = index + 1 >= len(stages)
-        after = stages[index].expected if stages else self._game.expected(played.step.state)
-        if after is None:
-            after = self._layout_of(played.step.state) if is_last else before
+        after = stages[index].expected if stages else None
+        if after is None and is_last:
+            after = self._game.expected(played.step.state)
+        if after is None:  # nobody can say how it lies then: when a game ends with a robot that cannot return, say
+            after = before
         moves = () if self.kit.deck else hand_moves(self.kit, before, after)
         bare = ReplayStep(
             place=turn.first + index,

@@ -73,6 +73,21 @@ def test_a_win_by_the_rules_has_a_headline_and_a_turning_point(room: Room) -> No
     assert Seat.NORTH not in told.best, "who has only waited had no best moment"
 
 
+def test_the_last_picture_of_a_robot_that_cannot_return_shows_the_board_before(room: Room) -> None:
+    seat_both(room)
+    room.table.new_game("outbuffered", WIN[0], 1)
+    for south, north in (("URD", "IIU"), ("SII", "III")):
+        confirm_all(room)
+        moment = room.table.view().moment
+        room.table.hand_in(Seat.SOUTH, moment, south)
+        room.table.hand_in(Seat.NORTH, moment, north)
+    confirm_all(room)
+    last = finale(room).stills[-1]
+    assert last.words == "Purple wins: lime cannot return to b2, purple is there."
+    lies = {str(square): faces[-1] for square, faces in last.scene.layout.items()}
+    assert lies == {"a1": "purple flag", "b1": "lime robot", "b2": "purple robot"}
+
+
 def test_whoever_resigns_while_leading_leaves_no_turning_point(room: Room) -> None:
     seat_both(room, "Mara", "")
     options, orders = WIN

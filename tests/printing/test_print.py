@@ -116,6 +116,19 @@ def test_a_booklet_has_every_paragraph_under_its_number_in_folding_order(name: s
 
 
 @needs_poppler
+def test_pages_that_a_booklet_has_left_over_are_score_sheets_and_the_last_is_for_notes() -> None:
+    """Never one without the other, and a sheet's heads name the sides of its game."""
+    sheets = {}
+    for name, game in GAMES.items():
+        everything = "\n".join(text_of(booklet_pdf(booklet_of(name))))
+        sheets[name] = everything.count("Score sheet")
+        south, north = (side.name.capitalize() for side in game.sides.values())
+        assert everything.count(f"Date {south} {north} Winner Turns") == sheets[name], name
+        assert ("Notes" in everything) or not sheets[name], name
+    assert 0 < max(sheets.values()) < 3, sheets
+
+
+@needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_booklets_lie_across_the_sheet_and_keep_its_margins(paper: Paper) -> None:
     sides = rastered(booklet_pdf(booklet_of("outbuffered"), paper), 50)

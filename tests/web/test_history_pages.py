@@ -121,6 +121,23 @@ def test_scenes_show_what_happened(place: Place) -> None:
     assert any("/rules/outbuffered#" in scene for scene in turns)
 
 
+@pytest.mark.parametrize("name", SHORT)
+def test_a_replay_counts_turns_as_the_game_does(place: Place, name: str) -> None:
+    """Heading, receipts, notation and time line name the same number, although a turn may be several decisions."""
+    browser = brought(place, name, turns=24)
+    page = page_of(browser, "/history/1")
+    shown = dict(re.findall(r"<a href=\?at=(\d+)[^>]*>(\d*) <[bi]>", page))
+    assert len(shown) == 24
+    for at, number in shown.items():
+        scene = page_of(browser, f"/history/1/scene/{at}")
+        assert (f"Turn {number}" if number else "Set-up") in scene, at
+        assert (f"Receipts of turn {number}<" if number else ">Receipts<") in scene, at
+    numbers = re.search(r'<svg class="numbers".*?</svg>', page, re.DOTALL)
+    axis = re.findall(r">(\d+)</text>", numbers[0]) if numbers else []
+    assert axis == sorted(set(axis), key=int)
+    assert set(axis) <= set(shown.values())
+
+
 def test_games_of_cards_show_lanes_and_both_hands(place: Place) -> None:
     browser = brought(place, "binmat", turns=30)
     scene = browser.get("/history/1/scene/12").get_data(as_text=True)

@@ -32,6 +32,8 @@ _GOAL = 54.0
 """How deep the goals are drawn."""
 _FRAME = 6.0
 _SMALL_RANKS = 4
+_STRIP_SHAPE = 1.8
+"""How much wider than tall a strip of a board is."""
 
 
 def board_svg(scene: BoardPicture, turned: bool = False) -> Markup:
@@ -45,31 +47,39 @@ def board_svg(scene: BoardPicture, turned: bool = False) -> Markup:
 
 
 def board_part(scene: BoardPicture, square: Square | None) -> Markup:
-    """A strip of a board, some half as tall as it is wide, round a square (None: where most pieces are), with what lies
-    in it. It is cut between ranks, never through a piece; a small board is shown whole.
+    """A strip of a board round a square (None: where most pieces are), with what lies in it.
+
+    It is cut between ranks, never through a piece; a small board is shown whole.
 
     Scripts draw nothing on it.
     """
     sketch = _Sketch(scene, False)
     x, top, width, height = sketch.box()
     ranks = sketch.board.ranks
-    count = ranks if ranks <= _SMALL_RANKS else min(ranks, round(width / 2 / sketch.pitch))
+    count = ranks if ranks <= _SMALL_RANKS else min(ranks, round(width / _STRIP_SHAPE / sketch.pitch))
     upper, lower = _strip(scene, ranks, count, square)
     y = top if upper == 0 else upper * sketch.pitch
     end = top + height if lower == ranks else lower * sketch.pitch
-    seen = {each: faces for each, faces in scene.layout.items() if upper - 1 <= ranks - 1 - each.rank <= lower}
+    seen = {each: faces for each, faces in scene.layout.items() if upper <= ranks - 1 - each.rank < lower}
     badges = {each: replace(badge, text="") for each, badge in scene.badges.items() if each in seen}
     return _whole(_Sketch(replace(scene, layout=seen, badges=badges), False, (y, end)), (x, y, width, end - y))
 
 
-def _strip(scene: BoardPicture, ranks: int, count: int, square: Square | None) -> tuple[int, int]:
-    """The first of so many ranks and the one behind the last, from above: a square in the middle, or most pieces."""
-    if square:
-        first = min(max(ranks - 1 - square.rank - count // 2, 0), ranks - count)
-        return first, first + count
+def _strip(scene: BoardPicture, ranks: int, least: int, square: Square | None) -> tuple[int, int]:
+    """The first of some ranks and the one behind the last, from above: a square in the middle, or most pieces.
+
+    They are as few as can be, at least so many; none of their edges leads through a piece of several squares.
+    """
     rows = [ranks - 1 - each.rank for each in scene.layout]
-    first = max(range(ranks - count + 1), key=lambda start: sum(start <= row < start + count for row in rows))
-    return first, first + count
+    tall = [{ranks - 1 - each.rank for each in squares} for _, squares in covered(scene.kit, scene.layout)]
+    held = {edge for rows_of_one in tall for edge in range(min(rows_of_one) + 1, max(rows_of_one) + 1)}
+    strips = [(first, first + count) for count in range(least, ranks + 1) for first in range(ranks - count + 1)]
+    whole = [strip for strip in strips if held.isdisjoint(strip)]
+    if square:
+        row = ranks - 1 - square.rank
+        around = [strip for strip in whole if strip[0] <= row < strip[1]]
+        return min(around, key=lambda strip: (strip[1] - strip[0], abs(sum(strip) / 2 - row - 0.5)))
+    return min(whole, key=lambda strip: (strip[1] - strip[0], -sum(strip[0] <= row < strip[1] for row in rows)))
 
 
 def _whole(sketch: _Sketch, box: tuple[float, float, float, float], under: str = "", plan: str = "") -> Markup:
