@@ -111,6 +111,7 @@ class PairLine:
         """So many messages of the other table are at the hub, as far as we were told."""
         self._looked_s = -LOOK_S
         self._subscriptions: list[Subscription] = []
+        self._listens_to = ""
         self._told = ""
         self._again: bool | None = None
         """Another game is wanted here, with sides changed or not."""
@@ -186,7 +187,8 @@ class PairLine:
 
     def connected(self) -> None:
         """The line is there, perhaps again."""
-        self._subscriptions, self._sent, self._near_s, self._looked_s = [], -1, -NEAR_S, -LOOK_S
+        self._subscriptions, self._listens_to = [], ""
+        self._sent, self._near_s, self._looked_s = -1, -NEAR_S, -LOOK_S
         self._is_again_told = False
 
     async def look(self, client: Client) -> None:
@@ -208,10 +210,8 @@ class PairLine:
         if self._again is not None and not self._is_again_told:
             await self._ask_again(client, pair, self._again)
             return
-        other, source = pair.other_of(self._own), pair.source_of(self._own)
-        if not self._subscriptions:
-            for subject in (news_subject(pair.id, source, "*"), news_subject(pair.id, other, NEAR)):
-                self._subscriptions.append(await client.subscribe(subject, cb=self._wakes))
+        if self._listens_to != pair.id:
+            await self._listen(client, pair)
         progress = self._progress(pair)
         if self._clock.monotonic_s() >= self._near_s + NEAR_S:
             self._near_s = self._clock.monotonic_s()
@@ -219,8 +219,17 @@ class PairLine:
         await self._send(stream, pair, progress)
         if progress.heard < self._there or self._clock.monotonic_s() >= self._looked_s + LOOK_S:
             self._looked_s = self._clock.monotonic_s()
-            await self._hear(stream, pair, source)
+            await self._hear(stream, pair)
         self._tell()
+
+    async def _listen(self, client: Client, pair: Pair) -> None:
+        """Hear that there is something to read of this game, and of no other one any more."""
+        while self._subscriptions:
+            await self._subscriptions.pop().unsubscribe()
+        other, source = pair.other_of(self._own), pair.source_of(self._own)
+        for subject in (news_subject(pair.id, source, "*"), news_subject(pair.id, other, NEAR)):
+            self._subscriptions.append(await client.subscribe(subject, cb=self._wakes))
+        self._listens_to = pair.id
 
     async def _ask_hub(self, client: Client) -> None:
         """Ask each wish that somebody still waits for; where the line breaks, it is asked again on the next one."""
@@ -259,7 +268,6 @@ class PairLine:
 
     def broken(self) -> None:
         """The line is cut."""
-        self._subscriptions = []
         self._tell(say("The connection to the other table is lost. The game goes on when it is back."))
 
     def close(self) -> None:
@@ -296,7 +304,7 @@ class PairLine:
             except CompanionError as error:
                 log.warning("Hub: the game at two tables cannot begin: %s", error.kind)
                 fault = error.message
-        self._pair, self._sent, self._fault, self._subscriptions = pair, -1, fault, []
+        self._pair, self._sent, self._fault = pair, -1, fault
         self._there, self._looked_s = 0, -LOOK_S
         self._heard_s = self._clock.monotonic_s()
         self.code = ""
@@ -349,7 +357,8 @@ class PairLine:
                 return number
         return 0
 
-    async def _hear(self, stream: JetStreamContext, pair: Pair, source: str) -> None:
+    async def _hear(self, stream: JetStreamContext, pair: Pair) -> None:
+        source = pair.source_of(self._own)
         while not self._fault:
             progress = self._table.remote.progress
             if progress is None or progress.game != pair.id:

@@ -17,6 +17,7 @@ from companion.hub_server.nats_server import (
     account_of,
     imports_of,
     own_account,
+    table_account,
     user_of,
     write_private,
 )
@@ -38,7 +39,7 @@ def cluster_text(own_key: str, tables: Iterable[TableKey], spare: Iterable[str])
     accounts = {OWN_ACCOUNT: own_account(own_key)}
     for name, people in users.items():
         imports = imports_of(may_ever_publish(name), may_ever_hear(name))
-        accounts[account_of(name)] = {"users": people, "imports": imports}
+        accounts[account_of(name)] = table_account(people, imports)
     return f"accounts: {json.dumps(accounts)}\n"
 
 

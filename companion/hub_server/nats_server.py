@@ -35,6 +35,9 @@ RELOADED = b"Reloaded server configuration"
 """What it says in its log once it knows who may come in."""
 PROGRAM = "nats-server"
 OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
+MOST_LINES, MOST_HEARD = 32, 64
+"""So many lines may be open with a table's key (it has one, and for a while those that broke unnoticed), and so many
+subjects be listened to on each."""
 OWN_ACCOUNT = "hub"
 """The hub's account at NATS, in which everything is kept."""
 _OLD_ACCOUNT = "$G"
@@ -89,10 +92,8 @@ def accounts_text(own_key: str, tables: Iterable[TableKey]) -> str:
         if not each.shut:
             publish, hear = _rights(each)
             own = inbox_prefix(each.table)
-            accounts[account_of(each.table)] = {
-                "users": [user_of(each)],
-                "imports": imports_of(publish, (subject for subject in hear if not subject.startswith(own))),
-            }
+            imports = imports_of(publish, (subject for subject in hear if not subject.startswith(own)))
+            accounts[account_of(each.table)] = table_account([user_of(each)], imports)
     return f"accounts: {json.dumps(accounts, indent=1)}\n"
 
 
@@ -105,6 +106,12 @@ def own_account(own_key: str) -> dict[str, object]:
     """The hub's, which lets out what tables may say and hear."""
     exports = [*({"service": each} for each in SAID), *({"stream": each} for each in HEARD)]
     return {"jetstream": "enabled", "users": [{"nkey": own_key}], "exports": exports}
+
+
+def table_account(users: list[dict[str, object]], imports: list[dict[str, dict[str, str]]]) -> dict[str, object]:
+    """A table's: whoever has its key holds no more lines than leave room for all others."""
+    limits = {"max_connections": MOST_LINES, "max_subscriptions": MOST_HEARD}
+    return {"users": users, "imports": imports, "limits": limits}
 
 
 def imports_of(said: Iterable[str], heard: Iterable[str]) -> list[dict[str, dict[str, str]]]:

@@ -51,7 +51,7 @@ def hostile_record(record: PublicRecord, entry: int) -> PublicRecord:
     view = hostile(plain, text) | {name: plain[name] for name in ("winners", "options", "layout") if name in plain}
     part = {"say": "{a}", "many": "", "parts": {"a": {"typed": text}}}
     view["happened"] = [text, {"typed": text}, part]
-    message |= {"mark": text, "what": text, "entry": entry, "cards": {"south": text}, "view": view}
+    message |= {"what": text, "entry": entry, "cards": {"south": text}, "view": view}
     return read_record(json.dumps(message).encode())
 
 

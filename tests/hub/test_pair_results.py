@@ -95,7 +95,7 @@ def forge(hub: Hub, folder: Path, pair: PublicPair) -> None:
         stranger.table.resign(Seat.NORTH)
         until("it is there", lambda: has_all(hub, stranger))
         own = kept(hub, stranger.member.table)[-1]
-        record = msgspec.structs.replace(own, entry=own.entry + 1, mark="f" * 16, pair=pair)
+        record = msgspec.structs.replace(own, entry=own.entry + 1, mark="f" * 12, pair=pair)
         told = asked(hub, stranger, record_subject(stranger.member.table), encoded(record))
         until("it is heard", lambda: hub.league.results.sequence >= msgspec.json.decode(told)["seq"])
     finally:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hub_tools import TableAtHub, answers_go_nowhere_else, has_all, hub_settings, joined, kept, running, until
+from inside import nats_of
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
 
 from companion.hub_server.app import Hub
+from companion.hub_server.nats_server import MOST_LINES
 
 
 @pytest.fixture
@@ -29,6 +35,38 @@ def tables(hub: Hub, tmp_path: Path) -> Iterator[list[TableAtHub]]:
 
 def test_a_table_cannot_have_answers_sent_to_where_it_may_say_nothing(hub: Hub, tables: list[TableAtHub]) -> None:
     answers_go_nowhere_else(hub, *tables)
+
+
+def test_a_table_that_opens_lines_without_end_leaves_room_for_the_others(
+    hub: Hub, tables: list[TableAtHub], tmp_path: Path
+) -> None:
+    honest, changed = tables
+    lines = [Client() for _ in range(MOST_LINES + 1)]
+    refused: list[str] = []
+
+    async def note(error: Exception) -> None:
+        refused.append(str(error))
+
+    async def open_lines() -> None:
+        for line in lines:
+            with suppress(NatsError):  # which is told to `note` as well
+                await line.connect(
+                    nats_of(hub), nkeys_seed_str=changed.member.seed, allow_reconnect=False, error_cb=note
+                )
+        await asyncio.to_thread(others_go_on)
+        for line in lines:
+            await line.close()
+
+    def others_go_on() -> None:
+        honest.play(1)
+        until("the other one's is there", lambda: has_all(hub, honest))
+        late = joined(hub, tmp_path / "late")
+        late.play(1)
+        until("a new one's is there", lambda: has_all(hub, late))
+        late.close()
+
+    asyncio.run(open_lines())
+    assert "maximum account active connections exceeded" in " ".join(refused)
 
 
 def test_a_hub_of_before_keeps_what_it_had(tmp_path: Path) -> None:

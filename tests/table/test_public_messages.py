@@ -22,8 +22,8 @@ from companion.table.public.messages import (
 from companion.table.session import Phase
 
 
-def record(sign: Any) -> bytes:
-    return encoded(PublicRecord(1, "ab", 0, "begin", 1, 0.0, PublicView(Phase.ORDERS, sign=sign)))
+def record(sign: Any, mark: str = "0123456789ab") -> bytes:
+    return encoded(PublicRecord(1, mark, 0, "begin", 1, 0.0, PublicView(Phase.ORDERS, sign=sign)))
 
 
 @pytest.mark.parametrize(
@@ -89,3 +89,10 @@ def test_what_is_no_message_is_refused(payload: bytes) -> None:
 def test_a_message_that_is_too_large_is_refused() -> None:
     with pytest.raises(Malformed, match="too large"):
         read_record(record("x" * MOST_BYTES))
+
+
+@pytest.mark.parametrize("mark", ["", "0123456789abc", "0123456789AB", "0011223344556677.0.3", "pair.0011223344556677"])
+def test_a_mark_names_nothing_but_the_tables_own_input(mark: str) -> None:
+    """Else it could be what another table's game is called, whose result would then be there already."""
+    with pytest.raises(Malformed, match="cannot be read"):
+        read_record(record("Wait.", mark))

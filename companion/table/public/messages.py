@@ -120,7 +120,7 @@ class PublicRecord(_Plain, frozen=True):
     """
 
     entry: int
-    mark: str
+    mark: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{12}$")]
     epoch: int
     what: str
     game: int

@@ -226,7 +226,7 @@ async def _tell(stream: JetStreamContext, member: Membership, records: list[Publ
     """One event, kept and synced when this ends."""
     record = records[number % len(records)]
     view = msgspec.structs.replace(record.view, title=f"No {number:06d}.")
-    event = msgspec.structs.replace(record, entry=number + 1, mark=f"{number:016x}", view=view)
+    event = msgspec.structs.replace(record, entry=number + 1, mark=f"{number:012x}", view=view)
     await stream.publish(record_subject(member.table), encoded(event))
 
 

@@ -1,0 +1,341 @@
+"""Lines to NATS that break, begin anew or end between two steps, each moment held on purpose."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+import pytest
+from hub_tools import until
+from inside import journal_of
+from nats.aio.client import Client
+from nats.errors import ConnectionClosedError
+from nats.js import JetStreamContext
+from nats.js.errors import NotFoundError
+from table_tools import playing
+
+from companion.core.clock import RealClock
+from companion.core.errors import Malformed
+from companion.core.kit import Seat
+from companion.hub.far_line import FarLine
+from companion.hub.loop_thread import LoopThread
+from companion.hub.membership import Membership
+from companion.hub.pair_line import PairLine
+from companion.hub.pairing import Pair, PairAnswer
+from companion.hub.sender import HubLine
+from companion.hub.subjects import NEAR, news_subject
+from companion.hub_server.store import HubStore, StoreSettings
+from companion.storage.journal import Journal
+
+WAIT_S = 60.0
+
+
+class Nats:
+    """As much of NATS' client, and of its streams, as both ends use; `on_subscribe` is called with each subject."""
+
+    def __init__(self, on_subscribe: Callable[[Nats], None]) -> None:
+        self._on_subscribe = on_subscribe
+        self.is_connected = self.is_closed = False
+        self.published: list[str] = []
+        self.heard: set[str] = set()
+        self.answers: list[bytes] = []
+        self.callbacks: dict[str, Any] = {}
+
+    async def connect(self, *_: Any, **callbacks: Any) -> None:
+        self.is_connected, self.callbacks = True, callbacks
+
+    async def subscribe(self, subject: str, **_: Any) -> Any:
+        self._on_subscribe(self)
+        if self.is_closed:
+            raise ConnectionClosedError
+        self.heard.add(subject)
+
+        async def unsubscribe() -> None:
+            self.heard.remove(subject)
+
+        return SimpleNamespace(unsubscribe=unsubscribe)
+
+    async def publish(self, subject: str, *_: Any, **__: Any) -> None:
+        self.published.append(subject)
+
+    async def request(self, *_: Any, **__: Any) -> Any:
+        return SimpleNamespace(data=self.answers.pop(0))
+
+    async def close(self) -> None:
+        self.is_connected, self.is_closed = False, True
+
+    def jetstream(self, **_: Any) -> Nats:
+        return self
+
+    async def get_msg(self, *_: Any, **__: Any) -> None:
+        raise NotFoundError
+
+    async def stream_info(self, _: str) -> Any:
+        return SimpleNamespace(state=SimpleNamespace(last_seq=0))
+
+    async def update_stream(self, _: Any) -> None:
+        """It is as it was."""
+
+
+class Lines:
+    """The lines that were made, the newest last; the first `broken` ones are closed while somebody subscribes."""
+
+    def __init__(self, broken: int = 0) -> None:
+        self.made: list[Nats] = []
+        self.may_subscribe = threading.Event()
+        self.may_subscribe.set()
+        self._broken = broken
+
+    def __call__(self) -> Nats:
+        self.made.append(Nats(self._subscribed))
+        return self.made[-1]
+
+    def _subscribed(self, line: Nats) -> None:
+        assert self.may_subscribe.wait(WAIT_S)
+        if len(self.made) <= self._broken:
+            line.is_connected, line.is_closed = False, True
+
+
+class Room:
+    """Who is told what tables say: nobody; `on_round` does what a test wants, in the line's thread."""
+
+    def __init__(self) -> None:
+        self.cuts = 0
+        self.on_round: Callable[[], None] = lambda: None
+
+    def tables(self) -> tuple[str, ...]:
+        return ()
+
+    def followed(self) -> int:
+        return 0
+
+    def on_cut(self) -> None:
+        self.cuts += 1
+
+    def on_trouble(self, _: str) -> None:
+        """Nobody reads it."""
+
+    def keep(self) -> None:
+        """There is nothing to keep."""
+
+
+@contextmanager
+def store_on(lines: Lines, room: Room, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubStore]:
+    monkeypatch.setattr("companion.hub_server.store.Client", lines)
+
+    async def step(_: Any) -> None:
+        """No cards are dealt."""
+
+    store = HubStore(
+        StoreSettings(folder, None, ("nats://x",), ""), cast(Any, SimpleNamespace(begin=lambda: None, step=step))
+    )
+    begun = threading.Thread(target=store.start, args=(room,))
+    begun.start()
+    try:
+        yield store
+    finally:
+        lines.may_subscribe.set()
+        begun.join()
+        store.close()
+
+
+def test_nothing_is_asked_before_its_answer_would_be_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = Lines()
+    lines.may_subscribe.clear()
+    with store_on(lines, Room(), tmp_path, monkeypatch) as store:
+        until("the line is made", lambda: lines.made and lines.made[0].is_connected, WAIT_S)
+        assert not store.send("a.table", b"", "an.answer")
+        lines.may_subscribe.set()
+        until("it is heard", lambda: store.send("a.table", b"", "an.answer"), WAIT_S)
+        until("the table is asked", lambda: lines.made[0].published == ["a.table"], WAIT_S)
+
+
+def test_whoever_asks_while_the_line_breaks_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines, room = Lines(), Room()
+    held, go_on = threading.Event(), threading.Event()
+
+    def breaks() -> None:
+        room.on_round = lambda: None
+        held.set()
+        assert go_on.wait(WAIT_S)
+        lines.made[0].is_connected = False
+
+    with store_on(lines, room, tmp_path, monkeypatch) as store:
+        until("the line is heard", store.is_ready.is_set, WAIT_S)
+        room.on_round = breaks
+        assert held.wait(WAIT_S)
+        assert store.send("a.table", b"", "an.answer")
+        go_on.set()
+        until("it is told", lambda: room.cuts, WAIT_S)
+        assert lines.made[0].published == []
+
+
+def test_a_hubs_line_that_closes_while_it_subscribes_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines, room = Lines(broken=2), Room()
+    with store_on(lines, room, tmp_path, monkeypatch) as store:
+        until("a line is heard", store.is_ready.is_set, WAIT_S)
+        assert len(lines.made) == 3
+        assert room.cuts == 2
+
+
+def test_a_fault_in_what_was_heard_is_in_the_log_without_its_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = Lines()
+    with store_on(lines, Room(), tmp_path, monkeypatch) as store:
+        until("the line is heard", store.is_ready.is_set, WAIT_S)
+        for error in (ConnectionClosedError(), OSError("gone"), ValueError("an order")):
+            asyncio.run(lines.made[0].callbacks["error_cb"](error))
+    told = [each.getMessage() for each in caplog.records if "could not be dealt with" in each.getMessage()]
+    assert len(told) == 1
+    assert "ValueError" in told[0]
+    assert "an order" not in caplog.text
+
+
+# ---- a table's end ----
+
+
+class Pairs:
+    """A table of no game at two tables; its line is called to one while it asks for one the first time."""
+
+    pause_s = 10.0
+    line: HubLine
+    looks = 0
+
+    async def look(self, _: Any) -> None:
+        self.looks += 1
+        if self.looks == 1:
+            self.line.look_for_pair()
+
+    async def exchange(self, *_: Any) -> None:
+        """There is nothing to tell."""
+
+    def connected(self, *_: Any) -> None: ...
+
+    broken = close = connected
+
+
+class Far:
+    """Nobody is far away."""
+
+    async def connected(self, _: Any) -> None: ...
+
+    step = connected
+
+    def broken(self) -> None: ...
+
+
+@contextmanager
+def line_on(lines: Lines, pairs: Pairs, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubLine]:
+    monkeypatch.setattr("companion.hub.sender.Client", lines)
+    source = SimpleNamespace(
+        state=lambda: b"{}", command=lambda _: None, connected=lambda _: None, pairs=pairs, far=Far()
+    )
+    with Journal(folder / "journal.sqlite") as journal:
+        member = Membership("http://hub", "a-table", 1, "Our club", ("nats://x",), "")
+        line = HubLine(member, journal, RealClock(), cast(Any, source))
+        pairs.line = line
+        line.start()
+        try:
+            yield line
+        finally:
+            line.close()
+            line.close()
+
+
+def test_a_table_that_is_called_to_a_game_while_it_asks_for_one_asks_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = Pairs()
+    with line_on(Lines(), pairs, tmp_path, monkeypatch):
+        until("it asks again", lambda: pairs.looks > 1, WAIT_S)
+
+
+def test_a_tables_line_that_closes_while_it_subscribes_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = Lines(broken=2)
+    with line_on(lines, Pairs(), tmp_path, monkeypatch) as line:
+        until("the hub hears us", lambda: line.is_connected, WAIT_S)
+        assert len(lines.made) == 3
+        lines.made[-1].is_connected = False
+        asyncio.run(lines.made[-1].callbacks["closed_cb"]())
+        until("it is made once more", lambda: len(lines.made) == 4 and line.is_connected, WAIT_S)
+    assert not line.is_connected
+
+
+def test_a_line_that_has_ended_leaves_nobody_waiting_for_a_seat(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        far = FarLine(played.table, RealClock(), "a-table", lambda: None, lambda: None)
+        asyncio.run(far.connected(cast(Client, Nats(lambda _: None))))  # its loop ends before it is told
+        try:
+            with pytest.raises(Malformed, match="does not answer"):
+                far.invite(Seat.NORTH)
+            far.withdraw(Seat.NORTH)
+        finally:
+            far.close()
+        gc.collect()  # what was never begun would say so now
+
+
+def test_a_table_hears_of_no_game_but_the_one_that_was_agreed_on_last(tmp_path: Path) -> None:
+    own, other, nats = "0" * 16, "1" * 16, Nats(lambda _: None)
+    games = ["a" * 16, "b" * 16]
+    pairs = [Pair(each, "scouts", {}, 1, {Seat.SOUTH: own, Seat.NORTH: other}) for each in games]
+    nats.answers = [msgspec.json.encode(PairAnswer(each)) for each in pairs]
+
+    async def agree_twice(line: PairLine) -> None:
+        line.connected()
+        for game in games:
+            await line.look(cast(Client, nats))
+            await line.exchange(cast(Client, nats), cast(JetStreamContext, nats))
+            assert nats.heard == {news_subject(game, other, "*"), news_subject(game, other, NEAR)}
+
+    with playing(tmp_path) as played:
+        asyncio.run(agree_twice(PairLine(played.table, journal_of(played.table), played.clock, own, lambda: None)))
+
+
+# ---- the end of a loop ----
+
+
+def test_what_a_task_begins_while_it_is_cancelled_ends_too() -> None:
+    begun: list[asyncio.Task[None]] = []
+
+    async def sleeps() -> None:
+        await asyncio.sleep(WAIT_S)
+
+    async def begins_another() -> None:
+        try:
+            await sleeps()
+        finally:
+            begun.append(asyncio.create_task(sleeps()))
+
+    async def work() -> None:
+        begun.append(asyncio.create_task(begins_another()))
+        await asyncio.sleep(0)
+
+    thread = LoopThread("test", work)
+    thread.start()
+    thread.close(WAIT_S)
+    assert [task.cancelled() for task in begun] == [True, True]
+
+
+def test_what_is_called_after_the_end_is_not_done() -> None:
+    async def work() -> None:
+        """There is nothing to do."""
+
+    thread, done = LoopThread("test", work), threading.Event()
+    thread.call(done.set)
+    thread.start()
+    thread.close(WAIT_S)
+    thread.call(done.set)
+    thread.close(WAIT_S)
+    assert not done.is_set()
