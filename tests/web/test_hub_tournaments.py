@@ -112,6 +112,23 @@ def test_wrong_words_change_nothing(app: Flask, league: League) -> None:
     assert far.get("/host/tournament/1", environ_overrides=FAR).status_code == 403
 
 
+def test_nobody_gets_a_card_for_an_entry_that_is_refused(app: Flask, league: League) -> None:
+    made(app, people=2, team_size=1)
+    assert act(app, name="Teams", system="knockout", game="scouts", team_size=2) == 303
+    before = league.cards.people()
+    for people, door in (("Ann\nBo", 1), ("Solo", 2), ("Ann\n#99", 2), (f"Ann\n{'x' * 500}", 2)):
+        data = {"do": "enter", "people": people, "team": "Owls"}
+        assert app.test_client().post(f"/host/tournament/{door}", data=data, headers=KEY).status_code in (400, 409), (
+            people
+        )
+    assert act(app, do="end") == 303
+    assert act(app, do="enter", people="Too late") == 409
+    assert league.cards.people() == before
+    data = {"do": "enter", "people": "#1\nBo", "team": "Owls"}
+    assert app.test_client().post("/host/tournament/2", data=data, headers=KEY).status_code == 303
+    assert [person.name for person in league.cards.people()] == [*(person.name for person in before), "Bo"]
+
+
 def test_teams_meet_and_pages_speak_three_languages(app: Flask) -> None:
     made(app, people=0, team_size=2, system="round_robin")
     for number in range(3):

@@ -15,6 +15,7 @@ from companion.games import GAMES
 from companion.league import director
 from companion.league.director import Place
 from companion.league.league import League
+from companion.league.people import player_name
 from companion.league.tournament import BoardEnd, System, Tournament
 from web.error_pages import status_of
 from web.hub.room import Room
@@ -143,7 +144,7 @@ class DirectorPages:
         tournaments, what, entrant = self._league.tournaments, given.get("do", ""), _number(given, "entrant", 0)
         match what:
             case "enter":
-                tournaments.enter(number, self._people(given.get("people", "")[:2000]), given.get("team", "")[:200])
+                self._enter(number, given.get("people", "")[:2000], given.get("team", "")[:200])
             case "withdraw":
                 tournaments.direct(number, what, lambda t: director.withdraw(t, entrant), entrant=entrant)
             case "rest" | "no_rest":
@@ -167,15 +168,19 @@ class DirectorPages:
             case _:
                 raise NotFound
 
-    def _people(self, typed: str) -> list[int]:
-        """The people of an entry, a line each: `#12` is the card of that number, else it is a name for a new card."""
-        found = []
-        for line in filter(None, (line.strip() for line in typed.splitlines())):
-            if line.startswith("#") and line[1:].isdecimal():
-                found.append(whole_number(line[1:]) or 0)  # nobody has that one
-            else:
-                found.append(self._league.cards.make(line).number)
-        return found
+    def _enter(self, number: int, typed: str, team: str) -> None:
+        """The people of an entry, a line each: `#12` is the card of that number, else it is a name for a new card.
+
+        Nobody gets a card for an entry that is refused.
+        """
+        lines, cards = [line.strip() for line in typed.splitlines() if line.strip()], self._league.cards
+        numbers = {line: whole_number(line[1:]) or 0 for line in lines if line[0] == "#" and line[1:].isdecimal()}
+        for line in lines:
+            cards.known(numbers[line]) if line in numbers else player_name(line)
+        people = [numbers.get(line, -place) for place, line in enumerate(lines, 1)]
+        director.enter(self._pages.known(number), people, 0.0, team)
+        people = [numbers[line] if line in numbers else cards.make(line).number for line in lines]
+        self._league.tournaments.enter(number, people, team)
 
 
 def _number(given: Mapping[str, str], name: str, missing: int) -> int:
