@@ -10,11 +10,12 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 from gpiozero import Device
 from hypothesis import settings  # here: on its first import it looks through all objects, which frozen ones escape
 from jinja2 import Environment
@@ -83,9 +84,20 @@ def compile_templates_once() -> None:
     Environment.compile = compile_once  # type: ignore[method-assign]
 
 
+class ExamplesWhereSomeAre:
+    """Looks for examples only in files with a prompt: to go through all that others contain takes each worker seconds."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path: Path) -> Generator[None, list[Any], list[Any]]:
+        found = yield
+        has_prompt = file_path.suffix != ".py" or b">>> " in file_path.read_bytes()
+        return [each for each in found if has_prompt or not isinstance(each, DoctestModule)]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     open_folder(config)
     compile_templates_once()
+    config.pluginmanager.register(ExamplesWhereSomeAre())
 
 
 def pytest_sessionfinish() -> None:

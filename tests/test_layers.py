@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,7 @@ def package_of(module: str) -> str:
     return parts[0] if parts[0] != "companion" else ".".join(parts[:2])
 
 
+@cache
 def imports_of(path: Path) -> set[str]:
     """The project's modules that a file imports, those under TYPE_CHECKING and inside functions included."""
     found = set()
@@ -81,6 +84,11 @@ def test_imports_point_down(package: str) -> None:
 
 def test_every_module_belongs_to_a_package() -> None:
     assert {package_of(module) for module in FILES} - set(MAY_IMPORT) == ROOTS
+
+
+def test_every_module_can_be_imported() -> None:
+    for module in FILES.keys() - {"companion.__main__"}:
+        assert import_module(module).__doc__, module
 
 
 def test_no_game_imports_another() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -277,9 +278,15 @@ def read_settings(text: str, name: str = "settings.toml") -> Settings:
     8765
     """
     try:
-        settings = msgspec.convert(tomllib.loads(text), Settings)
+        return settings_of(tomllib.loads(text), name)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(say("{file}: not TOML: {error}", file=name, error=str(error))) from None
+
+
+def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
+    """Settings from sections and their values; raises `ConfigError` that names the place."""
+    try:
+        settings = msgspec.convert(tree, Settings)
     except msgspec.ValidationError as error:
         raise ConfigError(joined(": ", (name, _place(str(error))))) from None
     _refuse_double_pins(settings.panel, name)

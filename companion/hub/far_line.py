@@ -117,7 +117,7 @@ class FarLine:
     @staticmethod
     def _wait(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
         try:
-            return asyncio.run_coroutine_threadsafe(work, loop).result(ANSWERS_S)
+            return _result(loop, work, ANSWERS_S)
         except (LateFuture, CancelledError, NatsTimeout, NatsError, RuntimeError):
             raise Malformed(say("The hub does not answer")) from None
 
@@ -277,7 +277,16 @@ class FarLine:
         line = self._line
         if line is None:
             raise OSError("cut")
-        asyncio.run_coroutine_threadsafe(self._publish(call, answer), line[0]).result(SENDS_S)
+        _result(line[0], self._publish(call, answer), SENDS_S)
+
+
+def _result(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], most_s: float) -> T:
+    """What comes of it in the line's thread."""
+    try:
+        return asyncio.run_coroutine_threadsafe(work, loop).result(most_s)
+    except RuntimeError:
+        work.close()  # that thread has ended: it was never begun
+        raise
 
 
 class _Open:

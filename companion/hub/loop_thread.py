@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import selectors
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from nats.aio.client import Client
+from nats.errors import Error as NatsError
 
+from companion.core.errors import CompanionError, trace_of
+
+log = logging.getLogger(__name__)
 PARTING_S = 1.0
 """At the end of a loop: so long its connections may take to close."""
 
@@ -66,11 +71,11 @@ class LoopThread:
     def _end(self, loop: asyncio.AbstractEventLoop) -> None:
         """Close a loop, once its connections are closed, and what still runs in it: the library leaves tasks behind."""
         loop.run_until_complete(self._parted())
-        left = asyncio.all_tasks(loop)
-        for task in left:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         loop.run_until_complete(loop.shutdown_default_executor())
+        while left := asyncio.all_tasks(loop):  # what is cancelled may begin another one
+            for task in left:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         loop.close()
 
     async def _parted(self) -> None:
@@ -78,6 +83,14 @@ class LoopThread:
         end_s = loop.time() + PARTING_S
         while len(self._selector.get_map()) > 1 and loop.time() < end_s:  # one is the loop's own
             await asyncio.sleep(0.005)
+
+
+async def note_fault(error: Exception) -> None:
+    """For `error_cb`: a line's own errors come out of what is awaited; any other is a fault of this program."""
+    if isinstance(error, CompanionError):
+        log.warning("Hub: %s", error)
+    elif not isinstance(error, NatsError | OSError):
+        log.error("Hub: what was heard could not be dealt with: %s", trace_of(error))
 
 
 async def hang_up(client: Client) -> None:

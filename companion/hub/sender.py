@@ -26,7 +26,7 @@ from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.hub.far_line import FarLine
 from companion.hub.joining import trusted
-from companion.hub.loop_thread import LoopThread, hang_up
+from companion.hub.loop_thread import LoopThread, hang_up, note_fault
 from companion.hub.membership import Membership
 from companion.hub.pair_line import PairLine
 from companion.hub.subjects import (
@@ -51,8 +51,9 @@ AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
 GOODBYE_S = 0.5
 """At the end: so long what is on its way may take."""
 ASK_AGAIN_S = 60.0
-LET_PASS_S = 0.03
-"""What the table has to do after an input comes first: so long the line keeps out of its way."""
+LOOK_S, LET_PASS_S = 0.03, 0.02
+"""How often the line looks whether there is news: an input wakes nobody up, because what the table has to do after it
+comes first. So long the line keeps out of its way even then."""
 PULSE_S = 10.0
 """How often a table says how it is where nothing changes: a hub that hears nothing for long calls it lost."""
 
@@ -92,7 +93,7 @@ class HubLine:
         self._outbox = Outbox(journal)
         self._source = source
         self._clock = clock
-        self._news = asyncio.Event()
+        self._has_news = False
         self._is_closing = False
         self._told: bytes = b""
         self._pulse_s = 0.0
@@ -108,7 +109,7 @@ class HubLine:
 
     def wake(self) -> None:
         """There is something new."""
-        self._thread.call(self._news.set)
+        self._has_news = True
 
     def look_for_pair(self) -> None:
         """The hub has a game at two tables for us."""
@@ -118,7 +119,6 @@ class HubLine:
     def close(self) -> None:
         """Hang up; what was not sent yet is sent after the next start."""
         self._is_closing = True
-        self.wake()
         self._thread.close(GOODBYE_S)
 
     # ---- in the line's thread ----
@@ -144,7 +144,7 @@ class HubLine:
                 self._is(False, say("Something went wrong with the connection to the hub: the log says more."))
                 pause_s = AGAIN_MOST_S
             if not self._is_closing:
-                await self._rest(pause_s, may_be_woken=False)
+                await self._rest(pause_s)
 
     async def _talk(self) -> None:
         """Connect, and send whatever there is until the line breaks."""
@@ -153,10 +153,7 @@ class HubLine:
 
         async def is_over(*_: Any) -> None:
             lost.set()
-            self._news.set()
-
-        async def nothing(_: Exception) -> None:
-            """Errors come out of what is awaited."""
+            self.wake()
 
         client = Client()
         is_secure = any(server.startswith("tls:") for server in own.servers)
@@ -171,7 +168,7 @@ class HubLine:
                 reconnect_time_wait=0,
                 connect_timeout=CONNECT_S,
                 ping_interval=10,
-                error_cb=nothing,
+                error_cb=note_fault,
                 closed_cb=is_over,
                 disconnected_cb=is_over,
             )
@@ -184,7 +181,7 @@ class HubLine:
             self._is(True, self.trouble if self._outbox.next() else "")
             self._told = b""
             while not (self._is_closing or lost.is_set()):
-                self._news.clear()
+                self._has_news = False
                 await self._tell_state(client)
                 await self._exchange(client, stream)
                 while (record := self._outbox.next()) and not self._is_closing:
@@ -193,10 +190,10 @@ class HubLine:
                     await self._tell_state(client)
                     await self._exchange(client, stream)
                 await self._source.far.step(client)
-                is_woken = await self._rest(min(PULSE_S, self._source.pairs.pause_s))
-                if is_woken and not self._is_closing:
-                    await asyncio.sleep(LET_PASS_S)
-                if not is_woken and self._clock.monotonic_s() >= self._pulse_s + PULSE_S:
+                await self._rest(min(PULSE_S, self._source.pairs.pause_s), until_news=True)
+                if self._has_news:
+                    await self._rest(LET_PASS_S)
+                elif self._clock.monotonic_s() >= self._pulse_s + PULSE_S:
                     self._told = b""
         finally:
             self._source.pairs.broken()
@@ -216,11 +213,11 @@ class HubLine:
 
     async def _look(self, client: Client) -> None:
         """Which game at two tables is ours? A hub that does not know of such games is asked again now and then."""
-        self._asks_s = self._clock.monotonic_s() + ASK_AGAIN_S
+        self._asks_s = math.inf  # unless there is another one before the answer is here
         try:
             await self._source.pairs.look(client)
-            self._asks_s = math.inf
         except (NatsTimeout, NoRespondersError):
+            self._asks_s = min(self._asks_s, self._clock.monotonic_s() + ASK_AGAIN_S)
             log.info("Hub: it does not answer about games at two tables")
 
     async def _find_place(self, stream: JetStreamContext) -> int:
@@ -265,19 +262,12 @@ class HubLine:
     async def _heard(self, message: Msg) -> None:
         self._source.command(message.data)
 
-    async def _rest(self, seconds: float, may_be_woken: bool = True) -> bool:
-        """Wait for news, or so long; answers whether there are any."""
+    async def _rest(self, seconds: float, until_news: bool = False) -> None:
+        """Wait so long, or until there is news."""
         loop = asyncio.get_running_loop()
         end_s = loop.time() + seconds
-        while not self._is_closing and (left_s := end_s - loop.time()) > 0:
-            try:
-                await asyncio.wait_for(self._news.wait(), left_s)
-            except TimeoutError:
-                return False
-            if may_be_woken:
-                return True
-            self._news.clear()
-        return self._news.is_set()
+        while not (self._is_closing or (until_news and self._has_news)) and (left_s := end_s - loop.time()) > 0:
+            await asyncio.sleep(min(LOOK_S, left_s))
 
     def _is(self, is_connected: bool, trouble: str) -> None:
         if trouble != self.trouble and trouble:

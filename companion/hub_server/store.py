@@ -27,7 +27,7 @@ from nats.js.errors import APIError, NotFoundError
 
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
-from companion.hub.loop_thread import LoopThread, hang_up
+from companion.hub.loop_thread import LoopThread, hang_up, note_fault
 from companion.hub.subjects import (
     AGE,
     ALL_FAR_WISHES,
@@ -134,7 +134,7 @@ class HubStore:
 
     def send(self, subject: str, payload: bytes, reply: str) -> bool:
         """Say something with the subject of its answer; False: there is no line."""
-        if not (self._hears and self._is_connected):
+        if not self._is_heard:
             return False
         self._thread.call(lambda: asyncio.ensure_future(self._ask(subject, payload, reply)))
         return True
@@ -185,9 +185,6 @@ class HubStore:
         async def is_over(*_: Any) -> None:
             lost.set()
 
-        async def nothing(_: Exception) -> None:
-            """Errors come out of what is awaited."""
-
         self._client = client = Client()
         try:
             await client.connect(
@@ -198,7 +195,7 @@ class HubStore:
                 max_reconnect_attempts=1,
                 reconnect_time_wait=0,
                 connect_timeout=5,
-                error_cb=nothing,
+                error_cb=note_fault,
                 closed_cb=is_over,
                 disconnected_cb=is_over,
                 pending_size=8 * 1024 * 1024,
@@ -385,12 +382,13 @@ class HubStore:
         self._heard.on_trouble(full if self._is_full else "" if answers else self._why(OSError()))
 
     @property
-    def _is_connected(self) -> bool:
+    def _is_heard(self) -> bool:
+        """Would what is asked arrive, and its answer be heard?"""
         client = self._client
-        return client is not None and client.is_connected
+        return self._hears and client is not None and client.is_connected
 
     async def _ask(self, subject: str, payload: bytes, reply: str) -> None:
-        if self._is_connected:
+        if self._is_heard:
             await self._publish(subject, payload, reply)
         else:  # the line broke a moment ago, after what was asked before was told so
             self._heard.on_cut()

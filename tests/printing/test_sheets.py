@@ -243,6 +243,25 @@ def test_letters_stand_on_every_side_and_in_the_picture(name: str, letters: str)
 
 
 @needs_poppler
+def test_letters_of_a_piece_that_lies_leave_its_thin_edge_whole() -> None:
+    """Along the middle of the edge, where the letters stand, nothing interrupts it."""
+    sheets, pages = printed("kahmate", "a4", 0)
+    kit = KITS["kahmate"]
+    lying = {marker for face in kit.faces if face.lies for marker in face.markers}
+    page = next(page for names, page in zip(sheets.names, pages, strict=True) if "blue big" in names)
+    found = {marker: corners.mean(axis=0) for marker, corners in markers_mm(page) if marker in lying}
+    assert len(found) == 12
+    half = top_mm(kit, next(face for face in kit.faces if face.lies))[0] / 2 - 0.5
+    for marker, (x, y) in found.items():
+        for away in (-1.0, 0.0, 1.0):
+            tones = [
+                int(page[round((y + v) * PX_PER_MM), round((x + u) * PX_PER_MM)])
+                for u, v in ((-half, away), (half, away), (away, half))
+            ]
+            assert max(tones) < 230, (marker, away, tones)
+
+
+@needs_poppler
 def test_a_goal_is_tinted_between_the_corner_markers_only() -> None:
     sheets, pages = printed("kahmate", "a4", 0)
     page = next(page for names, page in zip(sheets.names, pages, strict=True) if names == ("board A1",))
@@ -400,6 +419,24 @@ def test_each_player_has_an_aid_and_what_the_game_holds_in_hand(game: str) -> No
     assert shown["score sheet"] == 1 + (game == "scouts"), "one on each page that has room for it"
     assert {card: shown[f"strength {card}"] for card in "123456"} == dict.fromkeys("123456", 2 * (game == "kahmate"))
     assert (shown["tiles"], shown["walls"]) == ((2, 1) if game == "outbuffered" else (0, 0))
+
+
+@needs_poppler
+def test_order_tiles_that_the_camera_reads_come_with_how_they_are_used() -> None:
+    kit = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({"tiles": True}))
+    pdf, sheets = kit_sheets(kit, KitStyle(), extras_of("outbuffered"))
+    run = subprocess.run(["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True)
+    page = run.stdout.decode().split("\f")[next(n for n, names in enumerate(sheets.names) if "walls" in names)]
+    assert "Lay your tiles" in page
+    assert "Only then does the camera read" in page
+
+
+@needs_poppler
+def test_strengths_below_zero_have_a_stroke_as_wide_as_the_plus() -> None:
+    pdf = kit_pdf(KITS["kahmate"], extras=extras_of("kahmate"))
+    run = subprocess.run(["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True)
+    assert "–1" in run.stdout.decode()
+    assert "-1" not in run.stdout.decode()
 
 
 @needs_poppler

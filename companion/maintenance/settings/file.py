@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from companion.core.config import Settings, read_settings
+from companion.core.config import Settings, read_settings, settings_of
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
 from companion.core.files import MAX_TEXT, read_file
 from companion.core.i18n import say
@@ -144,7 +144,9 @@ def flat(settings: Settings) -> dict[str, Any]:
 
 def whole_text(settings: Settings) -> str:
     """Settings as a file that says all of them."""
-    return _plain_toml(msgspec.to_builtins(settings))
+    import tomlkit  # noqa: PLC0415 - only who changes the file needs it
+
+    return tomlkit.dumps(_without_none(msgspec.to_builtins(settings)))
 
 
 def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
@@ -156,7 +158,7 @@ def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
         for section in sections:
             branch = branch[section]
         branch[name] = value
-    return read_settings(_plain_toml(tree), "settings")
+    return settings_of(_without_none(tree), "settings")
 
 
 # ---- inside ----------------------------------------------------------------------------------------------------------
@@ -189,12 +191,6 @@ def _leaves(tree: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
             yield from _leaves(value, f"{before}{name}.")
         else:
             yield f"{before}{name}", list(value) if isinstance(value, tuple) else value
-
-
-def _plain_toml(tree: Mapping[str, Any]) -> str:
-    import tomlkit  # noqa: PLC0415 - only who changes the file needs it
-
-    return tomlkit.dumps(_without_none(tree))
 
 
 def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:

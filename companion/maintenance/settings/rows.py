@@ -178,6 +178,7 @@ def pad_rows() -> Mapping[str, tuple[SettingRow, ...]]:
     }
 
 
+@cache
 def all_keys() -> tuple[str, ...]:
     """The dotted names of all settings."""
     return tuple(key for key, _ in _types(inspect.type_info(Settings), ""))

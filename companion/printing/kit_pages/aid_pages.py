@@ -26,6 +26,8 @@ _CARD_MM = (30.0, 42.0)
 _TILE_MM = 30.0
 _FRONT_MM = 12.0
 """The flap before a wall of two leaves."""
+_STEPS_MM = 36.0
+"""What tells below the walls how orders are given with tiles."""
 _QUIET_MM = 3.0
 """White round a marker."""
 _COPIES = 3
@@ -121,7 +123,7 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> 
         else:
             pen.text(12, y - 1.4, row.name.capitalize(), _TEXT_MM, bold=True, room=wide)
         for place, figure in enumerate(row.figures):
-            pen.text(first + (place + 0.5) * column, y - 1.8, figure, 5.0, bold=True, anchor="middle")
+            pen.text(first + (place + 0.5) * column, y - 1.8, figure.replace("-", "–"), 5.0, bold=True, anchor="middle")
 
 
 def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
@@ -167,7 +169,7 @@ def _tiles(pen: Pen, _: float, *, kit: Kit, seat: Seat, tiles: tuple[OrderTile, 
                 continue
             pen.rectangle(0, 0, size, size, fill=side.rgb)
             if seat is Seat.NORTH:
-                _dots(pen, size, ink)
+                _dots(pen, (size, size), ink)
             pen.outline(0, 0, size, size)
             pen.text(2.2, size - 6.0, tile.initial, 4.4, bold=True, colour=ink)
             pen.drawing(tile.drawing, size / 2 - 6.5, size / 2 - 4.5, 13, None, fill=ink)
@@ -186,6 +188,9 @@ def _read_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
     wide, deep, ink = spec.width_mm, spec.depth_mm, printed_on(side.rgb)
     foot = spec.marker_up_mm + spec.marker_mm / 2 + _QUIET_MM
     pen.rectangle(0, foot, wide, deep - foot, fill=side.rgb)
+    if seat is Seat.NORTH:
+        with pen.at(0, foot):
+            _dots(pen, (wide, deep - foot), ink)
     pen.outline(0, 0, wide, deep)
     pen.marker(spec.orders[seat][tile.letter], wide / 2, spec.marker_up_mm, spec.marker_mm)
     pen.text(2.2, deep - 6.0, tile.initial, 4.4, bold=True, colour=ink)
@@ -200,20 +205,37 @@ def _tiles_of(kit: Kit) -> OrderTiles:
 
 
 def _row_height(spec: OrderTiles) -> float:
-    return spec.row_depth_mm + 2 * spec.wall_mm + _FRONT_MM
+    return _STEPS_MM + spec.row_depth_mm + 2 * spec.wall_mm + _FRONT_MM
+
+
+def _row_steps(pen: Pen, width: float) -> None:
+    """How orders are given with tiles, in three columns, the origin at the lower left."""
+    steps = (
+        (say("Lay your tiles"), say("face up on the numbers. The wall stands between you and the other side.")),
+        (say("Both press ready"), say("Only then does the camera read the row behind each wall.")),
+        (say("Move your robots"), say("as the table screen says. Then take your tiles back.")),
+    )
+    column = width / len(steps)
+    pen.line((0, _STEPS_MM - 8), (width, _STEPS_MM - 8), width=0.6)
+    for number, (title, words) in enumerate(steps):
+        x = number * column
+        pen.text(x, _STEPS_MM - 16.5, str(number + 1), _GOAL_MM, bold=True)
+        y = pen.paragraph(x + 8, _STEPS_MM - 10.5, column - 13, title, _TITLE_MM, bold=True)
+        pen.paragraph(x + 8, y, column - 13, words, _TEXT_MM)
 
 
 def _rows(pen: Pen, _: float, *, kit: Kit, width: float) -> None:
     """For each side the strip of markers by which the camera finds its tiles, their places, the foot, a wall of two
-    leaves to glue back to back, and a flap that is folded outwards so that it stands."""
+    leaves to glue back to back, and a flap that is folded outwards so that it stands; below, how they are used."""
     spec = _tiles_of(kit)
     wide = spec.row_width_mm
     foot = spec.strip_mm + spec.places_mm
     inside = foot + spec.foot_mm
     outside, front = inside + spec.wall_mm, inside + 2 * spec.wall_mm
+    _row_steps(pen, width)
     for seat, x in zip(SEATS, (0.0, width - wide), strict=True):
         side = kit.sides[seat]
-        with pen.at(x, 0):
+        with pen.at(x, _STEPS_MM):
             for number, marker in enumerate(spec.rows[seat]):
                 pen.marker(marker, wide / 2 + spec.strip_x_mm(number), spec.strip_mm / 2, spec.strip_marker_mm)
             for place in range(spec.places):
@@ -232,12 +254,13 @@ def _rows(pen: Pen, _: float, *, kit: Kit, width: float) -> None:
                 pen.fold((-0.6, y), (wide + 0.6, y))
 
 
-def _dots(pen: Pen, size: float, ink: str) -> None:
+def _dots(pen: Pen, size: tuple[float, float], ink: str) -> None:
     """North's pattern along two edges, clear of letter, drawing and word."""
+    wide, high = size
     for step in range(1, 8):
-        y = size * step / 8
-        for x in (1.0, size - 1.0):
-            if not (x < 2 and y > size - 7):
+        y = high * step / 8
+        for x in (1.0, wide - 1.0):
+            if not (x < 2 and y > high - 7):
                 pen.dot(x, y, 0.45, fill=ink)
 
 

@@ -16,6 +16,8 @@ _LEAST_RIM_MM = 2.4
 _THIN_MM = 1.0
 _MAGNIFIED = 1.8
 """Size of a drawing by the rim through which its middle shows: an eye or a ring has to be told from a step away."""
+_LETTER = 0.7
+"""Height of a letter by the rim in which it stands, clear of its edges."""
 _STONE_SIGN_MM = 10.0
 
 
@@ -32,12 +34,13 @@ def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None
     if not has_wide_rim(kit, face) or rim < _LEAST_RIM_MM:
         return
     fill = WHITE if face.lies else side.rgb if side else STONE
+    edge = _THIN_MM if face.lies else 0.0
     for turn in (0, 90, 180, 270):
-        with pen.at(outer / 2, outer / 2, turn_deg=turn), pen.at(0, (rim - outer) / 2):
+        with pen.at(outer / 2, outer / 2, turn_deg=turn), pen.at(0, (edge + rim - outer) / 2):
             if face.sign and turn % 180 == 0:
                 _named(pen, face, kit.letters.get(face.letter, face.letter), (0.72 * outer, rim), fill)
             else:
-                _sign(pen, face, rim, fill, side)
+                _sign(pen, face, rim - edge, fill, side)
 
 
 def _named(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str) -> None:
@@ -65,10 +68,10 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
         with pen.at(0, 0, clip=Extent(-reach, -half, reach, half)):
             pen.drawing(face.drawing, -size / 2, -size / 2, size, side)
         return
-    size = 0.78 * rim / DIGIT
+    size = _LETTER * rim / DIGIT
     with pen.at(0, 0, turn_deg=90 if face.lies else 0):
         wide = text_width(face.letter, size, bold=True)
-        core = max(wide, 0.78 * rim) + 0.5
+        core = max(wide, _LETTER * rim) + 0.5
         pen.rectangle(-core / 2, -0.47 * rim, core, 0.94 * rim, fill=fill)
         pen.text(0, -DIGIT * size / 2, face.letter, size, bold=True, colour=printed_on(fill), anchor="middle")
 

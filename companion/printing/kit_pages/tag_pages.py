@@ -228,7 +228,8 @@ def _tag(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
     else:
         y = size.cut
         for number, one in enumerate(tag.faces):
-            y -= size.deep
+            top = y - size.spine if number else y
+            y = top - size.deep
             with pen.at(0, y):
                 _face(pen, one, size, kit)
             if size.apron:
@@ -238,9 +239,8 @@ def _tag(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
                 pen.outline(0, y, size.outer, size.deep + size.apron)
             else:
                 pen.outline(0, y, size.outer, size.deep)
-            if number + 1 < len(tag.faces):
-                y -= size.spine
-                with pen.at(0, y):
+            if number:
+                with pen.at(0, top):  # over the outlines, so that its lines to fold along stay dashed
                     _spine(pen, face, size, kit)
     if size.picture:
         with pen.at(size.outer / 2, -size.picture / 2):
