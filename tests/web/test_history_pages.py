@@ -25,7 +25,7 @@ from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.printing.sprites import drawing
 from companion.service.share_pictures import MOST_FRAMES
-from web.context import static_files
+from web.context import STATIC, static_files
 from web.routes.history import day, length, seconds
 from web.static_files import packed
 
@@ -297,6 +297,15 @@ def test_every_drawing_can_be_stamped() -> None:
 
 
 # ---- statistics ------------------------------------------------------------------------------------------------------
+
+
+def test_the_key_of_the_bars_stands_in_its_line(place: Place) -> None:
+    """What says that the line to the table is lost lies over the page: that is for paragraphs alone."""
+    play(place.table, place.clock, "outbuffered", 2)
+    assert '<span class="lost"></span>lost' in page_of(place.browser(), "/statistics")
+    pinned = re.findall(r"([^{}]+)\{position:fixed", (STATIC / "pages.css").read_text())
+    assert "#lost,p.lost" in [rule.strip() for rule in pinned]
+    assert not any(part.strip() == ".lost" for rule in pinned for part in rule.split(","))
 
 
 def test_statistics_are_plain_tables(place: Place) -> None:
