@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 import msgspec
-from hub_tools import TableAtHub, joined, until
+from hub_tools import TableAtHub, joined, until, with_key_of
 from inside import session_of
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
@@ -17,7 +17,7 @@ from remote_tools import act
 
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
-from companion.hub.subjects import inbox_prefix
+from companion.hub.subjects import PAIRS, inbox_prefix
 from companion.hub_server.app import Hub
 from companion.table.session import Phase
 
@@ -95,3 +95,15 @@ def asked(hub: Hub, table: TableAtHub, subject: str, wish: object, seconds: floa
             await client.close()
 
     return asyncio.run(ask())
+
+
+def told_in(hub: Hub, pair: str) -> int:
+    """How many messages of a game at two tables the hub keeps."""
+    found: list[int] = []
+
+    async def count(client: Client) -> None:
+        stream = await client.jetstream().stream_info(PAIRS, subjects_filter=f"pairs.{pair}.>")
+        found.append(len(stream.state.subjects or {}))
+
+    with_key_of(hub, None, count)
+    return found[0]

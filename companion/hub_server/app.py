@@ -77,7 +77,7 @@ class Hub(Closeable):
         self._rights = Rights(self.folder, self.nats, settings.nats_seed, settings.nats_reload)
         self.store = HubStore(_store_settings(settings, self.nats, known.seed), DealerDesk(self.folder))
         self.room = Room(known.name, clock, known.delay_s)
-        self.pairs = PairKeeper(self.folder, clock, self._paired, self._look_at_pair)
+        self.pairs = PairKeeper(self.folder, clock, self._paired, self._look_at_pair, self.store.forget_pair)
         self.far = FarDesk(clock, self.store.send, self.far_url)
         self.far_server: Server | None = None
         self._stack = contextlib.ExitStack()

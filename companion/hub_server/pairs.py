@@ -40,7 +40,7 @@ class PairKeeper:
     """Offers live as long as the hub runs; a game that was agreed on is kept until either table agrees on another.
 
     `when_paired` is called once a pair is kept: from then on its tables may write and read their messages; `when_asked`
-    with a table that has something to look at.
+    with a table that has something to look at; `when_over` with a game that both have done with.
     """
 
     def __init__(
@@ -49,10 +49,12 @@ class PairKeeper:
         clock: Clock,
         when_paired: Callable[[Pair], None],
         when_asked: Callable[[str], None] = lambda _: None,
+        when_over: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._folder = folder
         self._when_paired = when_paired
         self._when_asked = when_asked
+        self._when_over = when_over
         self._again: dict[str, PairAgain] = {}
         self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
@@ -122,7 +124,9 @@ class PairKeeper:
             tables = {seat.other: each for seat, each in tables.items()}
             names = {seat.other: each for seat, each in names.items()}
         number = max(again.number, asked.number)
-        return self._keep(Pair(_new_name(), pair.game, pair.options, number, tables, names, follows=pair.id))
+        fresh = self._keep(Pair(_new_name(), pair.game, pair.options, number, tables, names, follows=pair.id))
+        self._when_over(pair.id)
+        return fresh
 
     def _take(self, table: str, take: PairTake) -> Pair:
         other, offer = self._found(table, take.code)

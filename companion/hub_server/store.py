@@ -43,8 +43,10 @@ from companion.hub.subjects import (
     STATES,
     command_subject,
     far_wish_subject,
+    message_subject,
     news_subject,
     record_subject,
+    state_subject,
     table_of,
 )
 from companion.hub_server.dealer_desk import DealerDesk
@@ -111,8 +113,8 @@ class HubStore:
         self._looked_s = -LOOK_S
         self._buckets = Buckets(FLOOD, time.monotonic)
         self.is_ready = threading.Event()
-        self._forgotten: set[str] = set()
-        """Tables of which nothing is to be kept any more."""
+        self._forgotten: set[tuple[str, str]] = set()
+        """Streams and subjects of which nothing is to be kept any more."""
         self._hears = False
         """Would an answer be heard? Not yet while a line is being made."""
         self._thread = LoopThread("hub-store", self._run)
@@ -141,7 +143,12 @@ class HubStore:
 
     def forget(self, table: str) -> None:
         """Remove what is kept of a table."""
-        self._thread.call(lambda: self._forgotten.add(table))
+        gone = {(RECORDS, record_subject(table)), (STATES, state_subject(table))}
+        self._thread.call(lambda: self._forgotten.update(gone))
+
+    def forget_pair(self, pair: str) -> None:
+        """Remove what was told in a game at two tables."""
+        self._thread.call(lambda: self._forgotten.add((PAIRS, message_subject(pair, "*", "*"))))
 
     def close(self) -> None:
         """Hang up, and end the child."""
@@ -398,14 +405,13 @@ class HubStore:
             await self._client.publish(subject, payload, reply)
 
     async def _purge(self, stream: JetStreamContext) -> None:
-        """Remove what is kept of tables that are gone; where the line breaks, that is done on the next one."""
-        for table in tuple(self._forgotten):
-            for name, what in ((RECORDS, "record"), (STATES, "state")):
-                try:
-                    await stream.purge_stream(name, subject=f"tables.{table}.{what}")
-                except APIError as error:
-                    log.warning("Hub: what is kept of a table cannot be removed: %s", error)
-            self._forgotten.discard(table)
+        """Remove what is kept of tables and games that are gone; where the line breaks, the next one does it."""
+        for name, subject in tuple(self._forgotten):
+            try:
+                await stream.purge_stream(name, subject=subject)
+            except APIError as error:
+                log.warning("Hub: what is kept of a table cannot be removed: %s", error)
+            self._forgotten.discard((name, subject))
 
     def _why(self, error: BaseException) -> str:
         if isinstance(error, CompanionError):

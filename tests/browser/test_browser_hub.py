@@ -131,6 +131,12 @@ def test_a_tournament_and_its_director(window: WebDriver, axe: str, tmp_path: Pa
             for theme in ("light", "dark"):
                 dress(window, WALL, theme)
                 assert window.execute_async_script(_RUN) == [], path
+        window.get(f"{address}/tournament/1")
+        left = window.find_element(By.CSS_SELECTOR, ".ends")
+        assert left.is_displayed()
+        window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        assert not left.is_displayed()  # on paper no time runs
+        window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         window.get("about:blank")
 
 

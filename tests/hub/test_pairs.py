@@ -16,7 +16,7 @@ from inside import session_of
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import ConnectionClosedError
-from pair_tools import agree, asked, connected, phases, play, says, two
+from pair_tools import agree, asked, connected, phases, play, says, told_in, two
 from remote_tools import same_game
 
 from companion import __version__
@@ -178,6 +178,11 @@ def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, 
             assert table.table.view().seats[own.other].name == {"Mara": "Jonas", "Jonas": "Mara"}[name]
             assert table.table.view().match.score == (1, 0, 0)  # Jonas won from North; the match goes on
             assert not says(table, "ematch")
+        assert first
+        until("nothing is kept of the first game", lambda: told_in(hub, first.at.id) == 0)
+        remote = session_of(south.table).remote
+        assert remote
+        assert told_in(hub, remote.at.id)
         play(tables[::-1], Random(6))
         until("the cards are opened", lambda: not any(session_of(table.table).is_covered for table in tables))
         same_game(south.table, north.table)

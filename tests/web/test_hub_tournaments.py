@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from html import unescape
 
 import pytest
 from flask import Flask
@@ -61,6 +63,12 @@ def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> 
     told = words(app.test_client().get("/host/tournament/1", headers=KEY).text)
     assert "1.2.1 ½ : ½ → 0 : 1" in told
     assert act(app, do="enter", people="Late") == 303
+    assert act(app, do="withdraw", entrant="1") == 303
+    page = app.test_client().get("/host/tournament/1", headers=KEY).text
+    again = re.search(r'name="people" value="(#\d+\n)">', unescape(page))
+    assert again
+    assert act(app, do="enter", people=again[1]) == 303
+    assert league.tournaments.of(1).entrant(1).until == 0
     assert act(app, do="withdraw", entrant="1") == 303
     assert act(app, do="pair") == 303
     assert act(app, do="unpair") == 303
