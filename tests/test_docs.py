@@ -104,7 +104,7 @@ def test_what_make_runs_of_the_tests_can_be_imported() -> None:
     modules = re.findall(
         r"PYTHONPATH=tests \$\(BIN\)/python -m ([\w.]+)", (ROOT / "Makefile").read_text(encoding="utf-8")
     )
-    assert len(modules) == 5, modules
+    assert len(modules) == 6, modules
     environment = os.environ | {"PYTHONPATH": "tests"}
     subprocess.run([sys.executable, "-c", f"import {', '.join(modules)}"], cwd=ROOT, env=environment, check=True)
 
