@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from inside import nats_of
-from mqtt_tools import free_port, until
+from mqtt_tools import until
 from nats.aio.client import Client
 from nats.js.errors import NotFoundError
+from ports import free_port
 from table_tools import Played
 
 from companion.core.clock import Clock, RealClock

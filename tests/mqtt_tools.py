@@ -15,6 +15,7 @@ from typing import Any, Self
 import pytest
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
+from ports import free_port
 
 from companion.core.clock import FakeClock
 from companion.core.config import MqttSettings, Settings, TableSettings, WebSettings
@@ -34,12 +35,6 @@ def until(what: str, look: Callable[[], Any], timeout_s: float = WAIT_S) -> Any:
             return answer
         pause.wait(0.005)
     pytest.fail(f"{what} did not happen within {timeout_s:.0f} s")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Broker:

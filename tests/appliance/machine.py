@@ -18,6 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from ports import free_port
+
 from appliance.build import Disk
 
 ACCELERATOR = ("-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max,avx=off,avx2=off")
@@ -253,9 +255,3 @@ def copy_image(source: Path, target: Path) -> Path:
     target.unlink(missing_ok=True)
     subprocess.run(["cp", "--reflink=auto", "--sparse=always", str(source), str(target)], check=True)
     return target
-
-
-def free_port() -> int:
-    """A port of this machine that nobody uses."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])

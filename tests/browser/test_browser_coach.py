@@ -10,7 +10,8 @@ import pytest
 from history_tools import play
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, Client, Running, browser, running, sit_down, tap, until
+from served import served
+from service import PHONE, Client, Served, browser, sit_down, tap, until
 from web_fixtures import open_place
 from window_tools import no_errors
 
@@ -22,13 +23,16 @@ from companion.games import GAMES
 from web.server.sse import serve
 
 pytestmark = pytest.mark.browser
+PATIENCE_S = 60.0
 
 
 @pytest.fixture(scope="module")
-def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, WebDriver]]:
-    """South's phone, with the machine at North."""
+def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, WebDriver]]:
+    """South's phone, with the machine at North; the coach, which comes last for the processor, may take its time."""
     folder = tmp_path_factory.mktemp("coach")
-    with running(folder, "--simulate", "--port", "0") as service, browser(PHONE) as window:
+    with pytest.MonkeyPatch.context() as patch, served(folder) as service, browser(PHONE) as window:
+        patch.setattr("companion.bots.coach.START_S", PATIENCE_S)
+        patch.setattr("companion.bots.coach.THINK_S", PATIENCE_S)
         sit_down(window, service, "south", "Mara")
         client = Client(service.url)
         client.post("/api/seat/north/machine", name="Pip")
@@ -40,12 +44,12 @@ def advice(window: WebDriver, about: str) -> str:
     tap(window, "[data-help]")
     until("the sheet", lambda: window.find_elements(By.CSS_SELECTOR, f"#help:not([hidden]) [data-coach={about}]"))
     tap(window, f"[data-coach={about}]")
-    until("an answer", lambda: window.find_elements(By.CSS_SELECTOR, "#advice .note, #advice .sense"))
+    until("an answer", lambda: window.find_elements(By.CSS_SELECTOR, "#advice .note, #advice .sense"), PATIENCE_S)
     until("thought", lambda: not window.find_elements(By.CSS_SELECTOR, "[data-coach]:disabled"))
     return window.find_element(By.ID, "advice").text
 
 
-def test_the_coach_is_asked_before_and_after(seat: tuple[Running, WebDriver]) -> None:
+def test_the_coach_is_asked_before_and_after(seat: tuple[Served, WebDriver]) -> None:
     service, window = seat
     client = Client(service.url)
     tap(window, "[data-post='/api/seat/south/start']")
@@ -67,7 +71,7 @@ def test_the_coach_is_asked_before_and_after(seat: tuple[Running, WebDriver]) ->
     assert advice(window, "last")
 
 
-def test_a_replay_says_what_would_have_been_better(tmp_path: Path, seat: tuple[Running, WebDriver]) -> None:
+def test_a_replay_says_what_would_have_been_better(tmp_path: Path, seat: tuple[Served, WebDriver]) -> None:
     _, window = seat
     with open_place(tmp_path) as place, serve(place.app, "127.0.0.1", 0, 16) as server:
         server.start()
@@ -78,7 +82,9 @@ def test_a_replay_says_what_would_have_been_better(tmp_path: Path, seat: tuple[R
             if window.find_elements(By.CSS_SELECTOR, "[data-better]"):
                 break
         tap(window, "[data-better]")
-        until("the coach's words", lambda: len(window.find_elements(By.CSS_SELECTOR, ".better .row b")) == 2)
+        until(
+            "the coach's words", lambda: len(window.find_elements(By.CSS_SELECTOR, ".better .row b")) == 2, PATIENCE_S
+        )
         script = "return document.querySelector('.better').getBoundingClientRect().bottom <= innerHeight + 1"
         until("the words in sight", lambda: window.execute_script(script))
         assert window.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
@@ -145,5 +151,5 @@ def _moved_on(client: Client) -> bool:
     return bool(view["phase"] == "orders" and view["turn"] > 1)
 
 
-def test_nothing_was_wrong_on_the_page(seat: tuple[Running, WebDriver]) -> None:
+def test_nothing_was_wrong_on_the_page(seat: tuple[Served, WebDriver]) -> None:
     no_errors(seat[1])

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ports import free_port
 from service import Client, Running, running, until
 from setup_tools import Kept, kept
 from test_backup import fill
@@ -422,9 +423,7 @@ def saved(service: Running, **fields: str) -> tuple[int, str]:
 
 def test_settings_with_which_no_start_succeeds_are_put_back(tmp_path: Path) -> None:
     """Pins that must be there and are not: the child has none either way, so the start itself finds out."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    service = Running(tmp_path, "--port", str(port), "--camera", "none")
+    service = Running(tmp_path, "--port", str(free_port()), "--camera", "none")
     try:
         file = tmp_path / "settings.toml"
         good = file.read_text()

@@ -344,7 +344,7 @@ def test_only_a_broker_with_the_right_certificate_is_trusted(tmp_path: Path) -> 
 def test_a_broker_that_speaks_an_older_mqtt_is_spoken_to_in_that(tmp_path: Path) -> None:
     versions: list[int] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(5)
+        listener.settimeout(60)
 
         def older() -> None:
             while len(versions) < 4:
@@ -379,7 +379,7 @@ def test_what_is_left_at_the_broker_is_remembered_over_a_power_cut(
 
 def test_the_table_goes_on_in_front_of_a_broker_that_talks_rubbish(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(5)
+        listener.settimeout(60)
         ends = threading.Event()
 
         def rubbish() -> None:

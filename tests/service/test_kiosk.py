@@ -116,7 +116,7 @@ def test_whatever_else_listens_at_the_port_is_no_table(rubbish: bytes) -> None:
 @contextmanager
 def saying(listener: socket.socket, words: bytes) -> Iterator[None]:
     """Something that answers everybody so, until the end of the block."""
-    listener.settimeout(5)
+    listener.settimeout(60)
     ends = threading.Event()
 
     def talk() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import signal
-import socket
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from ports import free_port
 from service import Client, running, until
 
 from companion.core.config import Settings, TableSettings, find_settings
@@ -23,9 +23,7 @@ def told(service: Client) -> str:
 
 
 def test_it_begins_anew_and_falls_back_when_the_new_settings_are_no_good(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    with running(tmp_path, "--simulate", "--game", "outbuffered", "--port", str(port)) as service:
+    with running(tmp_path, "--simulate", "--game", "outbuffered", "--port", str(free_port())) as service:
         client, settings = Client(service.url), tmp_path / "settings.toml"
         good = settings.read_text()
 

@@ -27,7 +27,7 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.
     path = tmp_path / "socket"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         listening.bind(str(path))
-        listening.settimeout(5)
+        listening.settimeout(60)
         monkeypatch.setattr(SystemJournal.__init__, "__defaults__", (str(path),))
         yield listening
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from far_inside import CODE, InsidePhone, far_app, first_picture
 from inside import app_of
+from ports import free_port
 from service import Client
 from viewers import Viewer
 
@@ -31,9 +31,7 @@ MOMENT = "1.1"
 @pytest.fixture(scope="module")
 def port() -> int:
     """A free port that both games use, one after the other: it stands in the pages."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return free_port()
 
 
 @contextmanager

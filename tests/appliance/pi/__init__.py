@@ -13,8 +13,10 @@ import socket
 import time
 from pathlib import Path
 
+from ports import free_port
+
 from appliance import build, package
-from appliance.machine import Machine, MachineError, free_port, until
+from appliance.machine import Machine, MachineError, until
 
 HERE = Path(__file__).resolve().parent
 SUITE = "bookworm"
