@@ -36,7 +36,7 @@ from companion.storage.journal import Journal
 
 PHONE = (390, 844)
 WALL = (1920, 1080)
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def until(what: str, look: Callable[[], Any], timeout_s: float = PATIENCE_S) -> Any:

@@ -57,7 +57,6 @@ def test_two_phones_ask_and_the_player_lets_in_the_one_whose_mark_the_pad_shows(
         assert mark(second) == []
         wait(1.0)  # until the mark has been there to be seen
         back(True)
-        wait(0.3)
         back(False)
         wait(1.2)
         assert mark(first) == mark(wall) == shown, "a short press lets nobody in"

@@ -467,9 +467,10 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
             assert due_s is not None
             mailbox_of(table).tell(busy)
             assert asleep.wait(5)
+            before_s = clock.monotonic_s()
             hands.press("south_ready")
-            pressed_s = clock.monotonic_s()
-            assert pressed_s < due_s
+            after_s = clock.monotonic_s()
+            assert after_s < due_s
             threading.Event().wait(0.1)
             hands.release("south_ready")  # a key that is held long means something else
             threading.Event().wait(due_s + 0.2 - clock.monotonic_s())
@@ -478,5 +479,5 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
                 table.wait(table.version, 5)
             pressed, timed_out = session_of(table).turns[:2]
             assert (pressed.by_time, timed_out.by_time) == (False, True)
-            assert pressed.acted_s == pytest.approx(pressed_s, abs=0.05), "it ended at the press"
-            assert timed_out.acted_s == pytest.approx(pressed_s + 1.0, abs=0.05), "the new turn began at the press"
+            assert before_s <= pressed.acted_s <= after_s, "it ended at the press"
+            assert timed_out.acted_s == pytest.approx(pressed.acted_s + 1.0), "the new turn began at the press"

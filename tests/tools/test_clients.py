@@ -16,7 +16,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import Settings, WebSettings
 from companion.service.app import Companion
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def opened(port: int) -> socket.socket:
