@@ -94,8 +94,21 @@ class ExamplesWhereSomeAre:
         return [each for each in found if has_prompt or not isinstance(each, DoctestModule)]
 
 
+def begin_apart(config: pytest.Config) -> None:
+    """Have each worker of a whole run begin to import at another folder: all files are compiled once, not by everyone."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is None or config.args != config.getini("testpaths"):
+        return
+    tests, *others = config.args
+    paths = sorted(Path(tests).iterdir())
+    parts = [str(path) for path in paths if path.match("test_*.py") or any(path.glob("**/test_*.py"))]
+    first = len(parts) * int(worker.removeprefix("gw")) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    config.args = [*parts[first:], *parts[:first], *others]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     open_folder(config)
+    begin_apart(config)
     compile_templates_once()
     config.pluginmanager.register(ExamplesWhereSomeAre())
 
@@ -135,6 +148,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     So no worker has a long file before it when the others are through, and never do all of them wait at once.
     """
+    items.sort(key=lambda item: item.path)  # the same for all workers, wherever they have begun
     heaviest: dict[Path, int] = {}
     for item in items:
         weight = next((place for place, mark in enumerate(WEIGHTS) if item.get_closest_marker(mark)), len(WEIGHTS))

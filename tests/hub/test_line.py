@@ -104,7 +104,7 @@ def test_a_hub_starts_as_soon_as_the_nats_of_before_lets_go_of_its_port(tmp_path
         log = tmp_path / "hub/nats/nats.log"
         until("NATS has tried", lambda: log.exists() and b"address already in use" in log.read_bytes())
         before.close()
-        starting.join(20)
+        starting.join(60)
     assert started
     started[0].close()
 
@@ -214,7 +214,7 @@ async def as_table(table: TableAtHub, act: Any, complaints: int = 0) -> list[str
     try:
         await act(client)
         await client.flush()
-        for _ in range(500):
+        for _ in range(6000):
             if len(errors) >= complaints:
                 break
             await asyncio.sleep(0.01)
