@@ -13,6 +13,7 @@ from service import WALL, browser, until
 from tour import dress, resize
 
 from companion.core.clock import RealClock
+from companion.core.i18n import Verbatim, packed
 from companion.league.tournament import System
 from companion.table.public.messages import PublicState
 from web.hub.room import Room, RoomTable
@@ -39,6 +40,9 @@ _TURN = """
 const done = arguments[0];
 const script = performance.getEntriesByType('resource').find(each => each.name.endsWith('/ranks.js'));
 import(script.name).then(({ turn }) => turn()).then(() => done(), done);"""
+_HEIGHTS = """
+return [5, 6].map(number => document.querySelector(`.list tbody tr:nth-child(${number})`).getBoundingClientRect().height)"""
+"""How high the rows of tables 5 and 6 are."""
 WIDTHS = (768, 1024, 1366, 1920, 2560)
 
 
@@ -92,6 +96,34 @@ def test_every_page_of_the_hub(path: str, window: WebDriver, address: str, room:
     for theme in ("light", "dark"):
         dress(window, WALL, theme)
         assert window.execute_async_script(_RUN) == []
+    window.get("about:blank")
+
+
+def test_a_table_that_says_far_too_much_leaves_the_others_their_place(
+    window: WebDriver, address: str, room: Room
+) -> None:
+    def heights() -> list[list[float]]:
+        window.get(f"{address}/host")
+        found = []
+        for width in (320, *WIDTHS):
+            resize(window, (width, 900))
+            assert window.execute_script(_WIDE) <= 0, width
+            found.append(window.execute_script(_HEIGHTS))
+        return found
+
+    window.get(f"{address}/host")
+    if keys := window.find_elements(By.ID, "key"):
+        keys[0].send_keys("abcde-fghij")
+        window.find_element(By.CSS_SELECTOR, "button.go").click()
+    until("the tables", lambda: window.find_elements(By.CSS_SELECTOR, ".list tbody tr"))
+    before = heights()
+    much = packed(Verbatim("W" * 3000))
+    room.state("id5", PublicState("1" * 200, RealClock().wall_s(), health=much, notices=(much,) * 3, wrong=(much,)))
+    after = heights()
+    room.state("id5", PublicState("1.0.0", RealClock().wall_s()))  # for the tests behind this one
+    for (own, other), (_, other_before) in zip(after, before, strict=True):
+        assert own < 900
+        assert other <= 2 * other_before
     window.get("about:blank")
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, packed, say, say_n, translate
+from companion.core.kit import Seat
 from companion.table.public.messages import (
     MOST_BYTES,
     PublicRecord,
@@ -96,3 +97,16 @@ def test_a_mark_names_nothing_but_the_tables_own_input(mark: str) -> None:
     """Else it could be what another table's game is called, whose result would then be there already."""
     with pytest.raises(Malformed, match="cannot be read"):
         read_record(record("Wait.", mark))
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        PublicState("1" * 201, 0.0),
+        PublicState("1", 0.0, {Seat.SOUTH: "x" * 201}),
+        PublicState("1", 0.0, call_by="x" * 201),
+    ],
+)
+def test_a_name_or_a_version_without_end_is_refused(state: PublicState) -> None:
+    with pytest.raises(Malformed, match="cannot be read"):
+        read_state(encoded(state))

@@ -23,6 +23,7 @@ from companion.table.session import Phase
 MOST_BYTES = 32 * 1024
 """A message is not larger: the view of a game with a map of one's own has some 5 kB."""
 _MOST_DEPTH = 8
+_Short = Annotated[str, msgspec.Meta(max_length=200)]
 _FIELD = re.compile(r"\{\{|\}\}|\{(\w+)(?:![cowi])?\}")
 
 
@@ -140,11 +141,11 @@ class PublicState(_Plain, frozen=True):
     `answer` what came of it.
     """
 
-    version: str
+    version: _Short
     at: float
-    names: Mapping[Seat, str] = {}
+    names: Mapping[Seat, _Short] = {}
     call: Call = Call.NONE
-    call_by: str = ""
+    call_by: _Short = ""
     health: Any = ""
     camera: CameraState = CameraState.NONE
     notices: tuple[Any, ...] = ()
