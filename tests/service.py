@@ -410,8 +410,12 @@ return true;
 def tap_square(window: WebDriver, *squares: str) -> None:
     """Tap squares of the board on a seat's page, where they are seen and nothing covers them."""
     for square in squares:
-        place = ord(square[0]) - 97, int(square[1:]) - 1
-        until(f"the square {square}", partial(window.execute_script, _TAP, *place))
+        until(f"the square {square}", partial(try_square, window, square))
+
+
+def try_square(window: WebDriver, square: str) -> bool:
+    """The same at once; False: it is not there to be tapped."""
+    return bool(window.execute_script(_TAP, ord(square[0]) - 97, int(square[1:]) - 1))
 
 
 def main_key(window: WebDriver, words: str) -> None:

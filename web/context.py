@@ -424,14 +424,16 @@ def tip_of(view: TableView, south: str) -> str:
 
 
 def device_words(view: TableView) -> str:
-    """Camera and pads in one line."""
+    """Camera and pads in one line; where cards are merely counted nobody needs a camera that is well."""
+    tableau = view.board.tableau
+    is_read = tableau is None or bool(tableau.lanes) or view.devices.camera.state is CameraState.TROUBLE
     camera = {
         CameraState.NONE: say("No camera: confirm by hand."),
         CameraState.SEES_BOARD: say("Camera sees the board."),
         CameraState.NO_BOARD: say("Camera sees no board."),
         CameraState.TROUBLE: say("Camera has a problem."),
     }[view.devices.camera.state]
-    told = (view.devices.camera.sentence or camera, view.devices.panel)
+    told = ((view.devices.camera.sentence or camera) if is_read else "", view.devices.panel)
     return joined(
         " ", [sentence if sentence.endswith(".") else joined("", (sentence, ".")) for sentence in told if sentence]
     )

@@ -17,7 +17,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
@@ -29,7 +29,7 @@ from companion.core.clock import Clock
 from companion.core.config import Settings
 from companion.core.errors import CompanionError, ConfigError, JournalError, Malformed, SystemTrouble
 from companion.core.files import MAX_TEXT, open_file, read_file
-from companion.core.i18n import joined, say, say_n
+from companion.core.i18n import joined, listed, say, say_n
 from companion.maintenance.games_copy import copy_games, keys_of, own_games
 from companion.maintenance.settings.file import SettingsFile
 from companion.maintenance.settings.rows import kept_by_hand
@@ -47,10 +47,16 @@ MAX_BYTES = 2_000_000_000
 """What a backup may hold unpacked."""
 READY, UNDER_WAY, BEFORE = "restore", "restoring", "before-restore"
 """Folders of the state directory: a restore that waits for the next start, one that is being done, what was before."""
-_JOURNAL, _SETTINGS = "journal.sqlite", "settings.toml"
+_NOTE, _JOURNAL, _SETTINGS = "backup.json", "journal.sqlite", "settings.toml"
+_WITH_GAMES = {
+    _JOURNAL: say("the names of the players"),
+    _SETTINGS: say("the settings"),
+    "lenses.json": say("the lens data"),
+    "choices.json": say("the last choices"),
+}
 _FILES = (_SETTINGS, _JOURNAL, "lenses.json", "choices.json")
 MOST = {
-    "backup.json": 16_000,
+    _NOTE: 16_000,
     _SETTINGS: 256_000,
     "lenses.json": 1_000_000,
     "choices.json": 1_000_000,
@@ -129,7 +135,7 @@ def make_backup(
         ]
         note = BackupNote(FORMAT, __version__, clock.wall_s(), games, len(pictures), left_out)
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("backup.json", msgspec.json.format(msgspec.json.encode(note)))
+            archive.writestr(_NOTE, msgspec.json.format(msgspec.json.encode(note)))
             archive.write(copy, _JOURNAL)
             state = settings.journal_path.parent
             for name, path in ((_SETTINGS, settings_file), *((name, state / name) for name in _FILES[2:])):
@@ -216,6 +222,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
             ready.replace(under_way)
         before.mkdir(mode=0o700, exist_ok=True)
         forget = (under_way / _FORGET).exists()
+        told = tuple(_told(under_way))
         if (text := under_way / _SETTINGS).exists():
             if settings_file.exists():
                 shutil.copy(settings_file, before / _SETTINGS)  # with its mode
@@ -233,7 +240,16 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         _clear(under_way)
     if forget:
         return say("All games were deleted. There is a new host key.")
-    return say("The backup is restored. What was here before is in the folder {folder}.", folder=BEFORE)
+    return joined(" ", (*told, say("What was here before is in the folder {folder}.", folder=BEFORE)))
+
+
+def _told(folder: Path) -> Iterator[str]:
+    """What comes back, in sentences; less after a power cut, or where an earlier version laid it ready."""
+    yield say("The backup is restored.")
+    with suppress(OSError, msgspec.DecodeError):
+        yield msgspec.json.decode((folder / _NOTE).read_bytes(), type=BackupNote).sentence()
+    if things := [words for name, words in _WITH_GAMES.items() if (folder / name).exists()]:
+        yield say("With them came {things}.", things=listed(things))
 
 
 def _left_beside(journal: Path) -> Iterator[Path]:
@@ -272,10 +288,10 @@ def _unpacked(source: IO[bytes], folder: Path) -> BackupNote:
             if strange or len(set(names)) != len(names):
                 raise Malformed(say("This is not a backup: it holds {name}.", name=(strange or names)[0][:80]))
             look_at(entries, _most_of, MAX_BYTES, folder)
-            if "backup.json" not in names or _JOURNAL not in names:
+            if _NOTE not in names or _JOURNAL not in names:
                 raise Malformed(say("This is not a backup: there are no games in it."))
             content = io.BytesIO()
-            unpack(archive, archive.getinfo("backup.json"), content, _most_of("backup.json"))
+            unpack(archive, archive.getinfo(_NOTE), content, _most_of(_NOTE))
             note = msgspec.json.decode(content.getvalue(), type=BackupNote)
             if note.format != FORMAT:
                 raise Malformed(
@@ -286,11 +302,10 @@ def _unpacked(source: IO[bytes], folder: Path) -> BackupNote:
                     )
                 )
             for entry in entries:
-                if entry.filename != "backup.json":
-                    place = folder / entry.filename
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    with place.open("xb") as target:
-                        unpack(archive, entry, target, _most_of(entry.filename))
+                place = folder / entry.filename
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with place.open("xb") as target:
+                    unpack(archive, entry, target, _most_of(entry.filename))
     # zipfile's own words for an unknown compression (NotImplementedError) and for a locked file (RuntimeError)
     except (*_DAMAGED, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError):
         raise Malformed(say("This file is damaged or not a backup.")) from None

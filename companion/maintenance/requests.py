@@ -19,6 +19,8 @@ class Upkeep(Protocol):
     path: Path
     """The settings file, which need not exist yet."""
     can_restart: bool
+    done: str
+    """What this start has restored or deleted, in words; empty: nothing."""
 
     def running(self) -> Settings:
         """What the service goes by now."""

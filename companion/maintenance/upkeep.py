@@ -61,6 +61,7 @@ class InstallationUpkeep:
     ) -> None:
         self.path = path
         self.can_restart = actions.restart is not None
+        self.done = ""
         self._trial = SettingsTrial(path)
         self._file = SettingsFile(path, self._trial.written)
         self._running = settings

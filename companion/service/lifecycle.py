@@ -59,7 +59,7 @@ def run(
     while True:
         begun_s = time.monotonic()
         try:
-            settings, told = _settled(settings_of, path)
+            settings, told, waits = _settled(settings_of, path)
             if put_back := trial.starting():
                 trouble, settings = put_back, settings_of()
             companion, attendant = begin(settings)
@@ -72,12 +72,12 @@ def run(
             if before is None or not isinstance(error, CompanionError):
                 manager.tell(STATUS=_why(error))
                 raise
-            settings, told = before, ""
+            settings, told, waits = before, "", ""
             companion, attendant = begin(settings)
             trouble = say("The new settings cannot be used, so the previous ones are in use: {why}", why=error.message)
         with companion:
             with attendant:
-                _tell(companion, trouble, told, _put_back(settings))
+                _tell(companion, joined(" ", (trouble, waits)), told, _put_back(settings))
                 trouble = ""
                 greet(companion, before is None)
                 spare_collections()
@@ -94,6 +94,7 @@ def _tell(companion: Companion, trouble: str, told: str, put_back: str) -> None:
     """Say at the start what has happened to settings, games and releases; faults on the pages, too."""
     if fault := joined(" ", (trouble, put_back)):
         companion.table.notices.tell("upkeep", fault)
+    companion.upkeep.done = told
     companion.found[:0] = [sentence for sentence in (trouble, told, put_back) if sentence]
 
 
@@ -130,13 +131,13 @@ def _put_back(settings: Settings) -> str:
     return switched_back_words(state)
 
 
-def _settled(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings, str]:
-    """The settings once a backup that waits has been taken back, and what was done."""
+def _settled(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings, str, str]:
+    """The settings once a backup that waits has been taken back, what was done, and why it still waits."""
     from companion.maintenance.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands spare
 
     settings = settings_of()
     try:
         told = apply_staged(settings, path)
-    except SystemTrouble as error:  # it still waits; what can be played is played
-        told = error.message
-    return (settings_of(), told) if told else (settings, "")
+    except SystemTrouble as error:  # what can be played is played
+        return settings, "", error.message
+    return (settings_of() if told else settings), told, ""

@@ -261,7 +261,7 @@ def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]
     side = kit.sides[seat].name
     own = kit.kind(piece).removeprefix(f"{kit.sides[owner or Seat.SOUTH].name} ")
     if own == kit.kind(piece):
-        what = own
+        what = say("the {piece}", piece=own)
     elif owner is not None and owner is not seat:
         what = say("{name}’s {piece}", name=Verbatim(session.seats[owner].name), piece=own)
     else:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import PHONE, Client, Running, browser, running, sit_down, tap, tap_square, until, wait
+from service import PHONE, Client, Running, browser, running, sit_down, tap, try_square, until, wait
+from tour import resize
 from window_tools import no_errors
 
 from companion.games import GAMES
@@ -17,6 +19,9 @@ from companion.games import GAMES
 pytestmark = pytest.mark.browser
 MOST_TOUCHES = 80
 LAPTOP = (1366, 768)
+SMALL = (360, 640)
+LANGUAGE = dict(zip(GAMES, cycle(("es", "fr")), strict=False))
+"""In which each game is learned: longer words than the English ones."""
 MOST_SHIFT = 0.05
 _SHIFTS = """
 const done = arguments[0];
@@ -27,6 +32,8 @@ new PerformanceObserver(list => {
 setTimeout(() => done(shifted), 400);
 """
 _AT = "const sign = document.getElementById('press'); return sign && (sign.hidden ? '' : sign.dataset.at)"
+
+_TALL = "return document.scrollingElement.scrollHeight"
 
 _HIDDEN = """
 const sign = document.getElementById('press').getBoundingClientRect();
@@ -55,9 +62,9 @@ def ask(window: WebDriver, path: str, body: str) -> None:
 
 
 def touch(window: WebDriver, target: str) -> None:
-    """What the small sign points at: a square as `@c4`, else a key."""
+    """What the small sign points at: a square as `@c4`, else a key; whoever has pressed it already presses nothing."""
     if target.startswith("@"):
-        tap_square(window, target[1:])
+        try_square(window, target[1:])
     else:
         window.execute_script("document.querySelector(arguments[0])?.click()", target)
 
@@ -66,6 +73,8 @@ def touch(window: WebDriver, target: str) -> None:
 def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Running, WebDriver], name: str) -> None:
     service, window = seat
     client = Client(service.url)
+    window.add_cookie({"name": "language", "value": LANGUAGE[name]})
+    resize(window, PHONE)
     ask(window, "/api/seat/south/lesson", f'{{"game": "{name}"}}')
     until("the guide", lambda: window.find_elements(By.ID, "guide"))
     client.post("/workbench/tidy")
@@ -74,13 +83,17 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Ru
     until("the small sign", lambda: window.execute_script(_AT))
     assert window.execute_async_script(_SHIFTS) <= MOST_SHIFT
     assert window.execute_script(_HIDDEN) == []
+    resize(window, SMALL)
     touched: list[str] = []
+    scrolls: list[tuple[str, int]] = []
     for _ in range(40 * MOST_TOUCHES):
         target = window.execute_script(_AT)
         if target is None:
             break
         if target:
             touched += [target] if touched[-1:] != [target] else []
+            tall = window.execute_script(_TALL)
+            scrolls += [(target, tall)] if tall > SMALL[1] else []
             assert len(touched) < MOST_TOUCHES, touched
             touch(window, target)
         wait(0.1)
@@ -95,6 +108,7 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Ru
     until("the orders again", lambda: not window.find_elements(By.CSS_SELECTOR, "#help:not([hidden])"))
     ask(window, "/api/seat/south/resign", "{}")
     ask(window, "/api/seat/north/machine-leaves", "{}")
+    assert scrolls == []
 
 
 def test_nothing_was_wrong_on_the_page(seat: tuple[Running, WebDriver]) -> None:

@@ -368,6 +368,30 @@ def test_the_camera_page_has_its_drawings_and_advice_without_a_board(window: Web
         assert advice.strip(), "what helps is never empty"
 
 
+_LOW = """
+return [...document.querySelectorAll('main .key, #to-seat')].filter(each => each.checkVisibility({ visibilityProperty: true })
+  && each.getBoundingClientRect().height < 44).map(each => each.innerText);
+"""
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_no_line_of_what_is_to_be_set_up_is_cut(window: WebDriver, game: str) -> None:
+    with touring() as tour:
+        tour.client.post("/api/seat/south/take", name="Mara")
+        for begin in (lambda: tour.table.new_game(game, {}, 7), lambda: tour.table.lessons.begin(game)):
+            begin()
+            dress(window, LAPTOP, "light")
+            visit(window, tour, Stop("setup-screen", "/"), "fr")
+            heard(window, Stop("setup-screen", "/"))
+            for size in (LAPTOP, UPRIGHT):
+                resize(window, size)
+                window.execute_async_script(_HEIGHT)
+                assert window.execute_script(_CUT_FROM_AFAR, SLACK_PX) == [], size
+            resize(window, LAPTOP)
+            assert window.execute_script(_LOW) == [], "what a hand presses on a laptop is 44 px high"
+            tour.table.abandon()
+
+
 _HIDDEN = """
 scrollTo(0, document.scrollingElement.scrollHeight);
 return [...document.querySelectorAll('.elsewhere a, .elsewhere button, .st a')].filter(each => {

@@ -112,7 +112,10 @@ def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
     stage(new, content)
     assert is_staged(new)
     assert not (tmp_path / "new" / "settings.toml").exists(), "nothing is replaced before the next start"
-    assert "The backup is restored" in apply(new)
+    assert apply(new) == (
+        "The backup is restored. 2 games and 2 photographs. With them came the names of the players, the settings, "
+        "the lens data and the last choices. What was here before is in the folder before-restore."
+    )
     assert not is_staged(new)
     assert games_of(new) == [1, 2]
     with Journal(new.journal_path) as journal:

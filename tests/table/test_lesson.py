@@ -52,6 +52,14 @@ def test_a_lesson_is_followed_and_the_game_goes_on(played: Played, name: str) ->
 
 
 @EACH
+def test_nobody_is_told_that_the_start_of_a_lesson_was_chosen(played: Played, name: str) -> None:
+    begin(played, name)
+    played.table.lessons.skip("host")
+    chance = played.table.view().fairness.chance
+    assert not (chance and chance.chosen)
+
+
+@EACH
 def test_a_lesson_has_no_clock_and_says_the_same_to_all(played: Played, name: str) -> None:
     begin(played, name)
     for viewer in (None, *SEATS):

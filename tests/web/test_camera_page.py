@@ -404,3 +404,10 @@ def test_a_photograph_names_its_turn_as_the_game_counts_it(room: Room) -> None:
     turns = table.progress().turns
     assert [turn_title(moment, turns) for moment in turns] == ["Turn 1", "Turn 1", "Turn 2", "Turn 2"]
     assert table.view().turn.number == 2
+
+
+@pytest.mark.parametrize(("way", "is_said"), [("full", True), ("clock", False)])
+def test_where_cards_are_merely_counted_no_page_speaks_of_the_camera(room: Room, way: str, is_said: bool) -> None:
+    seat = room.place.sit("south")
+    room.place.table.new_game("binmat", {"way": way})
+    assert ("The camera sees the board" in page_of(seat, "/seat/south")) is is_said

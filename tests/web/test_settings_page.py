@@ -193,6 +193,14 @@ def test_what_the_command_line_says_is_told(tmp_path: Path) -> None:
         assert "after a restart." not in page_of(place)
 
 
+def test_the_page_says_what_a_start_has_restored(tmp_path: Path) -> None:
+    with kept(tmp_path, OURS) as place:
+        place.upkeep.done = "The backup is restored. 2 games and 0 photographs."
+        assert "The backup is restored. 2 games and 0 photographs." in place.host.get("/settings").get_data(
+            as_text=True
+        )
+
+
 def test_a_backup_is_saved_checked_laid_ready_and_called_off(tmp_path: Path) -> None:
     with kept(tmp_path, OURS) as place:
         place.table.new_game("outbuffered", {}, 1)

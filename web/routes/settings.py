@@ -133,7 +133,7 @@ class SettingsPage:
             path=str(self._upkeep.path),
             seen=(typed or {}).get("seen", seen) if status == 503 else seen,
             is_readable=is_readable,
-            told=told,
+            told=told or ("" if error else self._upkeep.done),
             put_back="" if told or error else self._upkeep.put_back(),
             error=error,
             waiting=waiting,

@@ -55,10 +55,11 @@ class ChanceView:
 
 
 def chance_of(session: Session) -> ChanceView | None:
-    """The chance of the game on the table; None: there is none in it."""
+    """The chance of the game on the table; None: there is none in it. That a lesson's start is chosen goes unsaid."""
     if session.game is None:
         return None
-    fair, chosen = session.chance, chosen_words(session.game, session.options, session.is_chosen)
+    fair = session.chance
+    chosen = "" if session.is_guided else chosen_words(session.game, session.options, session.is_chosen)
     if session.is_covered and session.remote is not None:
         false = say("The cards that the hub opened at the end are not the ones it dealt.")
         told, given = false if session.remote.is_false else "", dict.fromkeys(SEATS, "order")
