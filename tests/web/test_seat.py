@@ -200,3 +200,12 @@ def test_without_scripts_a_page_that_needs_them_says_so(place: Place) -> None:
     told, south = '<noscript><p class="lost" role="status">This page needs JavaScript', place.sit("south")
     assert all(told in page_of(south, path) for path in ("/", "/watch", "/seat/south"))
     assert all(told not in page_of(south, path) for path in ("/join", "/rules/scouts", "/kit"))
+
+
+def test_a_browser_that_keeps_no_cookies_is_told_so(place: Place) -> None:
+    """It has taken the seat and cannot show that it holds it: “another phone” would be a riddle."""
+    browser = place.app.test_client(use_cookies=False)
+    assert browser.post("/join/south", data={"name": "Mara"}).status_code == 303
+    page = browser.get("/seat/south", headers={"Referer": "http://localhost/join/south"})
+    assert "This browser keeps no cookies" in page.get_data(as_text=True)
+    assert "South is taken" in place.browser().get("/seat/south").get_data(as_text=True)

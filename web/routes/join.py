@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request
 
@@ -193,6 +194,7 @@ class Joining:
             needs_code=self._page_context.needs_code(request),
             error=error.message if error else "",
             is_wrong=error is not None and error.reason is Refusal.JOIN_CODE,
+            has_just_sat=not request.cookies and urlsplit(request.referrer or "").path == f"/join/{seat}",
         )
         return make_response(page, status)
 
