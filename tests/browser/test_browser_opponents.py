@@ -119,7 +119,9 @@ def test_a_handicap_is_one_tap_on_the_phone(tmp_path: Path) -> None:
             play(place.table, place.clock, "outbuffered", 2, seed=seed)
         key = ".even .key[aria-pressed='{}']"
         until("the offer", lambda: window.find_elements(By.CSS_SELECTOR, key.format("false")))
-        assert "Ada has won 8 of 8 games against Ben." in window.find_element(By.CSS_SELECTOR, ".even").text
+        offer = window.find_element(By.CSS_SELECTOR, ".even")
+        assert "Ada has won 8 of 8 games against Ben." in offer.text
+        assert window.execute_script("return arguments[0].getBoundingClientRect().bottom <= innerHeight", offer)
         tap(window, key.format("false"))
         until("it holds", lambda: window.find_elements(By.CSS_SELECTOR, key.format("true")))
         assert place.table.view().match.handicap is Seat.SOUTH
@@ -127,4 +129,9 @@ def test_a_handicap_is_one_tap_on_the_phone(tmp_path: Path) -> None:
         until("it is lifted", lambda: window.find_elements(By.CSS_SELECTOR, key.format("false")))
         assert place.table.view().match.handicap is None
         assert window.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+        window.get(f"http://127.0.0.1:{server.port}/statistics")
+        swatches = "return [...document.querySelectorAll('.key-of span')].map(each => each.getBoundingClientRect().top)"
+        tops = window.execute_script(swatches)
+        assert len(tops) == 3
+        assert len(set(tops)) == 1, "won, tied and lost stand in one row"
         no_errors(window)
