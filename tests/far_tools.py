@@ -165,9 +165,13 @@ def confirm(table: Table) -> None:
 
 
 def play(far: FarTable, phone: FarPhone, decisions: int, seed: int = 1) -> int:
-    """So many decisions, or until the game is over: South's in the room, North's by a remote phone; answers how many."""
+    """So many decisions, or until the game is over: South's in the room, North's by a remote phone; answers how many.
+
+    A tie is played again by itself, and that game is another one.
+    """
     table, rng, done = far.companion.table, Random(seed), 0
-    while done < decisions and table.view().phase is not Phase.OVER:
+    game = table.progress().number
+    while done < decisions and table.view().phase is not Phase.OVER and table.progress().number == game:
         session = session_of(table)
         if session.phase in (Phase.SETUP, Phase.STAGES):
             confirm(table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -56,20 +57,36 @@ def test_a_whole_game_from_afar(far: FarTable) -> None:
     table.take_seat(Seat.SOUTH, "Mara")
     table.new_game("outbuffered", {"turn_limit": 6})
     play(far, phone, 200)
+    until("a tie is played again", lambda: table.progress().number == 2)
+    assert play(far, phone, 2) == 2
+    assert phone.ask("/api/seat/north/resign")[0] == 200
     assert table.view().phase is Phase.OVER
     status, page = phone.page("/seat/north")
     assert status == 200
     assert "Receipts" in page
-    assert phone.page("/history/1")[0] == 200
-    until("a tie is played again", lambda: table.progress().number == 2)
-    for path in ("/history/1", "/history/1/scene/1"):  # whoever looks at it goes on doing so
+    for path in ("/history/2", "/history/1", "/history/1/scene/1"):  # whoever looks at it goes on doing so
         assert phone.page(path)[0] == 200, path
     assert phone.page("/history/9")[0] == 404
+    leads_where_it_may_go(phone, "/seat/north", "/history/1", "/rules/", "/rules/outbuffered")
     far.companion.hub.uninvite(Seat.NORTH)
     late = far.phone()
     late.sit(far.invite(), name="Jonas")
     assert late.page("/seat/north")[0] == 200
     assert late.page("/history/1")[0] == 404  # that game was not this phone's
+
+
+def answered(phone: FarPhone, link: str) -> int:
+    """The status; 0 while the line is too busy."""
+    status = phone.send(link)[0]
+    return 0 if status == 503 else status
+
+
+def leads_where_it_may_go(phone: FarPhone, *paths: str) -> None:
+    """No link of these pages is one that a remote phone is refused."""
+    links = {link for path in paths for link in re.findall(r'href="?(/[^"#?>]*)', phone.page(path)[1])}
+    assert len(links) > 6
+    for link in links:
+        assert until("the line has room", lambda link=link: answered(phone, link)) == 200, link
 
 
 @pytest.mark.parametrize("game", [name for name in GAMES if name != "outbuffered"])

@@ -33,7 +33,7 @@ _DOORS = (
 )
 _GET = re.compile(
     r"(?:/live)?/seat/(?:south|north)|/api/seat/(?:south|north)/(?:view|plays)|"
-    r"/history/(?P<game>[0-9]{1,9})(?:/scene/[0-9]{1,6}|\.webp)?|"
+    r"/history/(?P<game>[0-9]{1,9})(?:/scene/[0-9]{1,6}|\.webp|/turn/[0-9]{1,6}(?:\.webp|/better))?|"
     r"/api/photograph/(?P<shot>[0-9]{1,9})/[0-9]{1,9}\.[0-9]{1,9}"
 )
 _POST = re.compile(rf"/api/seat/(?:south|north)/(?:{_DOORS})")

@@ -165,7 +165,7 @@ scrub.addEventListener('input', () => {
 });
 playing.addEventListener('click', play);
 // A link to what is shown: by the phone's own way to share, else copied.
-share.addEventListener('click', async () => {
+share?.addEventListener('click', async () => {
   const url = location.href;
   try {
     if (navigator.share) await navigator.share({ title: document.title, url });
@@ -187,7 +187,8 @@ document.addEventListener('visibilitychange', () => { if (document.hidden) stop(
 // What checks receipts is fetched by whoever looks at one.
 document.addEventListener('toggle', () => import('./check.js'), { capture: true, once: true });
 scrub.hidden = false;
-playing.hidden = share.hidden = false;
+playing.hidden = false;
+if (share) share.hidden = false;
 mark();
 fetched(at + 1);
 fetched(at - 1);

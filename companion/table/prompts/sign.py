@@ -16,7 +16,7 @@ from companion.table.prompts.draw_offer import offer_words
 from companion.table.prompts.guide import lesson_words
 from companion.table.prompts.tile_words import fault_advice, fault_words
 from companion.table.remote.words import remote_words
-from companion.table.session import BOTH, Phase, Session
+from companion.table.session import BOTH, FAR, Phase, Session
 from companion.table.state import NO_DRAFT, Instruction, TableState, instructions
 
 
@@ -52,6 +52,12 @@ def _is_by_phone(live: TableState, viewer: Seat | None) -> bool:
     seats = live.session.seats
     doors = {sitter.door for seat, sitter in seats.items() if viewer in (None, seat)}
     return bool(doors) and "pad" not in doors
+
+
+def _at_table(live: TableState, viewer: Seat | None) -> Seat | None:
+    """Whose keys say that hands are done: the viewer's, or somebody else's (None) where that is a remote phone."""
+    sitter = live.session.seats.get(viewer) if viewer else None
+    return None if sitter and sitter.door == FAR else viewer
 
 
 def _tap(key: str, viewer: Seat | None) -> str:
@@ -234,6 +240,7 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
     ):
         look = say("Check that the pieces are where they should be.")  # such as on a piece that looks the same
         return Sign(say("Camera cannot tell: confirm by hand"), joined(" ", (look, _then(live, viewer))), BOTH)
+    viewer = _at_table(live, viewer)
     title = session.stages[session.stage].title if session.kit and session.kit.deck else say("Nothing to move")
     if not _is_by_phone(live, viewer):
         return Sign(title, say("The next step follows; ready skips the wait."))
@@ -245,6 +252,7 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
 
 def _then(live: TableState, viewer: Seat | None) -> str:
     """How to say that hands are done."""
+    viewer = _at_table(live, viewer)
     if not _is_by_phone(live, viewer):
         return say("Then press ready.")
     return say("Then tap Done.") if viewer else say("Then tap Done on a phone.")
