@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import socket
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, cast
 
@@ -20,11 +21,12 @@ def port() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """What is not closed is found by its destructor, and pytest makes an error of that."""
+def run(work: Callable[[], Coroutine[Any, Any, None]], over: threading.Event) -> None:
+    """To be ended once it is `over`. What is not closed is found by its destructor, and pytest makes an error of that."""
     thread = LoopThread("test", work)
     thread.start()
-    thread.close(0.2)
+    assert over.wait(60)
+    thread.close(0)
     gc.collect()
 
 
@@ -33,13 +35,14 @@ def test_a_connection_that_another_task_is_closing_is_closed(port: int) -> None:
         await asyncio.sleep(0.05)
         writer.close()
 
-    kept = []
+    kept, over = [], threading.Event()
 
     async def work() -> None:
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         kept.append((writer, asyncio.create_task(close_later(writer))))
+        over.set()
 
-    run(work)
+    run(work, over)
     assert kept.pop()[0].is_closing()
 
 
@@ -51,16 +54,17 @@ def test_hanging_up_goes_on_where_its_task_is_cancelled(port: int) -> None:
             self.writer = writer
 
         async def close(self) -> None:
-            await asyncio.sleep(0.4)
+            over.set()
+            await asyncio.sleep(0.1)
             self.writer.close()
             self.is_closed = True
 
-    kept = []
+    kept, over = [], threading.Event()
 
     async def work() -> None:
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         kept.append(SlowClient(writer))
         await hang_up(cast(Client, kept[0]))
 
-    run(work)
+    run(work, over)
     assert kept.pop().is_closed
