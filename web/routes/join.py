@@ -53,14 +53,14 @@ class Joining:
             return redirect(f"/seat/{mine}")
         if (changed := self.changed_places()) is not None:
             return changed
-        if self._table.seat_nonce(mine) is not None:
+        code = code_of(request)
+        if self._table.seat_nonce(mine) is not None and not code:  # with a code the table says that it is over
             return self.taken(mine, 409)
         if request.method == "GET":
             return self._page("join_seat.html", seat=mine)
         name = wanted_name("name")
         try:
             self._page_context.let_in(request, request.form.get("code", ""))
-            code = code_of(request)
             nonce = self._table.far.take(mine, name, code) if code else self._table.take_seat(mine, name)
         except Malformed as error:
             return make_response(self._page("join_seat.html", seat=mine, error=error.message, name=name), 400)
