@@ -335,6 +335,23 @@ def test_a_page_that_comes_in_pieces_does_not_move(window: WebDriver, game: str,
         assert shift <= MOST_SHIFT, what
 
 
+def test_one_phone_for_both_needs_no_scrolling(window: WebDriver) -> None:
+    """From the placing, after which hands move many pieces, to the first orders."""
+    with touring() as tour:
+        tour.client.send("/pass", b"south=Mara&north=Jonas")
+        tour.table.new_game("kahmate", dict(GAMES["kahmate"].presets[-1].options), 7)
+        dress(window, SMALLEST, "light")
+        phases = set()
+        for _ in range(6):
+            visit(window, tour, Stop("pass", "/pass"), "fr")
+            heard(window, Stop("pass", "/pass"))
+            phase = tour.table.view().phase
+            assert window.execute_async_script(_HEIGHT) <= SMALLEST[1], phase
+            phases.add(phase)
+            tour.go_on()
+        assert len(phases) > 1
+
+
 def test_every_scene_of_a_replay_has_its_drawings(window: WebDriver) -> None:
     with touring() as tour:
         for stop in tour.stops(("outbuffered",)):
