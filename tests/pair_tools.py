@@ -61,7 +61,7 @@ def play(tables: list[TableAtHub], rng: Random, between: Callable[[], None] = la
             table.table.step()
         return phases(tables) == [Phase.OVER] * 2
 
-    until("the game is over", plays, 60)
+    until("the game is over", plays, 180)
 
 
 def says(table: TableAtHub, words: str) -> bool:

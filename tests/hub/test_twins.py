@@ -10,7 +10,7 @@ import logging
 import secrets
 import sqlite3
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,6 +24,7 @@ from wire_tools import WireTap, tapped, without_chance
 
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.errors import Stale
 from companion.core.kit import SEATS, Seat
 from companion.hub.joining import join
 from companion.hub.membership import membership_path, write_membership
@@ -64,7 +65,8 @@ class TwoTables:
                 view, session = each.table.view(), session_of(each.table)
                 is_due = view.phase is Phase.STAGES or (view.phase is Phase.SETUP and not session.is_covered)
                 if is_due and session.remote and not session.remote.is_shown_here:
-                    each.table.confirm("host", view.moment, view.turn.stage, force=True)
+                    with suppress(Stale):  # the camera has seen it meanwhile
+                        each.table.confirm("host", view.moment, view.turn.stage, force=True)
             return self._agree() and all(_orders(each) for each in self.companions.values())
 
         until("orders are due", follow, 60)
