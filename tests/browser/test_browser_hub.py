@@ -127,6 +127,18 @@ def test_a_table_that_says_far_too_much_leaves_the_others_their_place(
     window.get("about:blank")
 
 
+def test_codes_beside_the_tables_stand_clear_of_the_sign(window: WebDriver, address: str) -> None:
+    """With a call, the code by which tables join, and both codes to scan; a wall that nobody scrolls."""
+    script = """const top = document.querySelector('.sign').getBoundingClientRect().top;
+    return [...document.querySelectorAll('.side section')].map(each => top - each.getBoundingClientRect().bottom)"""
+    window.get(address)
+    for size in (WALL, (1366, 768)):
+        resize(window, size)
+        room_left = window.execute_script(script)
+        assert len(room_left) == 4
+        assert min(room_left) >= 0, size
+
+
 def test_a_tournament_and_its_director(window: WebDriver, axe: str, tmp_path: Path) -> None:
     """As a newcomer to the job would do it: made, entered, paired, a result set by hand."""
     clock = RealClock()
