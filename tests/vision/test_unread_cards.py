@@ -244,6 +244,16 @@ def test_print_where_a_fan_lies_on_a_card_is_not_that_of_the_card() -> None:
     assert unread_in(ink, {B1: ([below], ("4^",)), C1: ([lower, upper], ("9^", "9#"))})
 
 
+@pytest.mark.parametrize(("aside_mm", "zones"), [(3.0, {B1, C1}), (7.0, {B1})])
+def test_print_at_the_edge_of_a_card_may_be_that_of_one_below_it(aside_mm: float, zones: set[Square]) -> None:
+    """Also where it shows in the next zone, beside the cards there, which holds an unread card then, too."""
+    x, y = KIT.board.centre_mm(C1)
+    askew, other = card("9#", x - 15.0, y, 0), card("4^", KIT.board.centre_mm(B1)[0] - 20.0, y, 0)
+    edge = float(askew.outline[:, 0].min())
+    marker = printed(edge - aside_mm, y, 5.0, 12.0)
+    assert unread_in(marker, {C1: ([askew], ("9#",)), B1: ([other], ("4^",))}) == zones
+
+
 @pytest.mark.parametrize(("wide_mm", "is_card"), [(12.0, True), (5.0, False)])
 def test_a_bar_beside_a_card_of_another_fan_is_no_part_of_value_and_suit(wide_mm: float, is_card: bool) -> None:
     """So long a one is the side of a marker; signs that the card cuts off are shorter."""

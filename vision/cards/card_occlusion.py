@@ -19,10 +19,7 @@ from companion.core.kit import Board, Deck
 from vision.cards.card_view import PAPER, CardView
 from vision.cards.fans import UNREAD, Lying, clear_places, on_cards, printed_places, zones_of
 from vision.detection.markers import Luma
-from vision.pose.pose import Maps, Points, rectangle_corners_mm
-
-Tone = NDArray[np.float32]
-Mask = NDArray[np.bool_]
+from vision.pose.pose import Maps, Points, boxes_mm
 
 _SHRINK = 2
 _LINE_MM = 8.0
@@ -65,11 +62,10 @@ class CardOcclusion:
         self._rectangles, self._insides = (
             np.array([of(zone) for zone in self._zones]) for of in (self._rectangle, self._inside)
         )
-        depth, side = board.depth_mm - 4, board.corner_mm + 2 * _TOUCH_MM
-        self._art = np.array(
-            [rectangle_corners_mm(*board.centre_mm(zone), 2 * _ART_MM, depth, 0.0) for zone in self._zones]
-            + [rectangle_corners_mm(*board.corner_centres_mm[marker], side, side, 0.0) for marker in board.corners]
-        )
+        middles = np.array([board.centre_mm(zone) for zone in self._zones])
+        corners = np.array([board.corner_centres_mm[marker] for marker in board.corners])
+        side = board.corner_mm + 2 * _TOUCH_MM
+        self._art = np.vstack([boxes_mm(middles, 2 * _ART_MM, board.depth_mm - 4), boxes_mm(corners, side, side)])
 
     def judge(self, view: CardView, cards: Sequence[Lying]) -> Occlusion:
         """What the zones hold but paper and known cards."""
@@ -86,14 +82,13 @@ class CardOcclusion:
             tone, self._known(tone.shape, maps, cards, _TOUCH_MM) | _beyond(view.shown, tone.shape, scale), scale
         )
         bold = self._print(view.ink.bold, maps) & ~self._explained(tone.shape, maps, cards)
-        dark = np.asarray(tone < _BACK * PAPER)
         littered, unread = set(), {}
         with_cards = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
         for zone, here in zip(self._zones, self._places(self._rectangles, maps), strict=True):
-            is_littered = bool(np.count_nonzero(edges[here]) / scale**2 > _AREA_MM2)
-            is_printed = bool(np.count_nonzero(bold[here]) / scale**2 > _INK_MM2)
+            is_littered = cv2.countNonZero(edges[here]) / scale**2 > _AREA_MM2
+            is_printed = cv2.countNonZero(bold[here]) / scale**2 > _INK_MM2
             if zone not in with_cards:
-                is_littered = (is_littered or is_printed) and not self._is_face_down(here, maps, edges | bold, dark)
+                is_littered = (is_littered or is_printed) and not self._is_face_down(here, maps, edges | bold, tone)
             elif is_printed:
                 places = np.argwhere(bold[here])[:, ::-1] + (here[1].start, here[0].start)
                 unread[zone] = maps.to_board((places + 0.5) * _SHRINK - 0.5)
@@ -103,37 +98,36 @@ class CardOcclusion:
 
     # ---- parts ----
 
-    def _print(self, ink: Luma, maps: Maps) -> Mask:
-        """Where in the small view there is bold print within the outlines of zones."""
-        bold = ink > 127
-        inside = np.zeros(bold.shape, np.bool_)
+    def _print(self, ink: Luma, maps: Maps) -> Luma:
+        """255 where in the small view there is bold print within the outlines of zones."""
+        bold = np.zeros_like(ink)
         for here in self._places(self._insides, maps):
-            inside[here] = True
-        return np.asarray(bold & inside)
+            bold[here] = ink[here]
+        return _above(bold, 127)
 
-    def _known(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[Lying], touch_mm: float) -> Mask:
-        """Where nothing is judged: on cards and that close to them, and on the art in the middle of zones."""
+    def _known(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[Lying], touch_mm: float) -> Luma:
+        """255 where nothing is judged: on cards and that close to them, and on the art in the middle of zones."""
         mask = np.zeros(shape, np.uint8)
         outlines = np.array([card.outline for card in cards]).reshape(-1, 4, 2)
         middles = outlines.mean(axis=1, keepdims=True)
         out = outlines - middles
         grown = middles + out * (1 + 1.5 * touch_mm / np.linalg.norm(out, axis=2, keepdims=True))
         _fill(mask, maps, np.concatenate([self._art, grown]))
-        return np.asarray(mask > 0)
+        return mask
 
-    def _explained(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[Lying]) -> Mask:
-        """Where bold print is known: what `_known` says, but on cards only where they have print, or an edge."""
-        mask = self._known(shape, maps, cards, _OFF_MM).astype(np.uint8)
+    def _explained(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[Lying]) -> Luma:
+        """255 where bold print is known: what `_known` says, but on cards only where they have print, or an edge."""
+        mask = self._known(shape, maps, cards, _OFF_MM)
         read = [card for card in cards if card.name != UNREAD]
         _fill(mask, maps, on_cards(read, clear_places(self._deck)), 0)
         if read:
             unread = [card for card in cards if card.name == UNREAD]
-            mask |= self._known(shape, maps, unread, _OFF_MM).astype(np.uint8)
+            mask |= self._known(shape, maps, unread, _OFF_MM)
         _fill(mask, maps, on_cards(read, printed_places(self._deck)))
         edges = _px(maps, np.array([card.outline for card in read]))
         for edge in edges:  # drawn at once they would not be as wide where they cross
             cv2.polylines(mask, [edge], True, 255, round(2 * _OFF_MM * maps.scale / _SHRINK))
-        return np.asarray(mask > 0)
+        return mask
 
     def _rectangle(self, zone: Square) -> Points:
         """(2, 2): the upper left and lower right of what is judged for a zone: half the gaps, and some of the strip
@@ -157,13 +151,13 @@ class CardOcclusion:
         ends = (maps.to_view(rectangles) / _SHRINK).round().astype(int).clip(0).reshape(-1, 4).tolist()
         return [(slice(row, row_end), slice(column, column_end)) for column, row, column_end, row_end in ends]
 
-    def _is_face_down(self, here: tuple[slice, slice], maps: Maps, edges: Mask, dark: Mask) -> bool:
+    def _is_face_down(self, here: tuple[slice, slice], maps: Maps, edges: Luma, tone: Luma) -> bool:
         """Do all edges of a zone belong to dark cards that lie within it?"""
         row, column = (max(0, part.start - self._out(maps)) for part in here)
         window = (slice(row, here[0].stop + self._out(maps)), slice(column, here[1].stop + self._out(maps)))
-        own = np.zeros(edges.shape, np.bool_)
-        own[here] = edges[here]
-        _, labels, stats, _ = cv2.connectedComponentsWithStats(dark[window].astype(np.uint8))
+        own, dark = np.zeros(edges.shape, np.bool_), tone[window] < _BACK * PAPER
+        own[here] = edges[here] > 0
+        _, labels, stats, _ = cv2.connectedComponentsWithStats(dark.astype(np.uint8))
         scale, (rows, columns) = maps.scale / _SHRINK, labels.shape
         backs = [
             label
@@ -191,21 +185,25 @@ def _without_lines(small: Luma, scale: float) -> Luma:
     return np.asarray(cv2.morphologyEx(soft, cv2.MORPH_CLOSE, np.ones((size, size), np.uint8)), np.uint8)
 
 
-def _beyond(shown: Luma, shape: tuple[int, ...], scale: float) -> Mask:
-    """What of the small view is no part of the picture, or at its edge."""
+def _beyond(shown: Luma, shape: tuple[int, ...], scale: float) -> Luma:
+    """255 where the small view is no part of the picture, or at its edge."""
     size = 2 * round(_TOUCH_MM * scale) + 1
     small = cv2.resize(shown, shape[::-1], interpolation=cv2.INTER_NEAREST)
     inside = cv2.erode(small, np.ones((size, size), np.uint8), borderValue=255)
-    return np.asarray(inside == 0)
+    return np.asarray(cv2.bitwise_not(inside), np.uint8)
 
 
-def _edges(tone: Luma, known: Mask, scale: float) -> Mask:
-    """Where brightness changes at once among what is not known."""
+def _edges(tone: Luma, known: Luma, scale: float) -> Luma:
+    """255 where brightness changes at once among what is not known."""
     size = 2 * round(_EDGE_MM * scale / 2) + 1
     kernel = np.ones((size, size), np.uint8)
-    beside = np.where(known, np.uint8(255), tone)
-    high, low = cv2.dilate(np.where(known, np.uint8(0), tone), kernel), cv2.erode(beside, kernel)
-    return np.asarray(~known & (cv2.subtract(high, low) > _EDGE * PAPER))
+    high, low = cv2.dilate(tone & ~known, kernel), cv2.erode(tone | known, kernel)
+    return _above(np.asarray(cv2.subtract(high, low), np.uint8), _EDGE * PAPER) & ~known
+
+
+def _above(grey: Luma, least: float) -> Luma:
+    """255 where a picture is brighter than this."""
+    return np.asarray(cv2.threshold(grey, least, 255, cv2.THRESH_BINARY)[1], np.uint8)
 
 
 def _fill(mask: NDArray[np.uint8], maps: Maps, places_mm: Points, value: int = 255) -> None:

@@ -303,17 +303,16 @@ def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 def _direction(cards: Sequence[Lying], proofs: NDArray[np.bool_], seat_up: float) -> Points | None:
     """(2,): the way the fan grows, by what is proved, else as its seat lays it; None when the proofs disagree."""
-    steps = [
-        cards[i].middle - cards[j].middle
-        for i, j in np.argwhere(proofs)
-        if UNREAD not in (cards[i].name, cards[j].name)
-    ]
-    units = [step / length for step in steps if (length := float(np.linalg.norm(step))) > 4]
-    if not units:
+    is_read = np.array([card.name != UNREAD for card in cards])
+    middles, (upper, lower) = np.array([card.middle for card in cards]), np.nonzero(proofs & is_read & is_read[:, None])
+    steps = middles[upper] - middles[lower]
+    lengths = np.hypot(*steps.T)
+    is_far = lengths > 4
+    if not is_far.any():
         return np.array([0.0, seat_up])
-    mean = np.mean(units, axis=0)
-    length = float(np.linalg.norm(mean))
-    return mean / length if length > 0.5 else None
+    mean = (steps[is_far] / lengths[is_far, None]).mean(axis=0)
+    length = math.hypot(*mean)
+    return np.asarray(mean / length) if length > 0.5 else None
 
 
 def _along(cards: Sequence[Lying], direction: Points) -> Points:

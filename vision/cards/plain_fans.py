@@ -20,6 +20,7 @@ from vision.cards.glance import Glance, board_print, paper_box, without_specks
 from vision.cards.marker_fit import fitted_squares
 from vision.cards.marker_prints import MarkerPrints
 from vision.cards.unexplained_print import grown
+from vision.detection.marker_scan import Box
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points, Pose, flat
 
@@ -35,6 +36,8 @@ _LINE_MM, _LINE_DARK, _ART_DARK = 2.2, 0.42, 0.5
 """Over so much no line of the board is as dark as this, by paper, nor other print of it beside a card, ..."""
 _CROSSING_MM = 3.0
 """... but where lines cross, and that is less than so long."""
+_ROUND_PX = 8
+"""More than a kernel reaches."""
 
 
 class PlainFans:
@@ -68,7 +71,8 @@ class PlainFans:
         """Is all that the board shows explained by these fans, their cards from the bottom to the top?"""
         if not _are_apart(fans):
             return False
-        maps, even = glance.view.maps, glance.view.even
+        (rows, columns), paper = _round(paper_box(glance.view.maps, self._kit))
+        maps, even = glance.view.maps.part(rows, columns), glance.view.even[rows, columns]
         faces, explained = np.zeros_like(even), np.zeros_like(even)
         cards = [card for fan in fans for card in fan]
         self._explain(explained, maps, cards)
@@ -80,20 +84,21 @@ class PlainFans:
             for mm in (_EDGE_MM, _BESIDE_MM)
         )
         within = np.asarray(cv2.erode(faces, _square(2 * _BESIDE_MM, maps.scale), borderValue=255), np.uint8)
-        board, paper = board_print(maps, self._kit), paper_box(maps, self._kit)
-        known = explained | (board.other & ~faces)
+        board = board_print(glance.view.maps, self._kit)
+        board_lines, other, corners = (layer[rows, columns] for layer in (board.lines, board.other, board.corners))
+        known = explained | (other & ~faces)
         # With cards all round, the lines of the board lie under them.
-        lines = board.lines & ~within
+        lines = board_lines & ~within
         off_edges = ~(known | edges)
-        dark, on_cards = glance.dark & off_edges, faces | near
+        dark, on_cards = glance.dark[rows, columns] & off_edges, faces | near
         lit = without_shade(even, maps.scale)
         soft = np.asarray(cv2.blur(lit, (round(_LINE_MM * maps.scale),) * 2), np.uint8)
-        wide = (_darker(soft, _LINE_DARK) & lines) | (_darker(soft, _ART_DARK) & board.other & near & ~(faces | lines))
+        wide = (_darker(soft, _LINE_DARK) & lines) | (_darker(soft, _ART_DARK) & other & near & ~(faces | lines))
         return not (
             (dark & on_cards & ~lines)[paper].any()
             or (_darker(lit, _EDGE_DARK) & edges & ~(known | lines))[paper].any()
             or without_specks(np.asarray(dark & ~(on_cards | lines), np.uint8), maps.scale)[paper].any()
-            or _is_long((wide & ~(explained | (board.corners & ~faces)))[paper], _CROSSING_MM * maps.scale)
+            or _is_long((wide & ~(explained | (corners & ~faces)))[paper], _CROSSING_MM * maps.scale)
         )
 
     def _explain(self, explained: Luma, maps: Maps, cards: Sequence[Lying]) -> None:
@@ -113,6 +118,14 @@ def _are_apart(fans: Collection[Sequence[Lying]]) -> bool:
     high = np.array([places.max(axis=0) for places in corners])
     overlap = (low[:, None] < high + _BESIDE_MM).all(axis=2) & (low < high[:, None] + _BESIDE_MM).all(axis=2)
     return bool(overlap.sum() == len(corners))
+
+
+def _round(box: Box) -> tuple[Box, Box]:
+    """Rows and columns of a part of a view with as much round it as what is asked of it depends on, and its own in
+    that."""
+    rows, columns = (slice(max(0, part.start - _ROUND_PX), part.stop + _ROUND_PX) for part in box)
+    own = (slice(p.start - o.start, p.stop - o.start) for p, o in zip(box, (rows, columns), strict=True))
+    return (rows, columns), (next(own), next(own))
 
 
 def _is_long(mask: Luma, least_px: float) -> bool:

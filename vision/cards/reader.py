@@ -39,7 +39,7 @@ from vision.detection.markers import (
     marker_modules,
     modules_in,
 )
-from vision.pose.pose import Maps, Points, Pose, flat, rectangle_corners_mm
+from vision.pose.pose import Maps, Points, Pose, boxes_mm, flat
 
 CARD_Z_MM = 0.3
 _ROOM_MM = 40.0
@@ -235,8 +235,8 @@ class CardReader:
     def _cut_off(self, pose: Pose) -> set[Square]:
         """Zones that are not wholly in the picture."""
         board, high = self.kit.board, np.array(pose.size) - 1
-        size = board.square_mm, board.depth_mm
-        corners = np.array([rectangle_corners_mm(*board.centre_mm(zone), *size, 0.0) for zone in self.zones])
+        middles = np.array([board.centre_mm(zone) for zone in self.zones])
+        corners = boxes_mm(middles, board.square_mm, board.depth_mm)
         seen = pose.to_px(flat(corners)).reshape(-1, 4, 2)
         is_cut = ((seen < 0) | (seen > high)).any(axis=(1, 2))
         return {self.zones[number] for number in np.flatnonzero(is_cut)}

@@ -2,8 +2,9 @@
 that is hidden.
 
 What lies at the line between two zones, or reaches out of one zone into the next, may belong to either: where one of
-them is unknown or holds an unread card already, it accounts for that. Print on a card of one zone and at the edge of a
-card of another may be that of a card between the two, of either zone.
+them is unknown or holds an unread card already, it accounts for that. Nothing accounts for print at the edge of a card:
+it may be that of a card below, in whichever zone it shows; but not what belongs to a thing, or to cards that lie face
+down.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+import cv2
 import numpy as np
 
 from companion.core.grid import Square
@@ -29,6 +31,8 @@ _OVER_SIDE_MM = 5.0
 """... and print of the board that is hidden so far beyond it may be hidden by a card of either."""
 _TOUCH_MM = 2.0
 """Print so close to a card may be that of one below it, wherever it lies."""
+_PRINT_LONG_MM = 18.0
+"""No print at the edge of a card is longer: this is the diagonal of a marker."""
 
 
 Fan = tuple[Sequence[Lying], tuple[str, ...]]
@@ -76,13 +80,15 @@ class UnreadCards:
         spread = Spread(card for lying, _ in fans.values() for card in lying)
         zone_of = {id(card): zone for zone, (lying, _) in fans.items() for card in lying}
         homes = [self._zones_at(places.mean(axis=0), _AT_LINE_MM) for places in blobs]
+        large = (home for places, home in zip(blobs, homes, strict=True) if _long_mm(places) > _PRINT_LONG_MM)
+        things = frozenset[Square]().union(*large) - set(fans)
         inside: dict[Square, list[Points]] = defaultdict(list)
         beside: dict[Square, list[Points]] = defaultdict(list)
         for places, home in zip(blobs, homes, strict=True):
             if len(home) == 1:
                 inside[next(iter(home))].append(places)
-            on = _over(places, spread, zone_of, 0.0)
-            for zone in (_over(places, spread, zone_of, _TOUCH_MM) if on else on) - home:
+            may_be_below = home.isdisjoint(things) or _over(places, spread, zone_of, 0.0)
+            for zone in _over(places, spread, zone_of, _TOUCH_MM) - home if may_be_below else ():
                 inside[zone].append(places)
         found = {zone: np.vstack(parts) for zone, parts in inside.items() if _is_print(parts)}
         for places, home in zip(blobs, homes, strict=True):
@@ -108,6 +114,10 @@ def _over(places: Points, spread: Spread, zone_of: Mapping[int, Square], beside_
     """The zones with a card on which, or so near to which, some of these places lie."""
     near = ((zone_of[id(card)], card) for card in spread.near(places, beside_mm))
     return {zone for zone, card in near if card.depth_inside(places).max() > -beside_mm}
+
+
+def _long_mm(places: Points) -> float:
+    return float(max(cv2.minAreaRect(places.astype(np.float32))[1]))
 
 
 def _is_print(parts: Sequence[Points]) -> bool:

@@ -148,54 +148,64 @@ def is_soft(luma: Luma, quads: Sequence[Points]) -> bool:
     return bool(sharpness) and median(np.array(sharpness)) < _SOFT
 
 
-def on_edges(luma: Luma, quad: Points) -> Points | None:
-    """The corners (4, 2) px of a marker where straight lines along its four edges meet; None where one is hidden.
+def on_edges(luma: Luma, quads: Sequence[Points]) -> list[Points | None]:
+    """The corners (4, 2) px of each marker where straight lines along its four edges meet; None where one is hidden.
 
     What touches a marker or hides one of its corners moves a corner that is looked for by itself by several pixels,
     and small markers have rough ones; most of an edge stays in sight.
     """
-    sides = np.roll(quad, -1, axis=0) - quad
-    lengths = np.linalg.norm(sides, axis=1)
-    if lengths.min() < _LEAST_SIDE_PX:
-        return None
-    ways = sides / lengths[:, None]
-    outward = np.column_stack([ways[:, 1], -ways[:, 0]])
-    steps = int(np.ceil(0.9 * lengths.min() / _MODULES / _STEP_PX))
+    found: list[Points | None] = [None] * len(quads)
+    every = np.array(quads).reshape(-1, 4, 2)
+    shortest = np.linalg.norm(np.roll(every, -1, axis=1) - every, axis=2).min(axis=1)
+    steps = np.ceil(0.9 * shortest / _MODULES / _STEP_PX).astype(int)
+    for number in set(steps[shortest >= _LEAST_SIDE_PX].tolist()):
+        alike = np.flatnonzero((steps == number) & (shortest >= _LEAST_SIDE_PX))
+        for place, corners in zip(alike, _on_edges(luma, every[alike], number), strict=True):
+            found[place] = corners
+    return found
+
+
+def _on_edges(luma: Luma, quads: Points, steps: int) -> list[Points | None]:
+    """The same of markers, (N, 4, 2), whose edges are all looked for so many steps inwards and outwards."""
+    sides = np.roll(quads, -1, axis=1) - quads
+    lengths = np.linalg.norm(sides, axis=2, keepdims=True)
+    ways = sides / lengths
+    outward = np.stack([ways[..., 1], -ways[..., 0]], axis=2)
     offsets = np.arange(-steps, steps + 1) * _STEP_PX
-    places = (
-        quad[:, None, None] + _ALONG[:, None, None] * sides[:, None, None] + offsets[:, None] * outward[:, None, None]
-    )
-    shape = (4 * len(_ALONG), len(offsets))
-    across = cv2.remap(luma, places.reshape(*shape, 2).astype(np.float32), None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
-    low, high = quantiles(across, 0.1, 0.9)
-    if high - low < _LEAST_CONTRAST:
-        return None
+    along = _ALONG[:, None, None] * sides[:, :, None, None]
+    places = quads[:, :, None, None] + along + offsets[:, None] * outward[:, :, None, None]
+    shape = (-1, len(offsets), 2)
+    across = cv2.remap(luma, places.reshape(shape).astype(np.float32), None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
+    contrasts = np.diff([quantiles(each, 0.1, 0.9) for each in across.reshape(len(quads), -1)])
     soft = cv2.GaussianBlur(across.astype(np.float32), (5, 1), 0.8)
-    rise = (soft[:, 2:] - soft[:, :-2]).reshape(4, len(_ALONG), -1)
-    top = rise.argmax(axis=2)
-    inner = top.clip(1, rise.shape[2] - 2)
-    before, peak, after = (np.take_along_axis(rise, (inner + by)[..., None], 2)[..., 0] for by in (-1, 0, 1))
+    rise = (soft[:, 2:] - soft[:, :-2]).reshape(len(quads), 4, len(_ALONG), -1)
+    top = rise.argmax(axis=3)
+    inner = top.clip(1, rise.shape[3] - 2)
+    before, peak, after = (np.take_along_axis(rise, (inner + by)[..., None], 3)[..., 0] for by in (-1, 0, 1))
     bend = before - 2 * peak + after
     finer = np.where(bend < 0, 0.5 * (before - after) / np.where(bend < 0, bend, 1.0), 0.0)
-    found = (inner + 1 - steps + finer.clip(-0.5, 0.5)) * _STEP_PX
-    is_edge = (top == inner) & (peak >= _RISE * (high - low))
-    lines = _lines_through(_ALONG * lengths[:, None], found, is_edge)
-    if lines is None:
-        return None
-    slopes, bases = lines
-    starts, headings = quad + bases * outward, ways + slopes * outward
-    last_starts, last_headings = np.roll(starts, 1, axis=0), np.roll(headings, 1, axis=0)
+    off = (inner + 1 - steps + finer.clip(-0.5, 0.5)) * _STEP_PX
+    is_edge = (top == inner) & (peak >= _RISE * contrasts[..., None])
+    flat = (-1, len(_ALONG))
+    slopes, bases, is_line = (
+        each.reshape(len(quads), 4, -1)
+        for each in _lines_through((_ALONG * lengths).reshape(flat), off.reshape(flat), is_edge.reshape(flat))
+    )
+    starts, headings = quads + bases * outward, ways + slopes * outward
+    last_starts, last_headings = np.roll(starts, 1, axis=1), np.roll(headings, 1, axis=1)
     turns = _cross(headings, last_headings)
-    if (np.abs(turns) < _LEAST_TURN).any():
-        return None
-    corners = starts + (_cross(last_starts - starts, last_headings) / turns)[:, None] * headings
-    is_near = np.abs(corners - quad).max() <= _FARTHEST * lengths.min() / _MODULES + 1
-    return np.asarray(corners) if is_near else None
+    meet = is_line.all(axis=(1, 2)) & (np.abs(turns) >= _LEAST_TURN).all(axis=1) & (contrasts[:, 0] >= _LEAST_CONTRAST)
+    turns = np.where(meet[:, None], turns, 1.0)
+    corners = starts + (_cross(last_starts - starts, last_headings) / turns)[..., None] * headings
+    meet &= np.abs(corners - quads).max(axis=(1, 2)) <= _FARTHEST * lengths.min(axis=(1, 2)) / _MODULES + 1
+    return [px if is_met else None for px, is_met in zip(corners, meet, strict=True)]
 
 
-def _lines_through(along: Points, across: Points, counts: NDArray[np.bool_]) -> tuple[Points, Points] | None:
-    """Slopes (4, 1) and starts (4, 1) of the lines on which most of the places that count lie, (4, N) by their
-    distances along and across an edge; None when they are too few on any edge."""
+def _lines_through(
+    along: Points, across: Points, counts: NDArray[np.bool_]
+) -> tuple[Points, Points, NDArray[np.bool_]]:
+    """Slopes and starts of the lines on which most of the places that count lie, (N, M) by their distances along and
+    across an edge, and whether they are enough of them; (N, 1) each."""
     one, other = _PAIRS
     slopes = (across[:, other] - across[:, one]) / (along[:, other] - along[:, one])
     bases = across[:, one] - slopes * along[:, one]
@@ -204,16 +214,17 @@ def _lines_through(along: Points, across: Points, counts: NDArray[np.bool_]) -> 
     on_line = near[np.arange(len(near)), near.sum(axis=2).argmax(axis=1)]
     number = on_line.sum(axis=1, keepdims=True)
     reach = np.where(on_line, along, -np.inf).max(axis=1) - np.where(on_line, along, np.inf).min(axis=1)
-    if (number < _LEAST_SHARE * len(_ALONG)).any() or (reach < _LEAST_SHARE * along[:, -1]).any():
-        return None
+    is_line = (number >= _LEAST_SHARE * len(_ALONG)) & (reach >= _LEAST_SHARE * along[:, -1])[:, None]
+    on_line |= ~is_line  # any numbers
+    number = on_line.sum(axis=1, keepdims=True)
     x, y = ((on_line * of).sum(axis=1, keepdims=True) / number for of in (along, across))
     slope = (on_line * (along - x) * (across - y)).sum(axis=1, keepdims=True)
     slope /= (on_line * (along - x) ** 2).sum(axis=1, keepdims=True)
-    return slope, y - slope * x
+    return slope, y - slope * x, is_line
 
 
 def _cross(one: Points, other: Points) -> Points:
-    return np.asarray(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0])
+    return np.asarray(one[..., 0] * other[..., 1] - one[..., 1] * other[..., 0])
 
 
 def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:

@@ -7,7 +7,7 @@ from straight above reads what the first has missed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -257,20 +257,26 @@ class FrameReader:
         """The same with the board's corner markers where their edges are; one that shows none is left out beside three
         that do."""
         found = tuple(sightings)
-        edges = {id(s): self._edges_of(luma, s) for s in found if s.marker in kit.board.corners}
+        corners = [s for s in found if s.marker in kit.board.corners]
+        edges = {id(s): px for s, px in zip(corners, self._edges_of(luma, corners), strict=True)}
         precise = [replace(s, corners_px=px) for s in found if (px := edges.get(id(s))) is not None]
         rough = [s for s in found if id(s) in edges and edges[id(s)] is None] if len(precise) < 3 else []
         return (*(s for s in found if id(s) not in edges), *precise, *rough)
 
-    def _edges_of(self, luma: Luma, corner: Sighting) -> Points | None:
+    def _edges_of(self, luma: Luma, corners: Sequence[Sighting]) -> list[Points | None]:
         """As `on_edges` says; a marker that is found where it was has its edges where they were."""
+        edges = [self._known_edges(corner) for corner in corners]
+        new = [number for number, px in enumerate(edges) if px is None]
+        for number, px in zip(new, on_edges(luma, [corners[number].corners_px for number in new]), strict=True):
+            edges[number] = px
+            if px is not None:
+                self._edges[corners[number].marker] = corners[number].corners_px, px
+        return edges
+
+    def _known_edges(self, corner: Sighting) -> Points | None:
         known = self._edges.get(corner.marker)
-        if known is not None and np.abs(known[0] - corner.corners_px).max() <= _UNMOVED_PX:
-            return known[1]
-        px = on_edges(luma, corner.corners_px)
-        if px is not None:
-            self._edges[corner.marker] = corner.corners_px, px
-        return px
+        is_unmoved = known is not None and np.abs(known[0] - corner.corners_px).max() <= _UNMOVED_PX
+        return known[1] if known is not None and is_unmoved else None
 
     def _look_in_parts(self, luma: Luma, seen: LastLook, blocks: Blocks, still: bool) -> Vote | None:
         """Look only where something has changed; None when that does not do."""

@@ -91,7 +91,7 @@ class LensTuner:
     def _linearised(self, points_mm: Points, points_px: Points, guess: Pose) -> tuple[Points, Points, Pose] | None:
         """Slopes (2N, 2) and residuals (2N,) of the corners by focal length and k1, the pose being solved for each
         lens, and that pose; None when there is none."""
-        pose = refined_pose(guess, points_mm, points_px, self.lens)
+        pose = guess if guess.lens == self.lens else refined_pose(guess, points_mm, points_px, self.lens)
         pose = pose or solve_pose(points_mm, points_px, self.lens, guess.size)
         if pose is None:
             return None

@@ -26,6 +26,9 @@ _SPARSE_PX, _LARGE_PX = 4, 1000
 """Places in the picture are worked out so many pixels of a view apart (twice as many in larger ones), and between them
 by proportion: right to 0.02 px, with the camera 55 degrees aslant and with lenses of 120 degrees."""
 
+_SO_MUCH_WORSE = 4.0
+"""The second pose that explains a plane is none when it leaves over this many times what the first one does."""
+
 
 @dataclass(frozen=True, eq=False)
 class Pose:
@@ -163,8 +166,7 @@ class Maps:
         """A part of the view."""
         low_x, high_x = (self.low_mm[0] + column / self.scale for column in (columns.start, columns.stop))
         low_y, high_y = (self.high_mm[1] - row / self.scale for row in (rows.stop, rows.start))
-        pixels = np.ascontiguousarray(self.pixels[rows, columns])
-        return Maps(pixels, (low_x, low_y), (high_x, high_y), self.z_mm, self.scale)
+        return Maps(self.pixels[rows, columns], (low_x, low_y), (high_x, high_y), self.z_mm, self.scale)
 
     @cached_property
     def _to_view(self) -> tuple[Points, Points]:
@@ -203,6 +205,11 @@ def flat(points_mm: Points, z_mm: float = 0.0) -> Points:
     return np.column_stack([points, np.full(len(points), z_mm)])
 
 
+def boxes_mm(middles: Points, width_mm: float, height_mm: float) -> Points:
+    """(N, 4, 2): the corners of upright rectangles round (N, 2) middles, upper left first, clockwise."""
+    return np.asarray(middles[:, None] + rectangle_corners_mm(0.0, 0.0, width_mm, height_mm, 0.0))
+
+
 def square_mm(board: Board, square: Square) -> Points:
     """(4, 3): the corners of a square on the board's plane, upper left first, clockwise."""
     depth = board.depth_mm or board.square_mm
@@ -225,7 +232,12 @@ def solve_pose(
     matrix = lens.matrix(size)
     plane = lens.straight((points_px.reshape(-1, 2).astype(np.float64) - matrix[:2, 2]) / matrix[0, 0])
     found = cv2.solvePnPGeneric(object_points, plane.reshape(-1, 1, 2), np.eye(3), None, flags=cv2.SOLVEPNP_IPPE)
-    starts = list(zip(found[1], found[2], strict=True))
+    errors = np.ravel(found[3])
+    starts = [
+        start
+        for start, error in zip(zip(found[1], found[2], strict=True), errors, strict=True)
+        if error <= _SO_MUCH_WORSE * errors[0]
+    ]
     if guess is not None:
         starts.append((guess.rotation, guess.translation))
     best: Pose | None = None
