@@ -22,6 +22,7 @@ from companion.bots.base import LEVELS, Bot, Choice
 from companion.bots.priority import give_way, letting_in
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.kit import Seat
+from companion.games import game_named
 
 MAX_LINE = 1_000_000
 """So many bytes a request or a reply has at most."""
@@ -94,6 +95,7 @@ class BotEngine:
             return {"ok": True}
         if isinstance(request.judge, _Judge):
             _require_due(self._bot, request.judge.view)
+            game_named(self._game).parse(request.judge.action)
             verdict = self._bot.judge(request.judge.view, request.judge.action)
             return {**_plain(verdict.best), "loss": verdict.loss}
         if not isinstance(request.choose, _Choose):

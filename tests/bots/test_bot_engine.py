@@ -69,6 +69,13 @@ def test_whatever_is_wrong_is_an_error_and_changes_nothing(line: bytes) -> None:
     assert "action" in ask(engine, {"choose": {"view": START}})
 
 
+def test_what_is_no_action_of_the_game_is_not_judged() -> None:
+    engine = BotEngine("outbuffered", level=1, seed=3)
+    ask(engine, {"new": {"seat": "south"}})
+    for nonsense in ("", "nonsense", "x" * 10_000, "\x00"):
+        assert ask(engine, {"judge": {"view": START, "action": nonsense}})["error"]["kind"] == "malformed"
+
+
 @pytest.mark.parametrize("due", [["north"], [], None, "south", {"south": 1}])
 def test_who_has_nothing_to_decide_says_so(due: object) -> None:
     engine = BotEngine("outbuffered", level=1, seed=3)
