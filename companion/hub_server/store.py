@@ -12,7 +12,7 @@ import shutil
 import ssl
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.api import ConsumerConfig, DeliverPolicy, DiscardPolicy, StorageType, StreamConfig, StreamInfo
-from nats.js.errors import APIError, NotFoundError
+from nats.js.errors import APIError, NotFoundError, ServerError
 
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
@@ -79,7 +79,7 @@ PAIRS_KEPT_S = 60 * 86_400.0
 
 
 class StoreAnew(CompanionError, RuntimeError):
-    """NATS was ended and is to be started anew."""
+    """NATS does not answer as it should and is to be started anew."""
 
     kind = "store_anew"
 
@@ -172,19 +172,32 @@ class HubStore:
 
     async def _keep_on(self) -> None:
         while not self._is_closing:
-            try:
-                if self._settings.server and not self._settings.server.check():
-                    log.warning("Hub: nats-server had died and was started anew")
-                await self._listen()
-            except (OSError, NatsError, TimeoutError, CompanionError) as error:
-                log.warning("Hub: NATS: %s", error)
-                self._heard.on_trouble(self._why(error))
-            except Exception:
-                log.exception("Hub: the line to NATS broke")
-                self._heard.on_trouble(say("Something went wrong in the hub: the log says more."))
-            end_s = time.monotonic() + AGAIN_S
-            while not self._is_closing and time.monotonic() < end_s:
-                await self._round()
+            await self._guarded(self._serve())
+            await self._guarded(self._pause())
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        """What breaks is said, and tried anew."""
+        try:
+            await work
+        except (OSError, NatsError, TimeoutError, CompanionError) as error:
+            log.warning("Hub: NATS: %s", error)
+            is_stuck = self._is_room_back() or (isinstance(error, ServerError | StoreAnew) and not self._is_full)
+            if is_stuck and self._settings.server:
+                self._settings.server.close()  # it is started anew
+            self._heard.on_trouble(self._why(error))
+        except Exception:
+            log.exception("Hub: the line to NATS broke")
+            self._heard.on_trouble(say("Something went wrong in the hub: the log says more."))
+
+    async def _serve(self) -> None:
+        if self._settings.server and not self._settings.server.check():
+            log.warning("Hub: nats-server had died and was started anew")
+        await self._listen()
+
+    async def _pause(self) -> None:
+        end_s = time.monotonic() + AGAIN_S
+        while not self._is_closing and time.monotonic() < end_s:
+            await self._round()
 
     async def _listen(self) -> None:
         settings, lost = self._settings, asyncio.Event()
@@ -242,9 +255,9 @@ class HubStore:
             await hang_up(client)
 
     async def _round(self) -> None:
+        await asyncio.sleep(ROUND_S)
         self._heard.on_round()
         await asyncio.to_thread(self._heard.keep)
-        await asyncio.sleep(ROUND_S)
 
     def _tls(self) -> ssl.SSLContext | None:
         settings = self._settings
@@ -369,24 +382,22 @@ class HubStore:
             self._heard.on_flood(table)
 
     async def _look(self, stream: JetStreamContext) -> None:
-        """Is there room, and does the store answer?
-
-        After a disk that was full NATS keeps on refusing what it once could not write: it is started anew. Raises
-        `StoreAnew` for that.
-        """
-        server, settings = self._settings.server, self._settings
-        was_full = self._is_full
-        self._is_full = server is not None and shutil.disk_usage(settings.folder).free < FREE_BYTES
+        """Is there room, and does the store answer? Raises `StoreAnew` where it is to be started anew."""
+        is_room_back = self._is_room_back()
         try:
             await stream.stream_info(RECORDS)
             answers = True
         except (NatsError, TimeoutError):
             answers = False
-        if server and not self._is_full and (was_full or not answers):
-            server.close()
+        if self._settings.server and (is_room_back or not (answers or self._is_full)):
             raise StoreAnew(say("The hub’s store does not answer; it is being restarted."))
-        full = say("The hub’s disk is full: tables keep what they have, and send it once there is room.")
-        self._heard.on_trouble(full if self._is_full else "" if answers else self._why(OSError()))
+        self._heard.on_trouble("" if answers and not self._is_full else self._why(OSError()))
+
+    def _is_room_back(self) -> bool:
+        """Was the disk full, and is not any more? NATS keeps on refusing what it once could not write: it must go."""
+        settings, was_full = self._settings, self._is_full
+        self._is_full = settings.server is not None and shutil.disk_usage(settings.folder).free < FREE_BYTES
+        return was_full and not self._is_full
 
     @property
     def _is_heard(self) -> bool:
@@ -414,6 +425,8 @@ class HubStore:
             self._forgotten.discard((name, subject))
 
     def _why(self, error: BaseException) -> str:
+        if self._is_full:
+            return say("The hub’s disk is full: tables keep what they have, and send it once there is room.")
         if isinstance(error, CompanionError):
             return error.message
         if self._settings.server:

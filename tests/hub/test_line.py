@@ -172,8 +172,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.parametrize("is_killed", [False, True], ids=["full", "and-killed"])
 def test_a_full_disk_at_the_hub_is_said_and_everything_comes_once_there_is_room(
-    small_disk: Path, tmp_path: Path
+    small_disk: Path, tmp_path: Path, is_killed: bool
 ) -> None:
     with running(small_disk / "hub") as hub:
         table = joined(hub, tmp_path / "table")
@@ -185,6 +186,12 @@ def test_a_full_disk_at_the_hub_is_said_and_everything_comes_once_there_is_room(
         table.play(3)  # the table goes on
         until("the hub says it", lambda: "disk is full" in hub.room.trouble)
         until("the table knows", lambda: "disk may be full" in table.line.sentence)
+        if is_killed:  # its store has to be opened where nothing can be written
+            assert hub.nats is not None
+            nats, killed = hub.nats, hub.nats.pid or 0
+            os.kill(killed, signal.SIGKILL)
+            until("it is started anew", lambda: nats.pid not in (None, killed))
+            until("the hub says it", lambda: "disk is full" in hub.room.trouble)
         (small_disk / "ballast").unlink()
         whole(hub, table)
         until("the table knows", lambda: "Table 1" in table.line.sentence)
