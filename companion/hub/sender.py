@@ -8,6 +8,7 @@ there once, behind the one before. The table never waits for this thread.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 from typing import Any, Protocol
@@ -54,6 +55,8 @@ ASK_AGAIN_S = 60.0
 LOOK_S, LET_PASS_S = 0.03, 0.02
 """How often the line looks whether there is news: an input wakes nobody up, because what the table has to do after it
 comes first. So long the line keeps out of its way even then."""
+IDLE_S = 10.0
+"""After so long without news the line sleeps until it is woken up: a table at rest costs nothing."""
 PULSE_S = 10.0
 """How often a table says how it is where nothing changes: a hub that hears nothing for long calls it lost."""
 
@@ -94,6 +97,9 @@ class HubLine:
         self._source = source
         self._clock = clock
         self._has_news = False
+        self._news_s = 0.0
+        self._woken = asyncio.Event()
+        self._is_asleep = False
         self._is_closing = False
         self._told: bytes = b""
         self._pulse_s = 0.0
@@ -110,6 +116,8 @@ class HubLine:
     def wake(self) -> None:
         """There is something new."""
         self._has_news = True
+        if self._is_asleep:
+            self._thread.call(self._woken.set)
 
     def look_for_pair(self) -> None:
         """The hub has a game at two tables for us."""
@@ -119,6 +127,7 @@ class HubLine:
     def close(self) -> None:
         """Hang up; what was not sent yet is sent after the next start."""
         self._is_closing = True
+        self.wake()
         self._thread.close(GOODBYE_S)
 
     # ---- in the line's thread ----
@@ -192,6 +201,7 @@ class HubLine:
                 await self._source.far.step(client)
                 await self._rest(min(PULSE_S, self._source.pairs.pause_s), until_news=True)
                 if self._has_news:
+                    self._news_s = self._clock.monotonic_s()
                     await self._rest(LET_PASS_S)
                 elif self._clock.monotonic_s() >= self._pulse_s + PULSE_S:
                     self._told = b""
@@ -267,7 +277,19 @@ class HubLine:
         loop = asyncio.get_running_loop()
         end_s = loop.time() + seconds
         while not (self._is_closing or (until_news and self._has_news)) and (left_s := end_s - loop.time()) > 0:
-            await asyncio.sleep(min(LOOK_S, left_s))
+            if until_news and self._clock.monotonic_s() >= self._news_s + IDLE_S:
+                await self._sleep(left_s)
+            else:
+                await asyncio.sleep(min(LOOK_S, left_s))
+
+    async def _sleep(self, seconds: float) -> None:
+        """Sleep so long, or until somebody says that there is news, which may have come just before."""
+        self._woken.clear()
+        self._is_asleep = True
+        with contextlib.suppress(TimeoutError):
+            if not (self._has_news or self._is_closing):
+                await asyncio.wait_for(self._woken.wait(), seconds)
+        self._is_asleep = False
 
     def _is(self, is_connected: bool, trouble: str) -> None:
         if trouble != self.trouble and trouble:

@@ -196,6 +196,7 @@ class HubStore:
 
     async def _pause(self) -> None:
         end_s = time.monotonic() + AGAIN_S
+        await asyncio.sleep(ROUND_S)
         while not self._is_closing and time.monotonic() < end_s:
             await self._round()
 
@@ -239,6 +240,7 @@ class HubStore:
             )
             self._heard.on_trouble("")
             self._dealer.begin()
+            await asyncio.to_thread(self._heard.keep)
             self.is_ready.set()
             while not (self._is_closing or lost.is_set()):
                 await self._round()
@@ -255,9 +257,9 @@ class HubStore:
             await hang_up(client)
 
     async def _round(self) -> None:
-        await asyncio.sleep(ROUND_S)
         self._heard.on_round()
         await asyncio.to_thread(self._heard.keep)
+        await asyncio.sleep(ROUND_S)
 
     def _tls(self) -> ssl.SSLContext | None:
         settings = self._settings

@@ -172,6 +172,18 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
+def test_a_line_at_rest_looks_at_nothing_and_is_woken_up(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("companion.hub.sender.IDLE_S", 0.0)
+    monkeypatch.setattr("companion.hub.sender.LOOK_S", 3600.0)
+    with contextlib.closing(joined(hub, tmp_path / "table")) as table:
+        for _ in range(3):
+            table.play(2)
+            whole(hub, table)
+    hub.members.remove(table.member.number)
+
+
 @pytest.mark.parametrize("is_killed", [False, True], ids=["full", "and-killed"])
 def test_a_full_disk_at_the_hub_is_said_and_everything_comes_once_there_is_room(
     small_disk: Path, tmp_path: Path, is_killed: bool
