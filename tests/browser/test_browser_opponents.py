@@ -51,7 +51,7 @@ def test_one_laptop_plays_two_turns_without_a_typed_address(laptop: tuple[Served
     tap(window, "#hand-in")
     until("the order is sealed", lambda: client.get("/api/view")["phase"] == "stages" or sealed(client))
     assert time.monotonic() - begun_s < FIRST_ORDER_S
-    until("the machine is done", lambda: client.get("/api/view")["phase"] == "stages", 20)
+    until("the machine is done", lambda: client.get("/api/view")["phase"] == "stages")
     until("the second turn", lambda: is_tidied(client, window))
     no_errors(window)
 

@@ -370,8 +370,8 @@ def test_every_scene_of_a_replay_has_its_drawings(window: WebDriver) -> None:
                 dress(window, PHONE, "light")
                 visit(window, tour, stop)
                 places = int(window.execute_script("return document.querySelector('.replay').dataset.places"))
-                for place in range(1, places):
-                    window.execute_script("document.getElementById('next').click()")
+                for place in range(places):
+                    window.execute_script(f"document.getElementById('{'next' if place else 'first'}').click()")
                     until("the scene", lambda place=place: window.current_url.endswith(f"?at={place}"))
                     until("its drawings", lambda: window.execute_script(_MISSING) == [])
             if stop.name == "camera":

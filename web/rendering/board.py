@@ -187,9 +187,10 @@ class _Sketch:
         files = [(self.centre(Square(f, 0))[0], chr(97 + f)) for f in range(self.board.files)]
         ranks = [(self.centre(Square(0, r))[1], str(r + 1)) for r in range(self.board.ranks)]
         upper, lower = self.seen
-        along = "".join(f'<text x="{x:g}" y="{below:g}">{t}</text>' for x, t in files if below < lower)
-        beside = "".join(f'<text x="-25" y="{y + 11:g}">{t}</text>' for y, t in ranks if upper < y < lower)
-        return f'<g class="lab edge">{along}{beside}</g>'
+        places = " ".join(f"{x:g}" for x, _ in files)
+        along = f'<text x="{places}" y="{below:g}">{"".join(t for _, t in files)}</text>' if below < lower else ""
+        beside = "".join(f'<text y="{y + 11:g}">{t}</text>' for y, t in ranks if upper < y < lower)
+        return f'<g class="lab edge">{along}<g transform="translate(-25)">{beside}</g></g>'
 
     # ---- pieces ----
 

@@ -69,8 +69,10 @@ def bar(badge: Badge, x: float, y: float) -> str:
         empty = [11.0 * (part + 1 > filled) for part in range(_BAR_PARTS)]
         full = [11 * max(0.0, min(1.0, filled - part)) for part in range(_BAR_PARTS)]
         for classes, widths in (("bar", empty), ("bar full", full)):
-            boxes = [f"M{x - 38.5 + 16 * i:g} {y + 32:g}h{w:.3g}v12h-{w:.3g}z" for i, w in enumerate(widths) if w]
-            parts.append(f'<path class="{classes}" d="{"".join(boxes)}"/>' if boxes else "")
+            boxes = [(x - 38.5 + 16 * i, f"h{w:.3g}v12h-{w:.3g}z") for i, w in enumerate(widths) if w]
+            if boxes:
+                drawn = "m16 0".join(box for _, box in boxes)
+                parts.append(f'<path class="{classes}" d="M{boxes[0][0]:g} {y + 32:g}{drawn}"/>')
     if badge.text:
         parts.append(f'<text class="points" x="{x + 46:g}" y="{y - 25:g}">{escape(badge.text)}</text>')
     return "".join(parts)
