@@ -170,7 +170,7 @@ def test_hit_points_fill_a_bar_in_five_parts(share: float, full: int) -> None:
     svg = board_svg(scene)
     bars = dict(re.findall(r'<path class="(bar|bar full)" d="([^"]+)"/>', svg))
     parts = {"bar": 5 - int(share * 5), "bar full": full}
-    assert {name: path.count("M") for name, path in bars.items()} == {name: n for name, n in parts.items() if n}
+    assert {name: path.count("z") for name, path in bars.items()} == {name: n for name, n in parts.items() if n}
     assert re.search(r'class="points"[^>]*>12<', svg)
     assert board_words(scene) == "petrol robot 1 b1 (12)"
 
@@ -178,11 +178,12 @@ def test_hit_points_fill_a_bar_in_five_parts(share: float, full: int) -> None:
 def test_coordinates_stand_outside_a_board_in_two_tones_and_turn_with_it() -> None:
     for turned, first in ((False, "a"), (True, "h")):
         svg = board_svg(BoardPicture(kit_of("scouts"), {}), turned)
-        labels = re.findall(r'<text x="([-\d.]+)" y="([-\d.]+)">(\w+)</text>', svg)
-        assert len(labels) == 18
-        files = sorted((float(x), text) for x, _, text in labels if text.isalpha())
-        assert files[0][1] == first
-        assert all(float(x) < 0 for x, _, text in labels if not text.isalpha())
+        found = re.search(r'<text x="([-\d. ]+)" y="[\d.]+">(\w+)</text><g transform="translate\(-25\)">(.*?)</g>', svg)
+        assert found
+        places, letters, ranks = found.groups()
+        files = sorted(zip(map(float, places.split()), letters, strict=True))
+        assert (len(files), files[0][1]) == (8, first)
+        assert len(re.findall(r'<text y="[-\d.]+">\d+</text>', ranks)) == 10
         assert f'data-grid="8 10 100 {int(turned)}"' in svg
 
 
