@@ -7,6 +7,7 @@ room has.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import shutil
 import ssl
@@ -62,6 +63,8 @@ ROUND_S = 0.1
 LOOK_S = 1.0
 """How often the child and the disk are looked at."""
 AGAIN_S, GOODBYE_S = 0.25, 1.0
+ASKED = 3
+"""So often the store does not answer before it is started anew."""
 ANSWERS_S = 5.0
 FREE_BYTES = 32 * 1024 * 1024
 """With less the hub says that its disk is full."""
@@ -385,12 +388,13 @@ class HubStore:
 
     async def _look(self, stream: JetStreamContext) -> None:
         """Is there room, and does the store answer? Raises `StoreAnew` where it is to be started anew."""
-        is_room_back = self._is_room_back()
-        try:
-            await stream.stream_info(RECORDS)
-            answers = True
-        except (NatsError, TimeoutError):
-            answers = False
+        is_room_back, answers = self._is_room_back(), False
+        for _ in range(ASKED):  # it refuses for a moment while it reads anew who may come in
+            with contextlib.suppress(NatsError, TimeoutError):
+                await stream.stream_info(RECORDS)
+                answers = True
+                break
+            await asyncio.sleep(AGAIN_S)
         if self._settings.server and (is_room_back or not (answers or self._is_full)):
             raise StoreAnew(say("The hub’s store does not answer; it is being restarted."))
         self._heard.on_trouble("" if answers and not self._is_full else self._why(OSError()))
