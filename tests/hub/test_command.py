@@ -170,6 +170,19 @@ def test_a_hub_with_a_certificate_is_entered_by_it_alone(tmp_path: Path) -> None
             assert all(server.startswith("tls://") for server in member.servers)
 
 
+def test_a_store_that_reads_anew_who_may_come_in_is_not_taken_for_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("companion.hub_server.store.LOOK_S", 0.0)
+    monkeypatch.setattr("companion.hub_server.store.ROUND_S", 0.0)
+    with Hub(hub_settings(tmp_path / "hub")) as hub:
+        assert hub.nats is not None
+        pid = hub.nats.pid
+        for number in range(12):
+            join(hub.urls()[0], hub.door.code, f"Table {number}", names=False)
+            assert hub.nats.pid == pid
+
+
 def test_wrong_usage_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in (
         (["--certificate", "x"], "both --certificate and --key"),

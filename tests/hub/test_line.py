@@ -184,19 +184,6 @@ def test_a_line_at_rest_looks_at_nothing_and_is_woken_up(
     hub.members.remove(table.member.number)
 
 
-def test_a_store_that_reads_anew_who_may_come_in_is_not_taken_for_dead(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("companion.hub_server.store.LOOK_S", 0.0)
-    monkeypatch.setattr("companion.hub_server.store.ROUND_S", 0.0)
-    with running(tmp_path / "hub") as hub:
-        assert hub.nats is not None
-        pid = hub.nats.pid
-        for number in range(12):
-            join(hub.urls()[0], hub.door.code, f"Table {number}", names=False)
-            assert hub.nats.pid == pid
-
-
 @pytest.mark.parametrize("is_killed", [False, True], ids=["full", "and-killed"])
 def test_a_full_disk_at_the_hub_is_said_and_everything_comes_once_there_is_room(
     small_disk: Path, tmp_path: Path, is_killed: bool
