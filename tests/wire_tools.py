@@ -28,7 +28,11 @@ class WireTap:
         with contextlib.suppress(OSError):
             while True:
                 near, _ = self._listener.accept()
-                far = socket.create_connection(("127.0.0.1", self._to))
+                try:
+                    far = socket.create_connection(("127.0.0.1", self._to))
+                except OSError:  # nobody listens just now: whoever connects tries again
+                    near.close()
+                    continue
                 self._sockets += [near, far]
                 for source, target in ((near, far), (far, near)):
                     kept = bytearray()
