@@ -8,6 +8,7 @@ import logging
 import selectors
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from nats.aio.client import Client
@@ -21,7 +22,10 @@ PARTING_S = 1.0
 
 
 class LoopThread:
-    """Runs `work` until it ends or `close`; `call` may be used from any thread, before the start and after the end."""
+    """Runs `work` until it ends or `close`; `call` may be used from any thread, before the start and after the end.
+
+    What would block the loop (`asyncio.to_thread`) has one thread beside it.
+    """
 
     def __init__(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._work = work
@@ -38,6 +42,7 @@ class LoopThread:
         """Begin."""
         self._selector = selectors.DefaultSelector()
         self._loop = asyncio.SelectorEventLoop(self._selector)
+        self._loop.set_default_executor(ThreadPoolExecutor(1, thread_name_prefix=self._thread.name))
         self._thread.start()
 
     def call(self, act: Callable[[], Any]) -> None:

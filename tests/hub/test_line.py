@@ -357,11 +357,14 @@ def test_a_clock_that_is_wrong_is_said_and_names_are_told_where_that_was_agreed(
     table = joined(hub, tmp_path / "table", names=True, clock=FakeClock())  # in 2023
     table.sit("Mara", "Jonas")
     number = table.member.number
-    until("names are there", lambda: (shown := hub.room.table(number)) and shown.state and shown.state.names)
+
+    def names() -> set[str]:
+        shown = hub.room.table(number)
+        return set(shown.state.names.values()) if shown and shown.state else set()
+
+    until("both names are there", lambda: names() == {"Mara", "Jonas"})
     shown = hub.room.table(number)
     assert shown is not None
-    assert shown.state is not None
-    assert set(shown.state.names.values()) == {"Mara", "Jonas"}
     assert shown.needs(hub.room.now_s()) == "Its clock is wrong."
     table.close()
 
