@@ -9,12 +9,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from mqtt_tools import until
 
-from companion.bots import bot_for, knows
+from companion.bots import bot_for, knows, priority
 from companion.bots.base import Bot, Choice, Verdict
 from companion.bots.bot_engine import MAX_LINE, BotEngine, serve_lines
 from companion.bots.priority import letting_in
@@ -204,8 +205,8 @@ def test_views_are_enough() -> None:
 
 
 def test_an_opponent_steps_aside_while_it_computes_and_no_late_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    aside: list[None] = []
-    monkeypatch.setattr(os, "sched_yield", lambda: aside.append(None))
+    aside: list[float] = []
+    monkeypatch.setattr(priority, "time", SimpleNamespace(sleep=aside.append))
     with letting_in():
         until("it has stepped aside", lambda: len(aside) > 5)
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

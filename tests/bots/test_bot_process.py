@@ -6,6 +6,7 @@ import os
 import resource
 import select
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Sequence
@@ -29,8 +30,8 @@ def program(code: str) -> list[str]:
     return [sys.executable, "-c", code]
 
 
-def first_view() -> dict[str, object]:
-    game = game_named("outbuffered")
+def first_view(name: str = "outbuffered") -> dict[str, object]:
+    game = game_named(name)
     return dict(game.view(game.setup(game.options({}), Random(0)), Seat.SOUTH))
 
 
@@ -58,6 +59,18 @@ def test_our_own_program_plays_in_its_process() -> None:
         game_named("outbuffered").parse(choice.action)
         bot.see(first_view(), [{"kind": "idle"}], LONG_S)
     bot.close()  # a second time
+
+
+def test_an_opponent_computes_beside_a_busy_program_on_its_core() -> None:
+    core = {min(os.sched_getaffinity(0))}
+    with BotProcess(bot_command("arena", 3, 5)) as bot, subprocess.Popen(program("while True: pass")) as busy:
+        try:
+            bot.new(Seat.SOUTH, {}, LONG_S)
+            for pid in (bot.child.pid, busy.pid):
+                os.sched_setaffinity(pid, core)
+            assert bot.choose(first_view("arena"), LONG_S).action
+        finally:
+            busy.kill()
 
 
 def test_any_program_that_speaks_the_protocol() -> None:
