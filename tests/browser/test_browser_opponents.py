@@ -14,7 +14,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
 from service import PHONE, Client, Served, browser, says, tap, until
 from web_fixtures import open_place
-from window_tools import no_errors
+from window_tools import no_errors, text_of
 
 from companion.core.kit import Seat
 from web.server.sse import serve
@@ -118,9 +118,9 @@ def test_a_handicap_is_one_tap_on_the_phone(tmp_path: Path) -> None:
         for seed in range(8):
             play(place.table, place.clock, "outbuffered", 2, seed=seed)
         key = ".even .key[aria-pressed='{}']"
-        until("the offer", lambda: window.find_elements(By.CSS_SELECTOR, key.format("false")))
+        until("the offer", lambda: "Ada has won 8 of 8 games against Ben." in text_of(window, ".even"))
+        assert window.find_elements(By.CSS_SELECTOR, key.format("false"))
         offer = window.find_element(By.CSS_SELECTOR, ".even")
-        assert "Ada has won 8 of 8 games against Ben." in offer.text
         assert window.execute_script("return arguments[0].getBoundingClientRect().bottom <= innerHeight", offer)
         tap(window, key.format("false"))
         until("it holds", lambda: window.find_elements(By.CSS_SELECTOR, key.format("true")))
