@@ -16,6 +16,7 @@ from companion.core.clock import RealClock
 from companion.core.i18n import Verbatim, packed
 from companion.league.tournament import System
 from companion.table.public.messages import PublicState
+from companion.table.seats.staff_call import Call
 from web.hub.room import Room, RoomTable
 from web.server.sse import serve
 
@@ -213,6 +214,38 @@ def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
             seen.update(window.execute_script(_ROWS))
             turns += 1
         assert seen == {f"Name{number + 1:02}" for number in range(30)}
+        window.get("about:blank")
+
+
+@pytest.mark.parametrize(
+    ("count", "least"), [(1, 0.75), (2, 0.7), (3, 0.75), (4, 0.75), (6, 0.75), (12, 0.75), (20, 0.75)]
+)
+def test_few_tables_fill_the_wall_and_many_take_turns(count: int, least: float, window: WebDriver) -> None:
+    """Above the sign, at least so much of the height is taken; of twenty, twelve at a time, among them who calls."""
+    script = """const box = document.querySelector('.tables').getBoundingClientRect();
+    const shown = [...document.querySelectorAll('.t')].filter(tile => tile.offsetParent);
+    const ends = Math.max(...shown.map(tile => (tile.querySelector('.bd') ?? tile).getBoundingClientRect().bottom));
+    const sign = document.querySelector('.hub>.sign').getBoundingClientRect().top;
+    return [(ends - box.top) / (sign - box.top), shown.map(tile => tile.querySelector('b').textContent)]"""
+    clock, records = RealClock(), played_records("outbuffered", 2, 1)
+    room = Room("Club", clock)
+    for number in range(1, count + 1):
+        room.put(RoomTable(f"t{number}", number, ""))
+        for record in records:
+            room.record(f"t{number}", record)
+    if count > 12:
+        room.state("t20", PublicState("1.0.0", clock.wall_s(), call=Call.CALLED))
+    with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0, 16) as server:
+        server.start()
+        window.get(f"http://127.0.0.1:{server.port}/")
+        for size in (WALL, (1366, 768)):
+            dress(window, size, "light")
+            until("the wall", lambda: len(window.execute_script(script)[1]) == min(count, 12))
+            part, names = window.execute_script(script)
+            assert least <= part <= 1, size
+            assert count <= 12 or "20" in names
+        window.execute_async_script(_TURN.replace("ranks", "tiles"))
+        assert set(window.execute_script(script)[1]) | set(names) == {str(number + 1) for number in range(count)}
         window.get("about:blank")
 
 

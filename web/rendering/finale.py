@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from re import sub
 
 from markupsafe import Markup
 
 from companion.archive.played_games import Finale, Still
 from companion.core.grid import Square
-from companion.core.i18n import joined, say, say_n
+from companion.core.i18n import joined, say, say_n, translate
 from companion.core.kit import SEATS, Seat
 from companion.table.table_view import TableView
 from web.rendering.board import board_part
@@ -99,13 +100,15 @@ def length_of(finale: Finale) -> str:
 
 
 def tale_of(view: TableView, finale: Finale) -> str:
-    """The game in figures, for both; empty where nothing was played."""
+    """The game in figures, for both, in the viewer’s language; no line ends between a figure and its word."""
     if not finale.turns:
         return ""
     figures = joined(", ", [say_n("{n} turn", "{n} turns", finale.turns), *finale.counts])
     if any(view.seats[seat].door == "machine" for seat in SEATS) or not finale.winners:
-        return joined("", (figures, "."))
-    return say("{figures}. Take a bow, both of you.", figures=figures)
+        told = joined("", (figures, "."))
+    else:
+        told = say("{figures}. Take a bow, both of you.", figures=figures)
+    return sub(r"(?<=\d) ", "\N{NO-BREAK SPACE}", translate(told))
 
 
 def still_picture(finale: Finale, still: Still) -> Markup:
