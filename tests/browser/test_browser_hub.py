@@ -179,9 +179,16 @@ def test_a_tournament_and_its_director(window: WebDriver, axe: str, tmp_path: Pa
         window.get(f"{address}/tournament/1")
         left = window.find_element(By.CSS_SELECTOR, ".ends")
         assert left.is_displayed()
-        window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+        window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": dark})
         assert not left.is_displayed()  # on paper no time runs
+        assert "F4EEE1" in window.execute_script("return getComputedStyle(document.body).getPropertyValue('--paper')")
         window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        window.get(f"{address}/")  # a table without a board has its whole place for the names
+        cut = "return [...document.querySelectorAll('.nm b')].map(name => name.scrollWidth > name.clientWidth)"
+        names = window.execute_script(cut)
+        assert names
+        assert not any(names)
         window.get("about:blank")
 
 
