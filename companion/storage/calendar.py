@@ -44,10 +44,9 @@ def first_run(number: int, stamp: Stamp, last: ServiceRun | None, last_wall_s: f
     `last` is the run before and `last_wall_s` what the clock said at its end. A clock that says less was not set; one
     that has gone on by itself since is as right as it was.
     """
-    is_right = stamp.wall_s >= EARLIEST_S
-    if last is not None and is_right:
-        goes_on = abs(stamp.ahead_s - last.ahead_s) <= JUMP_S
-        is_right = last.is_right if goes_on else stamp.wall_s >= last_wall_s
+    is_right = stamp.wall_s >= max(EARLIEST_S, last_wall_s)
+    if last is not None and stamp.wall_s >= EARLIEST_S and abs(stamp.ahead_s - last.ahead_s) <= JUMP_S:
+        is_right = last.is_right
     return ServiceRun(number, stamp.ahead_s, is_right)
 
 

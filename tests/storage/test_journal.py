@@ -114,6 +114,7 @@ def test_an_old_journal_is_migrated_with_a_copy_beside_it(old: Path) -> None:
         assert [(entry.id, entry.game, entry.at, entry.record) for entry in journal.entries()] == told
         assert journal.notice == ""
         assert all(journal.check(game) for game in (0, *journal.games()))
+        assert [journal.knows_date(told[-1][2] + late_s, 5.0) for late_s in (-1.0, 0.0)] == [False, True]
         session = journal.restore()
         assert (session.phase, session.number, session.sealed) == (Phase.ORDERS, 3, sealed)
         assert {sitter.name for sitter in session.seats.values()} == {"Ann", "Cleo"}

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -27,8 +28,8 @@ from companion.core.kit import Seat
 from companion.maintenance.backup import apply_staged, make_backup, stage_forgetting, stage_restore
 from companion.maintenance.releases.releases import older_journal
 from companion.storage import journal_head, migrations
-from companion.storage.journal import Journal
-from companion.storage.journal_head import HeadFile, head_path, read_head
+from companion.storage.journal import FORMAT, Journal
+from companion.storage.journal_head import HeadFile, head_of, head_path, lost, read_head
 from companion.storage.migrations import is_scrambled
 from companion.storage.recovery import damaged_files
 from companion.table.records import Pause
@@ -135,6 +136,27 @@ def test_pages_doctor_and_log_say_what_is_lost_and_the_game_goes_on(
         assert view.devices.notices[0].startswith(f"{LOST}1 input is missing, in game 1.")
         played.turn("UUS", "UUS")
     assert LOST in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("further", "inputs", "changes"),
+    [
+        ({"seats": -1, "count": 1}, 1, 0),  # a head may be older than the journal in one thing, and lack another
+        ({"seats": 1, "count": -1}, 1, 0),
+        ({"seats": -1, "count": -1, "changes": 1}, 0, 1),
+        ({"seats": 1, "last": 3}, 3, 0),
+    ],
+)
+def test_what_a_journal_has_beyond_its_head_makes_up_for_nothing(
+    path: Path, further: dict[str, int], inputs: int, changes: int
+) -> None:
+    made_journal(path)
+    with closing(sqlite3.connect(path)) as db:
+        head = head_of(db, FORMAT)
+        assert [lost(db, replace(head, **{name: getattr(head, name) - 1})) for name in further] == [None] * len(further)
+        missing = lost(db, replace(head, **{name: getattr(head, name) + more for name, more in further.items()}))
+    assert missing is not None
+    assert (missing.inputs, missing.changes) == (inputs, changes)
 
 
 def test_a_whole_game_that_is_lost_leaves_its_number_behind(path: Path, tmp_path: Path) -> None:

@@ -52,11 +52,11 @@ def why_not(state: State, seen: Mapping[Square, str]) -> Illegal | None:
         return _why_no_rock(state, rocks.pop() or "", changes) if len(rocks) == 1 else None
     if len(changes) == 1:
         ((square, (_, now)),) = changes.items()
-        if now is None or now == _beneath(layout, square):
+        if now == _beneath(layout, square):
             return None  # a scout is off the board or in a hand, or put on one that looks the same
     moves = list(_moves(layout, changes))
     refusals = [_why_no_move(state, origin, target, seen[SQUARES[target]]) for origin, target in moves]
-    if moves and not all(refusals):
+    if not all(refusals):
         return None
     return _why_no_change(state, changes) or next(iter(refusals), None)
 

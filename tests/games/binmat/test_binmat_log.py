@@ -421,7 +421,9 @@ def test_what_recorded_games_show_is_legal_in_the_hackmud_edition() -> None:
     assert (plain["lanes"][0]["defender"], plain["lanes"][0]["defender_open"]) == (["2!"], True)
     assert (plain["lanes"][1]["discard"], plain["attacker_discard"]) == (["2#", "@#", "8#"], ["?!"])
     assert not any(any(lane["attacker_open"]) for lane in plain["lanes"])
-    assert not read(RECORDED, Edition.RULEBOOK).is_right
+    other = read(RECORDED, Edition.RULEBOOK)
+    assert not other.is_right
+    assert any("the attacker’s @# lay face up" in text for text in said(other, FindingKind.UNCHECKED))
 
 
 @pytest.mark.parametrize(
@@ -449,6 +451,86 @@ def test_a_log_of_hackmud_tells_its_own_number_of_turns() -> None:
     assert read_log(passes(109).splitlines()).outcome is None
     for limited in (read(passes(132), turns=110), read_log(passes(132).splitlines(), Edition.RULEBOOK)):
         assert any("the game has 110 turns, the last is turn 109" in text for text in said(limited))
+
+
+# ---- what is known of the cards --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("hand", "card", "complaint", "lost"),
+    [
+        ("", "X", "the hand of d0 is empty", "4!"),
+        ("", "2!", "the hand of d0 is empty", "4!"),
+        ("3!", "2!", "the hand of d0 holds only 3!", "4!"),
+        ("X 3!", "2!", None, "4! 3!"),
+        ("X X X", "2!", None, "4! X X"),
+        ("X X 3!", "2!", None, "X X X"),  # which of both it was is not known, and so is the order of the others
+        ("", "9!", "9! lay in the attacker stack of lane 3", "4!"),
+        ("3!", "9!", "9! lay in the attacker stack of lane 3", "4!"),
+    ],
+)
+def test_a_card_that_leaves_a_hand_is_held_against_what_is_known(
+    hand: str, card: str, complaint: str | None, lost: str
+) -> None:
+    ledger = Ledger()
+    ledger.put("hd0", hand.split())
+    ledger.put("a3", ["9!"])
+    assert ledger.take("hd0", card) == complaint
+    assert ledger.cards("a3") == (("X",) if card == "9!" else ("9!",))
+    ledger.put("hd0", ["4!"])
+    ledger.lose_hand("d0")
+    assert [kept for lane in range(6) for kept in ledger.cards(f"x{lane}")] == lost.split()
+    ledger.put("hd0", ["5!"])
+    ledger.lose_hand("d0")
+    assert "5!" in sum((ledger.cards(f"x{lane}") for lane in range(6)), ()), "an empty hand is in order again"
+
+
+@pytest.mark.parametrize(
+    ("known", "shown", "complaint"),
+    [
+        ("2&", "2& 3&", "the turns before make 2&"),
+        ("", "2&", "the turns before make none"),
+        ("2&", "3&", "the turns before make 2&"),
+        ("2& X", "2& 3&", None),
+        ("2&", "X", None),
+        ("X", "9!", "9! lay in the defender stack of lane 1"),
+    ],
+)
+def test_a_stack_that_is_shown_is_held_against_what_is_known(known: str, shown: str, complaint: str | None) -> None:
+    ledger = Ledger()
+    ledger.put("a0", known.split())
+    ledger.put("d1", ["9!"])
+    assert ledger.show("a0", tuple(shown.split())) == complaint
+    assert ledger.cards("a0") == tuple(shown.split())
+
+
+def test_a_deck_that_runs_out_takes_its_discard_pile_and_the_position_says_which_cards_lie_open() -> None:
+    ledger = Ledger()
+    ledger.put("x0", ["2!"])
+    assert [ledger.draw("l0", "X") for _ in range(14)] == [None] * 14
+    assert (ledger.draw("l0", "X"), ledger.cards("x0")) == ("the deck of lane 0 is empty", ())
+    ledger.put("a0", ["2&", "3&"])
+    ledger.attack_up.add("3&")
+    lane = ledger.plain()["lanes"][0]
+    assert (lane["deck"], lane["attacker"], lane["attacker_open"]) == (0, ["2&", "3&"], [False, True])
+
+
+@pytest.mark.parametrize(
+    ("deck", "edition", "last", "reason"),
+    [
+        ("0", Edition.HACKMUD, "", "Lane 0 has no card left to draw: the attacker wins."),
+        ("0", Edition.HACKMUD, " / 2& ha0", None),  # it was no end, and is said to be impossible
+        ("0", Edition.RULEBOOK, "", None),
+        ("a", Edition.HACKMUD, "", None),
+    ],
+)
+def test_who_draws_where_a_deck_has_run_out_wins_in_hackmud_alone(
+    deck: str, edition: Edition, last: str, reason: str | None
+) -> None:
+    turns = [f"V{turn:03} n------\n{f'a0 d{deck}' if turn % 2 else 'd0 d1'}" for turn in range(28)]
+    reading = read("\n".join(turns) + last, edition)
+    assert (reading.outcome.reason if reading.outcome else None) == reason
+    assert ("a0 d0: there was no card to draw" in said(reading)) is bool(last)
 
 
 # ---- garbage ---------------------------------------------------------------------------------------------------------

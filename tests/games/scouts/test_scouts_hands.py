@@ -120,6 +120,8 @@ def test_no_layout_however_wild_confuses_the_explanation() -> None:
         (gone("c4", "c5") | gone("f4", "f5"), "two plays"),
         (gone("c4", "c5") | {"h9": None}, "a play, and another piece is missing"),
         ({"h5": "black scout"}, "a scout from nowhere"),
+        ({"c4": "black scout"}, "one lies where another was"),
+        ({"c4": None, "d8": "black scout"}, "one has gone, and one of the other side has come"),
         ({"d5": "white boulder", "d6": "white boulder"}, "half of a boulder is seen"),
         ({"a7": "white rock", "b7": "white rock", "e7": "black rock", "f7": "black rock"}, "two rocks"),
     ],
@@ -143,6 +145,33 @@ def test_a_scout_that_leaves_one_of_its_own_face_is_not_missed() -> None:
     assert refusal is not None
     assert refusal.message == "c4 to f4 is not a play. A scout on a stack can only dash."
     assert GAME.why_not(state, Seat.SOUTH, by_hand(state, {"c5": "white scout"})) is None
+    two = at("c4 h1", "h9", white_low="c4 h1")
+    assert GAME.why_not(two, Seat.SOUTH, by_hand(two, {"c5": "white scout"})) is None, "one of them may go there"
+
+
+@pytest.mark.parametrize(
+    ("state", "changes", "message"),
+    [
+        (at("c4 h1", "h9", black_low="c4"), {"f4": "white scout"}, ""),  # neither stack is two of one face
+        (at("h1", "c4 h9", white_low="c4"), {"f4": "white scout"}, ""),
+        (at("c4 h1", "h9", white_low="c4", low_intel="c4"), {"c4": "white scout with intel"}, ""),  # the upper is lifted
+        (
+            after(start(), "@c1", "@c10"),
+            {"c1": "white scout with intel"},
+            "The scout on c1 is turned over too soon. It gathers intel on rank 10.",
+        ),
+        (
+            at("c3 h2", "c2 d1", intel="c3"),
+            {"c3": None, "e1": "white scout with intel"},
+            "c3 to e1 is not a play. It ends on c1, where the scout brings intel home.",
+        ),
+    ],
+)
+def test_what_may_have_come_from_where_is_told_from_what_cannot(
+    state: State, changes: dict[str, str | None], message: str
+) -> None:
+    refusal = GAME.why_not(state, Seat.SOUTH, by_hand(state, changes))
+    assert (refusal.message if refusal else "") == message
 
 
 # ---- screens ------------------------------------------------------------------------------------------------------------

@@ -345,6 +345,8 @@ def test_notation_is_kept(text: str) -> None:
     [
         ("", "“” is not a play: expected @c1, c1-d2"),
         ("c1", "“c1” is not a play"),
+        ("R", "“R” is not a play"),
+        ("B", "“B” is not a play"),
         ("c1-", "“c1-” is not a play"),
         ("c1 d2", "“c1 d2” is not a play"),
         ("C1-D2", "“C1-D2” is not a play"),

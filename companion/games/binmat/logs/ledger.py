@@ -75,7 +75,7 @@ class Ledger:
         """The top card leaves a deck, which takes its discard pile first when it is empty; answers like `take`."""
         pile, discard = self.pile(deck), self.pile(f"x{deck[1]}")
         if not pile.cards:
-            pile.cards, pile.in_order, discard.cards = discard.cards, False, []
+            pile.cards, discard.cards = discard.cards, []
         return self.take(deck, card)
 
     def show(self, place: str, cards: Cards) -> str | None:
