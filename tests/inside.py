@@ -17,6 +17,8 @@ from web.server.sse import Server
 
 if TYPE_CHECKING:
     from companion.hub_server.app import Hub
+    from companion.league.league import League
+    from companion.league.ledger import Ledger
 
 
 def pipeline_of(table: Table) -> Pipeline:
@@ -59,6 +61,11 @@ def database_of(journal: Journal) -> sqlite3.Connection:
 def nats_of(hub: Hub) -> str:
     """Where its NATS is, or the first server of its cluster."""
     return hub.nats.url if hub.nats else hub._settings.nats_urls[0]
+
+
+def ledger_of(league: League) -> Ledger:
+    """Where a league keeps what tables have told."""
+    return league.results._ledger
 
 
 def is_offered(hub: Hub, code: str) -> bool:

@@ -38,9 +38,9 @@ class Choices:
                 log.warning("What was chosen last cannot be read from %s: the defaults are offered", path)
 
     @property
-    def last(self) -> str | None:
-        """The game that was started last, or None."""
-        return self._kept.last or None
+    def last(self) -> str:
+        """The game that was started last; empty: none was."""
+        return self._kept.last
 
     def options(self, game: str) -> Mapping[str, Any] | None:
         """The options with which a game was started last, as they were chosen; None: never."""

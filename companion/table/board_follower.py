@@ -123,7 +123,7 @@ class BoardFollower:
         early, reading = live.early, live.reading
         if early is None:
             return
-        is_over = session.phase is not Phase.ORDERS or early.seat not in session.awaited
+        is_over = early.seat not in session.awaited
         is_seen = reading is not None and reading.quiet and reading.at_s >= early.at_s
         if not is_over and not is_seen and now_s < early.at_s + EARLY_PRESS_S:
             return

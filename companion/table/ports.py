@@ -98,8 +98,8 @@ class LastChoices(Protocol):
     """What the host chose last, game by game."""
 
     @property
-    def last(self) -> str | None:
-        """The game that was started last, or None."""
+    def last(self) -> str:
+        """The game that was started last; empty: none was."""
 
     def options(self, game: str) -> Mapping[str, Any] | None:
         """The options with which a game was started last, None: never."""
@@ -112,7 +112,7 @@ class ForgetfulChoices:
     """Choices of one run, kept nowhere; implements `LastChoices`."""
 
     def __init__(self) -> None:
-        self.last: str | None = None
+        self.last = ""
         self._options: dict[str, Mapping[str, Any]] = {}
 
     def options(self, game: str) -> Mapping[str, Any] | None:

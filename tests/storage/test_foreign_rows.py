@@ -19,8 +19,10 @@ from companion.core.kit import Seat
 from companion.maintenance.backup import apply_staged, make_backup, stage_restore
 from companion.maintenance.games_copy import whole_copy
 from companion.storage import migrations
+from companion.storage.foreign_rows import Strange, columns_of, rows, twin
 from companion.storage.guarded_sqlite import open_foreign
-from companion.storage.journal import Journal
+from companion.storage.journal import FORMAT, Journal
+from companion.storage.migrations import made
 from companion.storage.recovery import damaged_files
 from companion.table.records import FreeSeat
 from companion.table.session import Phase
@@ -276,6 +278,22 @@ def test_the_first_programs_of_format_1_had_no_shelf_and_are_no_strangers(tmp_pa
         assert journal.games() == [1, 2, 3]
     with Journal(path) as journal:
         assert (journal.games(), journal.notice) == ([1, 2, 3], "")
+
+
+def test_a_table_of_a_later_format_is_passed_over_and_a_value_beyond_its_bounds_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    shutil.copyfile(Path(__file__).parents[1] / "journal-format-1.sqlite", path)
+    with (
+        closing(sqlite3.connect(path)) as old,
+        closing(made(FORMAT)) as new,
+        closing(sqlite3.connect(":memory:")) as to,
+    ):
+        to.isolation_level = None
+        twin(old, to, 1, ("runs", "keys"))
+        assert to.execute("SELECT COUNT(*) FROM keys").fetchone() == old.execute("SELECT COUNT(*) FROM keys").fetchone()
+        new.execute("INSERT INTO runs VALUES (1, 0.0, 2)")
+        with pytest.raises(Strange, match="its column is_right"):
+            list(rows(new, "runs", columns_of(FORMAT)["runs"]))
 
 
 def test_a_foreign_file_can_be_read_in_named_tables_and_nothing_else(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from companion.core.kit import Seat
 from companion.maintenance.backup import BackupNote, apply_staged, stage_forgetting, stage_restore
 from companion.storage import checksums, migrations, recovery
 from companion.storage.journal import FORMAT, Journal
-from companion.storage.journal_head import read_head
+from companion.storage.journal_head import head_path, read_head
 from companion.storage.recovery import damaged_files
 from companion.table.records import FreeSeat, Pause
 from companion.table.session import Phase
@@ -63,6 +63,11 @@ def test_nobody_else_reads_it_from_the_first_input_on(path: Path) -> None:
         assert (state.stat().st_mode & 0o777, left.stat().st_mode & 0o777) == (0o700, 0o644)
         with Journal(path):
             assert [each.stat().st_mode & 0o777 for each in (path, left)] == [0o600, 0o600]
+            head_path(path).chmod(0o644)
+        with Journal(path) as journal:
+            assert head_path(path).stat().st_mode & 0o777 == 0o600
+            journal.database.tighten()
+            assert database_of(journal).execute("PRAGMA wal_autocheckpoint").fetchone() == (50,)
     finally:
         os.umask(before)
 
@@ -80,6 +85,10 @@ def test_a_new_key_is_kept_on_a_full_disk_too(path: Path) -> None:
         database_of(journal).execute(
             f"PRAGMA max_page_count={database_of(journal).execute('PRAGMA page_count').fetchone()[0]}"
         )
+        with pytest.raises(JournalError, match="The new key cannot be saved: database or disk is full"):
+            journal.renew_key("host", 20_000)
+
+        journal.database.on_full = lambda: True  # there was something, and it was not enough
         with pytest.raises(JournalError, match="The new key cannot be saved: database or disk is full"):
             journal.renew_key("host", 20_000)
 
@@ -278,6 +287,15 @@ def test_inputs_that_are_gone_from_the_end_are_counted(path: Path) -> None:
         assert journal.notice.startswith("The end of game 3 was damaged: 2 inputs are lost")
 
 
+def test_inputs_beyond_those_that_were_counted_are_no_loss_and_who_sat_where_has_no_number(path: Path) -> None:
+    made_journal(path)
+    changed(path, "UPDATE ends SET entries = 1 WHERE game = 3")
+    changed(path, "DELETE FROM entries WHERE game = 0")
+    with Journal(path) as journal:
+        assert "0 inputs are lost" in journal.notice
+        assert database_of(journal).execute("SELECT game FROM removed").fetchall() == []
+
+
 def test_a_game_whose_beginning_is_lost_leaves_its_number_behind(path: Path) -> None:
     made_journal(path)
     changed(path, "DELETE FROM entries WHERE game = 3")
@@ -322,7 +340,9 @@ def test_games_beside_the_damage_stay(path: Path) -> None:
     with Journal(path) as journal:
         assert journal.notice.startswith("The journal was damaged.")
         assert "journal.damaged-1.sqlite" in journal.notice
+        assert path.stat().st_mode & 0o777 == 0o600
         assert len(journal.games()) >= 8
+        assert journal.archive.stamp(99) is None
         assert all(journal.check(game) for game in (0, *journal.games()))
         number = journal.games()[-1]
         assert journal.fold(number).turns

@@ -155,8 +155,13 @@ def test_what_a_journal_has_beyond_its_head_makes_up_for_nothing(
         head = head_of(db, FORMAT)
         assert [lost(db, replace(head, **{name: getattr(head, name) - 1})) for name in further] == [None] * len(further)
         missing = lost(db, replace(head, **{name: getattr(head, name) + more for name, more in further.items()}))
+        db.execute("DELETE FROM entries")
+        db.execute("DELETE FROM ends")
+        everything = lost(db, head)
     assert missing is not None
     assert (missing.inputs, missing.changes) == (inputs, changes)
+    assert everything is not None
+    assert everything.inputs == head.last
 
 
 def test_a_whole_game_that_is_lost_leaves_its_number_behind(path: Path, tmp_path: Path) -> None:

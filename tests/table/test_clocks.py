@@ -55,6 +55,8 @@ def test_a_game_with_a_clock_begins_with_the_clock_stopped(played: Played) -> No
     assert (view.phase, view.sign.text) == (Phase.ORDERS, "Tap “Start the clock”")
     played.wait(60)
     assert left_s(played) == 5
+    played.press(NORTH, "U")
+    assert played.table.view().sign.text == "Tap “Start the clock”", "ready alone starts it"
     with pytest.raises(Illegal, match="clock is stopped"):
         act(played)
     played.press(NORTH, "ready")

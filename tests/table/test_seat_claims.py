@@ -366,6 +366,26 @@ def test_a_key_answers_the_claim_that_it_was_pressed_for() -> None:
     assert claims.admitted(back(SEEN_S, held=True)) is None
 
 
+def test_claims_on_a_seat_that_nobody_is_asked_about_any_more_end_with_the_key_that_is_down() -> None:
+    claims = Claims()
+    nonce = claims.ask(SOUTH, "a", "", 0.0)
+    claims.ask(NORTH, "b", "", 0.0)
+    assert claims.takes(back(SEEN_S), "here")
+    claims.keep({NORTH}, SEEN_S)
+    assert claims.look(SOUTH, nonce, SEEN_S) is None
+    assert set(claims.marks()) == {NORTH}
+    assert claims.let_go(SOUTH, "here") is None
+    assert claims.ask(SOUTH, "a", "", SEEN_S), "it has not asked in vain"
+
+
+def test_whoever_comes_first_after_a_pause_is_told_how_long_that_lasts() -> None:
+    claims = Claims()
+    claims.call_off(SOUTH, claims.ask(SOUTH, "a", "", 0.0), 0.0)
+    view = claims.look(SOUTH, claims.ask(SOUTH, "b", "", 1.0), 1.0)
+    assert view is not None
+    assert (view.mark, view.left_s) == (None, REST_S - 1.0)
+
+
 def test_a_key_let_go_at_another_place_of_the_game_is_too_late() -> None:
     claims = Claims()
     claims.ask(SOUTH, "a", "", 0.0)
@@ -465,7 +485,8 @@ def test_addresses_are_forgiven_and_few_are_remembered() -> None:
         nonce = claims.ask(SOUTH, f"address {number}", "", now_s)
         claims.call_off(SOUTH, nonce, now_s)
         now_s += REST_S
-    assert len(claims.in_vain._told) == ADDRESSES_KEPT
+    waits = [claims.in_vain.waits_s(f"address {number}", 0.0) > 0 for number in range(ADDRESSES_KEPT + 5)]
+    assert waits == [False] * 5 + [True] * ADDRESSES_KEPT
     last = f"address {ADDRESSES_KEPT + 4}"
     for times in (2, 3):
         now_s += WAITS_S[-1]

@@ -149,6 +149,8 @@ def test_a_hidden_target_square_is_said(played: Played) -> None:
     played.turn("UII", "III")
     played.show(moved(board, "a1", "a2"), unknown="a2")
     assert played.table.view().sign.text == "Camera cannot see a2"
+    played.show(moved(board, "a1", "a2"), unknown="a2", quiet=False)
+    assert played.table.view().sign.text == "Purple: move your robot a1 to a2", "a hand is over it: it is no trouble"
     assert played.table.view().turn.stage == 0
 
 
@@ -162,6 +164,46 @@ def test_a_bump_during_orders_is_said_but_stops_nobody(played: Played) -> None:
     assert played.table.view().turn.stage == 0, "the board is wrong: the next step waits"
     played.show(board)
     assert played.table.view().turn.stage == 1
+
+
+def test_what_hands_have_to_do_is_waited_for(played: Played) -> None:
+    played.begin()
+    played.turn("UII", "III")
+    played.wait(600)
+    assert played.table.view().turn.stage == 0
+
+
+def test_an_input_for_a_turn_that_is_over_is_told_so_after_the_end_too(played: Played) -> None:
+    played.begin()
+    moment = played.table.view().moment
+    played.turn("UII", "III")
+    played.table.resign(Seat.SOUTH)
+    with pytest.raises(Stale):
+        played.table.act(moment, "UII")
+
+
+def test_the_log_on_the_disk_is_emptied_when_a_game_ends(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        played.begin()
+        played.table.resign(Seat.SOUTH)
+        played.table.step()
+        assert (tmp_path / "journal.sqlite-wal").stat().st_size == 0
+
+
+def test_sides_are_changed_between_games_by_people_with_phones(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        can_swap = [played.table.view().match.can_swap]
+        both_seats(played)
+        can_swap.append(played.table.view().match.can_swap)
+        played.begin()
+        can_swap.append(played.table.view().match.can_swap)
+        played.table.resign(Seat.SOUTH)
+        can_swap.append(played.table.view().match.can_swap)
+        played.table.free_seat(Seat.NORTH)
+        played.press(Seat.NORTH, "U")
+        can_swap.append(played.table.view().match.can_swap)
+    assert can_swap == [False, True, False, True, False]
 
 
 def test_camera_trouble_is_said_and_taps_go_on(played: Played) -> None:

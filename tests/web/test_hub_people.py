@@ -10,6 +10,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from hub_room import hub_pages, room_of_twelve
+from inside import ledger_of
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
@@ -47,7 +48,7 @@ def result(
     told = GameResult(
         "a" * 16, f"{at_s}-{south}-{north}", game, {}, at_s, at_s, Player(), Player(), winner, 7, "0123456789ab"
     )
-    league.results._ledger.store.write(Changes(come=[KeptResult(told, south, north)]))
+    ledger_of(league).store.write(Changes(come=[KeptResult(told, south, north)]))
     league.ladders.count_machines(league.ladders.machines)
 
 
@@ -164,7 +165,7 @@ def test_tables_that_do_not_agree_are_said_and_the_host_decides(
         GameResult(table * 16, "pair.x", "scouts", {}, 0, 0, Player(), Player(), winner, 7, "0123456789ab", seat)
         for table, winner, seat in (("a", Seat.SOUTH, Seat.SOUTH), ("b", None, Seat.NORTH))
     )
-    league.results._ledger.store.write(Changes(come=[KeptResult(msgspec.structs.replace(one, against=other), 1, None)]))
+    ledger_of(league).store.write(Changes(come=[KeptResult(msgspec.structs.replace(one, against=other), 1, None)]))
     page = phone.get("/host/people", headers=KEY).text
     assert "Table 2 reports a different result: ½ : ½. It does not count until you decide. Ask both players." in page
     assert phone.post("/host/people", data={"do": "decide", "key": "pair.x", "winner": ""}).status_code == 403

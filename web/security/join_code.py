@@ -55,10 +55,10 @@ class JoinCode:
         if not fits:
             raise Illegal(Refusal.JOIN_CODE, say("That is not the code that the table’s own screen shows now"))
 
-    def _state(self) -> tuple[int, frozenset[str]]:
+    def _state(self) -> tuple[int, frozenset[str | None]]:
         """The number of the game that was begun last, and who sits at the table, by the marks of their tokens."""
         nonces = (self._table.seat_nonce(seat) for seat in SEATS)
-        return self._table.progress().number, frozenset(nonce for nonce in nonces if nonce)
+        return self._table.progress().number, frozenset(nonces)
 
 
 def _new_code() -> str:

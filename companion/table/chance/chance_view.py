@@ -51,7 +51,7 @@ class ChanceView:
             told.append(say("Chance: one phone contributed for both seats."))
         if not any(told):
             told = [say("Chance is committed, and both seats have contributed.")]
-        return joined(" ", [sentence for sentence in told if sentence])
+        return joined(" ", told)
 
 
 def chance_of(session: Session) -> ChanceView | None:

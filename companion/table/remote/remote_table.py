@@ -85,7 +85,7 @@ class RemoteTable:
         if session.remote is None:
             return None
         before, made = self._made
-        if made is None or before is not session:
+        if before is not session:
             made = progress_of_remote(session)
             self._made = (session, made)
         return made

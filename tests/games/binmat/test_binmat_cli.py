@@ -226,7 +226,7 @@ def test_binlog_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (bytes(range(256)), "is no text"),
         (b"V000 n------\n\0", "is no text"),
         (b"Dear diary,\n", "is no log of this game"),
-        (b"x" * 1_000_001, "is too large"),
+        (b"x" * 1_000_001, "is too large for a log: more than 1 MB"),
         (None, "cannot be read: No such file or directory"),
     ],
 )

@@ -192,6 +192,7 @@ def test_two_tacklers_are_both_turned_over_if_they_lose() -> None:
     assert down(step.state) == {"d5": 1, "e6": 1}
     assert ball(step.state) == ("d6", NORTH)
     assert told(step)[1] == "Pink smart keeps the ball on d6."
+    assert step.events[1].seat is NORTH
     assert shown(step) == ["Face-off", "Turn over"]
 
 

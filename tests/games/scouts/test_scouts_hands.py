@@ -154,7 +154,11 @@ def test_a_scout_that_leaves_one_of_its_own_face_is_not_missed() -> None:
     [
         (at("c4 h1", "h9", black_low="c4"), {"f4": "white scout"}, ""),  # neither stack is two of one face
         (at("h1", "c4 h9", white_low="c4"), {"f4": "white scout"}, ""),
-        (at("c4 h1", "h9", white_low="c4", low_intel="c4"), {"c4": "white scout with intel"}, ""),  # the upper is lifted
+        (
+            at("c4 h1", "h9", white_low="c4", low_intel="c4"),
+            {"c4": "white scout with intel"},
+            "",
+        ),  # the upper is lifted
         (
             after(start(), "@c1", "@c10"),
             {"c1": "white scout with intel"},

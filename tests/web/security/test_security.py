@@ -40,6 +40,12 @@ def place(tmp_path: Path) -> Iterator[Place]:
         yield opened
 
 
+def test_a_seat_that_is_left_is_forgotten_by_the_browser(place: Place) -> None:
+    phone = place.sit("south")
+    answer = phone.post("/api/seat/south/leave", json={}, headers={"Origin": "http://localhost"})
+    assert (answer.status_code, phone.get_cookie("seat_south")) == (200, None)
+
+
 # ---- every route -------------------------------------------------------------------------------------------------------
 
 
