@@ -124,7 +124,7 @@ class Outbox:
 
 def _nameless(record: AnyRecord) -> AnyRecord:
     """The record without what somebody is called."""
-    if isinstance(record, TakeSeat | MoveSeat) and record.name:
+    if isinstance(record, TakeSeat | MoveSeat):
         return msgspec.structs.replace(record, name=str(SEAT_WORDS[record.seat]))
     if isinstance(record, NewGame) and record.remote:
         remote = msgspec.structs.replace(record.remote, name=str(SEAT_WORDS[record.remote.seat]))

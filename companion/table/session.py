@@ -263,7 +263,7 @@ class Session:
     @property
     def open_actions(self) -> frozenset[str]:
         """What anybody at the table may do for the seat on turn, where that seat is at this table."""
-        if self.phase is not Phase.ORDERS or self.game is None or not any(map(self.is_here, self.awaited)):
+        if self.game is None or not any(map(self.is_here, self.awaited)):
             return frozenset()
         if tableau := tableau_of(self.game, self.state, None):
             return frozenset(choice.text for choice in tableau.choices)

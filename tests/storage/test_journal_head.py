@@ -29,7 +29,7 @@ from companion.maintenance.backup import apply_staged, make_backup, stage_forget
 from companion.maintenance.releases.releases import older_journal
 from companion.storage import journal_head, migrations
 from companion.storage.journal import FORMAT, Journal
-from companion.storage.journal_head import HeadFile, head_of, head_path, lost, read_head
+from companion.storage.journal_head import HeadFile, Lost, head_of, head_path, lost, read_head
 from companion.storage.migrations import is_scrambled
 from companion.storage.recovery import damaged_files
 from companion.table.records import Pause
@@ -153,6 +153,7 @@ def test_what_a_journal_has_beyond_its_head_makes_up_for_nothing(
     made_journal(path)
     with closing(sqlite3.connect(path)) as db:
         head = head_of(db, FORMAT)
+        assert (head.last, head.at) == db.execute("SELECT id, at FROM entries ORDER BY id DESC LIMIT 1").fetchone()
         assert [lost(db, replace(head, **{name: getattr(head, name) - 1})) for name in further] == [None] * len(further)
         missing = lost(db, replace(head, **{name: getattr(head, name) + more for name, more in further.items()}))
         db.execute("DELETE FROM entries")
@@ -160,8 +161,7 @@ def test_what_a_journal_has_beyond_its_head_makes_up_for_nothing(
         everything = lost(db, head)
     assert missing is not None
     assert (missing.inputs, missing.changes) == (inputs, changes)
-    assert everything is not None
-    assert everything.inputs == head.last
+    assert everything == Lost(head.game, head.last, 0, 0.0)
 
 
 def test_a_whole_game_that_is_lost_leaves_its_number_behind(path: Path, tmp_path: Path) -> None:

@@ -51,6 +51,18 @@ def test_a_lesson_is_followed_and_the_game_goes_on(played: Played, name: str) ->
         assert view.time.clock.paused == "start", "nobody is hurried out of a lesson"
 
 
+def test_only_back_that_is_held_sends_the_guide_away(played: Played) -> None:
+    begin(played, "outbuffered")
+    for key, held in (("back", False), ("ready", True), ("U", True)):
+        played.press(SOUTH, key, held=held)
+        assert played.table.view().guide is not None, key
+    played.press(SOUTH, "back", held=True)
+    assert played.table.view().guide is None
+    played.press(SOUTH, "U")
+    played.press(SOUTH, "back", held=True)
+    assert played.table.view().seats[SOUTH].entered == 0, "in a game it clears what was entered"
+
+
 @EACH
 def test_nobody_is_told_that_the_start_of_a_lesson_was_chosen(played: Played, name: str) -> None:
     begin(played, name)

@@ -201,8 +201,15 @@ def test_a_host_who_waits_in_vain_ends_the_game_alone_and_the_other_table_hears_
         line.south.table.abandon()
         assert line.south.session.phase is Phase.ORDERS
         assert "end it again" in line.south.table.view().sign.small
-        with pytest.raises(Illegal, match="wait for its answer"):
-            line.south.table.hand_in(Seat.SOUTH, line.south.session.moment, "UUU")
+        table, moment, asked = line.south.table, line.south.session.moment, line.south.table.remote.progress
+        for again in (
+            lambda: table.hand_in(Seat.SOUTH, moment, "UUU"),
+            lambda: table.resign(Seat.SOUTH),
+            lambda: table.offer_draw(Seat.SOUTH),
+        ):
+            with pytest.raises(Illegal, match="wait for its answer"):
+                again()
+        assert table.remote.progress == asked, "the other table is told nothing twice"
         line.south.reopen()
         line.south.table.abandon()
         assert line.south.session.phase is Phase.OVER

@@ -13,8 +13,8 @@ from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translate
 from companion.core.kit import SEATS, Kit, Seat
-from companion.core.ports import Cue, TurnLamp
-from companion.table.prompts.sign import lamps_of
+from companion.core.ports import Cue, SeatLamps, TurnLamp
+from companion.table.prompts.sign import lamps_of, sign_of
 from companion.table.seats.far_seats import Invitation
 from companion.table.session import Phase
 from companion.table.state import Draft
@@ -53,6 +53,26 @@ def test_the_lobby_names_the_key_of_this_device(tmp_path: Path) -> None:
         assert signs(played) == (ready, "Tap Outbuffered to start it", ready)
         played.show({}, game="binmat")
         assert signs(played)[1] == "Tap Referee to start BINMAT", "the key of the way that ready would choose"
+
+
+def test_the_smaller_line_and_the_lamps_of_the_lobby(tmp_path: Path) -> None:
+    scan, choose = "Scan the code, or press a key of the pad.", "put its board under the camera."
+    with playing(tmp_path) as played:
+        assert smalls(played) == ("Or press any key of a pad.",) * 3
+        played.table.take_seat(SOUTH, "Mara")
+        assert smalls(played) == (scan,) * 3
+        played.press(NORTH, "U")
+        assert smalls(played) == (f"Tap it, or {choose}", f"On a phone, or {choose}", f"On a phone, or {choose}")
+        for change, own in (
+            ({"remembered": "scouts"}, f"Or choose another game, or {choose}"),
+            ({"suggested": "scouts"}, ""),
+        ):
+            live = replace(live_of(played.table), **change)
+            other = (
+                f"Or choose another game on a phone, or {choose}" if own else (own := "Its board lies on the table.")
+            )
+            assert [sign_of(live, viewer).small for viewer in (SOUTH, NORTH, None)] == [own, other, other]
+            assert lamps_of(live) == {seat: SeatLamps() for seat in SEATS}
 
 
 def test_hands_are_told_which_key_ends_their_work(tmp_path: Path) -> None:

@@ -189,6 +189,9 @@ def test_the_log_on_the_disk_is_emptied_when_a_game_ends(tmp_path: Path) -> None
         played.table.resign(Seat.SOUTH)
         played.table.step()
         assert (tmp_path / "journal.sqlite-wal").stat().st_size == 0
+        played.table.free_seat(Seat.NORTH)
+        played.table.step()
+        assert (tmp_path / "journal.sqlite-wal").stat().st_size == 0
 
 
 def test_sides_are_changed_between_games_by_people_with_phones(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
         return Sign(say("Take your hands off the board"), say("The clock was pressed; the board is being read."))
     if live.choices and session.phase is Phase.ORDERS:
         return _asked_sign(live, viewer)
-    if live.problems and session.phase is not Phase.LOBBY:
+    if live.problems:
         problem = live.problems[0]
         small = live.why_not.message if live.why_not else _perhaps_hidden(live, problem) or before_colon(problem.text)
         return Sign(problem.sign, small, _owners(session.kit, problem.face))
@@ -425,7 +425,7 @@ def lamps_of(live: TableState) -> dict[Seat, SeatLamps]:
 
 def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
     session = live.session
-    wrong = TurnLamp.WRONG if live.problems and session.phase is not Phase.LOBBY else None
+    wrong = TurnLamp.WRONG if live.problems else None
     offered = TurnLamp.OFFERED if session.draw_offer else None
     if session.phase is Phase.ORDERS:
         if seat in session.sealed:
