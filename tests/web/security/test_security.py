@@ -8,8 +8,10 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
+from flask import Request
 from inside import session_of
 from security_tools import code_of, guarded, host_of, stranger
 from web_fixtures import HOST_KEY, FakeHands, FakeWorld, Place, error_of, open_place, page_of
@@ -22,9 +24,12 @@ from companion.core.config import Settings, WebSettings, read_settings
 from companion.core.errors import ConfigError, SystemTrouble
 from companion.core.kit import Seat
 from companion.core.network import Wifi, host_key_text, page_urls, plain_code, shown_code
+from companion.core.ports.far import MOST_BODY, FarAnswer, FarRequest
 from companion.service.app import Companion
 from companion.storage.journal import Journal
+from companion.table.seats.far_seats import Invitation
 from web.features import Welcome, Workbench
+from web.security.far_access import NOT_FROM_FAR, OVER, FarAccess
 from web.security.host_names import Names
 
 PAGE = {"Accept": "text/html"}
@@ -44,6 +49,41 @@ def test_a_seat_that_is_left_is_forgotten_by_the_browser(place: Place) -> None:
     phone = place.sit("south")
     answer = phone.post("/api/seat/south/leave", json={}, headers={"Origin": "http://localhost"})
     assert (answer.status_code, phone.get_cookie("seat_south")) == (200, None)
+
+
+def test_what_a_phone_far_away_asks_is_read_strictly_and_answered_to_its_end(place: Place) -> None:
+    table, pages = place.table, FarAccess(place.app, place.table, place.app.extensions["guard"])
+    table.far.invite(Seat.NORTH, Invitation("abcdefgh", "http://hub.example/"))
+    form = {"content_type": "application/x-www-form-urlencoded; charset=utf-8", "body": b"name=Mara"}
+
+    def ask(path: str, method: Literal["GET", "POST"] = "GET", **more: Any) -> list[FarAnswer]:
+        return list(pages.answer(FarRequest("abcdefgh", method, path, **more), 0.0, lambda: False))
+
+    refused = ({"query": "é"}, {"accept": "é"}, {"body": b" " * (MOST_BODY + 1)})
+    assert [ask("/join/north", **each)[0].status for each in refused] == [400] * 3
+    assert [ask("/join/north", body=b" " * MOST_BODY)[0].status, ask("/host")[0].status] == [200, NOT_FROM_FAR]
+    assert (ask("/seat/north")[0].location, ask("/join/south")[0].location) == ("/join/north",) * 2
+    assert ask("/api/seat/north/hand-in", "POST", **form)[0].status == OVER
+    (sat,) = ask("/join/north", "POST", **form)
+    assert (sat.status, table.view().seats[Seat.NORTH].name) == (303, "Mara")
+    answer = ask("/seat/north", cookies=sat.cookies)
+    assert [piece.is_last for piece in answer] == [False] * (len(answer) - 1) + [True]
+    (left,) = ask("/api/seat/north/leave", "POST", cookies=sat.cookies, body=b"{}", content_type="application/json")
+    assert (left.status, left.cookies) == (200, {"seat_north": ""})
+
+
+def test_a_browser_is_known_by_its_own_cookies(place: Place) -> None:
+    guard, phone, host = place.app.extensions["guard"], place.sit("south"), place.browser()
+    cookie = phone.get_cookie("seat_south")
+    assert cookie is not None
+    assert guard.owner_of({"seat_south": cookie.value}) == "south"
+    for name, carried in (("seat_south", True), ("seat_north", False)):
+        asked = Request({"HTTP_COOKIE": f"{name}={cookie.value}"})
+        assert bool(guard.carried(asked, Seat(name[5:]))) is carried
+    host.post("/host", data={"key": HOST_KEY})
+    held = host.get_cookie("host")
+    assert held is not None
+    assert guard.owner_of({"host": held.value}) == "host"
 
 
 # ---- every route -------------------------------------------------------------------------------------------------------
