@@ -114,6 +114,22 @@ def test_what_is_no_play_is_named_with_the_rule_and_the_way_back(played: Played)
     assert played.table.view().board.problems == ()
 
 
+def test_of_two_mistakes_the_first_is_told_and_both_once_and_no_play_counts_while_the_clock_stands_still(
+    played: Played,
+) -> None:
+    begin(played)
+    board, moment = now(played), played.table.view().moment
+    for hidden in ("", "e5"):
+        see(played, lay(board, c10=None, d10=None), hidden=hidden)
+    view = played.table.view()
+    assert (len(view.board.problems), view.sign.text) == (2, view.board.problems[0].sign)
+    assert played.cues.count("board_wrong") == 1
+    see(played, board)
+    played.table.pause("host")
+    see(played, lay(board, c1=None, c2=WHITE))
+    assert played.table.view().moment == moment
+
+
 def test_a_scout_held_in_the_hand_is_no_mistake(played: Played) -> None:
     begin(played)
     moment = played.table.view().moment

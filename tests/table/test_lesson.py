@@ -52,7 +52,11 @@ def test_a_lesson_is_followed_and_the_game_goes_on(played: Played, name: str) ->
 
 
 def test_only_back_that_is_held_sends_the_guide_away(played: Played) -> None:
-    begin(played, "outbuffered")
+    played.show({})
+    for key, held in (("U", False), ("S", True), ("S", False)):  # A alone begins it
+        assert played.table.view().phase is Phase.LOBBY
+        played.press(SOUTH, key, held=held)
+    played.table.confirm("host", played.table.view().moment, 0, force=True)
     for key, held in (("back", False), ("ready", True), ("U", True)):
         played.press(SOUTH, key, held=held)
         assert played.table.view().guide is not None, key

@@ -166,6 +166,22 @@ def test_a_bump_during_orders_is_said_but_stops_nobody(played: Played) -> None:
     assert played.table.view().turn.stage == 1
 
 
+def test_ready_is_held_against_what_the_camera_sees_of_this_game(played: Played) -> None:
+    watched(played)
+    played.turn("UII", "III")
+    moment = played.table.view().moment
+    played.show({})
+    with pytest.raises(Illegal) as refused:
+        played.table.confirm("south", moment, 0)
+    assert refused.value.message == played.table.view().board.problems[0].text
+    assert len(played.table.view().board.problems) > 1
+    with pytest.raises(Stale):
+        played.table.confirm("south", "0.0", 0)
+    played.show({}, game="scouts")
+    played.table.confirm("south", moment, 0)
+    assert played.table.view().turn.stage == 1
+
+
 def test_what_hands_have_to_do_is_waited_for(played: Played) -> None:
     played.begin()
     played.turn("UII", "III")

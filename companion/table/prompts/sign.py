@@ -107,7 +107,7 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     if live.early:
         return Sign(say("Take your hands off the board"), say("The clock was pressed; the board is being read."))
-    if live.choices and session.phase is Phase.ORDERS:
+    if live.choices:
         return _asked_sign(live, viewer)
     if live.problems:
         problem = live.problems[0]
