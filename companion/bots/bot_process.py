@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -31,6 +32,10 @@ _MAX_ACTION, _MAX_REASONS, _MAX_REASON = 10_000, 12, 400
 _ROOT = Path(__file__).parents[2]
 """The folder of the packages: there the child finds the same program, installed or not."""
 _CHUNK = 65_536
+_MARK = "TABLETOP_OPPONENT"
+"""The variable by which everything is found that an opponent has begun, whatever session it went to."""
+_SWEEPS = 20
+"""So often at most it is looked for what an opponent has begun: what is being ended may still begin more."""
 _LAST_MOMENT_S = 0.5
 """So long a child whose pipe broke may take to end by itself, so that its own status is told."""
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
@@ -95,6 +100,7 @@ class BotProcess:
 
     def __init__(self, command: Sequence[str]) -> None:
         self._calls, self._ends = Lock(), Lock()
+        self._mark = secrets.token_hex(16)
         try:
             self.child = subprocess.Popen(
                 list(command),
@@ -103,7 +109,7 @@ class BotProcess:
                 stderr=subprocess.DEVNULL,
                 bufsize=0,
                 cwd=_ROOT,
-                env=_environment(),
+                env={**_environment(), _MARK: self._mark},
                 close_fds=True,
                 start_new_session=True,
             )
@@ -170,6 +176,7 @@ class BotProcess:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(self.child.pid, signal.SIGKILL)
                 self.child.wait()
+                _end_marked(self._mark)
             return self.child.returncode
 
     def _fail(self, what: str) -> NoReturn:
@@ -248,6 +255,25 @@ def _pipe(pipe: IO[bytes] | None) -> int:
     if pipe is None:
         raise AssertionError("the child was started with pipes")
     return pipe.fileno()
+
+
+def _end_marked(mark: str) -> None:
+    """Kill what carries the mark of an opponent that has ended: its children that left its session."""
+    for _ in range(_SWEEPS):
+        if not (strays := list(_marked(f"{_MARK}={mark}".encode()))):
+            return
+        for pid in strays:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _marked(variable: bytes) -> Iterator[int]:
+    """The living processes that were begun with this in their environment."""
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError):  # it has ended meanwhile, or is another user's
+                if variable in Path(f"/proc/{name}/environ").read_bytes():
+                    yield int(name)
 
 
 def _has_ended(pid: int) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
-import math
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -40,6 +39,9 @@ START_S = 15.0
 """So long a process may take to begin and to be told what was."""
 TRIES = 3
 """So often a process is begun anew for one decision before chance decides."""
+PATIENCE_S = (20.0, 5.0)
+"""So long all of them together may take; half of it after each decision that chance had to make, but never less than
+the second figure, so that nobody waits long for a program that always hangs."""
 LOOK_S = 0.5
 _AGAIN_S = 2.0
 
@@ -139,6 +141,9 @@ class _MachinePlayer:
         self._told: MachineTurn | None = None
         """The turn that the process knows."""
         self._plan: _Plan | None = None
+        self._patience_s = PATIENCE_S[0]
+        self._complaint = ""
+        """What the pages say about its program."""
         self._closing = False
 
     def step(self) -> float:
@@ -147,6 +152,8 @@ class _MachinePlayer:
         turn = next((turn for turn in self._table.machines.turns() if turn.seat is self._seat), None)
         if turn is None:
             self.close()
+            self._patience_s = PATIENCE_S[0]
+            self._complain("")
             return 0.0
         if not turn.is_due or self._closing:
             self._plan = None
@@ -196,8 +203,13 @@ class _MachinePlayer:
             return _AGAIN_S
         except CompanionError as error:
             log.warning("The machine at %s: its action was refused (%s)", self._seat, error.kind)
+            name = Verbatim(self._told.name if self._told else "")
+            self._complain(say("{name}’s program played against the rules: its move was random.", name=name))
             self._plan = _Plan(plan.moment, None, self._clock.monotonic_s())
             return LOOK_S
+        else:
+            if plan.choice is not None:
+                self._complain("")
         return 0.0
 
     def _pause_s(self, turn: MachineTurn, now_s: float) -> float:
@@ -211,11 +223,13 @@ class _MachinePlayer:
         if turn.asked is not None:
             return Choice(turn.asked, 0)
         if not (knows(turn.game) or self._casting.characters.get(turn.name, CHARACTERS[0]).command):
-            sentence = say("{name} does not know this game and plays at random.", name=Verbatim(turn.name))
-            self._table.notices.tell("machines", sentence)
+            self._complain(say("{name} does not know this game and plays at random.", name=Verbatim(turn.name)))
             return None
+        ends_s = self._clock.monotonic_s() + self._patience_s
+        if turn.due_s is not None:
+            ends_s = min(ends_s, turn.due_s - 0.3)
         for _ in range(TRIES):
-            left_s = math.inf if turn.due_s is None else turn.due_s - self._clock.monotonic_s() - 0.3
+            left_s = ends_s - self._clock.monotonic_s()
             if left_s <= 0 or self._closing:
                 break
             try:
@@ -225,12 +239,18 @@ class _MachinePlayer:
                 log.warning("%s at %s, begun anew: %s", turn.name, self._seat, error.message)
                 self.close()
                 continue
-            self._table.notices.tell("machines", "")
+            self._patience_s = PATIENCE_S[0]
             return choice
         if not self._closing:
-            sentence = say("{name}’s program does not respond: the moves are random.", name=Verbatim(turn.name))
-            self._table.notices.tell("machines", sentence)
+            self._patience_s = max(PATIENCE_S[1], self._patience_s / 2)
+            self._complain(say("{name}’s program does not respond: the moves are random.", name=Verbatim(turn.name)))
         return None
+
+    def _complain(self, sentence: str) -> None:
+        """Let the pages say what is wrong with its program; nothing: all is well."""
+        if sentence != self._complaint:
+            self._complaint = sentence
+            self._table.notices.tell("machines", sentence)
 
     def _knowing(self, turn: MachineTurn, deadline_s: float) -> Opponent:
         """The process, told of every turn up to this one; raises `BotFailure`."""

@@ -24,12 +24,15 @@ share of the processor does not go first when it wakes up: without this it waits
 instance 4 ms. It sleeps: `sched_yield` costs a whole slice (seen on Linux 6.18): beside a busy one it hardly ran."""
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
 """The kernel's number of that call where programs have 64 bits; Python has no function for it."""
+MOST_TASKS = 1000
+"""So many processes and threads the service's user may have before an opponent can begin no more: fewer than the
+service may have (`TasksMax`), so that the table always gets its own."""
 _FIRST_TO_GO = 800
 """Of 1,000: how gladly the kernel ends a process when memory runs out."""
 
 
 def give_way(pid: int, memory_bytes: int) -> None:
-    """Lower a process's priority and bound its private memory; what the system refuses is left as it is.
+    """Lower a process's priority and bound its memory and children; what the system refuses is left as it is.
 
     :param pid: of this user's; its later children and threads take it over
     """
@@ -46,8 +49,9 @@ def give_way(pid: int, memory_bytes: int) -> None:
             # size, SCHED_OTHER, flags, nice, priority, slice, deadline, period
             wanted = struct.pack("=IIQiIQQQ", 48, 0, 0, nice, 0, SLICE_NS, 0, 0)
             ctypes.CDLL(None).syscall(call, pid, wanted, 0)
-    with contextlib.suppress(OSError, ValueError):
-        resource.prlimit(pid, resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+    for limit, most in ((resource.RLIMIT_DATA, memory_bytes), (resource.RLIMIT_NPROC, MOST_TASKS)):
+        with contextlib.suppress(OSError, ValueError):
+            resource.prlimit(pid, limit, (most, most))
 
 
 @contextlib.contextmanager

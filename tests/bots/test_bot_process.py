@@ -17,6 +17,7 @@ import pytest
 
 from companion.bots.base import Choice
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command
+from companion.bots.priority import MOST_TASKS
 from companion.core.kit import Seat
 from companion.games import game_named
 
@@ -141,16 +142,27 @@ def test_cannot_be_started(command: list[str]) -> None:
         BotProcess(command)
 
 
-def test_its_own_children_end_with_it() -> None:
+@pytest.mark.parametrize("session", ["", "os.setsid()", "os.setsid(); os.fork() and os._exit(0)"])
+@pytest.mark.parametrize(
+    "end", ["signal.pause()", "raise SystemExit(0)", "[os.write(1, b'x' * 65536) for _ in iter(int, 1)]"]
+)
+def test_its_own_children_end_with_it(session: str, end: str, tmp_path: Path) -> None:
+    """Whether they stay in its session or not, and however it ends itself."""
+    born = tmp_path / "born"
     code = (
-        f"{READY} input(); import os; child = os.fork()\n"
-        'if child: print(\'{"action": "%s"}\' % child, flush=True)\n' + WAIT
+        "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        f"if not os.fork():\n    {session or 'pass'}\n    os.close(1); open({str(born) + '.new'!r}, 'w').write(str(os.getpid()))\n"
+        f"    os.rename({str(born) + '.new'!r}, {str(born)!r}); {WAIT}\n"
+        f"while not os.path.exists({str(born)!r}): time.sleep(0.01)\n{end}"
     )
-    with BotProcess(program(code)) as bot:
-        bot.new(Seat.SOUTH, {}, LONG_S)
-        grandchild = os.pidfd_open(int(bot.choose({}, LONG_S).action))
+    with BotProcess(program(code)) as bot, pytest.raises(BotFailure):
+        bot.new(Seat.SOUTH, {}, 3.0)
     try:
-        assert select.select([grandchild], [], [], LONG_S)[0]
+        grandchild = os.pidfd_open(int(born.read_text()))
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([grandchild], [], [], 1.0)[0]
     finally:
         os.close(grandchild)
 
@@ -199,6 +211,7 @@ def test_any_program_gives_way_to_the_table() -> None:
         pid = bot.child.pid
         assert os.getpriority(os.PRIO_PROCESS, pid) >= 10
         assert resource.prlimit(pid, resource.RLIMIT_DATA)[0] == 512 << 20
+        assert resource.prlimit(pid, resource.RLIMIT_NPROC)[0] == MOST_TASKS
         assert int(Path(f"/proc/{pid}/oom_score_adj").read_text()) >= 800
 
 

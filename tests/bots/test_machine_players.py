@@ -203,6 +203,35 @@ def test_a_failed_program_is_begun_anew_and_at_last_chance_decides(against: Set)
     view = against.played.table.view()
     assert view.seats[Seat.NORTH].receipt
     assert [str(notice) for notice in view.devices.notices] == ["Bo’s program does not respond: the moves are random."]
+    against.played.table.abandon()
+    against.round()
+    assert against.played.table.view().devices.notices == (), "it is said of a game that is over"
+
+
+def test_nobody_waits_long_for_a_program_that_always_hangs(against: Set, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All tries of a decision have one time together, less after each failure, all of it after an answer."""
+
+    def hang(_: Scripted, __: Seat, ___: Mapping[str, Any], deadline_s: float) -> None:
+        against.played.clock.advance(deadline_s)
+        raise BotFailure("it hung")
+
+    works = Scripted.new
+    against.played.begin()
+    for hangs, expected_s in ((True, 20.0), (True, 10.0), (True, 5.0), (True, 5.0), (False, 0.0), (True, 20.0)):
+        monkeypatch.setattr(Scripted, "new", hang if hangs else works)
+        begun_s = against.played.clock.monotonic_s()
+        against.machines.step()
+        assert against.played.clock.monotonic_s() - begun_s == pytest.approx(expected_s)
+        against.round(3.1)
+        view = against.played.table.view()
+        assert view.seats[Seat.NORTH].receipt
+        assert len(view.devices.notices) == hangs
+        against.played.table.hand_in(Seat.SOUTH, view.moment, "III")
+        against.played.finish_stages()
+        if not hangs:
+            against.played.table.abandon()
+            against.machines.step()  # its process ends
+            against.played.begin()
 
 
 @pytest.mark.parametrize("nonsense", ["", "XYZ", "UUUUUUUU", "\x00"])
