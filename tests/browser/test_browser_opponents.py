@@ -96,6 +96,8 @@ def test_a_program_from_outside_is_picked_and_hands_in(tmp_path: Path) -> None:
         window.get(service.url)
         names = [each.text for each in window.find_elements(By.CSS_SELECTOR, ".chars .key b")]
         assert names == ["Pip", "Bo", "Zeno", "Ada"]
+        heights = [each.size["height"] for each in window.find_elements(By.CSS_SELECTOR, ".chars .key b")]
+        assert max(heights) < 1.5 * min(heights), "a name is broken into lines"
         window.find_elements(By.CSS_SELECTOR, ".chars .key")[3].click()
         until("Ada sits", lambda: client.get("/api/view")["seats"]["north"]["name"] == "Ada")
         client.post("/api/seat/south/take", name="Mara")
