@@ -10,9 +10,10 @@ import pytest
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
-from companion.core.kit import Kit, Layout
+from companion.core.kit import DICTIONARY, Kit, Layout
 from companion.core.ports import Frame, Reading
 from companion.games import GAMES
+from companion.tools.bench.reading.scenes import scene
 from vision.detection.marker_scan import Scanner, boxes_of
 from vision.detection.markers import MarkerFinder, without_shadows
 from vision.detection.motion import BLOCK_PX, Motion
@@ -251,6 +252,14 @@ def test_a_blind_of_sharp_shadows_hides_no_marker() -> None:
     assert dict(seen.reader.read_picture(luma).seen) == faces(LAYOUT)
     plain, evened = (len(MarkerFinder().find(picture).sightings) for picture in (luma, without_shadows(luma, 25)))
     assert evened > plain
+
+
+@pytest.mark.parametrize(("name", "face"), [("worn-3-4", "blue regular"), ("worn-4-3", "ball")])
+def test_a_worn_marker_beside_the_board_is_read(name: str, face: str) -> None:
+    """In half the size its bent side or faded rim runs into what is next to it."""
+    worn = scene(name)
+    reading = board_reader({worn.kit.game: worn.kit}).read_picture(worn.picture(DICTIONARY)[0])
+    assert face in reading.beside
 
 
 def test_corner_markers_that_are_too_soft_for_the_picture_are_found_from_above() -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from companion.core.kit import Kit, Layout
 from companion.core.ports import Frame, Reading, Weakness
+from companion.tools.bench.reading.peers import peers
 from companion.tools.bench.reading.scenes import default_kits, kits, layout_of
-from companion.tools.bench.reading.wide_lenses import GLASSES, through, truth_of, wide_view
+from companion.tools.bench.reading.wide_lenses import GLASSES, ViewTally, judge_view, through, truth_of, wide_view
 from vision.cameras.lenses import KeptLens
 from vision.detection.markers import Luma
 from vision.diagnosis import BoardEye
@@ -49,6 +50,16 @@ def test_a_board_is_read_through_a_lens_that_nobody_has_told_of(name: str, kit: 
     truth = dict(truth_of(kit, layout))
     assert_nothing_wrong(reading, truth)
     assert dict(reading.seen) == truth
+
+
+def test_two_corners_and_pieces_tell_a_lens_far_from_the_believed_one() -> None:
+    """Pieces lie over both corner markers of the far side. The peer knows no lens: it puts those three a rank nearer."""
+    name, kit = "fisheye of 100 degrees, its own bend", KITS["scouts"]
+    rng = Random(f"{name} 0 1")
+    layout = layout_of(kit, rng, 0.8, 1.0)
+    luma, tally = through(GLASSES[name], kit, layout, wide_view(rng)), ViewTally(name)
+    judge_view(kit, layout, luma, next(peer for peer in peers() if peer.name == "ArUco tuned"), tally)
+    assert (tally.pieces, tally.right, tally.peer_right, tally.wrong) == (22, 22, 19, [])
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ _LIKE_A_TAG = 0.5, 1.7
 """Sides of what may be a piece's marker, by those of one in the middle of the board."""
 _MISSED_SHARE = 0.15
 """When the first look misses more than this share of the markers, and not one alone, the picture is a hard one."""
+_MOST_BESIDE = 12
+"""So many places beside the board are looked at more closely: a newspaper is full of what might be one."""
 _PART = 0.35
 """When more than this share of the picture would be looked at again, all of it is."""
 
@@ -162,22 +164,24 @@ class FrameReader:
         look, self.seen = self._judge.judge(picture, sightings, closely=still)
         if still and not _all_pieces(kit, look.ids):
             seen = self.seen.sightings
-            is_hard = self._is_hard(luma, self.seen, found)
+            like = self._like_markers(self.seen, found)
+            is_hard = self._is_hard(luma, self.seen, found, like)
             every = self._scanner.whole(luma).sightings if is_hard and not is_all else ()
             twins = _seen_again(kit, every, seen)
             if twins and self.locator.locate(kit, self._precise(luma, kit, (*seen, *twins)), size) is not pose:
                 self.seen, self.pose = None, None
                 return self._blind()  # another copy was read; which one counts is told in the next picture
             whole = _others(every, seen)
-            slow = self._scanner.with_effort(luma).sightings if is_hard else self._at_unknown(luma, self.seen)
+            slow = self._scanner.with_effort(luma).sightings if is_hard else self._at_unknown(luma, self.seen, like)
             more = (*whole, *_others(slow, (*seen, *whole)))
             if more:
                 look, self.seen = self._judge.judge(picture, (*seen, *more), closely=False)
         return look
 
     @staticmethod
-    def _is_hard(luma: Luma, seen: LastLook, found: Found) -> bool:
-        """Did the first look miss markers that a closer one found, is it blurred, or is anything like a marker?
+    def _is_hard(luma: Luma, seen: LastLook, found: Found, like: Points) -> bool:
+        """Did the first look miss markers that a closer one found, is it blurred, or is one of the quadrangles `like`
+        pieces' markers, (N, 4, 2), one?
 
         Then all of it is looked at again, else only the unknown squares are: pieces that are not there are no reason.
         """
@@ -187,6 +191,11 @@ class FrameReader:
             luma, list(_corners(seen.kit, found).values())
         ):
             return True
+        return any(resembles_marker(luma, quad) for quad in like)
+
+    @staticmethod
+    def _like_markers(seen: LastLook, found: Found) -> Points:
+        """(N, 4, 2): quadrangles as large as pieces' markers where none has been found."""
         quads = np.array(found.rejected).reshape(-1, 4, 2)
         sides = np.linalg.norm(quads - np.roll(quads, -1, axis=1), axis=2)
         is_like = (sides.min(axis=1) >= _LIKE_A_TAG[0] * seen.tag_px) & (
@@ -195,16 +204,21 @@ class FrameReader:
         quads = quads[is_like]
         known = np.array([sighting.centre_px for sighting in seen.sightings]).reshape(-1, 2)
         away = np.abs(quads.mean(axis=1)[:, None] - known).max(axis=2).min(axis=1, initial=np.inf)
-        return any(resembles_marker(luma, quad) for quad in quads[away >= 0.7 * seen.tag_px])
+        return np.asarray(quads[away >= 0.7 * seen.tag_px])
 
-    def _at_unknown(self, luma: Luma, seen: LastLook) -> tuple[Sighting, ...]:
-        """Markers on and round the unknown squares that no other look has found."""
-        if not seen.unknown:
+    def _at_unknown(self, luma: Luma, seen: LastLook, like: Points) -> tuple[Sighting, ...]:
+        """Markers on and round the unknown squares that no other look has found, and beside the board where something
+        is `like` one, (N, 4, 2): worn and bent ones."""
+        board, middles = seen.kit.board, like.mean(axis=1)
+        is_beside = [board.square_at(float(x), float(y)) is None for x, y in seen.pose.to_plane(middles, 0.0)]
+        beside = [Sighting(-1, quad) for quad in like[np.array(is_beside, bool)]][:_MOST_BESIDE]
+        if not seen.unknown and not beside:
             return ()
         height, width = luma.shape
         shape = -(-height // BLOCK_PX), -(-width // BLOCK_PX)
+        blocks = with_markers(blocks_over(seen.kit, seen.pose, seen.unknown, shape), beside)
         more: list[Sighting] = []
-        for box in boxes_of(blocks_over(seen.kit, seen.pose, seen.unknown, shape), 0.5 * seen.tag_px, luma):
+        for box in boxes_of(blocks, 0.5 * seen.tag_px, luma):
             slow = self._scanner.parts(luma, [box], 0.4 * seen.tag_px, slowly=True).sightings
             more += _others(slow, (*seen.sightings, *more))
         return tuple(more)

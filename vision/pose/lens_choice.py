@@ -72,11 +72,10 @@ def wide_starts(lens: Lens) -> Iterator[Model]:
             yield Model(Lens(max(other.focal_ratio, 0.3), is_fisheye=True), spread)
 
 
-def best_start(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> Pose | None:
-    """The pose, of any angle of the lens, that explains the markers best."""
-    fits = [fit for model in wide_starts(lens) if (fit := fit_model(evidence, model, size)) is not None]
-    best = min(fits, key=lambda fit: fit.misfit, default=None)
-    return best.pose if best else None
+def best_start(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> tuple[Model, Fit] | None:
+    """The model, of any angle of the lens, that explains the markers best, and its fit by these alone."""
+    fits = [(model, fit) for model in wide_starts(lens) if (fit := fit_model(evidence, model, size)) is not None]
+    return min(fits, key=lambda each: each[1].misfit, default=None)
 
 
 def fit_model(evidence: Evidence, model: Model, size: tuple[int, int]) -> Fit | None:
@@ -116,14 +115,17 @@ def checked_fit(luma: Luma, board: Board, evidence: Evidence, pose: Pose, lens_s
 
 
 def explaining_fit(luma: Luma, board: Board, evidence: Evidence, lens: Lens, focal_spread: float) -> Fit | None:
-    """The fit of the model that explains the picture best."""
+    """The fit of the model that explains the picture best. Where nothing is known of the lens, one of another angle is
+    tried too: the way from the believed one may end halfway."""
     size = (luma.shape[1], luma.shape[0])
     best: tuple[float, Fit] | None = None
-    for number, model in enumerate(models_of(lens, focal_spread)):
-        fit = fit_model(evidence, model, size)
-        if fit is None:
+    starts = [(model, fit_model(evidence, model, size)) for model in models_of(lens, focal_spread)]
+    if focal_spread >= _FOCAL_SPREAD and (wide := best_start(evidence, lens, size)) is not None:
+        starts.append(wide)
+    for number, (model, by_markers) in enumerate(starts):
+        if by_markers is None:
             continue
-        fit = fit_lines(luma, board, evidence, fit, Belief(model.lens, np.array(model.spread)))
+        fit = fit_lines(luma, board, evidence, by_markers, Belief(model.lens, np.array(model.spread)))
         cost = _cost(fit, model) + (_MUCH_BETTER if number else 0.0)
         if best is None or cost < best[0]:
             best = cost, fit

@@ -240,7 +240,8 @@ class BoardLocator:
                 trial.learn(points_mm, seen.points_px, before)
         pose = solve_pose(points_mm, seen.points_px, trial.lens, size, self._pose)
         if (pose is None or pose.rms_px > limit) and not trial.exact and self._tries < _TRIES:
-            pose = best_start(seen, self._nominal, size) or pose
+            wide = best_start(seen, self._nominal, size)
+            pose = wide[1].pose if wide else pose
             if pose is None or pose.rms_px > limit:
                 self._tries += 1
             else:

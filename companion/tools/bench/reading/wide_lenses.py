@@ -17,6 +17,7 @@ from companion.tools.bench.reading.peers import Luma, Peer, peers, squares_found
 from companion.tools.bench.reading.pictures import Verdict
 from companion.tools.bench.reading.scenes import Scene, default_kits, kits, layout_of, ordinary_view
 from vision.pieces.board_reader import board_reader
+from vision.pieces.tags import covered
 from vision.pose.optics import Points
 from vision.simulation.ground_truth import Print
 from vision.simulation.table import SimulatedTable
@@ -117,14 +118,14 @@ def bench_wide(number: int = VIEWS, say: Callable[[str], None] = print) -> list[
                 rng = Random(f"{name} {index} {place}")
                 layout = layout_of(kit, rng, 0.8, 1.0)
                 luma = through(glass, kit, layout, wide_view(rng))
-                _judge(kit, layout, luma, peer, tally)
+                judge_view(kit, layout, luma, peer, tally)
         found.append(tally)
     mirrored = ViewTally("mirrored camera")
     for place, kit in enumerate(kits()):
         rng = Random(f"mirrored {place}")
         layout, view = layout_of(kit, rng), replace(ordinary_view(rng), width=1280, height=720)
         luma = Scene("mirrored", kit, layout, view).table(DICTIONARY).render_luma()
-        _judge(kit, layout, np.asarray(cv2.flip(luma, place % 2), np.uint8), peer, mirrored)
+        judge_view(kit, layout, np.asarray(cv2.flip(luma, place % 2), np.uint8), peer, mirrored)
     for tally in (*found, mirrored):
         for fault in tally.wrong:
             say(f"    {tally.name}: {fault}")
@@ -151,7 +152,7 @@ def truth_of(kit: Kit, layout: Layout) -> dict[Square, str]:
     return found
 
 
-def _judge(kit: Kit, layout: Layout, luma: Luma, peer: Peer, tally: ViewTally) -> None:
+def judge_view(kit: Kit, layout: Layout, luma: Luma, peer: Peer, tally: ViewTally) -> None:
     """The reader and the peer read one picture; a piece of several squares counts as often."""
     reading = board_reader({**default_kits(), kit.game: kit}).read_picture(luma)
     truth = truth_of(kit, layout)
@@ -163,11 +164,21 @@ def _judge(kit: Kit, layout: Layout, luma: Luma, peer: Peer, tally: ViewTally) -
     if reading.game is not None:
         lost = (s for s in truth if s not in reading.seen and s not in reading.unknown)
         tally.wrong += [f"{square}: empty instead of {truth[square]}" for square in lost]
+    tally.peer_right += len(_peer_squares(kit, layout, luma, peer))
+
+
+def _peer_squares(kit: Kit, layout: Layout, luma: Luma, peer: Peer) -> set[Square]:
+    """The squares on which a peer finds what lies there; it is told how large each piece is."""
+    truth, sizes = truth_of(kit, layout), {}
+    for square, faces in kit.anchored(layout).items():
+        sizes[faces[-1]] = covered(square, kit.face(faces[-1]).size)
     prints = [
-        Print(marker, face, tuple(s for s, name in truth.items() if name == face), np.zeros((4, 2)), 1.0, 0.0)
-        for face in set(truth.values())
+        Print(marker, face, squares, np.zeros((4, 2)), 1.0, 0.0)
+        for face, squares in sizes.items()
         for marker in kit.face(face).markers
     ]
+    found = set[Square]()
     for marker, squares in squares_found(kit, peer.find(luma), prints).items():
         known = kit.face_of_marker(marker)
-        tally.peer_right += sum(known is not None and truth.get(square) == known.name for square in squares)
+        found.update(square for square in squares if known is not None and truth.get(square) == known.name)
+    return found
