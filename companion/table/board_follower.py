@@ -51,17 +51,18 @@ class BoardFollower:
         else:
             if is_due and not found:
                 live = replace(live, markers_before=reading.markers)
-            signals = self._problem_signals(before.problems, found)
-            self._pipeline.publish(replace(live, problems=found), signals)
+            self._publish(replace(live, problems=found), before.problems)
         self.tick_off()
         self.settle_early_press()
 
-    def _problem_signals(self, before: tuple[Problem, ...], now: tuple[Problem, ...]) -> tuple[Signal, ...]:
-        if now and now != before:
-            return (Signal(Cue.BOARD_WRONG, sign_of(self._pipeline.live, None).seats or BOTH),)
-        if before and not now:
-            return (Signal(Cue.BOARD_AGREES, BOTH),)
-        return ()
+    def _publish(self, live: TableState, before: tuple[Problem, ...]) -> None:
+        """Show how things are, and signal a board that became wrong, to whoever the sign asks, or right again."""
+        signals: tuple[Signal, ...] = ()
+        if live.problems and live.problems != before:
+            signals = (Signal(Cue.BOARD_WRONG, sign_of(live, None).seats or BOTH),)
+        elif before and not live.problems:
+            signals = (Signal(Cue.BOARD_AGREES, BOTH),)
+        self._pipeline.publish(live, signals)
 
     def tick_off(self) -> None:
         """Accept the set-up or the stage that the camera shows finished."""
@@ -94,7 +95,7 @@ class BoardFollower:
         found = () if in_hand else found
         wrong = replace(live, problems=found)
         if session.paused or not session.is_here(seat):
-            self._pipeline.publish(wrong, self._problem_signals(live.problems, found))
+            self._publish(wrong, live.problems)
             return
         try:
             before = Before(session.playing.kit(session.options), session.board or {}, live.markers_before)
@@ -108,7 +109,7 @@ class BoardFollower:
                 wrong = replace(wrong, markers_before=reading.markers)
             seen = board_check.remembered(reading, session.board or {})
             why_not = None if in_hand else session.playing.why_not(session.state, seat, seen)
-            self._pipeline.publish(replace(wrong, why_not=why_not), self._problem_signals(live.problems, found))
+            self._publish(replace(wrong, why_not=why_not), live.problems)
             return
         self._pipeline.live = replace(live, problems=())
         at_s = min(reading.at_s, live.early.at_s) if live.early else reading.at_s

@@ -123,7 +123,8 @@ def test_of_two_mistakes_the_first_is_told_and_both_once_and_no_play_counts_whil
         see(played, lay(board, c10=None, d10=None), hidden=hidden)
     view = played.table.view()
     assert (len(view.board.problems), view.sign.text) == (2, view.board.problems[0].sign)
-    assert played.cues.count("board_wrong") == 1
+    wrong = [signal for signal in played.signals if signal.cue is Cue.BOARD_WRONG]
+    assert [signal.seats for signal in wrong] == [view.sign.seats] == [{NORTH}], "who is asked, hears it"
     see(played, board)
     played.table.pause("host")
     see(played, lay(board, c1=None, c2=WHITE))
