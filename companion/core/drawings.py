@@ -311,9 +311,9 @@ def sprite(names: Collection[str] | None = None) -> str:
 
     Show a drawing with `<svg viewBox="0 0 100 100"><use href="#robot-s"/></svg>`; set `color`, `--edge` and `--face`.
     """
-    hidden = 'width="0" height="0" style="position:absolute" aria-hidden="true" focusable="false"'
+    hidden = 'width="0" height="0" style="position:absolute" aria-hidden="true"'
     shown = symbols(DRAWINGS if names is None else names)
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {hidden}><defs>{_PATTERNS}{shown}</defs></svg>'
+    return f"<svg {hidden}><defs>{_PATTERNS}{shown}</defs></svg>"
 
 
 def symbols(names: Iterable[str]) -> str:

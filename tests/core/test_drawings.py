@@ -36,9 +36,9 @@ def test_games_name_only_known_drawings() -> None:
 
 def test_the_sprite_is_one_document_with_a_symbol_each() -> None:
     root = ElementTree.fromstring(sprite())
-    assert [symbol.get("id") for symbol in root.iter(f"{SVG}symbol")] == list(DRAWINGS)
-    assert {symbol.get("viewBox") for symbol in root.iter(f"{SVG}symbol")} == {"0 0 100 100"}
-    assert [pattern.get("id") for pattern in root.iter(f"{SVG}pattern")] == ["dots", "hatch"]
+    assert [symbol.get("id") for symbol in root.iter("symbol")] == list(DRAWINGS)
+    assert {symbol.get("viewBox") for symbol in root.iter("symbol")} == {"0 0 100 100"}
+    assert [pattern.get("id") for pattern in root.iter("pattern")] == ["dots", "hatch"]
 
 
 @pytest.mark.parametrize("name", sorted(DRAWINGS))

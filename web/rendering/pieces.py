@@ -43,7 +43,7 @@ def piece(kit: Kit, name: str, x: float, y: float, size: float = PIECE) -> str:
     height = size * (0.5 if len(face.letter) == 1 else 0.4)
     turned = f' transform="rotate(90 {x:g} {y:g})"' if face.lies else ""
     classes = "letter lying" if face.lies else f"letter {colour}"
-    written = f'<text class="{classes}" x="{x:g}" y="{y + height * 0.35:g}" font-size="{height:g}"{turned}>'
+    written = f'<text class="{classes}" x="{x:g}" y="{round(y + height * 0.35)}" font-size="{height:g}"{turned}>'
     return f"{drawn}{written}{escape(face.letter)}</text>"
 
 
