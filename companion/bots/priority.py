@@ -21,7 +21,7 @@ first, at once (Linux 6.12 and newer, "PREEMPT_SHORT"), so that no lamp waits fo
 LETS_IN_S, ASIDE_S = 0.0005, 0.00005
 """So often an opponent that computes lets others in, and so long it sleeps then. Who has just had more than a fair
 share of the processor does not go first when it wakes up: without this it waits for the kernel's next tick, for
-instance 4 ms. It sleeps: `sched_yield` costs a whole slice (seen on Linux 6.18): beside a busy one it hardly ran."""
+instance 4 ms. `sched_yield` would cost it a whole slice (seen on Linux 6.18): beside a busy program it hardly ran."""
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
 """The kernel's number of that call where programs have 64 bits; Python has no function for it."""
 MOST_TASKS = 1000

@@ -70,7 +70,7 @@ class Outbox:
         """Go on behind this input, with the table as it was then."""
         self.epoch, self._after, self._waiting, self._made = epoch, after, [], None
         begun = self._journal.database.read("SELECT MAX(game) FROM entries WHERE id <= ?", (after,))
-        game = begun[0][0]
+        game = begun[0][0] or 0
         self._session = Session()
         for entry in self._journal.entries(0, game):
             if entry.id <= after and (entry.game == game or isinstance(entry.record, _BESIDE)):

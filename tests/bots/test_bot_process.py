@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from mqtt_tools import until
 
 from companion.bots.base import Choice
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command
@@ -155,14 +156,16 @@ def test_its_own_children_end_with_it(session: str, end: str, tmp_path: Path) ->
         f"    os.rename({str(born) + '.new'!r}, {str(born)!r}); {WAIT}\n"
         f"while not os.path.exists({str(born)!r}): time.sleep(0.01)\n{end}"
     )
-    with BotProcess(program(code)) as bot, pytest.raises(BotFailure):
-        bot.new(Seat.SOUTH, {}, 3.0)
+    with BotProcess(program(code)) as bot:
+        until("the child lives", born.exists)
+        with pytest.raises(BotFailure):
+            bot.new(Seat.SOUTH, {}, 1.0)
     try:
         grandchild = os.pidfd_open(int(born.read_text()))
     except ProcessLookupError:
         return
     try:
-        assert select.select([grandchild], [], [], 1.0)[0]
+        assert select.select([grandchild], [], [], LONG_S)[0]
     finally:
         os.close(grandchild)
 

@@ -407,7 +407,7 @@ def test_the_table_goes_on_in_front_of_a_broker_that_talks_rubbish(tmp_path: Pat
             )
             line = companion.broker.line
             assert line is not None
-            assert "mqtt" in "".join(each.name for each in threading.enumerate())
+            assert "mqtt" in [each.name for each in threading.enumerate()]
             ends.set()
             socket.create_connection(("127.0.0.1", port), 5).close()
             talker.join(5)
