@@ -256,6 +256,23 @@ def test_few_tables_fill_the_wall_and_many_take_turns(count: int, least: float, 
         window.get("about:blank")
 
 
+def test_a_clock_that_runs_stays_in_its_place_on_the_overlay(window: WebDriver) -> None:
+    """After the clock's script has marked its box as late, too."""
+    clock = RealClock()
+    room = Room("Club", clock)
+    room.put(RoomTable("t1", 1, ""))
+    for record in played_records("binmat", 30, 1):
+        room.record("t1", record)
+    script = """const [low, box] = ['.low', '.clk.over .time'].map(each => document.querySelector(each)?.getBoundingClientRect());
+    return box && box.left > low.left && box.right < low.right && box.top > low.top && box.bottom < low.bottom"""
+    with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0, 16) as server:
+        server.start()
+        dress(window, WALL, "light")
+        window.get(f"http://127.0.0.1:{server.port}/overlay/1")
+        until("it is in its place", lambda: window.execute_script(script), 10)
+        window.get("about:blank")
+
+
 @pytest.mark.parametrize(
     ("path", "before", "after"), [("/", "Free", "Turn 1"), ("/watch/1", "Nothing to see yet", "turn 1")]
 )

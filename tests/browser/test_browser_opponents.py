@@ -98,6 +98,9 @@ def test_a_program_from_outside_is_picked_and_hands_in(tmp_path: Path) -> None:
         assert names == ["Pip", "Bo", "Zeno", "Ada"]
         heights = [each.size["height"] for each in window.find_elements(By.CSS_SELECTOR, ".chars .key b")]
         assert max(heights) < 1.5 * min(heights), "a name is broken into lines"
+        out = """return [...document.querySelectorAll('.chars .key :is(.face,.dots)')].filter(part =>
+            part.getBoundingClientRect().bottom > part.closest('.key').getBoundingClientRect().bottom - 6).length"""
+        assert window.execute_script(out) == 0, "a face or its strength is cut"
         window.find_elements(By.CSS_SELECTOR, ".chars .key")[3].click()
         until("Ada sits", lambda: client.get("/api/view")["seats"]["north"]["name"] == "Ada")
         client.post("/api/seat/south/take", name="Mara")
