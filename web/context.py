@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache, partial
-from pathlib import Path
+from functools import lru_cache, partial
 from random import Random
 from typing import Any, NamedTuple
 
-import rcssmin
-import rjsmin
 import segno
 from flask import Flask, Request, render_template
 from markupsafe import Markup
 
-from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
 from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
@@ -43,14 +38,13 @@ from web.rendering.board_picture import BoardPicture, board_words, scene_of
 from web.rendering.cards import lanes_sign
 from web.rendering.finale import again_words, end_words, length_of, nearest_tenth, still_picture, tale_of
 from web.rendering.pieces import picture
-from web.rendering.stylesheets import stylesheets
 from web.security.auth import Auth
 from web.security.far_access import code_of
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
+from web.static_files import static_version
 
 _Page = tuple[str, Seat | None, bool, bool, str]
-STATIC = Path(__file__).parent / "static"
 
 
 class Needs:
@@ -288,29 +282,6 @@ def render_fragment(template: str, fragment: Fragment, **more: Any) -> str:
     """A page around its live part, with everything that this needs."""
     needs = Needs(fragment.needs.modules, fragment.needs.sheets)
     return render_template(template, fragment=fragment.html, needs=needs, **more)
-
-
-def static_version() -> str:
-    """Changes with every change of a static file or a catalogue, so that browsers may keep them for ever."""
-    digest = hashlib.sha256()
-    for name, content in static_files().items():
-        digest.update(name.encode() + content)
-    for catalogue in sorted(i18n.LOCALE.glob("*.po")):
-        digest.update(catalogue.read_bytes())
-    return digest.hexdigest()[:10]
-
-
-@cache
-def static_files() -> Mapping[str, bytes]:
-    """Stylesheets, scripts and the sign by name, without what browsers skip; read once."""
-    files = {path.name: _slim(path.suffix, path.read_bytes()) for path in sorted(STATIC.iterdir()) if path.is_file()}
-    return {name: content for name, content in files.items() if not name.endswith(".css")} | stylesheets(files)
-
-
-def _slim(kind: str, content: bytes) -> bytes:
-    """A style or script without comments and needless blanks; names and order stay, as a debugger likes them."""
-    slim = {".js": rjsmin.jsmin, ".css": rcssmin.cssmin}.get(kind)
-    return bytes(slim(content)) if slim else content
 
 
 def _in_words(value: Any) -> Any:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import mimetypes
 import re
+from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+import rcssmin
+import rjsmin
 from flask import Blueprint, Response, make_response, redirect, request
 from werkzeug.exceptions import NotFound
 
+from companion.core import i18n
 from companion.core.i18n import LANGUAGES, words_for_scripts
-from web.context import static_files, static_version
+from web.rendering.stylesheets import stylesheets
 
+STATIC = Path(__file__).parent / "static"
 YEAR_S = 365 * 24 * 3600
 _OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
 """An address on this machine: browsers take `//` and `/\\` for the way to another one."""
@@ -63,6 +70,29 @@ class StaticFiles:
         answer.add_etag()
         answer.make_conditional(request)
         return answer
+
+
+def static_version() -> str:
+    """Changes with every change of a static file or a catalogue, so that browsers may keep them for ever."""
+    digest = hashlib.sha256()
+    for name, content in static_files().items():
+        digest.update(name.encode() + content)
+    for catalogue in sorted(i18n.LOCALE.glob("*.po")):
+        digest.update(catalogue.read_bytes())
+    return digest.hexdigest()[:10]
+
+
+@cache
+def static_files() -> Mapping[str, bytes]:
+    """Stylesheets, scripts and the sign by name, without what browsers skip; read once."""
+    files = {path.name: _slim(path.suffix, path.read_bytes()) for path in sorted(STATIC.iterdir()) if path.is_file()}
+    return {name: content for name, content in files.items() if not name.endswith(".css")} | stylesheets(files)
+
+
+def _slim(kind: str, content: bytes) -> bytes:
+    """A style or script without comments and needless blanks; names and order stay, as a debugger likes them."""
+    slim = {".js": rjsmin.jsmin, ".css": rcssmin.cssmin}.get(kind)
+    return bytes(slim(content)) if slim else content
 
 
 @cache

@@ -38,7 +38,7 @@ from companion.games import GAMES
 from companion.table.board_check import HandMove
 from companion.table.session import Session
 from companion.table.state import who_and_what
-from web.context import static_version
+from web.static_files import static_version
 
 __all__ = ["brackets"]
 

@@ -18,9 +18,9 @@ from companion.games import GAMES
 from companion.games.base import Event
 from companion.games.events import CommonEvent
 from companion.table.board_check import HandMove, Problem
-from web.context import STATIC
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture, board_words, layout_after, scene_of
+from web.static_files import STATIC
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 
 from companion.core.grid import Square
 from companion.games import GAMES
-from web.context import STATIC
 from web.rendering.board import board_part
 from web.rendering.board_picture import BoardPicture
 from web.rendering.finale import nearest_tenth
+from web.static_files import STATIC
 
 SCOUTS = GAMES["scouts"].kit(GAMES["scouts"].options({}))
 SCOUT = "white scout"

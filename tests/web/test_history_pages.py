@@ -25,9 +25,8 @@ from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.printing.sprites import drawing
 from companion.service.share_pictures import MOST_FRAMES
-from web.context import STATIC, static_files
 from web.routes.history import day, length, seconds
-from web.static_files import packed
+from web.static_files import STATIC, packed, static_files
 
 HOST = {"X-Host-Key": HOST_KEY}
 

@@ -10,7 +10,7 @@ import pytest
 from jinja2 import Environment, nodes
 
 from companion.table.table_view import TableView
-from web.context import STATIC
+from web.static_files import STATIC
 
 TEMPLATES = sorted((STATIC.parent / "templates").rglob("*.html"))
 

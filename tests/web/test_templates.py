@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import web
-from web.context import static_files
 from web.rendering.stylesheets import STYLESHEETS
+from web.static_files import static_files
 
 WEB = Path(web.__file__).parent
 TEMPLATES = sorted((WEB / "templates").glob("*.html"))

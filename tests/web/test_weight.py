@@ -9,8 +9,7 @@ import pytest
 from tour import Stop, touring
 
 from companion.games import GAMES
-from web.context import static_files
-from web.static_files import packed, script_words
+from web.static_files import packed, script_words, static_files
 
 MOST = 60_000
 """Bytes at the first load: the page as it is, styles and scripts packed."""
