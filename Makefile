@@ -93,9 +93,9 @@ types: $(VENV)/.tests
 # Brings the catalogues up to date with the sentences of the program; what is new in them is to be translated by hand.
 messages: $(VENV)/.tests
 	$(BIN)/pybabel -q extract -F pyproject.toml -k say -k say_n:1,2 -k sayN:1,2 --add-location=file --sort-by-file -w 120 \
-		--omit-header -o messages.pot companion hardware vision web
+		-o messages.pot companion hardware vision web
 	for language in es fr; do $(BIN)/pybabel -q update -i messages.pot -o companion/locale/$$language.po -l $$language \
-		-N -w 120 --omit-header --ignore-obsolete --ignore-pot-creation-date; done
+		-N -w 120 --ignore-obsolete --ignore-pot-creation-date; done
 	rm messages.pot
 
 format: $(VENV)/.tests

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-
-PLURALS: Mapping[str, str] = {"es": "(n != 1)", "fr": "(n > 1)"}
-"""Which form counts, in C, by language (Unicode CLDR)."""
 
 
 @dataclass
@@ -22,10 +20,16 @@ class Message:
 
 
 def read_catalogue(path: Path) -> Iterator[Message]:
-    """Every message; raises OSError, and ValueError for a line that is none of a catalogue."""
+    """Every message, the header without a pattern first; raises OSError, and ValueError for a foreign line."""
     with path.open(encoding="utf-8") as file:
         for block in _blocks(file):
             yield _message(block)
+
+
+def plural_of(header: Message) -> str:
+    """Which form counts, in C, by the header's `Plural-Forms`; as in English where it says nothing."""
+    found = re.search(r"^Plural-Forms:.*\bplural=([^;\n]+)", "".join(header.words), re.MULTILINE)
+    return found[1] if found else "(n != 1)"
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:

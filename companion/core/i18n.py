@@ -18,7 +18,7 @@ from gettext import c2py
 from pathlib import Path
 from typing import Any
 
-from companion.core.catalogue_file import PLURALS, read_catalogue
+from companion.core.catalogue_file import Message, plural_of, read_catalogue
 
 LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français"}
 """What can be spoken, by its code, in its own word."""
@@ -313,10 +313,13 @@ def catalogue_of(language: str) -> _Catalogue:
     """The catalogue of a language, read at its first use."""
     words: dict[str, tuple[str, ...]] = {}
     scripts: dict[str, str] = {}
+    plural = plural_of(Message())
     for message in read_catalogue(LOCALE / f"{language}.po"):
-        if message.one and all(message.words):
+        if not message.one:
+            plural = plural_of(message)
+        elif all(message.words):
             words[message.one] = tuple(message.words)
             if any(path.endswith(".js") for path in message.files):
                 ids = (message.one, message.many) if message.many else (message.one,)
                 scripts |= dict(zip(ids, message.words, strict=True))
-    return _Catalogue(words, scripts, c2py(PLURALS[language]))
+    return _Catalogue(words, scripts, c2py(plural))
