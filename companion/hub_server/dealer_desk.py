@@ -6,6 +6,7 @@ follows from that and from the secret in the hub's folder: whatever is killed, i
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 
 import msgspec
@@ -20,6 +21,8 @@ from companion.hub_server.folder import HubFolder
 from companion.table.remote.dealer import Dealer, dealer_of
 from companion.table.remote.messages import RemoteMessage, encoded_message, read_message
 
+WRITTEN_S = 0.25
+"""What a table has told is heard before it is in the store: so long it is looked for."""
 _ORDER = "order"
 """Who tells, in a subject, in which order the dealer has heard the tables."""
 
@@ -40,21 +43,26 @@ class DealerDesk:
     def __init__(self, folder: HubFolder) -> None:
         self._folder = folder
         self._deals: dict[str, _Deal] = {}
-        self._woken: set[str] = set()
+        self._woken: dict[str, float] = {}
+        """Until when each game is looked at."""
 
     def begin(self) -> None:
         """The store is there, perhaps again: everything is looked at anew."""
         self._deals.clear()
-        self._woken = {pair.id for pair in self._folder.now.pairs}
+        self._woken = dict.fromkeys((pair.id for pair in self._folder.now.pairs), 0.0)
 
     def wake(self, pair: str) -> None:
-        """A table of this game has told something."""
-        self._woken.add(pair)
+        """A table of this game has told something, or may have."""
+        self._woken[pair] = time.monotonic() + WRITTEN_S
 
     async def step(self, stream: JetStreamContext) -> None:
-        """Hear and tell what there is; raises what the store raises, and the same again is harmless."""
-        while self._woken:
-            woken = next(iter(self._woken))
+        """Hear and tell what there is; raises what the store raises, and after `begin` the same again is harmless.
+
+        Whoever is woken meanwhile is looked at in the next step.
+        """
+        for woken, until_s in tuple(self._woken.items()):
+            if time.monotonic() >= until_s:
+                del self._woken[woken]
             file = self._folder.now
             pair = next((each for each in file.pairs if each.id == woken), None)
             if pair is not None and woken in file.deals:
@@ -64,7 +72,7 @@ class DealerDesk:
                 await self._deal(stream, self._deals[woken])
             else:
                 self._deals.pop(woken, None)
-            self._woken.discard(woken)
+                self._woken.pop(woken, None)
 
     async def _deal(self, stream: JetStreamContext, deal: _Deal) -> None:
         while (seat := await self._next(stream, deal)) is not None:

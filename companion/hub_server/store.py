@@ -372,6 +372,7 @@ class HubStore:
     async def _near(self, message: Msg) -> None:
         _, pair, table = message.subject.split(".")
         self._count(table, 1)
+        self._dealer.wake(pair)  # it may have been slow to write what the table told last
         await self._publish(news_subject(pair, table, NEAR), b"")
 
     async def _told_far(self, message: Msg) -> None:
