@@ -69,6 +69,13 @@ def test_every_sheet_comes_as_a_pdf_with_a_name(place: Place) -> None:
     for path, name in (
         ("/kit/outbuffered.pdf?paper=letter&language=es", "outbuffered-kit-letter-es.pdf"),
         ("/kit/outbuffered-rules.pdf?paper=a4&language=fr", "outbuffered-rules-a4-fr.pdf"),
+        ("/kit/outbuffered.pdf?paper=a4&language=en&tiles=1", "outbuffered-kit-tiles-a4-en.pdf"),
+        ("/kit/arena.pdf?paper=a4&language=en&board=1", "arena-kit-walls-a4-en.pdf"),
+        (
+            "/kit/outbuffered.pdf?paper=a4&language=en&board=n.N%0A...%0As.S&tiles=1",
+            "outbuffered-kit-own-board-tiles-a4-en.pdf",
+        ),
+        ("/kit/arena-board.pdf?language=en&board=1", "arena-board-walls-en.pdf"),
         ("/kit/join.pdf?language=en", "table-card-a4-en.pdf"),
     ):
         answer = browser.get(path)
@@ -107,6 +114,22 @@ def test_what_cannot_be_printed_is_said(place: Place, path: str, status: int, wo
     assert answer.status_code == status
     if words[0] != "1":  # a map that is none is refused by the game, in its own words
         assert words in answer.get_data(as_text=True)
+
+
+def test_a_board_of_ones_own_that_is_none_is_refused_at_its_form_with_what_was_written(place: Place) -> None:
+    path = "/kit/arena.pdf?paper=letter&language=fr&board=%0A<b>.sn"
+    answer = place.browser().get(path, headers=PAGE)
+    page = answer.get_data(as_text=True)
+    offer = re.search(r'<section class="offer" id="arena">.*?</section>', page, re.DOTALL)
+    assert answer.status_code == 400
+    assert offer
+    assert '<p class="refused" role="alert" id="wrong">' in offer[0]
+    assert "<details open><summary>A board of your own</summary>" in offer[0]
+    assert 'aria-describedby="wrong"' in offer[0]
+    assert "&lt;b&gt;.sn</textarea>" in offer[0], "it can be mended"
+    assert page.count('role="alert"') == 1
+    assert 'href="/kit/arena.pdf?paper=letter&amp;language=fr"' in page
+    assert error_of(place.browser().get(path))["kind"] == "malformed", "programs get it as every error"
 
 
 def test_a_busy_press_is_a_friendly_page(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

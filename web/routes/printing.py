@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, Response, render_template, request
+from flask import Blueprint, Response, make_response, render_template, request
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
@@ -15,6 +16,7 @@ from companion.core.i18n import listed, say, say_n, spoken
 from companion.games.base import Game, OptionRow
 from companion.printing.printing import PAPERS, Printer, PrintPlan
 from web.context import PageContext, small_board
+from web.error_pages import wants_page
 from web.numbers import whole_number
 from web.security.auth import is_own_screen
 
@@ -64,8 +66,8 @@ class KitPages:
         kit.add_url_rule("/kit/<name>.pdf", view_func=self.pdf)
         return kit
 
-    def page(self) -> str:
-        """What there is to print, on which paper and in which language."""
+    def page(self, error: str = "", refused: str = "") -> str:
+        """What there is to print, on which paper and in which language; `error` stands where the game `refused` is."""
         paper, language = _paper(), _language()
         offers = [self._offer(game, paper, language) for game in self._page_context.games.values()]
         is_short = self._page_context.features.welcome.wifi() is not None and not self._may_have_wifi()
@@ -77,6 +79,8 @@ class KitPages:
             low_ink=_low_ink(),
             papers=PAPERS,
             is_short=is_short,
+            error=error,
+            refused=refused,
         )
 
     def pdf(self, name: str) -> Response:
@@ -91,11 +95,18 @@ class KitPages:
             raise NotFound
         if name.endswith(_BOOKLET):
             return _answer(self._printer.booklet(game.name, paper, language), f"{name}-{paper}-{language}")
+        try:
+            raw = _options(game)
+            held = _held(game, raw)
+        except Malformed as error:
+            if not wants_page():
+                raise
+            return make_response(self.page(error.message, game.name), 400)
         if name.endswith(_BOARD):
-            return _answer(self._printer.board(game.name, _options(game), language), f"{name}-{language}")
+            return _answer(self._printer.board(game.name, raw, language), f"{name}{held}-{language}")
         low_ink = _low_ink()
-        pdf = self._printer.kit(game.name, _options(game), paper, language, low_ink=low_ink)
-        return _answer(pdf, f"{name}-kit-{paper}-{language}{'-low-ink' if low_ink else ''}")
+        pdf = self._printer.kit(game.name, raw, paper, language, low_ink=low_ink)
+        return _answer(pdf, f"{name}-kit{held}-{paper}-{language}{'-low-ink' if low_ink else ''}")
 
     def _may_have_wifi(self) -> bool:
         """May whoever asks have the Wi-Fi's password? Only the host, and who stands at the machine's own screen."""
@@ -138,6 +149,18 @@ def _options(game: Game[Any, Any]) -> Mapping[str, Any]:
                 say("“{text}” is not a choice for {option}: go back and choose", text=text, option=row.title)
             )
     return raw
+
+
+def _held(game: Game[Any, Any], raw: Mapping[str, Any]) -> str:
+    """What the sheets hold beyond the plain kit, for their file's name: `-walls-tiles`; raises `Malformed`."""
+    game.options(raw)
+    held = ""
+    for row in game.option_rows:
+        if row.name not in raw or game.kit(game.options({row.name: raw[row.name]})) == game.kit(game.options({})):
+            continue
+        label = next((label for label, value in row.choices if value == raw[row.name]), "own board")
+        held += f"-{re.sub('[^a-z0-9]+', '-', (label if row.free_text else row.name).lower()).strip('-')}"
+    return held
 
 
 def _paper() -> str:
