@@ -353,11 +353,16 @@ def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> M
     return board_svg(BoardPicture(game.kit(options), game.expected(state) or {}, badges=shown.badges if shown else {}))
 
 
-@lru_cache(maxsize=16)
 def qr_code(url: str) -> Markup:
-    """A QR code as inline SVG, black on white whatever the theme."""
+    """A QR code as inline SVG with a name for those who do not see it, black on white whatever the theme."""
+    return Markup('<svg role="img" aria-label="{}" {}').format(translate(say("Code to scan")), _qr_drawing(url))
+
+
+@lru_cache(maxsize=16)
+def _qr_drawing(url: str) -> Markup:
     code = segno.make(url, error="m", micro=False)
-    return Markup(code.svg_inline(border=3, omitsize=True, light="#fff", dark="#000", svgclass="qr"))
+    drawing = code.svg_inline(border=3, omitsize=True, light="#fff", dark="#000", svgclass="qr", lineclass=None)
+    return Markup(drawing.removeprefix("<svg "))
 
 
 def clock_words(at_s: float) -> str:

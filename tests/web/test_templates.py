@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import web
+from companion.core.i18n import speaking
+from web.context import qr_code
 from web.rendering.stylesheets import STYLESHEETS
 from web.static_files import static_files
 
@@ -62,3 +64,11 @@ def test_every_movement_that_a_surface_names_is_declared_there(surface: str) -> 
     named = set(re.findall(r"animation:([\w-]+)", styles)) - {"none"}
     assert named
     assert named <= set(re.findall(r"@keyframes ([\w-]+)", styles))
+
+
+@pytest.mark.parametrize(("language", "name"), [("en", "Code to scan"), ("fr", "Code à scanner")])
+def test_a_code_to_scan_is_a_picture_with_a_name(language: str, name: str) -> None:
+    with speaking(language):
+        drawn = qr_code("http://192.168.1.9:8460/s")
+    assert drawn.startswith(f'<svg role="img" aria-label="{name}" viewBox="0 0 ')
+    assert 'class="qr"' in drawn
