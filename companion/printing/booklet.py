@@ -135,7 +135,7 @@ def _leaves(booklet: Booklet, width: float, height: float) -> list[_Leaf]:
     """
 
     def flowed(size: float) -> list[_Leaf]:
-        return [[_cover(booklet, width, height)], *_flow(list(_blocks(booklet, width, size)), height)]
+        return [[_cover(booklet, width, height)], *_evenly(list(_blocks(booklet, width, size)), height)]
 
     sheets = -(-len(flowed(_PLAIN_MM)) // 4)
     fitting = (leaves for size in _SIZES_MM if len(leaves := flowed(size)) <= 4 * sheets)
@@ -143,6 +143,13 @@ def _leaves(booklet: Booklet, width: float, height: float) -> list[_Leaf]:
     if not (free := 4 * sheets - len(leaves)):
         return leaves
     return [*leaves, *[[_scores(booklet.kit, width, height)]] * (free - 1), [_notes(width, height)]]
+
+
+def _evenly(blocks: list[_Block], height: float) -> list[_Leaf]:
+    """Blocks on as few pages as they need, none much emptier than another."""
+    pages = list(_flow(blocks, height))
+    lower = (list(_flow(blocks, height * share / 100)) for share in range(50, 100, 2))
+    return next((even for even in lower if len(even) == len(pages)), pages)
 
 
 def _flow(blocks: list[_Block], height: float) -> Iterator[_Leaf]:

@@ -129,6 +129,17 @@ def test_pages_that_a_booklet_has_left_over_are_score_sheets_and_the_last_is_for
 
 
 @needs_poppler
+@pytest.mark.parametrize(("paper", "language"), [("a4", "en"), ("letter", "en"), ("a4", "es"), ("a4", "fr")])
+@pytest.mark.parametrize("name", GAMES)
+def test_no_page_of_a_booklet_is_nearly_empty(name: str, paper: Paper, language: str) -> None:
+    for side in rastered(booklet_pdf(booklet_of(name), paper, language), 20):
+        height, width = side.shape
+        for half in (side[:, : width // 2 - 2], side[:, width // 2 + 2 :]):
+            inked = np.flatnonzero((half[: int(0.92 * height)] < 200).any(axis=1))
+            assert inked.max() > 0.4 * height
+
+
+@needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_booklets_lie_across_the_sheet_and_keep_its_margins(paper: Paper) -> None:
     sides = rastered(booklet_pdf(booklet_of("outbuffered"), paper), 50)
