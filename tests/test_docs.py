@@ -212,7 +212,7 @@ def test_the_settings_examples() -> None:
 def test_the_wiring_table_is_the_default_wiring() -> None:
     for row, fields in (
         ("up, down, left, right", ("up", "down", "left", "right")),
-        ("A (shoot), B (idle), back, ready", ("a", "b", "back", "ready")),
+        ("A (shoot), B (wait), back, ready", ("a", "b", "back", "ready")),
         ("lamps 1, 2, 3, turn", ("lamp_1", "lamp_2", "lamp_3", "lamp_turn")),
     ):
         south, north = (", ".join(str(getattr(pins, field)) for field in fields) for pins in (SOUTH_PINS, NORTH_PINS))

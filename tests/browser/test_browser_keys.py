@@ -300,7 +300,7 @@ def test_outbuffered(tmp_path: Path, window: WebDriver) -> None:
         assert [each for each in reader.names() if each.startswith("Slot")] == [
             "Slot 1: right",
             "Slot 2: up",
-            "Slot 3: idle",
+            "Slot 3: wait",
         ]
         reader.does("Hand in")
         reader.hears("Waiting for lime")

@@ -54,11 +54,11 @@ def test_the_sign_counts_the_orders_down(window: WebDriver, tour: Tour) -> None:
     says(window, "Two orders to go")
 
 
-def test_the_keys_of_shooting_and_idling_carry_words(window: WebDriver, tour: Tour) -> None:
+def test_the_keys_of_shooting_and_waiting_carry_words(window: WebDriver, tour: Tour) -> None:
     begin(tour)
     visit(window, tour, SEAT)
     script = "return [...document.querySelectorAll('.order')].map(key => key.innerText.trim().replace(/\\s+/g, ' '))"
-    assert window.execute_script(script) == ["S Shoot", "U", "I Idle", "L", "D", "R"]
+    assert window.execute_script(script) == ["S Shoot", "U", "I Wait", "L", "D", "R"]
     fits = "return [...document.querySelectorAll('.order')].every(key => key.scrollHeight <= key.clientHeight + 1)"
     for height in (844, 640, 568):
         cdp(window, "Emulation.setDeviceMetricsOverride", width=320, height=height, deviceScaleFactor=1, mobile=True)

@@ -385,8 +385,8 @@ def test_an_order_is_read_by_the_letters_of_the_readers_language() -> None:
         assert [translate(order.letter) for order in orders] == ["A", "D", "T"]
 
 
-def test_who_idles_is_told() -> None:
-    assert "Purple idles on a1." in [event.text for event in play(start(), "III", "UUU").events]
+def test_who_waits_is_told() -> None:
+    assert "Purple waits on a1." in [event.text for event in play(start(), "III", "UUU").events]
 
 
 def test_what_can_be_done_now_is_said_of_each_order() -> None:
@@ -394,10 +394,10 @@ def test_what_can_be_done_now_is_said_of_each_order() -> None:
     assert said == {
         "shoot": ("hits your rank and file", []),
         "up": ("to a2", ["a2"]),
-        "idle": ("you stay on a1", []),
+        "wait": ("you stay on a1", []),
         **dict.fromkeys(("left", "down", "right"), ("you bounce and stay", [])),
     }
-    assert {each.result for each in GAME.possible(start(), Seat.SOUTH, "U") if each.word == "idle"} == {
+    assert {each.result for each in GAME.possible(start(), Seat.SOUTH, "U") if each.word == "wait"} == {
         "you stay on a2"
     }
 

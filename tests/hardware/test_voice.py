@@ -197,7 +197,7 @@ def test_everything_tells_seats_and_events_too(ear: Ear) -> None:
     ear.board_is_set()
     ear.table.hand_in(Seat.SOUTH, "1.1", "UII")
     ear.table.hand_in(Seat.NORTH, "1.1", "III")
-    assert "Lime idles on c4." in ear.news()
+    assert "Lime waits on c4." in ear.news()
 
 
 def test_turns_of_five_seconds_are_left_to_the_tones(ear: Ear) -> None:

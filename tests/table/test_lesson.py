@@ -137,7 +137,7 @@ def test_a_skipped_lesson_is_a_game_and_stays_one(tmp_path: Path, name: str) -> 
 def test_another_order_is_asked_again_and_changes_nothing(played: Played) -> None:
     begin(played, "outbuffered")
     moment = played.table.view().moment
-    with pytest.raises(Illegal, match="the lesson asks for this: up, right and idle"):
+    with pytest.raises(Illegal, match="the lesson asks for this: up, right and wait"):
         played.table.hand_in(SOUTH, moment, "SSS")
     assert played.table.view().seats[SOUTH].receipt is None
     played.table.hand_in(SOUTH, moment, "URI")
@@ -284,7 +284,7 @@ def test_b_held_asks_for_help_and_enters_nothing(tmp_path: Path) -> None:
         played.press(SOUTH, "b", held=True)
         view = played.table.view()
         assert view.seats[SOUTH].entered == 1, "B was no order"
-        assert [str(row.word) for row in view.help] == ["shoot", "up", "idle", "left", "down", "right"]
+        assert [str(row.word) for row in view.help] == ["shoot", "up", "wait", "left", "down", "right"]
         played.press(NORTH, "b")
         played.press(NORTH, "b", held=True)
         assert not played.table.view().help, "asked once more it goes"

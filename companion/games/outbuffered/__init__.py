@@ -27,7 +27,7 @@ _PAD = PadGrammar(
     (
         Key("S", say("shoot"), "order-shoot", "a", INITIALS["S"]),
         Key("U", say("up"), "order-up", "up", INITIALS["U"]),
-        Key("I", say("idle"), "order-idle", "b", INITIALS["I"]),
+        Key("I", say("wait"), "order-idle", "b", INITIALS["I"]),
         Key("L", say("left"), "order-left", "left", INITIALS["L"]),
         Key("D", say("down"), "order-down", "down", INITIALS["D"]),
         Key("R", say("right"), "order-right", "right", INITIALS["R"]),

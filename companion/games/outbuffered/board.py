@@ -19,7 +19,7 @@ SOUTH, NORTH = 0, 1
 INITIALS = {
     "S": initial(say("S for shoot")),
     "U": initial(say("U for up")),
-    "I": initial(say("I for idle")),
+    "I": initial(say("I for wait")),
     "L": initial(say("L for left")),
     "D": initial(say("D for down")),
     "R": initial(say("R for right")),

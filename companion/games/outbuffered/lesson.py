@@ -58,7 +58,7 @@ LESSON = Lesson(
 HELP = {
     "shoot": say("hits your rank and file"),
     "up": say("one step away from you"),
-    "idle": say("you stay"),
+    "wait": say("you stay"),
     "left": say("one step to your left"),
     "down": say("one step towards you"),
     "right": say("one step to your right"),

@@ -23,7 +23,7 @@ def step_title(number: int) -> str:
 @cache
 def idles(seat: int, square: Square) -> str:
     """Nothing is done."""
-    return say("{side!c} idles on {square}.", **_who(seat, square))
+    return say("{side!c} waits on {square}.", **_who(seat, square))
 
 
 @cache

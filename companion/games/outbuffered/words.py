@@ -69,7 +69,7 @@ RULES = (
         say("Commands"),
         say(
             "Each turn both players hand in a buffer of three commands in secret: up, down, left, "
-            "right, idle or shoot, in any order, repeats allowed. Directions are seen from your own "
+            "right, wait (idle) or shoot, in any order, repeats allowed. Directions are seen from your own "
             "seat: up is away from you. Then the buffers are revealed, one pair of commands after "
             "the other."
         ),
@@ -141,7 +141,7 @@ RULES = (
         say("Notation"),
         say(
             "In receipts and game files each order is one letter, the same in every language: U up, D down, L left, R "
-            "right, S shoot, I idle. The keys show the letters of your own language."
+            "right, S shoot, I wait (idle). The keys show the letters of your own language."
         ),
     ),
 )
@@ -152,7 +152,7 @@ TILES = (
     OrderTile("order-left", INITIALS["L"], "L", say("left")),
     OrderTile("order-right", INITIALS["R"], "R", say("right")),
     OrderTile("order-shoot", INITIALS["S"], "S", say("shoot")),
-    OrderTile("order-idle", INITIALS["I"], "I", say("idle")),
+    OrderTile("order-idle", INITIALS["I"], "I", say("wait")),
 )
 _AID = PlayerAid(
     say("Bring their flag home to your base."),
