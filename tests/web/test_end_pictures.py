@@ -46,6 +46,13 @@ def test_a_strip_of_the_board_shows_every_piece_whole_or_not_at_all(stone_rank: 
     assert lower - upper <= 6, "no more of the board than that needs"
 
 
+@pytest.mark.parametrize(("square", "goals"), [("d11", ["pink"]), ("d6", []), ("d1", ["blue"])])
+def test_a_strip_of_the_board_holds_only_the_goal_that_is_seen(square: str, goals: list[str]) -> None:
+    kit = GAMES["kahmate"].kit(GAMES["kahmate"].options({}))
+    svg = board_part(BoardPicture(kit, {}), Square.parse(square))
+    assert re.findall(r'class="goal side-(\w+)"', svg) == goals
+
+
 @pytest.mark.parametrize(("square", "lies", "tenth"), [("a3", "a3", 4), ("b1", "b1", 9), ("c4", "a2", 6), ("", "", 5)])
 def test_a_photograph_shows_the_square_of_its_turn_or_where_pieces_lie(square: str, lies: str, tenth: int) -> None:
     """Whoever was hit on c4 has gone home when the photograph is taken."""

@@ -99,7 +99,7 @@ class _Sketch:
     def __init__(self, scene: BoardPicture, turned: bool, seen: tuple[float, float] = (-math.inf, math.inf)) -> None:
         self.scene = scene
         self.seen = seen
-        """From where to where, downwards, labels are seen."""
+        """From where to where, downwards, the picture is seen."""
         self.board: Board = scene.kit.board
         self.turned = turned
         self.beats = beats_of(scene.events)
@@ -165,9 +165,11 @@ class _Sketch:
         return along + across
 
     def _goal(self, seat: Seat) -> str:
-        """The strip behind a seat's last rank: plain for South, dotted for North."""
+        """The strip behind a seat's last rank where it is seen: plain for South, dotted for North."""
         is_below = (seat is Seat.SOUTH) != self.turned
         y = self.height if is_below else -_GOAL
+        if not self.seen[0] < y + _GOAL / 2 < self.seen[1]:
+            return ""
         strip = f'x="0" y="{y:g}" width="{self.width:g}" height="{_GOAL:g}"'
         dots = f'<rect {strip} fill="url(#dots)"/>' if seat is Seat.NORTH else ""
         fill = f'<rect {strip} fill="currentColor"/>{dots}<rect class="frame" {strip}/>'
