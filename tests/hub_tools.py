@@ -23,6 +23,7 @@ from companion.core.kit import SEATS
 from companion.hub.adapter import HubAdapter
 from companion.hub.commands import HubCommand, HubWish, encoded_command
 from companion.hub.joining import join
+from companion.hub.loop_thread import LoopThread, hang_up
 from companion.hub.membership import Membership
 from companion.hub.subjects import (
     PAIRS,
@@ -41,7 +42,7 @@ from companion.table.seats.staff_call import StaffBell
 from companion.table.session import Phase
 
 __all__ = [
-    "TableAtHub", "answers_go_nowhere_else", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "until",
+    "TableAtHub", "answers_go_nowhere_else", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "until", "with_key_of",
 ]  # fmt: skip
 
 
@@ -182,14 +183,19 @@ def with_key_of(hub: Hub, table: TableAtHub | None, act: Act) -> None:
 
         prefix = inbox_prefix(table.member.table) if table else "_INBOX"
         seed = table.member.seed if table else hub.folder.now.seed
-        await client.connect(nats_of(hub), nkeys_seed_str=seed, inbox_prefix=prefix, error_cb=nothing)
+        await client.connect(
+            nats_of(hub), nkeys_seed_str=seed, inbox_prefix=prefix, error_cb=nothing, allow_reconnect=False
+        )
         try:
             await act(client)
-            await client.flush()
+            if client.is_connected:  # else it was put out
+                await client.flush()
         finally:
-            await client.close()
+            await hang_up(client)
 
-    asyncio.run(do())
+    work = LoopThread("changed", do)
+    work.start()
+    until("it is done", lambda: not work.is_alive)
 
 
 def sent_on(table: TableAtHub, payload: bytes, to: str) -> Act:

@@ -17,10 +17,9 @@ AGE = "Companion-Age"
 WRONG_SEQUENCE = 10071
 """JetStream's error for a message that does not come behind the one that it names."""
 _ASK_RECORDS, _ASK_PAIRS = f"$JS.API.DIRECT.GET.{RECORDS}.", f"$JS.API.DIRECT.GET.{PAIRS}."
-SAID = (
-    ALL_RECORDS, ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, ALL_FAR_WISHES, ALL_TOLD_FAR,
-    f"{_ASK_RECORDS}{ALL_RECORDS}", f"{_ASK_PAIRS}{ALL_PAIRS}",
-)  # fmt: skip
+KEPT_OR_ASKED = (ALL_RECORDS, f"{_ASK_RECORDS}{ALL_RECORDS}", f"{_ASK_PAIRS}{ALL_PAIRS}")
+"""What the store itself answers, also where it refuses."""
+SAID = (ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, ALL_FAR_WISHES, ALL_TOLD_FAR, *KEPT_OR_ASKED)
 """All that tables may say, each of it only some."""
 HEARD = ("commands.*", "far.*", "news.*.*.*")
 """All that tables may listen to beside the answers that they get, each only to some of it."""

@@ -40,6 +40,7 @@ MOST_LINES, MOST_HEARD = 32, 64
 subjects be listened to on each."""
 OWN_ACCOUNT = "hub"
 """The hub's account at NATS, in which everything is kept."""
+_TABLE = "table-"
 _OLD_ACCOUNT = "$G"
 """Where hubs kept everything before tables had accounts of their own."""
 
@@ -99,7 +100,16 @@ def accounts_text(own_key: str, tables: Iterable[TableKey]) -> str:
 
 def account_of(table: str) -> str:
     """The account of a table at NATS."""
-    return f"table-{table}"
+    return f"{_TABLE}{table}"
+
+
+def table_of_account(account: str) -> str:
+    """The table whose account this is; empty: it is none's.
+
+    >>> table_of_account(account_of("7")), table_of_account(OWN_ACCOUNT)
+    ('7', '')
+    """
+    return account.removeprefix(_TABLE) if account.startswith(_TABLE) else ""
 
 
 def own_account(own_key: str) -> dict[str, object]:

@@ -38,6 +38,7 @@ from companion.hub.subjects import (
     ALL_STATES,
     ALL_TOLD_FAR,
     ALL_WISHES,
+    KEPT_OR_ASKED,
     NEAR,
     PAIRS,
     RECORDS,
@@ -51,10 +52,10 @@ from companion.hub.subjects import (
     table_of,
 )
 from companion.hub_server.dealer_desk import DealerDesk
+from companion.hub_server.flood import BAD_COUNTS, WISH_COUNTS, FloodGuard
 from companion.hub_server.heard import Heard, RecordPlace
 from companion.hub_server.nats_server import NatsServer
 from companion.table.public.messages import MOST_BYTES, read_record, read_state
-from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
 KEPT_EACH = 5000
@@ -68,11 +69,6 @@ ASKED = 3
 ANSWERS_S = 5.0
 FREE_BYTES = 32 * 1024 * 1024
 """With less the hub says that its disk is full."""
-FLOOD = Rate(20_000, 100.0)
-"""What a table may send: a long outage at once, and then more than any table does. A message that is none counts
-`BAD_COUNTS` times."""
-BAD_COUNTS = 200
-WISH_COUNTS = 20
 MOST_TOLD, MOST_DIGITS = 2048, 5
 """A table of a game at two tells nothing longer, and no more than so many digits count: else it would soon push what
 others have told out of the store."""
@@ -114,7 +110,7 @@ class HubStore:
         self._unkept: CompanionError | None = None
         self._is_full = False
         self._looked_s = -LOOK_S
-        self._buckets = Buckets(FLOOD, time.monotonic)
+        self._flood = FloodGuard(lambda table: self._heard.on_flood(table))
         self.is_ready = threading.Event()
         self._forgotten: set[tuple[str, str]] = set()
         """Streams and subjects of which nothing is to be kept any more."""
@@ -232,7 +228,7 @@ class HubStore:
             if not self._has_last:
                 await self._tell_last(stream)
             heard = {ALL_STATES: self._state, ALL_PAIRS: self._paired, ALL_TOLD_FAR: self._told_far}
-            heard[ALL_NEAR] = self._near
+            heard |= {ALL_NEAR: self._near} | dict.fromkeys(KEPT_OR_ASKED, self._flood.overhear)
             for subject, hear in (heard | dict.fromkeys((ALL_WISHES, ALL_FAR_WISHES), self._wish)).items():
                 await client.subscribe(subject, cb=hear)
             self._hears = True
@@ -332,7 +328,6 @@ class HubStore:
         except Malformed as error:
             self._bad(table, error)
             return
-        self._count(table, 1)
         stored = message.metadata.timestamp
         place = RecordPlace(number, stored.timestamp() - _told_age_s(message.headers))
         if self._unkept is None:  # else what came after it is heard anew, too
@@ -348,12 +343,12 @@ class HubStore:
         except Malformed as error:
             self._bad(table, error)
             return
-        self._count(table, 1)
+        self._flood.count(table)
         self._heard.on_state(table, state)
 
     async def _wish(self, message: Msg) -> None:
         table = table_of(message.subject)
-        self._count(table, WISH_COUNTS)
+        self._flood.count(table, WISH_COUNTS)
         ask = self._heard.on_far_wish if message.subject == far_wish_subject(table) else self._heard.on_wish
         answer = ask(table, message.data)
         await asyncio.sleep(0)  # who may do what may have changed
@@ -363,7 +358,7 @@ class HubStore:
         _, pair, table, number = message.subject.split(".")
         if table in self._heard.tables():
             is_right = len(message.data) <= MOST_TOLD and number.isdecimal() and len(number) <= MOST_DIGITS
-            self._count(table, 1 if is_right else BAD_COUNTS)
+            self._flood.count(table, 1 if is_right else BAD_COUNTS)
             if not is_right:
                 return
             self._dealer.wake(pair)
@@ -371,21 +366,17 @@ class HubStore:
 
     async def _near(self, message: Msg) -> None:
         _, pair, table = message.subject.split(".")
-        self._count(table, 1)
+        self._flood.count(table)
         self._dealer.wake(pair)  # it may have been slow to write what the table told last
         await self._publish(news_subject(pair, table, NEAR), b"")
 
     async def _told_far(self, message: Msg) -> None:
         is_right = self._heard.on_told_far(message.subject, message.data, (message.headers or {}).get("Status", ""))
-        self._count(table_of(message.subject), 1 if is_right else BAD_COUNTS)
+        self._flood.count(table_of(message.subject), 1 if is_right else BAD_COUNTS)
 
     def _bad(self, table: str, error: Malformed) -> None:
-        self._count(table, BAD_COUNTS)
+        self._flood.count(table, BAD_COUNTS)
         self._heard.on_bad(table, error.message)
-
-    def _count(self, table: str, times: int) -> None:
-        if not all(self._buckets.take(table) for _ in range(times)):
-            self._heard.on_flood(table)
 
     async def _look(self, stream: JetStreamContext) -> None:
         """Is there room, and does the store answer? Raises `StoreAnew` where it is to be started anew."""

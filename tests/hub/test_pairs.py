@@ -26,7 +26,7 @@ from companion.games.binmat.cards import DECK
 from companion.hub.pairing import PairLook, PairTake, kit_mark, read_answer
 from companion.hub.subjects import message_subject, near_subject, wish_subject
 from companion.hub_server.app import Hub
-from companion.hub_server.store import BAD_COUNTS, FLOOD
+from companion.hub_server.flood import BAD_COUNTS, FLOOD
 from companion.table.session import Phase
 
 
