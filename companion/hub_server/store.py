@@ -100,6 +100,7 @@ class HubStore:
     """Listens until `close`, which may be called twice; the other methods may be called from any thread."""
 
     _heard: Heard
+    _flood: FloodGuard
 
     def __init__(self, settings: StoreSettings, dealer: DealerDesk) -> None:
         self._settings = settings
@@ -110,7 +111,6 @@ class HubStore:
         self._unkept: CompanionError | None = None
         self._is_full = False
         self._looked_s = -LOOK_S
-        self._flood = FloodGuard(lambda table: self._heard.on_flood(table))
         self.is_ready = threading.Event()
         self._forgotten: set[tuple[str, str]] = set()
         """Streams and subjects of which nothing is to be kept any more."""
@@ -121,7 +121,7 @@ class HubStore:
 
     def start(self, heard: Heard) -> None:
         """Begin, and wait until tables may come; raises `SystemTrouble` where the child cannot be started."""
-        self._heard = heard
+        self._heard, self._flood = heard, FloodGuard(heard.on_flood)
         self._thread.start()
         while not self.is_ready.wait(0.1):
             if not self._thread.is_alive:

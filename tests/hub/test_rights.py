@@ -10,7 +10,16 @@ from pathlib import Path
 
 import pytest
 from hub_tools import (
-    TableAtHub, answers_go_nowhere_else, has_all, hub_settings, joined, kept, needs, running, until, with_key_of,
+    TableAtHub,
+    answers_go_nowhere_else,
+    has_all,
+    hub_settings,
+    joined,
+    kept,
+    needs,
+    running,
+    until,
+    with_key_of,
 )  # fmt: skip
 from inside import nats_of
 from nats.aio.client import Client
