@@ -109,5 +109,4 @@ def cut(db: sqlite3.Connection, game: int) -> tuple[int, int]:
         db.execute("DELETE FROM ends WHERE game = ?", (game,))
         if game > 0:
             db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))  # nobody else gets its number
-    missing = written - len(rows) if isinstance(written, int) else 0
-    return set_aside, min(max(missing, 0), 1_000_000)
+    return set_aside, min(max(written - len(rows), 0), 1_000_000)

@@ -80,8 +80,8 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     """A journal to look at that may be in use; of one in an earlier format, or with something else in it, a copy of
     what is this program's, in memory. Raises `JournalError`.
     """
-    migrations.refuse_newer(path)
     try:
+        migrations.refuse_newer(path)
         if not path.exists():
             raise JournalError(
                 f"There is no companion's journal at {path}: name its folder with --state-dir, or start it once"

@@ -278,7 +278,7 @@ class Journal(Closeable):
         """The last time that was noted for the clock of a turn, or None."""
         noted = "SELECT now_s FROM clock WHERE moment = ?"
         row = self.database.look(lambda db: db.execute(noted, (moment,)).fetchone())
-        return row[0] if row and isinstance(row[0], float) and math.isfinite(row[0]) else None
+        return row[0] if row and math.isfinite(row[0]) else None
 
     def entries(self, *games: int) -> Iterator[Entry]:
         """The records of some games, or of all, in their order, as far as they are as they were written."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-import stat
 import struct
 from contextlib import suppress
 from dataclasses import astuple, dataclass
@@ -95,15 +94,12 @@ class HeadFile:
         """Open it, and make it where there is none; zeros are written, so that no later write has to find room."""
         file = os.open(self.path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
         try:
-            found = os.fstat(file)
-            if not stat.S_ISREG(found.st_mode):
-                raise OSError(f"{self.path} is no file")
-            os.fchmod(file, 0o600)
-            if found.st_size != 2 * _SLOT:
-                os.ftruncate(file, 0)
+            if os.fstat(file).st_size != 2 * _SLOT:
+                os.ftruncate(file, 0)  # what is no file, such as a pipe, refuses it
                 os.pwrite(file, bytes(2 * _SLOT), 0)
                 os.fsync(file)
                 _sync_folder(self.path.parent)
+            os.fchmod(file, 0o600)
             newest = max((number for number, _ in _slots(os.pread(file, 2 * _SLOT, 0))), default=0)
         except BaseException:
             os.close(file)

@@ -29,7 +29,7 @@ KEPT_STARTS, STARTS = 10, "starts"
 """The copy of before a migration goes after so many starts that went well, and the fact that counts them since."""
 HEADER_BYTES = 100
 _MAGIC = b"SQLite format 3\0"
-_USER_VERSION = struct.Struct(">60xi").unpack_from
+_USER_VERSION = struct.Struct(">60xI").unpack_from
 """Where the header of a SQLite file has it (https://www.sqlite.org/fileformat.html, 1.3)."""
 _LAST_FORMAT = 1000
 """No program of this project will ever write a higher one: a header that says so is damaged."""
@@ -80,13 +80,11 @@ def _each(db: sqlite3.Connection, script: str) -> None:
 
 
 def refuse_newer(path: Path) -> None:
-    """Raise `JournalError` for a file of a newer program; nothing is opened, nothing written."""
+    """Raise `JournalError` for a file of a newer program; nothing is opened, nothing written. Raises `OSError` too."""
     try:
         content = _header_of(path)
     except FileNotFoundError:
         return
-    except OSError as error:
-        raise JournalError(_closed(path, error.strerror or str(error))) from None
     if len(content) == HEADER_BYTES and content.startswith(_MAGIC) and not is_scrambled(path):
         version = _USER_VERSION(content)[0]
         if version > FORMAT:
@@ -114,7 +112,7 @@ def is_scrambled(path: Path) -> bool:
     if len(content) < HEADER_BYTES or not _is_header(content):
         return True
     head = read_head(path)
-    if head is None or not _USER_VERSION(content)[0] > FORMAT >= head.format > 0:
+    if head is None or not _USER_VERSION(content)[0] > FORMAT >= head.format:
         return False
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
@@ -131,7 +129,7 @@ def _is_header(content: bytes) -> bool:
     is_page = page == 1 or (512 <= page <= 32_768 and not page & (page - 1))
     schema, encoding = (int.from_bytes(content[at : at + 4], "big") for at in (44, 56))
     is_known = content[18] in (1, 2) and content[19] in (1, 2) and schema <= 4 and encoding <= 3
-    return fixed and is_page and is_known and 0 <= user <= _LAST_FORMAT
+    return fixed and is_page and is_known and user <= _LAST_FORMAT
 
 
 def newer(path: Path, version: int) -> str:
@@ -142,10 +140,6 @@ def newer(path: Path, version: int) -> str:
         format=version,
         known=FORMAT,
     )
-
-
-def _closed(path: Path, why: str) -> str:
-    return say("The journal {file} cannot be opened: {error}", file=str(path), error=why)
 
 
 def version_of(db: sqlite3.Connection) -> int:
@@ -337,7 +331,7 @@ def has_strangers(path: Path) -> bool:
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             harden(db)
-            wanted = {row[:3] for version in range(1, FORMAT + 1) for row in _schema(version)}
+            wanted = {row[:3] for row in _schema(FORMAT)}  # an earlier one has no table that this has not
             return any(row[:3] not in wanted for row in schema_of(db))
     except (sqlite3.Error, UnicodeDecodeError):
         return False

@@ -34,8 +34,8 @@ class Opening:
 
     def connection(self) -> sqlite3.Connection:
         """The open file, in today's format and whole; raises `JournalError`."""
-        migrations.refuse_newer(self._path)
         try:
+            migrations.refuse_newer(self._path)
             finish_rescue(self._path)
             keep_private(self._path)
             head = read_head(self._path)

@@ -107,6 +107,7 @@ def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -
     assert level(37) == DiskLevel.FULL, "no room for the reserve"
     assert level(39) == DiskLevel.SHORT
     assert space.reserve.exists()
+    assert Space(tmp_path / "no-folder" / "journal.sqlite", free=lambda _: 10**9).look() == DiskLevel.FULL
 
 
 def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:

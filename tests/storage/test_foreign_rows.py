@@ -278,6 +278,7 @@ def test_the_first_programs_of_format_1_had_no_shelf_and_are_no_strangers(tmp_pa
         assert journal.games() == [1, 2, 3]
     with Journal(path) as journal:
         assert (journal.games(), journal.notice) == ([1, 2, 3], "")
+    assert schema_is_ours(path)
 
 
 def test_a_table_of_a_later_format_is_passed_over_and_a_value_beyond_its_bounds_is_named(tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ from companion.core.kit import Seat
 from companion.maintenance.backup import BackupNote, apply_staged, stage_forgetting, stage_restore
 from companion.storage import checksums, migrations, recovery
 from companion.storage.journal import FORMAT, Journal
-from companion.storage.journal_head import head_path, read_head
+from companion.storage.journal_head import HeadFile, head_path, read_head
+from companion.storage.opening import Opening
 from companion.storage.recovery import damaged_files
 from companion.table.records import FreeSeat, Pause
 from companion.table.session import Phase
@@ -115,6 +116,7 @@ def test_a_clock_that_was_once_ahead_is_right_after_it_was_set(path: Path) -> No
 
 def test_an_old_journal_is_migrated_with_a_copy_beside_it(old: Path) -> None:
     before = rows(old)
+    changed(old, "PRAGMA journal_mode=WAL")
     with Journal(old, read_only=True) as journal:
         told = [(entry.id, entry.game, entry.at, entry.record) for entry in journal.entries()]
         sealed = journal.restore().sealed
@@ -131,6 +133,7 @@ def test_an_old_journal_is_migrated_with_a_copy_beside_it(old: Path) -> None:
         journal.append(3, Pause("host", 1.0), 2.0)
     assert rows(migrations.copy_of(old, 1)) == before
     assert migrations.copy_of(old, 1).stat().st_mode & 0o777 == 0o600
+    assert migrations.copy_of(old, 1).read_bytes()[18] == 1, "it can be read where nothing can be written"
     with closing(sqlite3.connect(old)) as db:
         assert migrations.version_of(db) == FORMAT
 
@@ -293,17 +296,19 @@ def test_inputs_beyond_those_that_were_counted_are_no_loss_and_who_sat_where_has
     changed(path, "DELETE FROM entries WHERE game = 0")
     with Journal(path) as journal:
         assert "0 inputs are lost" in journal.notice
+        assert "5 inputs about who sits where are lost. Take your seats again." in journal.notice
         assert database_of(journal).execute("SELECT game FROM removed").fetchall() == []
 
 
-def test_a_game_whose_beginning_is_lost_leaves_its_number_behind(path: Path) -> None:
-    made_journal(path)
-    changed(path, "DELETE FROM entries WHERE game = 3")
+@pytest.mark.parametrize("games", [1, 3])
+def test_a_game_whose_beginning_is_lost_leaves_its_number_behind(path: Path, games: int) -> None:
+    made_journal(path, games)
+    changed(path, f"DELETE FROM entries WHERE game = {games}")
     with playing(path.parent) as played:
-        assert "The end of game 3 was damaged" in played.table.view().devices.notices[0]
-        assert played.table.view().phase is Phase.OVER
+        assert f"The end of game {games} was damaged" in played.table.view().devices.notices[0]
+        assert played.table.view().phase is (Phase.OVER if games > 1 else Phase.LOBBY)
         played.table.new_game("outbuffered")
-        assert played.table.progress().number == 4
+        assert played.table.progress().number == games + 1
 
 
 def test_damage_to_the_index_alone_loses_nothing(path: Path) -> None:
@@ -391,6 +396,7 @@ def test_a_large_journal_with_a_bad_page_of_old_games_comes_up(
     content[bad : bad + 4096] = b"\xff" * 4096
     path.write_bytes(content)
     monkeypatch.setattr(migrations, "WHOLE_AT_START_BYTES", 0)
+    assert not migrations.is_sound(path, whole=True)
     with Journal(path) as journal:
         assert journal.notice.startswith("The journal was damaged.")
         assert journal.restore().number == 6
@@ -411,6 +417,13 @@ def test_an_input_that_became_a_text_does_not_keep_the_journal_closed(path: Path
         assert all(journal.check(game) for game in (0, *journal.games()))
 
 
+def test_a_key_that_became_a_text_is_none(path: Path) -> None:
+    made_journal(path)
+    changed(path, "UPDATE keys SET value = 'a text'")
+    with Journal(path, read_only=True) as journal:
+        assert journal.keys() == []
+
+
 def test_what_passes_is_no_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made_journal(path)
     with Journal(path) as journal, monkeypatch.context() as patch:
@@ -423,6 +436,13 @@ def test_what_passes_is_no_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -
         patch.setattr(checksums, "is_whole", busy)
         with pytest.raises(JournalError, match="cannot be read: database is locked"):
             journal.check(1)
+        patch.undo()
+        journal.checkpoint()
+        assert database_of(journal).execute("PRAGMA busy_timeout").fetchone()[0] > 0, "a reader holds no input up"
+        patch.setattr(migrations, "migrate", busy)
+        with pytest.raises(JournalError, match="cannot be opened: database is locked"):
+            Opening(path, HeadFile(path)).connection()
+        assert not damaged_files(path)
     with Journal(path), closing(sqlite3.connect(path)) as other:
         other.execute("PRAGMA user_version")
         assert migrations.is_sound(path, whole=True)
@@ -430,6 +450,8 @@ def test_what_passes_is_no_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -
     path.mkdir()
     with pytest.raises(sqlite3.OperationalError, match="unable to open"):
         migrations.is_sound(path, whole=True)
+    with pytest.raises(JournalError, match=r"cannot be opened: .*Is a directory"):
+        Journal(path)
 
 
 def test_a_power_cut_while_rescuing_loses_nothing_more(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,11 +67,16 @@ class Auth:
         return self._has_seat(request.cookies, seat)
 
     def _has_seat(self, cookies: Mapping[str, str], seat: Seat) -> bool:
-        nonce = self._seat_nonce(seat)
-        carried = self._read(cookies, f"seat_{seat}")
-        if nonce is None or not isinstance(carried, list) or len(carried) != 2:
-            return False
-        return carried[0] == str(seat) and hmac.compare_digest(str(carried[1]).encode(), nonce.encode())
+        return self._carries(cookies, seat, self._seat_nonce(seat))
+
+    def _carries(self, cookies: Mapping[str, str], seat: Seat, nonce: str | None) -> bool:
+        return bool(nonce) and hmac.compare_digest(self._carried(cookies, seat).encode(), str(nonce).encode())
+
+    def _carried(self, cookies: Mapping[str, str], seat: Seat) -> str:
+        match self._read(cookies, f"seat_{seat}"):
+            case [name, nonce] if name == str(seat):
+                return str(nonce)
+        return ""
 
     def seats_of(self, request: Request) -> tuple[Seat, ...]:
         """The seats of this browser."""
@@ -79,9 +84,7 @@ class Auth:
 
     def carried(self, request: Request, seat: Seat) -> str:
         """The nonce of the seat's cookie, whatever it is worth; empty: there is none."""
-        carried = self._read(request.cookies, f"seat_{seat}")
-        is_whole = isinstance(carried, list) and len(carried) == 2 and carried[0] == str(seat)
-        return str(carried[1]) if is_whole and isinstance(carried, list) else ""
+        return self._carried(request.cookies, seat)
 
     def sitting(self, request: Request, seat: Seat) -> str:
         """Which sitting at the seat this browser's cookie is about, as `SeatView.sitting` names them."""
@@ -89,14 +92,8 @@ class Auth:
 
     def swapped(self, request: Request) -> tuple[tuple[Seat, str], ...]:
         """The seats, with their nonces, that this browser has since both sides have changed places; else none."""
-        found = []
-        for seat in SEATS:
-            nonce, carried = self._seat_nonce(seat.other), self._read(request.cookies, f"seat_{seat}")
-            if not nonce or not isinstance(carried, list) or len(carried) != 2 or carried[0] != str(seat):
-                continue
-            if hmac.compare_digest(str(carried[1]).encode(), nonce.encode()):
-                found.append((seat.other, nonce))
-        return tuple(found)
+        nonces = ((seat, self._seat_nonce(seat.other)) for seat in SEATS)
+        return tuple((seat.other, str(nonce)) for seat, nonce in nonces if self._carries(request.cookies, seat, nonce))
 
     def require_seat(self, request: Request, name: str) -> Seat:
         """The seat of this name; raises `Illegal` unless this browser has it and, where passed, shows its side."""
@@ -231,9 +228,7 @@ class Auth:
     # ---- cookies ----
 
     def _set(self, answer: Response, name: str, value: object) -> None:
-        signed = self._signer.dumps(value)
-        text = signed.decode() if isinstance(signed, bytes) else signed
-        answer.set_cookie(name, text, max_age=COOKIE_AGE_S, httponly=True, samesite="Lax")
+        answer.set_cookie(name, self._signer.dumps(value), max_age=COOKIE_AGE_S, httponly=True, samesite="Lax")
 
     def _read(self, cookies: Mapping[str, str], name: str) -> object:
         try:

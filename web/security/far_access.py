@@ -91,7 +91,7 @@ class FarAccess:
             self._table.far.seen(seat)
         offered = self._table.far.seat_of(asked.code)
         if not own and (offered is None or _GET.fullmatch(asked.path) or _POST.fullmatch(asked.path)):
-            return iter([self._over_or_swapped(environ, asked, offered)])
+            return self._over_or_swapped(environ, asked, offered)
         if asked.path in _BEGIN:
             return iter([_to(f"/seat/{own[0]}" if own else f"/join/{offered}")])
         if (joins := _JOIN.fullmatch(asked.path)) and not own and joins["seat"] != offered:
@@ -104,16 +104,14 @@ class FarAccess:
             return iter([FarAnswer(status=NOT_FROM_FAR)])
         return _pieces(self._app, environ)
 
-    def _over_or_swapped(self, environ: dict[str, Any], asked: FarRequest, offered: Seat | None) -> FarAnswer:
+    def _over_or_swapped(self, environ: dict[str, Any], asked: FarRequest, offered: Seat | None) -> Iterator[FarAnswer]:
         """Who asks does not sit here: on to the seat that is offered, or over, unless both have changed places."""
         is_page = asked.method == "GET" and _PAGE.fullmatch(asked.path)
-        if is_page and offered is None:
-            swapped = [seat for seat, _ in self._guard.swapped(Request(environ)) if self._table.far.is_far(seat)]
-            if swapped:
-                return next(_pieces(self._app, environ))
         if is_page and offered is not None:
-            return _to(f"/join/{offered}")
-        return FarAnswer(status=OVER)
+            return iter([_to(f"/join/{offered}")])
+        if is_page and any(self._table.far.is_far(seat) for seat, _ in self._guard.swapped(Request(environ))):
+            return _pieces(self._app, environ)
+        return iter([FarAnswer(status=OVER)])
 
 
 def _to(path: str) -> FarAnswer:
