@@ -90,6 +90,16 @@ class LoopThread:
             await asyncio.sleep(0.005)
 
 
+class SteadyClient(Client):
+    """A connection to NATS that outlasts a message whose head cannot be read, which the library itself does not."""
+
+    async def _process_headers(self, headers: bytes) -> dict[str, str] | None:
+        try:
+            return await super()._process_headers(headers)
+        except (UnicodeDecodeError, IndexError):
+            return None
+
+
 async def note_fault(error: Exception) -> None:
     """For `error_cb`: a line's own errors come out of what is awaited; any other is a fault of this program."""
     if isinstance(error, CompanionError):

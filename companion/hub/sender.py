@@ -27,7 +27,7 @@ from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.hub.far_line import FarLine
 from companion.hub.joining import trusted
-from companion.hub.loop_thread import LoopThread, hang_up, note_fault
+from companion.hub.loop_thread import LoopThread, SteadyClient, hang_up, note_fault
 from companion.hub.membership import Membership
 from companion.hub.pair_line import PairLine
 from companion.hub.subjects import (
@@ -164,7 +164,7 @@ class HubLine:
             lost.set()
             self.wake()
 
-        client = Client()
+        client = SteadyClient()
         is_secure = any(server.startswith("tls:") for server in own.servers)
         try:
             await client.connect(

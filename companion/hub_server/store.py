@@ -28,7 +28,7 @@ from nats.js.errors import APIError, NotFoundError, ServerError
 
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
-from companion.hub.loop_thread import LoopThread, hang_up, note_fault
+from companion.hub.loop_thread import LoopThread, SteadyClient, hang_up, note_fault
 from companion.hub.subjects import (
     AGE,
     ALL_FAR_WISHES,
@@ -205,7 +205,7 @@ class HubStore:
         async def is_over(*_: Any) -> None:
             lost.set()
 
-        self._client = client = Client()
+        self._client = client = SteadyClient()
         try:
             await client.connect(
                 list(settings.urls),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import nkeys
 import pytest
 from hub_tools import (
     TableAtHub,
@@ -25,7 +29,7 @@ from inside import nats_of
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
-from companion.hub.subjects import RECORDS, SEQUENCE, record_subject
+from companion.hub.subjects import RECORDS, SEQUENCE, record_subject, state_subject, told_far_subject, wish_subject
 from companion.hub_server.app import Hub
 from companion.hub_server.flood import FLOOD
 from companion.hub_server.nats_server import MOST_LINES, account_of
@@ -113,6 +117,36 @@ def test_a_table_that_floods_the_store_is_shut_out_and_nobody_else_suffers(
     assert kept(hub, changed.member.table) == before
     assert (shown := hub.room.table(honest.member.number))
     assert not shown.shut
+
+
+@pytest.mark.parametrize("head", [b"NATS/1.0 \xff\xff\xff\r\n\r\n", b"NATS/1.0 503 \xff\r\n\r\n", b"NATS/1.0"])
+def test_a_message_with_a_head_that_cannot_be_read_cuts_nobodys_line(
+    hub: Hub, tables: list[TableAtHub], head: bytes
+) -> None:
+    honest, changed = tables
+    changed.close()
+    assert hub.nats
+    before = hub.nats.pid
+    own = changed.member.table
+    for subject in (state_subject(own), record_subject(own), wish_subject(own), told_far_subject(own, "x")):
+        said_with_head(hub, changed, subject, head)
+    honest.play(1)
+    until("the other one goes on", lambda: has_all(hub, honest), 5)
+    assert hub.nats.pid == before
+
+
+def said_with_head(hub: Hub, table: TableAtHub, subject: str, head: bytes) -> None:
+    """Say something by hand: the library sends no such head."""
+    port = int(nats_of(hub).rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as line, line.makefile("rb") as heard:
+        nonce = json.loads(heard.readline().partition(b" ")[2])["nonce"]
+        key = nkeys.from_seed(table.member.seed.encode())
+        signature = base64.urlsafe_b64encode(key.sign(nonce.encode())).rstrip(b"=").decode()
+        hello = {"nkey": key.public_key.decode(), "sig": signature, "verbose": False, "headers": True, "lang": "x"}
+        line.sendall(b"CONNECT " + json.dumps(hello).encode() + b"\r\n")
+        line.sendall(b"HPUB %s %d %d\r\n%s\r\nPING\r\n" % (subject.encode(), len(head), len(head), head))
+        while b"PONG" not in (said := heard.readline()):
+            assert said, "NATS has hung up"
 
 
 def test_a_hub_of_before_keeps_what_it_had(tmp_path: Path) -> None:
