@@ -52,8 +52,8 @@ def progress_of(live: TableState) -> Progress:
 def turn_title(moment: str, turns: Mapping[str, int]) -> str:
     """What a photograph of a moment shows; `turns` are the numbers of the game's turns, as it counts them, by moment.
 
-    >>> turn_title("3.2", {"3.1": 1, "3.2": 1}), turn_title("3.3", {"3.1": 1, "3.2": 1})
-    ('Turn 1', 'Taken back')
+    >>> [turn_title(moment, {"3.1": 1, "3.2": 1}) for moment in ("3.0", "3.2", "3.3")]
+    ['Set-up', 'Turn 1', 'Taken back']
     """
     number = turns.get(moment)
     if moment.endswith(".0") or number == 0:

@@ -15,7 +15,7 @@ from companion.table.session import BOTH, Advance, Phase, Session
 def may_revert(session: Session) -> Seat | None:
     """The seat that may take back what it did in the last turn; None: nobody."""
     earlier, turns = session.before, session.turns
-    if earlier is None or earlier.game is None or earlier.has_reverted or session.sealed or not turns:
+    if earlier is None or earlier.has_reverted or session.sealed or not turns:
         return None
     if session.remote is not None:
         return None

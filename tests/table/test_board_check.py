@@ -172,6 +172,8 @@ def test_on_the_way_nothing_is_wrong() -> None:
     wrong = problems(KIT, START, after, reading(**lifted, b2="purple robot", c4="lime robot"))
     assert [problem.text for problem in wrong] == ["Purple robot expected on a2, seen on b2: move it to a2."]
     assert wrong[0].home == sq("a2")
+    swapped = problems(KIT, START, after, reading(**lifted, a2="lime robot", c3="purple robot"))
+    assert {problem.square: problem.home for problem in swapped} == {sq("a2"): sq("c3"), sq("c3"): sq("a2")}
 
 
 def test_a_stack_may_come_apart_on_the_way() -> None:

@@ -198,13 +198,14 @@ def test_a_press_after_the_end_of_its_turn_does_not_count(played: Played) -> Non
     assert left(played) == 109, "it is the attacker's turn"
 
 
-def test_a_phone_that_was_in_time_counts_although_the_service_was_busy(played: Played) -> None:
+@pytest.mark.parametrize("in_time_s", [4.9, 5.0])
+def test_a_phone_that_was_in_time_counts_although_the_service_was_busy(played: Played, in_time_s: float) -> None:
     begin(played)
-    moment, arrived_s = played.table.view().moment, played.clock.monotonic_s() + 4.9
+    moment, began_s = played.table.view().moment, played.clock.monotonic_s()
     played.wait(5.5)
-    played.table.hand_in(SOUTH, moment, ".", at_s=arrived_s)
+    played.table.hand_in(SOUTH, moment, ".", at_s=began_s + in_time_s)
     assert left(played) == 109
-    assert left_s(played) == pytest.approx(4.4)
+    assert left_s(played) == pytest.approx(in_time_s - 0.5)
 
 
 def test_a_late_word_is_too_late_once_the_other_side_has_acted(played: Played) -> None:

@@ -384,6 +384,9 @@ def test_whoever_comes_first_after_a_pause_is_told_how_long_that_lasts() -> None
     view = claims.look(SOUTH, claims.ask(SOUTH, "b", "", 1.0), 1.0)
     assert view is not None
     assert (view.mark, view.left_s) == (None, REST_S - 1.0)
+    third = claims.look(SOUTH, [claims.ask(SOUTH, address, "", 1.0) for address in "cd"][1], 1.0)
+    assert third is not None
+    assert third.left_s == (REST_S - 1.0) + 2 * (CLAIM_S + REST_S)
 
 
 def test_a_key_let_go_at_another_place_of_the_game_is_too_late() -> None:

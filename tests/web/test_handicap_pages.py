@@ -99,6 +99,8 @@ def test_nobody_gives_it_to_the_stronger_one_or_where_it_is_not_offered(place: P
     place.browser().post("/api/seat/north/machine", json={"name": "Bo"})
     assert KEY not in page_of(ben, "/seat/south")
     assert even_out(ben, "south", "south") == 409
+    place.to_orders()
+    assert even_out(ben, "south", None) == 409, "not while a game is on"
 
 
 def test_the_statistics_have_the_key_for_those_who_sit_here(place: Place) -> None:

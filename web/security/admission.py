@@ -116,8 +116,7 @@ class Admission:
 
 def _less(counts: dict[str, int], name: str) -> None:
     """One less; what is nothing is forgotten."""
-    left = counts.get(name, 0) - 1
-    if left > 0:
-        counts[name] = left
+    if counts.get(name, 0) > 1:
+        counts[name] -= 1
     else:
         counts.pop(name, None)

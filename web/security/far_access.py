@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator
-from http.cookies import CookieError, SimpleCookie
+from http.cookies import SimpleCookie
 from itertools import chain
 from typing import Any
 
@@ -215,13 +215,6 @@ def _numbered(head: FarAnswer, number: int, body: bytes, is_last: bool) -> FarAn
 def _cookies(headers: Iterable[str]) -> dict[Cookie, str]:
     """The cookies of seats that an answer sets; one that it deletes is empty."""
     found: dict[Cookie, str] = {}
-    for header in headers:
-        jar: SimpleCookie = SimpleCookie()
-        try:
-            jar.load(header)
-        except CookieError:
-            continue
-        for name in COOKIES:
-            if name in jar and is_token(jar[name].value or "-"):
-                found[name] = jar[name].value
+    for jar in map(SimpleCookie, headers):
+        found |= {name: jar[name].value for name in COOKIES if name in jar}
     return found

@@ -115,8 +115,8 @@ def plain_address(address: str) -> str:
 def address_group(address: str) -> str:
     """What counts as one address: a home is given a whole network of IPv6 addresses.
 
-    >>> address_group("192.0.2.7"), address_group("2001:db8::1:7%eth0"), address_group("::ffff:192.0.2.7")
-    ('192.0.2.7', '2001:db8::/64', '192.0.2.7')
+    >>> [address_group(address) for address in ("192.0.2.7", "2001:db8::1:7%eth0", "::ffff:192.0.2.7", "nowhere")]
+    ['192.0.2.7', '2001:db8::/64', '192.0.2.7', 'nowhere']
     """
     try:
         found = ipaddress.ip_address(address.partition("%")[0])

@@ -22,7 +22,7 @@ from web_fixtures import HOST_KEY, Place, open_place
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from web.security.admission import EACH, OWNER, OWNER_EACH, STRANGER, TOGETHER, Admission, Asker
-from web.security.auth import Auth
+from web.security.auth import TRIES, Auth
 from web.server import connections as channels
 from web.server import sse
 from web.server.sse import KEPT, OWN_TABLES, SEATS_EACH, THREADS, Server, Streams, TooManyViewers, serve
@@ -103,6 +103,8 @@ def test_a_forged_token_is_a_strangers(place: Place) -> None:
     for worthless in (cookies, {"seat_south": "WyJzb3V0aCJd.x"}, {"host": "x"}, {"host": HOST_KEY}):
         assert not gate.asker(BAD, worthless).is_owner
         assert not gate.may_bring("/settings/restore", BAD, worthless, None)
+    assert [gate.may_bring("/settings/restore", BAD, {}, "a-wrong-key") for _ in range(TRIES + 1)] == [0] * (TRIES + 1)
+    assert not gate.may_bring("/settings/restore", BAD, {}, HOST_KEY), "nobody looks at it any more"
 
 
 def test_answers_that_nobody_reads_never_hold_all_threads(place: Place) -> None:

@@ -185,6 +185,10 @@ def test_many_names_use_no_memory_and_bring_nobody_fresh_tokens() -> None:
     assert len(buckets) <= 11
     assert not buckets.take("bad")
     assert not buckets.take("newcomer"), "newcomers share one bucket while all are in use"
+    clock.advance(1)
+    assert [buckets.take(name) for name in ("newcomer", "bad", "bad")] == [True, True, False], (
+        "none is swept while in use"
+    )
     clock.advance(2)
     assert buckets.take("bad")
     assert [buckets.take("newcomer") for _ in range(4)] == [True] * 3 + [False], "it has a bucket of its own again"

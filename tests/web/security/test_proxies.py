@@ -47,7 +47,7 @@ from web.security.proxies import SOMEWHERE, Proxies
     ],
 )
 def test_whose_headers_count(address: str, headers: dict[str, str], told: tuple[str, str, str]) -> None:
-    assert Proxies(["10.0.0.0/24"]).caller(address, headers) == told
+    assert Proxies(["10.0.0.1/24"]).caller(address, headers) == told
 
 
 @pytest.mark.parametrize("proxies", ['["proxy.local"]', '["10.0.0.0/99"]', '[""]', '"10.0.0.1"'])

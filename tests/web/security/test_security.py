@@ -72,6 +72,33 @@ def test_what_a_phone_far_away_asks_is_read_strictly_and_answered_to_its_end(pla
     assert (left.status, left.cookies) == (200, {"seat_north": ""})
 
 
+def test_a_phone_far_away_sees_the_games_it_was_there_for_and_follows_its_seat(place: Place) -> None:
+    table, pages = place.table, FarAccess(place.app, place.table, place.app.extensions["guard"])
+    form = {"content_type": "application/x-www-form-urlencoded", "body": b"name=Mara"}
+
+    def ask(path: str, method: Literal["GET", "POST"] = "GET", code: str = "", **more: Any) -> list[FarAnswer]:
+        return list(pages.answer(FarRequest(code, method, path, **more), 0.0, lambda: False))
+
+    cookies: dict[Any, str] = {}
+    for seat, code in ((Seat.NORTH, "abcdefgh"), (Seat.SOUTH, "hgfedcba")):
+        table.far.invite(seat, Invitation(code, "http://hub.example/"))
+        cookies |= ask(f"/join/{seat}", "POST", code, **form)[0].cookies
+        table.new_game("outbuffered")
+        assert ask("/", cookies=cookies)[0].location.startswith("/seat/")
+        table.abandon()
+    south = {"seat_south": cookies["seat_south"]}
+    seen = [ask(f"/history/{game}", cookies=own)[0].status for game in (1, 2) for own in (south, cookies)]
+    assert seen == [NOT_FROM_FAR, 200, 200, 200]
+    assert b"its machine" not in b"".join(piece.body for piece in ask("/seat/south", cookies=south)), (
+        "without a code too"
+    )
+    table.free_seat(Seat.NORTH)
+    table.swap_seats()
+    (moved,) = ask("/seat/south", cookies=south)
+    assert (moved.location, moved.cookies.keys()) == ("/seat/north", {"seat_south", "seat_north"})
+    assert ask("/join/south", "POST", cookies=south, **form)[0].status == OVER
+
+
 def test_a_browser_is_known_by_its_own_cookies(place: Place) -> None:
     guard, phone, host = place.app.extensions["guard"], place.sit("south"), place.browser()
     cookie = phone.get_cookie("seat_south")
