@@ -128,6 +128,7 @@ class FarLine:
         self._line = (asyncio.get_running_loop(), client)
         self._measured_s = -MEASURE_S
         self._table.far.heard(self._clock.monotonic_s())
+        self._say()  # before a phone's order that has been waiting: else it would find its clock stopped
         await client.subscribe(far_subject(self._own), cb=self._heard)
         self._untold = dict(self._table.far.invitations)
 

@@ -8,22 +8,26 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
 import pytest
 from hub_tools import until
-from inside import journal_of
+from inside import journal_of, session_of
 from nats.aio.client import Client
 from nats.errors import ConnectionClosedError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 from table_tools import playing
 
+from companion import __version__
 from companion.core.clock import RealClock
-from companion.core.errors import Malformed
+from companion.core.errors import Illegal, Malformed
 from companion.core.kit import Seat
+from companion.core.ports.far import FarAnswer, FarPages, FarRequest
+from companion.hub.far import FarCall, packed_call
 from companion.hub.far_line import FarLine
 from companion.hub.loop_thread import LoopThread
 from companion.hub.membership import Membership
@@ -33,6 +37,9 @@ from companion.hub.sender import HubLine
 from companion.hub.subjects import NEAR, news_subject
 from companion.hub_server.store import HubStore, StoreSettings
 from companion.storage.journal import Journal
+from companion.table.seats.far_seats import Invitation
+from companion.table.session import Phase
+from companion.table.table import Table
 
 WAIT_S = 60.0
 
@@ -122,13 +129,15 @@ class Room:
     def on_trouble(self, _: str) -> None:
         """Nobody reads it."""
 
+    on_flood = on_trouble
+
     def keep(self) -> None:
         """There is nothing to keep."""
 
 
 @contextmanager
 def store_on(lines: Lines, room: Room, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubStore]:
-    monkeypatch.setattr("companion.hub_server.store.Client", lines)
+    monkeypatch.setattr("companion.hub_server.store.SteadyClient", lines)
 
     async def step(_: Any) -> None:
         """No cards are dealt."""
@@ -236,7 +245,7 @@ class Far:
 
 @contextmanager
 def line_on(lines: Lines, pairs: Pairs, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubLine]:
-    monkeypatch.setattr("companion.hub.sender.Client", lines)
+    monkeypatch.setattr("companion.hub.sender.SteadyClient", lines)
     source = SimpleNamespace(
         state=lambda: b"{}", command=lambda _: None, connected=lambda _: None, pairs=pairs, far=Far()
     )
@@ -284,6 +293,64 @@ def test_a_line_that_has_ended_leaves_nobody_waiting_for_a_seat(tmp_path: Path) 
         finally:
             far.close()
         gc.collect()  # what was never begun would say so now
+
+
+class Waiting(Nats):
+    """A line on which a phone's order has been waiting: it is there as soon as somebody listens."""
+
+    def __init__(self, order: FarRequest) -> None:
+        super().__init__(lambda _: None)
+        self._call = packed_call(FarCall("0" * 32, __version__, order))
+
+    async def subscribe(self, subject: str, **how: Any) -> Any:
+        await how["cb"](SimpleNamespace(data=self._call))
+        while not self.published:  # the answer
+            await asyncio.sleep(0.001)
+
+
+def test_an_order_that_waited_for_the_line_finds_its_clock_running(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        table, statuses = played.table, []
+        table.take_seat(Seat.SOUTH, "Mara")
+        table.far.invite(Seat.NORTH, Invitation("abcdefgh", "http://hub.example/"))
+        table.far.take(Seat.NORTH, "Ines", "abcdefgh")
+        table.new_game("scouts", seed=1)
+        table.far.line_is("", {Seat.NORTH})
+        while not ((session := session_of(table)).countdown and session.awaited == {Seat.NORTH}):
+            act(table)
+        if session.paused:
+            table.resume("south")
+
+        def answer(asked: FarRequest, at_s: float, _: Callable[[], bool]) -> Iterator[FarAnswer]:
+            table.far.seen(Seat.NORTH)
+            try:
+                table.hand_in(Seat.NORTH, session_of(table).moment, asked.body.decode(), at_s=at_s)
+            except Illegal as error:
+                statuses.append(error.message)
+            yield FarAnswer()
+
+        pages = cast(FarPages, SimpleNamespace(answer=answer))
+        far = FarLine(table, played.clock, "a-table", lambda: pages, lambda: None)
+        far.broken()
+        table.step()
+        assert session_of(table).is_cut
+        text = session.playing.format(session.playing.random_action(session.state, Seat.NORTH, Random(1)))
+        order = FarRequest("abcdefgh", "POST", "/api/seat/north/hand-in", body=text.encode())
+        asyncio.run(far.connected(cast(Client, Waiting(order))))
+        far.close()
+        assert statuses == []
+        assert session_of(table).state != session.state
+
+
+def act(table: Table) -> None:
+    """Hands follow, or whoever is due acts."""
+    session = session_of(table)
+    if session.phase in (Phase.SETUP, Phase.STAGES):
+        table.confirm("host", session.moment, session.stage, force=True)
+        return
+    (seat,) = session.awaited
+    action = session.playing.random_action(session.state, seat, Random(session.tick))
+    table.hand_in(seat, session.moment, session.playing.format(action))
 
 
 def test_a_table_hears_of_no_game_but_the_one_that_was_agreed_on_last(tmp_path: Path) -> None:
