@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from companion.core.i18n import unpacked
 from companion.core.kit import Seat
 
 LEVELS = (1, 2, 3)
@@ -32,6 +33,11 @@ class Verdict:
 
     best: Choice
     loss: float | None
+
+
+def said_by_bot(reasons: Iterable[str]) -> tuple[str, ...]:
+    """Reasons of one of our own, which came as plain English, as sentences for every language."""
+    return tuple(unpacked({"say": line, "many": "", "parts": {}}) for line in reasons)
 
 
 class Bot(ABC):

@@ -21,7 +21,7 @@ import msgspec
 from companion.bots.base import Choice, Verdict
 from companion.bots.priority import give_way
 from companion.core.errors import CompanionError
-from companion.core.i18n import plain_words
+from companion.core.i18n import is_shown_whole, plain_words
 from companion.core.kit import Seat
 
 MAX_LINE = 1_000_000
@@ -148,7 +148,7 @@ class BotProcess:
     def _choice(self, said: _Chosen) -> Choice:
         if not 0 < len(said.action) <= _MAX_ACTION:
             self._fail("answered nonsense")
-        reasons = tuple(reason[:_MAX_REASON] for reason in said.why[:_MAX_REASONS])
+        reasons = tuple(clean for reason in said.why[:_MAX_REASONS] if (clean := _shown(reason[:_MAX_REASON])))
         return Choice(said.action, max(0, said.nodes), reasons)
 
     def close(self) -> None:
@@ -249,6 +249,11 @@ class BotProcess:
         if status < 0:
             raise BotFailure(f"The opponent was killed by signal {-status}")
         raise BotFailure(f"The opponent ended with status {status}")
+
+
+def _shown(reason: str) -> str:
+    """A program's words in one line, without what cannot be shown or turns the writing round."""
+    return " ".join("".join(each for each in reason if each.isspace() or is_shown_whole(each)).split())
 
 
 def _pipe(pipe: IO[bytes] | None) -> int:

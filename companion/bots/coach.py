@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from companion.bots import knows
-from companion.bots.base import LEVELS, Verdict
+from companion.bots.base import LEVELS, Verdict, said_by_bot
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command
 from companion.bots.machine_players import START_S, THINK_S, Opponent
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
-from companion.core.i18n import say, unpacked
+from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
 from companion.games.spelling import SpeltOrder
+from companion.table.seats.coaching import MachineReasons
 from companion.table.seats.machine_seats import MachineTurn
 from companion.table.state import About
 from companion.table.table import Table
@@ -50,7 +51,8 @@ class Hint:
     """What the coach says to a seat: an action in notation and in words, and why in sentences.
 
     `judgement` is what it thinks of what was done, as a sentence; empty: nothing was done yet. `is_best`: nothing would
-    have been better, so that the action is the one that was done or as good as that.
+    have been better, so that the action is the one that was done or as good as that. `is_theirs`: it is the machine's
+    own action and its own reasons, and `judgement` says whose and when.
     """
 
     action: str
@@ -58,6 +60,7 @@ class Hint:
     why: tuple[str, ...]
     judgement: str = ""
     is_best: bool = False
+    is_theirs: bool = False
 
 
 class Coach:
@@ -75,7 +78,12 @@ class Coach:
         self._busy = threading.Lock()
 
     def ask(self, seat: Seat, moment: str, about: About) -> Hint:
-        """What it would do now, or what it thinks of the seat's last action; raises `CompanionError`s in sentences."""
+        """What it would do now, what it thinks of the seat's last action, or why the machine opposite did its last.
+
+        Raises `CompanionError`s in sentences.
+        """
+        if about == "theirs":
+            return _theirs(self._table.coaching.reasons(seat, moment))
         self._require_known(self._table.view().game)
         with self._alone():
             turn, done = self._table.coaching.ask(seat, moment, about)
@@ -108,7 +116,7 @@ class Coach:
             except (BotFailure, Malformed, Illegal) as error:
                 log.warning("The coach gave no answer (%s)", error.kind)
                 continue
-            why = tuple(unpacked({"say": line, "many": "", "parts": {}}) for line in verdict.best.why)
+            why = said_by_bot(verdict.best.why)
             is_best = bool(done) and _is_best(verdict, done)
             return Hint(verdict.best.action, orders, why, _sentence(verdict, is_best) if done else "", is_best)
         raise CoachFailure(say("The coach does not respond. The game goes on without it."))
@@ -133,6 +141,15 @@ class CoachFailure(CompanionError, RuntimeError):
     """The coach's process was killed, hung or answered nonsense, more than once."""
 
     kind = "coach"
+
+
+def _theirs(told: MachineReasons) -> Hint:
+    """The machine's own words."""
+    name = Verbatim(told.name)
+    heading = (
+        say("{name}, turn {turn}", name=name, turn=told.turn) if told.turn else say("{name}, at the start", name=name)
+    )
+    return Hint(told.action, told.orders, told.why, heading, is_theirs=True)
 
 
 def _is_best(verdict: Verdict, done: str) -> bool:

@@ -14,6 +14,8 @@ from companion.table.table import Table
 
 _REST_S = 5.0
 """How often it looks, unless the table changes."""
+MOST_SPOKEN = 3
+"""Of an engine's reasons no more are spoken: the best come first."""
 
 
 class CoachAloud(Closeable):
@@ -51,6 +53,8 @@ class CoachAloud(Closeable):
 def spoken_lines(hint: Hint) -> tuple[str, ...]:
     """What the coach says, sentence by sentence."""
     orders = joined(", ", [order.whole for order in hint.orders])
+    if hint.is_theirs:
+        return (say("{whose}: {orders}.", whose=hint.judgement, orders=orders), *hint.why[:MOST_SPOKEN])
     if not hint.judgement:
         return (say("The coach would do this: {orders}.", orders=orders), *hint.why)
     if hint.is_best:

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any, Protocol
 
 from companion.bots import knows
-from companion.bots.base import Choice
+from companion.bots.base import Choice, said_by_bot
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command
 from companion.bots.characters import CHARACTERS, Character, cast
 from companion.core.clock import Clock
@@ -191,6 +191,7 @@ class _MachinePlayer:
             self._table.contribute(self._seat, pledge.commitment, secrets.token_hex(32), MACHINE)
 
     def _hand_in(self, plan: _Plan) -> float:
+        self._table.machines.keep_reasons(self._seat, plan.moment, self._reasons(plan.choice))
         try:
             if plan.choice is None:
                 self._table.machines.act_by_chance(self._seat, plan.moment)
@@ -211,6 +212,15 @@ class _MachinePlayer:
             if plan.choice is not None:
                 self._complain("")
         return 0.0
+
+    def _reasons(self, choice: Choice | None) -> tuple[str, ...]:
+        """The reasons of a choice: our own opponents' in every language, foreign ones as they are."""
+        if choice is None:
+            return ()
+        character = self._casting.characters.get(self._told.name if self._told else "")
+        if character and character.command:
+            return tuple(map(Verbatim, choice.why))
+        return said_by_bot(choice.why)
 
     def _pause_s(self, turn: MachineTurn, now_s: float) -> float:
         """From being asked to handing in, at least: never a notable part of what a clock leaves."""

@@ -18,8 +18,10 @@ from companion.table.seats.claims import Mark
 from companion.table.session import Phase, Session
 
 NO_CAMERA = CameraStatus(CameraState.NONE)
-About = Literal["now", "last"]
-"""What the coach is asked about: the action that is due, or the last one that everybody knows of."""
+About = Literal["now", "last", "theirs"]
+"""What is asked about: the action that is due, the own last one that everybody knows of, or the machine's opposite."""
+MOST_REASONS = 40
+"""Of so many actions of machines the reasons are kept."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,10 @@ class Handicap:
 
 @dataclass(frozen=True)
 class CoachAnswer:
-    """What somebody at a pad asks the coach, and what it says aloud: no `lines` as long as it thinks."""
+    """What somebody at the table asks the coach, and what it says aloud: no `lines` as long as it thinks.
+
+    `seat` is the asker's; of a machine's reasons, the one opposite the machine.
+    """
 
     seat: Seat
     moment: str
@@ -101,6 +106,8 @@ class TableState:
     handicap: Handicap | None = None
     advice: CoachAnswer | None = None
     """What the coach is asked from a pad, or has answered."""
+    reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
+    """What machines say of their actions, by seat and moment: secret until the turn is open (`open_reasons`)."""
     laid: Mapping[Seat, str] = field(default_factory=dict)
     fans_before: Layout = field(default_factory=dict)
     """The cards that lay open when the decision that is due began."""
@@ -158,6 +165,30 @@ def handicapped(live: TableState) -> Seat | None:
     nonces = {seat: sitter.nonce for seat, sitter in live.session.seats.items()}
     pairs = ((seat, Handicap(nonces[seat], nonces[seat.other])) for seat in SEATS if len(nonces) == len(SEATS))
     return next((seat for seat, pair in pairs if pair == live.handicap), None)
+
+
+def open_reasons(live: TableState, seat: Seat) -> tuple[int, tuple[str, ...]] | None:
+    """Why a machine did what it did last, and in which of the turns (from 0); None: there is nothing to tell.
+
+    Reasons tell the action, so a sealed one has none; what a game hides to its end they tell when that may be told.
+    """
+    session = live.session
+    if not live.reasons or session.game is None or not session.is_machines(seat) or session.remote is not None:
+        return None
+    if session.game.hides(session.options) and not session.is_opened:
+        return None
+    for number in reversed(range(len(session.opened))):
+        turn = session.turns[number]
+        sealed, reasons = turn.sealed.get(seat), live.reasons.get((seat, turn.moment))
+        if sealed and reasons and sealed.owner == session.seats[seat].nonce:
+            return number, reasons
+    return None
+
+
+def last_explained(live: TableState) -> Seat | None:
+    """The machine whose reasons for its last action may be told; of two, the one that acted later."""
+    told = {reasons[0]: seat for seat in SEATS if (reasons := open_reasons(live, seat))}
+    return told[max(told)] if told else None
 
 
 def with_session(live: TableState, session: Session, now_s: float) -> TableState:

@@ -327,9 +327,12 @@ class Table(Closeable):
         """
         self._owner.ask(lambda: self._chance.contribute(seat, commitment, value, by))
 
-    def help(self, is_wanted: bool) -> None:
-        """Somebody at the table asks what can be done now, or has read it: the table screen and the voice tell it."""
-        self._owner.ask(lambda: self._turns.help(is_wanted))
+    def help(self, is_wanted: bool, reasons: bool = False) -> None:
+        """Somebody at the table asks what can be done now, or has read it: the table screen and the voice tell it.
+
+        `reasons`: why the machine did what it did last, instead.
+        """
+        self._owner.ask(lambda: self._turns.help(is_wanted, reasons))
 
     def redraw(self) -> None:
         """Something beside the table that its pages show has changed."""

@@ -214,6 +214,8 @@ class TableView:
     """What the rules allow now, once somebody at the table has asked; nothing that only a seat may know."""
     advice: CoachAnswer | None
     """What a pad asks the coach for everybody to hear, and its answer."""
+    explains: Seat | None
+    """The machine that can be asked why it did what it did last; None: there is none now."""
 
 
 @dataclass(frozen=True)

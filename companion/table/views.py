@@ -23,7 +23,7 @@ from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import sign_of
 from companion.table.seats.claims import sentence_of
 from companion.table.session import LINE, Phase, Sealed, Session
-from companion.table.state import NO_DRAFT, TableState, handicapped, instructions
+from companion.table.state import NO_DRAFT, TableState, handicapped, instructions, last_explained
 from companion.table.table_view import (
     BoardView,
     ClaimSign,
@@ -85,6 +85,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         guide=guide_of(session),
         help=_help(live),
         advice=live.advice,
+        explains=last_explained(live),
     )
 
 

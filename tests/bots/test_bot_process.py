@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import select
@@ -80,6 +81,14 @@ def test_any_program_that_speaks_the_protocol() -> None:
     with BotProcess(program(f"{READY} input(); print('{answer}', flush=True); input()")) as bot:
         bot.new(Seat.NORTH, {"turn_limit": 3}, LONG_S)
         assert bot.choose({}, LONG_S) == Choice("UUS", 3, ("a", "b"))
+
+
+def test_its_reasons_are_lines_that_can_be_shown() -> None:
+    why = ["\u202eup\n\tand\0 up", "\u200f \a", "ÿ👩\u200d🚀", "x" * 500]
+    answer = json.dumps({"action": "UUS", "why": why})
+    with BotProcess(program(f"{READY} input(); print({answer!r}, flush=True); input()")) as bot:
+        bot.new(Seat.NORTH, {}, LONG_S)
+        assert bot.choose({}, LONG_S).why == ("up and up", "ÿ👩\u200d🚀", "x" * 400)
 
 
 def test_killed() -> None:

@@ -13,6 +13,7 @@ from companion.bots.base import Choice, Verdict
 from companion.bots.coach import Coach
 from companion.bots.coach_aloud import CoachAloud
 from companion.core.config import TableSettings
+from companion.core.errors import Illegal
 from companion.core.kit import Seat
 from companion.speech.announcer import Announcer
 from companion.table.session import Phase
@@ -110,6 +111,38 @@ def test_where_others_would_learn_something_it_says_where_to_ask(tmp_path: Path,
         assert lines(played) == ("Everybody would hear the coach: ask it on a phone, at the same seat.",)
         assert not process.told
         assert not played.table.view().seats[SOUTH].coached
+
+
+def test_the_machine_says_why_by_the_pad_and_at_the_key_of_the_table_screen(played: Played) -> None:
+    """Asked a third time, or where there is no coach at once; and on the table screen instead of what can be done."""
+    process = Scripted()
+    coach = CoachAloud(played.table, Coach(played.table, KEY, process))
+    moment = moment_of(played)
+    played.table.machines.keep_reasons(NORTH, moment, ("This gathers intel.", "b", "c", "d"))
+    with pytest.raises(Illegal):
+        played.table.help(True, reasons=True)
+    for seat in Seat:
+        played.table.hand_in(seat, moment, "UII")
+    played.finish_stages()
+    theirs = ("Bo, turn 1: up, idle, idle.", "This gathers intel.", "b", "c")
+    told = []
+    for _ in range(4):
+        hold(played, "a")
+        coach.step()
+        told.append(lines(played))
+    assert told[2] == theirs
+    assert told[0] == told[3] != told[1]
+    played.table.help(False)
+    played.table.use(TableSettings(coach="never"))
+    hold(played, "a")
+    assert played.table.view().seats[SOUTH].entered == 0
+    coach.step()
+    assert lines(played) == theirs
+    played.table.help(True)
+    assert played.table.view().help
+    played.table.help(True, reasons=True)
+    coach.step()
+    assert (played.table.view().help, lines(played)) == ((), theirs)
 
 
 def test_where_there_is_no_coach_a_held_key_is_an_order(played: Played) -> None:

@@ -18,7 +18,8 @@ from companion.bots.base import Choice
 from companion.bots.bot_process import BotFailure, bot_command
 from companion.bots.machine_players import THINK_S, TRIES, MachinePlayers
 from companion.core.clock import FakeClock
-from companion.core.errors import Illegal, Refusal
+from companion.core.errors import Illegal, Refusal, Stale
+from companion.core.i18n import translate
 from companion.core.kit import Seat
 from companion.games.binmat.cards import DECK
 from companion.games.binmat.orders import PASS
@@ -38,6 +39,7 @@ class Programs:
     told: list[tuple[str, Any]] = field(default_factory=list)
     open: int = 0
     failures: list[str] = field(default_factory=list)
+    why: tuple[str, ...] = ()
 
     def __call__(self, command: Sequence[str]) -> Scripted:
         self.commands.append(list(command))
@@ -65,7 +67,7 @@ class Scripted:
         if self._programs.failures:
             raise BotFailure(self._programs.failures.pop(0))
         self._programs.told.append(("choose", dict(view)))
-        return Choice(self._programs.answers(view), 1)
+        return Choice(self._programs.answers(view), 1, self._programs.why)
 
     def close(self) -> None:
         if not self._closed:
@@ -242,6 +244,92 @@ def test_nonsense_is_refused_and_chance_decides(against: Set, nonsense: str) -> 
     against.round(3.1)
     against.round(3.1)
     assert against.played.table.view().seats[Seat.NORTH].receipt
+
+
+def explained(played: Played) -> tuple[str, ...]:
+    """What the machine at North says of its last action; nothing: nobody can ask it."""
+    view, coaching = played.table.view(), played.table.coaching
+    if view.explains is None:
+        assert "theirs" not in coaching.of(Seat.SOUTH).about
+        with pytest.raises(Illegal, match="The machine has no reasons to tell now"):
+            coaching.reasons(Seat.SOUTH, view.moment)
+        return ()
+    assert (view.explains, coaching.of(Seat.SOUTH).about[-1]) == (Seat.NORTH, "theirs")
+    told = coaching.reasons(Seat.SOUTH, view.moment)
+    return (told.name, str(told.turn), *(order.whole for order in told.orders), *told.why)
+
+
+def test_why_it_did_that_is_told_when_the_last_step_is_shown(tmp_path: Path, against: Set) -> None:
+    against.programs.why = ("This gathers intel.",)
+    against.played.begin()
+    against.round()
+    against.round(3.1)
+    view = against.played.table.view()
+    assert view.seats[Seat.NORTH].receipt
+    assert explained(against.played) == (), "sealed"
+    against.played.table.hand_in(Seat.SOUTH, view.moment, "III")
+    for stage in range(3):
+        view = against.played.table.view()
+        assert (view.phase, view.turn.stage) == (Phase.STAGES, stage)
+        told = explained(against.played)
+        assert bool(told) == (stage == 2), f"step {stage + 1} of 3 is shown"
+        against.played.table.confirm("host", view.moment, stage)
+    assert told == explained(against.played) == ("Bo", "1", "up", "up", "shoot", "This gathers intel.")
+    assert translate(told[-1], "es") == "Esto recoge información."
+    against.round()
+    against.round(3.1)
+    assert explained(against.played) == told, "its next one is sealed"
+    against.played.table.resign(Seat.SOUTH)
+    assert explained(against.played) == told
+    with pytest.raises(Stale):
+        against.played.table.coaching.reasons(Seat.SOUTH, "0.1")
+    against.played.table.machines.unseat(Seat.NORTH)
+    against.played.table.machines.seat(Seat.NORTH, "Pip")
+    assert explained(against.played) == (), "that was Bo"
+
+
+def test_a_refused_action_has_no_reasons(against: Set) -> None:
+    against.programs.why, against.programs.answers = ("This gathers intel.",), lambda _: "XYZ"
+    against.played.begin()
+    for pause_s in (0.0, 3.1, 3.1):
+        against.round(pause_s)
+    against.played.table.hand_in(Seat.SOUTH, against.played.table.view().moment, "III")
+    against.played.finish_stages()
+    assert explained(against.played) == ()
+
+
+def test_foreign_words_are_nobodys_sentence(tmp_path: Path) -> None:
+    """An engine's reasons stay in its own language, also where they are words of ours; after a restart they are gone."""
+    programs = Programs(lambda _: "UUS", why=("This gathers intel.", "{side!c} {0}"))
+    with playing(tmp_path) as played:
+        played.table.take_seat(Seat.SOUTH, "Ada")
+        played.table.machines.seat(Seat.NORTH, "Eve")
+        with MachinePlayers(played.table, played.clock, KEY, ["Eve=/opt/eve"], open_process=programs) as machines:
+            against = Set(played, programs, machines)
+            played.begin()
+            against.round()
+            against.round(3.1)
+        played.table.hand_in(Seat.SOUTH, played.table.view().moment, "III")
+        played.finish_stages()
+        assert [translate(line, "es") for line in explained(played)[-2:]] == list(programs.why)
+    with playing(tmp_path) as played:
+        assert explained(played) == ()
+
+
+def test_what_cards_hide_is_explained_when_the_game_is_over_for_good(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.table.take_seat(Seat.SOUTH, "Ada")
+        played.table.machines.seat(Seat.NORTH, "Bo")
+        played.table.new_game("binmat", {"way": "full", "seconds": 0}, seed=1)
+        for seat in (Seat.SOUTH, Seat.NORTH):
+            moment = played.table.view().moment
+            played.table.machines.keep_reasons(seat, moment, ("This draws where it costs least.",))
+            played.table.hand_in(seat, moment, "d0")
+            assert explained(played) == ()
+        played.table.resign(Seat.SOUTH)
+        assert explained(played) == (), "it can be taken back"
+        played.table.disclose("host")
+        assert explained(played)[-1] == "This draws where it costs least."
 
 
 def test_a_restart_tells_a_new_process_all_that_was(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
 from service import PHONE, Client, Served, browser, sit_down, tap, until
 from web_fixtures import open_place
-from window_tools import no_errors
+from window_tools import no_errors, text_of
 
 from companion.bots import bot_for
 from companion.bots.base import Choice, Verdict
@@ -24,6 +24,11 @@ from web.server.sse import serve
 
 pytestmark = pytest.mark.browser
 PATIENCE_S = 60.0
+_CLEAR = """
+const box = name => document.querySelector(name).getBoundingClientRect();
+const [why, ask, words] = [box('.wall-why'), box('.wall-ask'), box('.help-wall .can')];
+return why.right <= ask.left && why.top >= words.bottom && why.bottom <= box('.help-wall').bottom;
+"""
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +74,21 @@ def test_the_coach_is_asked_before_and_after(seat: tuple[Served, WebDriver]) -> 
     until("the next turn", lambda: _moved_on(client))
     until("the keys again", lambda: window.find_elements(By.CSS_SELECTOR, ".key.order"))
     assert advice(window, "last")
+    tap(window, "#help > [data-help]")
+    whys = advice(window, "theirs").splitlines()
+    assert whys[0] == "Pip, turn 1"
+    assert "This looks best against what most people do here." in whys
+    tap(window, "#help > [data-help]")
+    client.post("/api/table/help", is_wanted=True)
+    with browser((1280, 800)) as wall:
+        wall.get(service.url)
+        until("the key", lambda: wall.find_elements(By.CSS_SELECTOR, ".wall-why"))
+        assert wall.execute_script(_CLEAR), "the key lies on the words, or under another key"
+        tap(wall, ".wall-why")
+        until("the words", lambda: "This looks best" in text_of(wall, ".advice"), PATIENCE_S)
+        tap(wall, ".wall-ask")
+        until("closed", lambda: not wall.find_elements(By.CSS_SELECTOR, ".advice"))
+        no_errors(wall)
 
 
 def test_a_replay_says_what_would_have_been_better(tmp_path: Path, seat: tuple[Served, WebDriver]) -> None:

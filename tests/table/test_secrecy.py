@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from far_inside import CODE, InsidePhone, far_app, first_picture
@@ -307,6 +310,46 @@ def test_a_phone_far_away_and_its_hub_are_sent_nothing_that_depends_on_a_secret(
     for (path, first), (_, second) in zip(one, other, strict=True):
         assert first == second, f"{path} tells South's {secret}"
     assert sum(b"Menu" in sent for _, sent in one) > 8  # its own pages are among them
+
+
+def _asks_why(scene: Scene, path: str, **body: object) -> tuple[int, Any]:
+    """What North's phone is answered."""
+    sent = json.dumps({"moment": scene.moment, **body} if "about" in body else body).encode()
+    status, answer, _ = scene.viewer.north.send(path, sent, {"Content-Type": "application/json"})
+    return status, json.loads(answer) if answer.startswith(b"{") else answer
+
+
+@pytest.mark.parametrize("viewer", [Viewer, FarViewer])
+def test_why_a_machine_played_what_is_sealed_is_told_to_nobody(
+    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, viewer: type[Viewer]
+) -> None:
+    """Every page, event, answer and refusal is the same whatever it thought; once the turn is open it is told."""
+    monkeypatch.setattr(reducer, "receipt", lambda *_: "ab" * 32)
+    monkeypatch.setattr("companion.service.app.host_key_of", lambda _: "aaaaa-bbbbb")
+    monkeypatch.setattr("companion.diagnostics.machine.free_bytes", lambda _: 4_000_000_000)
+    caplog.set_level(logging.DEBUG)
+    told = []
+    for number, (action, reason) in enumerate((("UUS", "It goes up."), ("DRI", "It gets away."))):
+        with house(tmp_path / str(number), port, FakeClock()) as companion:
+            scene, table = Scene(companion, FakeClock(), viewer(companion)), companion.table
+            table.free_seat(Seat.SOUTH)
+            table.machines.seat(Seat.SOUTH, "Bo")
+            scene.begin("outbuffered")
+            table.machines.keep_reasons(Seat.SOUTH, scene.moment, (reason,))
+            table.hand_in(Seat.SOUTH, scene.moment, action)
+            asks = partial(_asks_why, scene)
+            seen = [("coach", str(asks("/api/seat/north/coach", about="theirs")).encode())]
+            seen += [("wall", str(asks("/api/table/help", is_wanted=True, reasons=True)).encode())]
+            seen += scene.viewer.everything()
+            told.append(seen)
+            assert reason not in caplog.text
+            table.hand_in(Seat.NORTH, scene.moment, "III")
+            scene.settle()
+            status, answer = asks("/api/seat/north/coach", about="theirs")
+            assert (status, answer["action"], answer["why"]) == (200, action, [reason])
+            assert seen[0][1].startswith(b"(409")
+    for (path, first), (_, second) in zip(*told, strict=True):
+        assert first == second, f"{path} tells what the machine has sealed"
 
 
 def test_the_steps_open_one_by_one_for_every_viewer(tmp_path: Path, port: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
 
-from companion.bots.base import Choice, Verdict
+from companion.bots.base import Choice, Verdict, said_by_bot
 from companion.bots.coach import Coach, Hint
 from companion.bots.coach_aloud import CoachAloud, spoken_lines
 from companion.core.config import TableSettings
@@ -126,6 +126,43 @@ def test_after_a_turn_it_says_what_would_have_been_better(place: Place) -> None:
     assert "<b>Left</b>" in told["html"]
     ada.set_cookie("language", "es")
     assert "Izquierda" in ada.post("/api/seat/south/coach", json=question(place, "last")).get_json()["html"]
+
+
+def test_the_machine_says_why_to_who_asks(place: Place) -> None:
+    """On the phone and on the table screen, in each one's language; a program's words are no markup."""
+    ada = place.sit("south", "Ada")
+    ada.post("/api/seat/north/machine", json={"name": "Bo"})
+    moment = place.to_orders()
+    ours = said_by_bot(["This wins whatever the other side does."])
+    place.table.machines.keep_reasons(Seat.NORTH, moment, (*ours, "<i>flag</i>"))
+    wanted = {"is_wanted": True, "reasons": True}
+    refused = "The machine has no reasons to tell now"
+    assert error_of(ada.post("/api/seat/south/coach", json=question(place, "theirs")))["message"] == refused
+    assert error_of(place.browser().post("/api/table/help", json=wanted))["message"] == refused
+    for seat in Seat:
+        place.table.hand_in(seat, moment, "LIS")
+    while str(place.table.view().phase) == "stages":
+        view = place.table.view()
+        place.table.confirm("host", view.moment, view.turn.stage)
+    help_ = ada.post("/api/seat/south/help", json={"moment": place.table.view().moment, "entered": ""})
+    assert "Why did Bo play that?" in help_.get_json()["html"]
+    told = ada.post("/api/seat/south/coach", json=question(place, "theirs")).get_json()
+    assert (told["action"], told["judgement"]) == ("LIS", "Bo, turn 1")
+    assert told["why"] == ["This wins whatever the other side does.", "<i>flag</i>"]
+    assert "<b>Left</b>" in told["html"]
+    assert "&lt;i&gt;flag&lt;/i&gt;" in told["html"]
+    assert not place.table.view().seats[Seat.SOUTH].coached, "the coach was not asked"
+    stranger = place.browser()
+    assert stranger.post("/api/seat/south/coach", json=question(place, "theirs")).status_code == 403
+    stranger.post("/api/table/help", json={"is_wanted": True})
+    assert "Why did Bo play that?" in page_of(stranger, "/")
+    assert stranger.post("/api/table/help", json=wanted).status_code == 200
+    CoachAloud(place.table, Coach(place.table, b"k" * 32, Process)).step()
+    stranger.set_cookie("language", "es")
+    wall = page_of(stranger, "/")
+    assert "¿Por qué ha jugado eso Bo?" in wall
+    assert "Bo, turno 1: izquierda, " in wall
+    assert "<p>Esto gana haga lo que haga el otro bando.</p><p>&lt;i&gt;flag&lt;/i&gt;</p>" in wall.replace("> <", "><")
 
 
 def test_a_replay_asks_what_would_have_been_better(place: Place, tmp_path: Path) -> None:

@@ -23,9 +23,10 @@ from web.routes.api.body import SEAT, Body, Entered, read_body
 
 
 class Wanted(Body, frozen=True):
-    """Is help wanted, or has it been read?"""
+    """Is help wanted, or has it been read? `reasons`: why the machine did what it did, not what the rules allow."""
 
     is_wanted: bool
+    reasons: bool = False
 
 
 class RulesPages:
@@ -83,13 +84,15 @@ class RulesPages:
             waits=view.sign.text,
             coach=table.coaching.of(mine).about if self._page_context.features.coach else (),
             coached=view.seats[mine].coached,
+            machine=view.seats[mine.other].name,
         )
         return jsonify(html=html, squares=sorted({str(square) for row in rows for square in row.squares}))
 
     def table_help(self) -> Response:
-        """The table screen tells what the rules allow now, or no longer."""
+        """The table screen tells what the rules allow now, or why the machine did what it did, or nothing any more."""
         self._page_context.require_at_table(request)
-        self._page_context.table.help(read_body(request, Wanted).is_wanted)
+        body = read_body(request, Wanted)
+        self._page_context.table.help(body.is_wanted, body.reasons)
         return jsonify({})
 
 

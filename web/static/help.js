@@ -40,7 +40,7 @@ async function advise(key) {
   const advice = sheet().querySelector('#advice');
   const { seat, moment } = page().dataset;
   const keys = sheet().querySelectorAll('[data-coach]');
-  advice.textContent = advice.dataset.wait;
+  advice.textContent = key.dataset.coach === 'theirs' ? '' : advice.dataset.wait;
   for (const each of keys) each.disabled = true;
   const answer = await post(`/api/seat/${seat}/coach`, { moment, about: key.dataset.coach });
   for (const each of keys) each.disabled = false;

@@ -9,9 +9,9 @@ from companion.core.i18n import say, to_owner
 from companion.core.kit import Seat
 from companion.table.pipeline import Pipeline
 from companion.table.records import Begin, HandIn, StageDone, Undo
-from companion.table.seats.coaching import question_of
+from companion.table.seats.coaching import no_reasons, question_of
 from companion.table.session import Phase
-from companion.table.state import instructions
+from companion.table.state import CoachAnswer, instructions, last_explained
 
 
 class Turns:
@@ -57,18 +57,24 @@ class Turns:
         if force and live.problems:
             self._pipeline.publish(replace(live, overruled=frozenset(live.problems), problems=()))
 
-    def help(self, is_wanted: bool) -> None:
-        """Tell what the rules allow now, or no longer."""
+    def help(self, is_wanted: bool, reasons: bool = False) -> None:
+        """Tell what the rules allow now, or why the machine did what it did, or nothing any more."""
         live = self._pipeline.live
         if is_wanted and live.session.phase is not Phase.ORDERS:
             raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to decide now: do as the sign says"))
-        if live.is_helping != is_wanted or live.advice:
+        if is_wanted and reasons:
+            machine = last_explained(live)
+            if machine is None:
+                raise Illegal(Refusal.WRONG_PHASE, no_reasons())
+            asked = CoachAnswer(machine.other, live.session.moment, "theirs")
+            self._pipeline.publish(replace(live, is_helping=False, advice=asked))
+        elif live.is_helping != is_wanted or live.advice:
             self._pipeline.publish(replace(live, is_helping=is_wanted, advice=None))
 
     def ask_coach(self, seat: Seat) -> None:
         """A seat asks the coach by its pad, for everybody to hear; raises `Illegal` where there is none."""
         live, allowed = self._pipeline.live, self._pipeline.settings.coach
-        advice = question_of(live.session, seat, allowed, live.advice)
+        advice = question_of(live, seat, allowed)
         self._pipeline.publish(replace(live, advice=advice, is_helping=False))
 
     def _require_now(self, moment: str) -> None:

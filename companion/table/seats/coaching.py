@@ -1,4 +1,7 @@
-"""Who may ask the coach about what: the host's rule, and where the game stands; and what is asked and told aloud."""
+"""Who may ask the coach about what: the host's rule, and where the game stands; and what is asked and told aloud.
+
+Why the machine opposite did what it did may be asked by everybody, as soon as everybody knows what it did.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from companion.table.pipeline import Pipeline
 from companion.table.records import AskCoach
 from companion.table.seats.machine_seats import MachineTurn, state_before, turn_acted, turn_of
 from companion.table.session import Phase, Sealed, Session
-from companion.table.state import About, CoachAnswer
+from companion.table.state import About, CoachAnswer, TableState, open_reasons
 
 Allowed = Literal["machine", "always", "never"]
 """In which games: against the machine alone, in every one, in none."""
@@ -23,9 +26,20 @@ Allowed = Literal["machine", "always", "never"]
 
 @dataclass(frozen=True)
 class CoachView:
-    """What a seat may ask the coach about; nothing: there is no coach for it now."""
+    """What a seat may ask about; nothing: there is no coach for it now, and no machine that has given its reasons."""
 
     about: tuple[About, ...] = ()
+
+
+@dataclass(frozen=True)
+class MachineReasons:
+    """Why a machine did what it did: its name, the turn as the game counts (0: the set-up), its action, its words."""
+
+    name: str
+    turn: int
+    action: str
+    orders: tuple[SpeltOrder, ...]
+    why: tuple[str, ...]
 
 
 def coach_view(session: Session, seat: Seat, allowed: Allowed) -> CoachView:
@@ -54,17 +68,29 @@ def _is_own(session: Session, sealed: Mapping[Seat, Sealed], seat: Seat) -> bool
     return seat in sealed and sealed[seat].owner == session.seats[seat].nonce
 
 
-def question_of(session: Session, seat: Seat, allowed: Allowed, before: CoachAnswer | None) -> CoachAnswer:
-    """What a seat asks by its pad: what to do now, and asked again (`before`) how its last action was.
+def no_reasons() -> str:
+    """What is answered where a machine's reasons cannot be told, as a sentence."""
+    return say("The machine has no reasons to tell now")
+
+
+def asked_about(live: TableState, seat: Seat, allowed: Allowed) -> tuple[About, ...]:
+    """All that a seat may ask about: the coach, and after that the machine opposite."""
+    has_reasons = seat in live.session.seats and open_reasons(live, seat.other)
+    return (*coach_view(live.session, seat, allowed).about, *(("theirs",) if has_reasons else ()))
+
+
+def question_of(live: TableState, seat: Seat, allowed: Allowed) -> CoachAnswer:
+    """What a seat asks by its pad: what to do now, asked again how its last action was, then why the machine's.
 
     The answer is heard by everybody at the table, so it is given only where a machine sits opposite and the seat holds
-    nothing in secret; otherwise a sentence says where to ask. Raises `Illegal` where there is no coach.
+    nothing in secret; otherwise a sentence says where to ask. Raises `Illegal` where there is nothing to ask.
     """
-    about = coach_view(session, seat, allowed).about
+    session, before, about = live.session, live.advice, asked_about(live, seat, allowed)
     if session.phase is not Phase.ORDERS or not about:
         raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
-    is_again = before is not None and (before.seat, before.about) == (seat, about[0])
-    asked = CoachAnswer(seat, session.moment, about[-1] if is_again else about[0])
+    is_again = before is not None and before.seat is seat and before.about in about
+    following = about.index(before.about) + 1 if before and is_again else 0
+    asked = CoachAnswer(seat, session.moment, about[following % len(about)])
     if session.is_machines(seat.other) and not session.playing.hides(session.options):
         return asked
     return replace(asked, lines=(say("Everybody would hear the coach: ask it on a phone, at the same seat."),))
@@ -78,8 +104,8 @@ class Coaching:
         self._owner = owner
 
     def of(self, seat: Seat) -> CoachView:
-        """What a seat may ask the coach now; nothing where nobody allows it."""
-        return coach_view(self._pipeline.session, seat, self._pipeline.settings.coach)
+        """What a seat may ask now; of the coach nothing where nobody allows it."""
+        return CoachView(asked_about(self._pipeline.live, seat, self._pipeline.settings.coach))
 
     def ask(self, seat: Seat, moment: str, about: About) -> tuple[MachineTurn, str]:
         """A seat asks the coach about the turn that is due or its last one: what it may know, and what was done.
@@ -90,7 +116,7 @@ class Coaching:
         session = self._pipeline.session
         if moment != session.moment:
             raise Stale(say("That turn is over: look at the page again"))
-        if about not in self.of(seat).about:
+        if about == "theirs" or about not in self.of(seat).about:
             raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
         acted = turn_acted(session, seat) if about == "last" else (turn_of(session, seat), "")
         if acted is None:
@@ -112,6 +138,24 @@ class Coaching:
         state = state_before(session, number) if number < len(session.turns) else session.state
         session.game.check(state, seat, session.game.parse(action))
         return spelt(session.game, state, seat, action)
+
+    def reasons(self, seat: Seat, moment: str) -> MachineReasons:
+        """Why the machine opposite a seat did what it did last; it marks nothing.
+
+        Raises `Stale` for another moment, `Illegal` where there is nothing to tell.
+        """
+        live = self._pipeline.live
+        session = live.session
+        if moment != session.moment:
+            raise Stale(say("That turn is over: look at the page again"))
+        told = open_reasons(live, seat.other)
+        if told is None:
+            raise Illegal(Refusal.WRONG_PHASE, no_reasons())
+        number, reasons = told
+        turn, state = session.turns[number], state_before(session, number)
+        action = turn.sealed[seat.other].action
+        orders = spelt(session.playing, state, seat.other, action)
+        return MachineReasons(session.seats[seat.other].name, turn.number, action, orders, reasons)
 
     # ---- aloud, for who plays by a pad ----
 

@@ -18,6 +18,7 @@ from companion.table.mailbox import Mailbox
 from companion.table.pipeline import Pipeline
 from companion.table.records import FreeSeat, HandIn, TakeSeat
 from companion.table.session import MACHINE, Phase, Session, chance
+from companion.table.state import MOST_REASONS
 
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
@@ -74,6 +75,22 @@ class MachineSeats:
         if session.phase not in (Phase.ORDERS, Phase.STAGES):
             return ()
         return tuple(turn_of(session, seat) for seat in SEATS if session.is_machines(seat))
+
+    def keep_reasons(self, seat: Seat, moment: str, reasons: tuple[str, ...]) -> None:
+        """What a machine says of the action that it is about to hand in, for who asks once that turn is open.
+
+        It is kept in memory alone: after a restart nobody knows it any more.
+        """
+
+        def keep() -> None:
+            live = self._pipeline.live
+            kept = [
+                *((key, told) for key, told in live.reasons.items() if key != (seat, moment)),
+                ((seat, moment), reasons),
+            ]
+            self._pipeline.live = replace(live, reasons=dict(kept[-MOST_REASONS:]))
+
+        self._owner.ask(keep)
 
     def act_by_chance(self, seat: Seat, moment: str) -> None:
         """Any legal action for a machine whose program has failed; raises `Stale` when it is not to act any more."""

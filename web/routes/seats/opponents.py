@@ -27,7 +27,9 @@ class Leave(Body, frozen=True):
 
 
 class Question(Body, frozen=True):
-    """What the coach is asked: about the action that is due (`now`), or about the last one (`last`)."""
+    """What the coach is asked about: the action that is due (`now`), the own last one (`last`), or the machine’s
+    (`theirs`), for which that one’s own reasons are told once everybody knows it.
+    """
 
     moment: Text
     about: About
@@ -77,7 +79,7 @@ class Opponents:
         return jsonify(seat=None)
 
     def coach(self, seat: str) -> Response:
-        """What the coach would do in this seat's place, or thinks of its last action; for its owner's eyes."""
+        """What the coach would do here, or thinks of the last action, or why the machine did what it did."""
         mine = self._page_context.guard.require_seat(request, seat)
         body, coach = read_body(request, Question), self._page_context.features.coach
         if coach is None:
