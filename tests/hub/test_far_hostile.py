@@ -171,9 +171,9 @@ def test_the_table_is_given_nothing_but_its_own_cookies(far: FarTable) -> None:
 def test_another_table_answers_nothing_in_its_place(
     far: FarTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("web.hub.far.ANSWERS_S", 1.0)
     other = joined(far.hub, tmp_path / "other")
     phone, own = seated(far), far.hub.folder.now.tables[0].id
+    monkeypatch.setattr("web.hub.far.ANSWERS_S", 1.0)
 
     with instead_of(far, lambda _: []) as asked:
 
