@@ -86,6 +86,7 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Ru
     resize(window, SMALL)
     touched: list[str] = []
     scrolls: list[tuple[str, int]] = []
+    hides: dict[str, int] = {}
     for _ in range(40 * MOST_TOUCHES):
         target = window.execute_script(_AT)
         if target is None:
@@ -94,6 +95,7 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Ru
             touched += [target] if touched[-1:] != [target] else []
             tall = window.execute_script(_TALL)
             scrolls += [(target, tall)] if tall > SMALL[1] else []
+            hides[target] = len(window.execute_script(_HIDDEN))
             assert len(touched) < MOST_TOUCHES, touched
             touch(window, target)
         wait(0.1)
@@ -109,6 +111,7 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Ru
     ask(window, "/api/seat/south/resign", "{}")
     ask(window, "/api/seat/north/machine-leaves", "{}")
     assert scrolls == []
+    assert max(hides.values()) <= (name == "scouts"), "between two scouts in a file it hides one"
 
 
 def test_nothing_was_wrong_on_the_page(seat: tuple[Running, WebDriver]) -> None:

@@ -1,5 +1,5 @@
 // The guide of a first game: hangs “Press this” over what is to be touched next, worked out of what the page shows.
-import { board, centre, isTurned, page, shifted } from './squares.js';
+import { board, centre, page } from './squares.js';
 
 const tag = () => document.getElementById('press');
 const find = selector => (selector ? page().querySelector(selector) : null);
@@ -17,21 +17,38 @@ function next() {
   return ['[data-post="/workbench/tidy"]', '.act.hands .go', '[data-post$="/resume"]'].find(each => isSeen(find(each))) ?? null;
 }
 
-// Where the tag’s tip points, in the page’s own measure; it hangs under a square whose upper neighbour it would hide.
-function point(target) {
+// Where the tag’s tip may point, in the page’s own measure, and whether the tag hangs below: at a key or a square from
+// above, or at a square from below.
+function tips(target) {
   const here = page().getBoundingClientRect();
   if (!target.startsWith('@')) {
     const box = find(target)?.getBoundingClientRect();
-    return box && [box.left + box.width / 2 - here.left, box.top + 10 - here.top];
+    return box ? [[box.left + box.width / 2 - here.left, box.top + 10 - here.top, false]] : [];
   }
-  if (!board()) return null;
-  const square = target.slice(1);
-  const [x, y] = centre(square);
-  const lies = step => board().querySelector(`[data-at="${shifted(square, [0, step])}"]`);
-  const up = isTurned() ? -1 : 1;
-  const isUnder = lies(up) && !lies(-up);
-  const at = new DOMPoint(x, isUnder ? y + 40 : y - 20).matrixTransform(board().getScreenCTM());
-  return [at.x - here.left, at.y - here.top, isUnder];
+  if (!board()) return [];
+  const [x, y] = centre(target.slice(1));
+  return [[-20, false], [40, true]].map(([down, isUnder]) => {
+    const at = new DOMPoint(x, y + down).matrixTransform(board().getScreenCTM());
+    return [at.x - here.left, at.y - here.top, isUnder];
+  });
+}
+
+// The tag’s place there, as far to the left or right as hides the fewest pieces.
+const NEAR = 4;
+function place(target, width, height) {
+  const here = page().getBoundingClientRect();
+  const pieces = [...page().querySelectorAll('.view [data-at]')].filter(each => `@${each.dataset.at}` !== target).map(each => {
+    const box = each.getBoundingClientRect();
+    return [box.left + box.width / 2 - here.left, box.top + box.height / 2 - here.top];
+  });
+  const most = page().clientWidth - width - 4;
+  const places = tips(target).flatMap(([x, y, isUnder]) => (target.startsWith('@') ? [.5, .35, .65, .2, .8, .13, .87] : [.5]).map(share => {
+    const left = Math.max(4, Math.min(most, x - share * width));
+    const top = isUnder ? y : y - height;
+    const hidden = near => pieces.filter(([px, py]) => px > left - near && px < left + width + near && py > top - near && py < top + height + near).length;
+    return { left, top, isUnder, at: x - left, hides: hidden(0) + hidden(NEAR) / 100 };
+  }));
+  return places.reduce((best, each) => (each.hides < best.hides ? each : best), places[0]);
 }
 
 let waits = 0;
@@ -43,14 +60,13 @@ function paint() {
   for (const each of page().querySelectorAll('[data-press]')) if (each !== find(target?.startsWith('@') ? '' : target)) each.removeAttribute('data-press');
   if (target && !target.startsWith('@')) find(target)?.setAttribute('data-press', '');
   tip.dataset.at = target ?? '';
-  const at = target && point(target);
-  tip.hidden = !at;
-  if (!at) return;
-  tip.classList.toggle('under', Boolean(at[2]));
-  const most = page().clientWidth - tip.offsetWidth - 4;
-  const left = Math.max(4, Math.min(most, at[0] - tip.offsetWidth / 2));
-  tip.style.transform = `translate(${left}px, ${at[2] ? at[1] : at[1] - tip.offsetHeight}px)`;
-  tip.style.setProperty('--at', `${at[0] - left}px`);
+  tip.hidden = !target;
+  const best = target && place(target, tip.offsetWidth, tip.offsetHeight);
+  tip.hidden = !best;
+  if (!best) return;
+  tip.classList.toggle('under', best.isUnder);
+  tip.style.transform = `translate(${best.left}px, ${best.top}px)`;
+  tip.style.setProperty('--at', `${best.at}px`);
 }
 
 const later = () => { waits ||= requestAnimationFrame(paint); };
