@@ -2,6 +2,7 @@
 
 import weakref
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import cv2
@@ -13,7 +14,7 @@ from companion.core.grid import Square
 from companion.core.kit import DICTIONARY, Kit, Layout
 from companion.core.ports import Frame, Reading
 from companion.games import GAMES
-from companion.tools.bench.reading.scenes import scene
+from companion.tools.bench.reading.scenes import layout_of, scene
 from vision.detection.marker_scan import Scanner, boxes_of
 from vision.detection.markers import MarkerFinder, without_shadows
 from vision.detection.motion import BLOCK_PX, Motion
@@ -82,6 +83,19 @@ def test_after_one_piece_has_moved_only_squares_near_it_are_judged_anew(monkeypa
     squares = set[Square]().union(*judged)
     assert C3 in squares
     assert len(squares) < 20, f"of 81: {sorted(map(str, squares))}"
+
+
+@pytest.mark.parametrize("game", ["outbuffered", "scouts", "arena", "kahmate"])
+def test_a_first_picture_in_which_all_is_large_is_not_searched_at_its_full_size(
+    game: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kits = {name: rules.kit(rules.options({})) for name, rules in GAMES.items()}
+    monkeypatch.setattr(Scanner, "whole", lambda *_: pytest.fail("the whole picture was searched"))
+    table = SimulatedTable(kits[game], View(width=1280, height=720))
+    table.set_up(layout_of(kits[game], Random(game), 1.0, 1.0))
+    reading = board_reader(kits).read_picture(table.render_luma())
+    assert reading.game == game
+    assert len(set(reading.markers.values())) == len(kits[game].pieces)
 
 
 def test_a_marker_is_sought_again_only_where_something_is_as_dark_as_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,9 +17,9 @@ from vision.order_statistics import median, quantiles
 from vision.pose.pose import Points
 
 _LARGE_PX = 1600
-"""Pictures wider than this are looked at in half their size first."""
+"""Pictures wider than this are looked at in half their size first, ..."""
 _FEW_PX, _LEAST_LARGE_PX = 960, 15.0
-"""So wide pictures are looked at for large markers alone, whose sides are longer than this in them."""
+"""... others in this width; large markers have sides that are longer than this in them."""
 _SHADOWS_PX = (11, 19)
 """Two or three modules of small markers, and of large ones."""
 _REFINE_PX = 3
@@ -54,24 +54,27 @@ class Scanner:
         self._thorough = thorough
         self._whole, self._patient = MarkerFinder(thorough=thorough), MarkerFinder(thorough=True)
         self._quick, self._part, self._slow_part = MarkerFinder(quick=True), MarkerFinder(quick=True), MarkerFinder()
+        self._small, self._large = (MarkerFinder(quick=True, rough=True) for _ in range(2))
 
     def whole(self, luma: Luma) -> Found:
         """All markers of a picture, at its full size."""
         return self._whole.find(luma)
 
     def quickly(self, luma: Luma) -> Found | None:
-        """Most markers of a large picture, at half its size; None: this picture is to be looked at as it is."""
-        if self._thorough or luma.shape[1] <= _LARGE_PX:
+        """Most markers of a picture, made smaller; None: this picture is to be looked at as it is."""
+        if self._thorough or luma.shape[1] <= _FEW_PX:
             return None
-        return self._at_half(luma, halved(luma))
+        if is_large(luma):
+            return self._at_half(luma, halved(luma))
+        small, share = _narrowed(luma)
+        return _enlarged(luma, self._small.find(small), share)
 
     def largest(self, luma: Luma) -> Found | None:
         """The large markers of a picture that is not large itself; None: it is, or time is no matter."""
-        if self._thorough or luma.shape[1] > _LARGE_PX:
+        if self._thorough or is_large(luma):
             return None
-        share = min(1.0, _FEW_PX / luma.shape[1])
-        small = luma if share == 1.0 else cv2.resize(luma, None, fx=share, fy=share, interpolation=cv2.INTER_LINEAR)
-        return _enlarged(luma, self._part.find(np.asarray(small, np.uint8), _LEAST_LARGE_PX), share)
+        small, share = _narrowed(luma)
+        return _enlarged(luma, self._large.find(small, _LEAST_LARGE_PX), share)
 
     def patiently(self, luma: Luma) -> Found:
         """All markers of a picture, through so many windows that it takes several times as long."""
@@ -79,19 +82,19 @@ class Scanner:
 
     def with_effort(self, luma: Luma) -> Found:
         """The markers of a picture that is blurred, or crossed by hard shadows; at half its size when it is large."""
-        is_large = luma.shape[1] > _LARGE_PX
-        picture = halved(luma) if is_large else luma
+        in_half = is_large(luma)
+        picture = halved(luma) if in_half else luma
         sightings: dict[int, Sighting] = {}
         rejected: list[Points] = []
         for better in (sharpened(picture), *(without_shadows(picture, window) for window in _SHADOWS_PX)):
-            found = self._at_half(luma, better) if is_large else self._quick.find(better)
+            found = self._at_half(luma, better) if in_half else self._quick.find(better)
             sightings = {sighting.marker: sighting for sighting in found.sightings} | sightings
             rejected += found.rejected
         return Found(tuple(sightings.values()), tuple(rejected))
 
     def _at_half(self, luma: Luma, half: Luma) -> Found:
         """The markers of a picture of half the size, their corners where they are in the whole one."""
-        return _enlarged(luma, self._quick.find(half), 0.5)
+        return _enlarged(luma, self._small.find(half), 0.5)
 
     def parts(self, luma: Luma, boxes: Iterable[Box], least_px: float, *, slowly: bool = False) -> Found:
         """The markers within boxes of a picture whose sides are `least_px` or more."""
@@ -114,6 +117,23 @@ def _enlarged(luma: Luma, found: Found, share: float) -> Found:
         tuple(Sighting(s.marker, px) for s, px in zip(found.sightings, corners, strict=True)),
         tuple(quad / share + off for quad in found.rejected),
     )
+
+
+def is_large(luma: Luma) -> bool:
+    """Does a picture show in half its size what there is to see?"""
+    return bool(luma.shape[1] > _LARGE_PX)
+
+
+def large_px(luma: Luma) -> float:
+    """How long the sides of large markers are at least, in a picture that is not large itself."""
+    return float(_LEAST_LARGE_PX * max(1.0, luma.shape[1] / _FEW_PX))
+
+
+def _narrowed(luma: Luma) -> tuple[Luma, float]:
+    """A picture that is not wider than `_FEW_PX`, and which share of its size that is."""
+    share = min(1.0, _FEW_PX / luma.shape[1])
+    small = luma if share == 1.0 else cv2.resize(luma, None, fx=share, fy=share, interpolation=cv2.INTER_LINEAR)
+    return np.asarray(small, np.uint8), share
 
 
 def halved(luma: Luma) -> Luma:

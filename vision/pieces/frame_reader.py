@@ -15,7 +15,7 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import Kit
 from vision.cards.reader import CardReader, card_reader
-from vision.detection.marker_scan import Scanner, area_of, boxes_of, is_soft, on_edges
+from vision.detection.marker_scan import Scanner, area_of, boxes_of, is_large, is_soft, large_px, on_edges
 from vision.detection.markers import Found, Luma, Sighting, resembles_marker
 from vision.detection.motion import BLOCK_PX, NOWHERE, Blocks
 from vision.detection.rectified_search import RectifiedSearch
@@ -33,6 +33,8 @@ _LIKE_A_TAG = 0.5, 1.7
 """Sides of what may be a piece's marker, by those of one in the middle of the board."""
 _MISSED_SHARE = 0.15
 """When the first look misses more than this share of the markers, and not one alone, the picture is a hard one."""
+_CERTAINLY = 1.15
+"""A piece may be so much smaller in the picture than the board's smallest corner lets expect."""
 _MOST_BESIDE = 12
 """So many places beside the board are looked at more closely: a newspaper is full of what might be one."""
 _PART = 0.35
@@ -227,12 +229,8 @@ class FrameReader:
         """The kit in view and the markers; False: perhaps not all of them. A single corner marker of a board that lies
         `still` is worth the time to look for a second one."""
         is_cards = self.kit is not None and self.kit.deck is not None
-        quick = self._scanner.quickly(luma)
-        kit = self._kit_in_view(quick) if quick else None
-        if quick and kit and len(_corners(kit, quick)) >= 2:
-            return kit, self._with_corners(luma, kit, quick), False
-        if (corners := self._corners_of_cards(luma)) is not None:
-            return *corners, False
+        if (at_once := self._at_once(luma)) is not None:
+            return *at_once, False
         found = self._scanner.whole(luma)
         kit = self._kit_in_view(found)
         if not is_cards and (kit is None or len(_corners(kit, found)) < 2):
@@ -244,17 +242,24 @@ class FrameReader:
                 found = Found((*found.sightings, *_others(more, found.sightings)), found.rejected)
         return kit, self._with_corners(luma, kit, found) if kit else found, True
 
-    def _corners_of_cards(self, luma: Luma) -> tuple[Kit, Found] | None:
-        """A kit of cards and all corner markers of its board, which are all that is looked for in the whole picture
-        then; None when it shows another board, or not all of them at a quick look."""
+    def _at_once(self, luma: Luma) -> tuple[Kit, Found] | None:
+        """The kit in view and most of its markers, by a quick look; None when that shows too little. Of a kit of cards
+        all corner markers of its board, which are all that is looked for in the whole picture then."""
         known = self.kit or self._active
         may_be_cards = any(kit.deck for kit in ((known,) if known else self._kits.values()))
-        found = self._scanner.largest(luma) if may_be_cards else None
-        kit = self._kit_in_view(found) if found else None
-        if found is None or kit is None or kit.deck is None or len(_corners(kit, found)) < 2:
+        large = self._scanner.largest(luma) if may_be_cards else None
+        kit = self._kit_in_view(large) if large else None
+        if large and kit and kit.deck and len(_corners(kit, large)) >= 2:
+            found = self._with_corners(luma, kit, large)
+            return (kit, found) if len(_corners(kit, found)) == len(kit.board.corners) else None
+        if large and kit and _shows_pieces(kit, large, large_px(luma)):
+            return kit, self._with_corners(luma, kit, large)
+        quick, before = self._scanner.quickly(luma), self.pose.markers if self.pose else 0
+        least = 2 if is_large(luma) else max(3, before)
+        kit = self._kit_in_view(quick) if quick else None
+        if quick is None or kit is None or (kit.deck and large) or len(_corners(kit, quick)) < least:
             return None
-        found = self._with_corners(luma, kit, found)
-        return (kit, found) if len(_corners(kit, found)) == len(kit.board.corners) else None
+        return kit, self._with_corners(luma, kit, quick)
 
     def _with_corners(self, luma: Luma, kit: Kit, found: Found) -> Found:
         """Add corner markers that the picture does not show by itself, when there are two at least to go by."""
@@ -381,6 +386,12 @@ class FrameReader:
 def _corners(kit: Kit, found: Found) -> dict[int, Points]:
     """Places (4, 2) of the board's corner markers that were found, by id."""
     return {s.marker: s.corners_px for s in found.sightings if s.marker in kit.board.corners}
+
+
+def _shows_pieces(kit: Kit, found: Found, least_px: float) -> bool:
+    """Would markers whose sides are no shorter than `least_px` be all of the board's pieces, by its corners?"""
+    corners = [s.side_px for s in found.sightings if s.marker in kit.board.corners]
+    return len(corners) > 2 and min(corners) * kit.tag_mm / kit.board.corner_mm >= _CERTAINLY * least_px
 
 
 def _same(one: Sighting, other: Sighting) -> bool:
