@@ -26,8 +26,7 @@ from companion.games.scouts.state import moved as after_play
 
 _SURE = WIN / 2
 _BOREDOM = 2.0
-"""So much less a turn is worth every time that turns of this game have left the own scouts like this before, wherever
-the other side's are: where two sides hold each other down, no whole position comes again for long."""
+"""So much less a position is worth every time that this game's own turns have led to it before."""
 _LEAP = 6.0
 """So much more than alone a play may be worth after another one that opens its way."""
 _ROCK_WORTH = 3.0
@@ -51,9 +50,14 @@ class Strength:
     noise: float
     lays_rocks: bool
 
+    def known_by(self, node: Node) -> tuple[int, ...]:
+        """The part of a position by which it is known again. Who looks no ply ahead goes by its own scouts alone, above
+        and beneath: while both sides wander and hold each other down, no whole position comes again for very long."""
+        return node if self.widths else (node[0], node[2])
+
 
 STRENGTHS = {
-    1: Strength((), 0.2, False),
+    1: Strength((), 0.21, False),
     2: Strength(((10,),), 0.04, True),
     3: Strength(((80,), (30, 10), (10, 10, 6)), 0.0, True),
 }
@@ -74,7 +78,7 @@ class ScoutsBot(Bot):
         self._may_stack = options.get("stacking", "on") == "on"
         self._plan: dict[Position, str] = {}
         self._why: tuple[str, ...] = ()
-        self._left: Counter[tuple[int, int]] = Counter()
+        self._left: Counter[tuple[int, ...]] = Counter()
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """The next decision of a turn; the whole turn is decided with its first one."""
@@ -91,7 +95,7 @@ class ScoutsBot(Bot):
             return Choice(".", search.nodes)
         rock = search.rock(position, best, self._strength) if self._strength.lays_rocks else None
         self._remember(position, best[1], rock)
-        self._left[_own(best[2])] += 1
+        self._left[self._strength.known_by(best[2])] += 1
         self._why = search.reasons(position, best, rock)
         return Choice(self._plan[position], search.nodes, self._why)
 
@@ -150,15 +154,10 @@ def _rock_text(kind: int, covered: int) -> str:
     return f"R@{NAMES[first]}-{NAMES[last]}" if kind else f"B@{NAMES[first]}"
 
 
-def _own(node: Node) -> tuple[int, int]:
-    """Where the scouts stand of the side that plays, above and beneath."""
-    return node[0], node[2]
-
-
 class _Search:
     """Looks at turns from one position; what was `left` by a turn before is worth less every time."""
 
-    def __init__(self, ground: Ground, seat: int, left: Mapping[tuple[int, int], int]) -> None:
+    def __init__(self, ground: Ground, seat: int, left: Mapping[tuple[int, ...], int]) -> None:
         self.ground, self.seat, self.left, self.nodes = ground, seat, left, 0
 
     def best(self, position: Position, strength: Strength) -> Turn | None:
@@ -166,7 +165,7 @@ class _Search:
         node = position[:6]
         value = self.ground.value(node, self.seat)
         turns = [
-            (worth - _BOREDOM * self.left.get(_own(after), 0), plays, after)
+            (worth - _BOREDOM * self.left.get(strength.known_by(after), 0), plays, after)
             for worth, plays, after in self._turns(node, self.seat, value, position.due, position.played)
         ]
         turns.sort(key=_worth_of, reverse=True)
@@ -184,7 +183,7 @@ class _Search:
         found, alpha = [], -inf
         for _, plays, after in turns[: widths[0]]:
             first = self.ground.value(after, self.seat)
-            bored = _BOREDOM * self.left.get(_own(after), 0)
+            bored = _BOREDOM * self.left.get(after, 0)
             score = -self._turn(swapped(after), -first, widths[1:], (-inf, -alpha - bored)) - bored
             found.append((score, plays, after))
             alpha = max(alpha, score)

@@ -15,6 +15,8 @@ from companion.games.scouts.board import squares_in
 from companion.games.scouts.moves import chains, dashes, movers
 from companion.games.scouts.state import Position, State
 from companion.games.scouts.state import moved as after_play
+from companion.tools.bench.bots.matches import play_game
+from companion.tools.bench.bots.results import Pairing
 
 VALUES = rank_values(Random(0), 0.0)
 
@@ -84,3 +86,9 @@ def test_a_rock_is_laid_before_a_scout_that_comes_home() -> None:
         state = after(state, texts[-1])
     stopped = [text for text in texts if text[0] in "BR" or text.endswith("a8")]
     assert stopped, texts
+
+
+@pytest.mark.parametrize("number", [2, 27, 34])
+def test_two_beginners_that_hold_each_other_down_come_to_an_end(number: int) -> None:
+    """A thousand decisions were not enough while only whole positions were known again."""
+    assert play_game(Pairing("scouts", 1, 1, None, 0.0, 40), 1, number, "").won != 0
