@@ -442,3 +442,44 @@ def test_no_link_of_the_hosts_page_stays_under_the_sign(window: WebDriver, size:
         assert window.execute_script(_HIDDEN) == []
         cut = "return [...document.querySelectorAll('.nav, .nav *')].filter(each => each.scrollHeight > each.clientHeight + 2 && getComputedStyle(each).overflowY !== 'visible').length"
         assert window.execute_script(cut) == 0, "the index scrolls inside"
+
+
+@pytest.mark.parametrize("language", ["es", "fr"])
+def test_twice_the_text_in_a_browsers_settings_makes_no_page_wider(window: WebDriver, language: str) -> None:
+    with touring() as tour:
+        dress(window, PHONE, "light")
+        for path in ("/kit", "/rules/", "/rules/scouts", "/rules/binmat", "/join", "/check"):
+            visit(window, tour, Stop(path, path, is_guest=True), language)
+            window.execute_script("document.documentElement.style.fontSize = '200%'")
+            window.execute_async_script(_HEIGHT)
+            wide = window.execute_script("return document.documentElement.scrollWidth")
+            assert wide <= PHONE[0], path
+        visit(window, tour, Stop("rules", "/rules/binmat"), language)
+        size = "return parseFloat(getComputedStyle(document.querySelector('.rules section > p')).fontSize)"
+        before = window.execute_script(size)
+        window.execute_script("document.documentElement.style.fontSize = '200%'")
+        assert window.execute_script(size) == 2 * before, "what one has to read grows along"
+
+
+_KEYS = """
+return [...document.querySelectorAll('.order b')].filter(each => {
+  const [{ width }] = each.getClientRects();
+  return each.getClientRects().length > 1 || width > each.parentElement.clientWidth || !width;
+}).map(each => each.innerText);
+"""
+
+
+def test_a_small_laptop_zoomed_to_twice_its_size_shows_words_on_keys_and_options(window: WebDriver) -> None:
+    with touring() as tour:
+        tour.client.post("/api/seat/south/take", name="Mara")
+        tour.client.send("/host", f"key={tour.companion.host_key}".encode())
+        tour.table.new_game("outbuffered", {}, 7)
+        dress(window, (640, 400), "light")
+        visit(window, tour, Stop("host", "/host"), "es")
+        below = "return Boolean(document.elementFromPoint(320, 380).closest('.foot'))"
+        assert not window.execute_script(below), "the sign covers half of the options"
+        tour.table.confirm("host", tour.table.view().moment, 0, force=True)
+        visit(window, tour, Stop("south", "/seat/south"), "es")
+        assert window.execute_script(_KEYS) == []
+        lines = "return [...document.querySelectorAll('.order b')].map(each => each.offsetHeight)"
+        assert max(window.execute_script(lines)) < 24, "a word is broken"
