@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import fcntl
+import secrets
 import shutil
 import socket
 import struct
@@ -25,6 +26,8 @@ NMCLI_S = 3.0
 LOOK_S = 60.0
 """So long what it said is believed."""
 
+ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
+"""Nothing that looks like something else: no 0, 1, i, l, o."""
 HOTSPOT_ADDRESS = "10.42.0.1"
 """The machine in its own hotspot (`systemd/hotspot.nmconnection`)."""
 HOTSPOT_NAMES = ("table.lan", "table")
@@ -81,6 +84,11 @@ def shown(url: str) -> str:
     ('192.0.2.7:8080/s', 'table.local')
     """
     return url.removeprefix("http://").removeprefix("https://").rstrip("/")
+
+
+def new_code(length: int) -> str:
+    """A code that nobody can guess, of letters and figures that nobody takes for others."""
+    return "".join(secrets.choice(ALPHABET) for _ in range(length))
 
 
 def plain_code(typed: str) -> str:

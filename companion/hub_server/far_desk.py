@@ -20,7 +20,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.network import plain_code
+from companion.core.network import new_code, plain_code
 from companion.core.ports.far import FarAnswer, FarRequest, LineDown
 from companion.hub.far import (
     KEEP_S,
@@ -36,7 +36,7 @@ from companion.hub.far import (
 )
 from companion.hub.pairing import require_version
 from companion.hub.subjects import far_subject, told_far_subject
-from web.security.join_code import ALPHABET, EACH, EVERYBODY
+from web.security.join_code import EACH, EVERYBODY
 from web.security.rate_limit import Guesses
 
 LENGTH = 8
@@ -84,7 +84,7 @@ class FarDesk:
             require_version(wish.version, __version__)
             if not self._url():
                 raise Illegal(Refusal.WRONG_PHASE, say("This hub does not accept remote phones."))
-            code = wish.code if wish.code and wish.code not in others else _new_code()
+            code = wish.code if wish.code and wish.code not in others else new_code(LENGTH)
             self._codes = {**others, code: (table, wish.seat)}
         return FarOpened(code, self._url())
 
@@ -255,7 +255,3 @@ _UNKNOWN = say("The table does not answer. Once it is back, this page shows whet
 def not_heard() -> LineDown:
     """What is said where the table cannot have heard anything."""
     return LineDown(say("The line to the table is down. What you just did has not arrived there."))
-
-
-def _new_code() -> str:
-    return "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))

@@ -16,7 +16,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.network import plain_code
+from companion.core.network import new_code, plain_code
 from companion.games import game_named
 from companion.games.mixins import dealt_game
 from companion.hub.pairing import (
@@ -32,7 +32,7 @@ from companion.hub.pairing import (
 )
 from companion.hub_server.folder import MOST_SEATED, HubFile, HubFolder
 from companion.table.chance.fairness import commitment_of
-from web.security.join_code import ALPHABET, EACH, EVERYBODY, LENGTH
+from web.security.join_code import EACH, EVERYBODY, LENGTH
 from web.security.rate_limit import Guesses
 
 
@@ -88,7 +88,7 @@ class PairKeeper:
     def _answer(self, table: str, payload: bytes) -> PairAnswer:
         match read_wish(payload):
             case PairOffer() as offer:
-                code = "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
+                code = new_code(LENGTH)
                 self._offers[table] = (code, offer)
                 return PairAnswer(code=code)
             case PairLook() as look:

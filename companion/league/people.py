@@ -9,10 +9,9 @@ import msgspec
 
 from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, say
+from companion.core.network import new_code
 from companion.table.seats.sitting import checked_name
 
-ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
-"""Nothing that looks like something else: no 0, 1, i, l, o."""
 CODE_LENGTH = 8
 MOST_PEOPLE = 5000
 MACHINE_NUMBER = 0
@@ -43,9 +42,9 @@ class Person(msgspec.Struct, frozen=True):
 def new_person(number: int, name: str, is_shown: bool, taken: Collection[str]) -> Person:
     """A card for somebody, with a code that nobody has; raises `Malformed` for a name that is none."""
     wanted = player_name(name)
-    code = _code()
+    code = new_code(CODE_LENGTH)
     while code in taken:
-        code = _code()
+        code = new_code(CODE_LENGTH)
     return Person(number, secrets.token_hex(8), code, wanted, is_shown)
 
 
@@ -63,7 +62,3 @@ def shown_name(person: Person | None, number: int = MACHINE_NUMBER) -> str:
         return Verbatim(person.name)
     number = person.number if person else number
     return say("Player {number}", number=number) if number else say("The machine")
-
-
-def _code() -> str:
-    return "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))

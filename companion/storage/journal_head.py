@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
+from companion.core.files import sync_folder
 from companion.storage import checksums
 from companion.storage.checksums import START
 
@@ -98,7 +99,7 @@ class HeadFile:
                 os.ftruncate(file, 0)  # what is no file, such as a pipe, refuses it
                 os.pwrite(file, bytes(2 * _SLOT), 0)
                 os.fsync(file)
-                _sync_folder(self.path.parent)
+                sync_folder(self.path.parent)
             os.fchmod(file, 0o600)
             newest = max((number for number, _ in _slots(os.pread(file, 2 * _SLOT, 0))), default=0)
         except BaseException:
@@ -147,14 +148,6 @@ def _slots(content: bytes) -> list[tuple[int, Head]]:
 
 def _checksum(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=_DIGEST).digest()
-
-
-def _sync_folder(folder: Path) -> None:
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 # ---- what a journal says ---------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from companion.core.files import sync_folder
 from companion.storage.checksums import COLUMNS, START, Row, holds, link_all
 from companion.storage.foreign_rows import columns_of, is_plain, wrong_in
 from companion.storage.guarded_sqlite import only_read, open_foreign
@@ -69,7 +70,7 @@ def rescue(path: Path) -> tuple[Rescued, Path]:
         _write(db, found)
     aside = _set_aside(path)
     fresh.replace(path)
-    sync(path.parent)
+    sync_folder(path.parent)
     return found, aside
 
 
@@ -123,16 +124,8 @@ def _set_aside(path: Path) -> Path:
         old = Path(f"{path}{suffix}")
         if old.exists():
             old.rename(f"{aside}{suffix}")
-    sync(path.parent)
+    sync_folder(path.parent)
     return aside
-
-
-def sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import re
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
@@ -17,15 +16,15 @@ from companion import __version__
 from companion.core.clock import Clock
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
-from companion.core.network import plain_code
+from companion.core.network import new_code, plain_code
 from companion.maintenance.settings.rows import sections
 from web.context import Fragment, Needs, render_fragment
 from web.hub.room import MOST_DELAY_S, Room
-from web.hub.spectators import this_app
 from web.routes.api.body import Body, Text, read_body
 from web.security.auth import Auth
-from web.security.join_code import ALPHABET, EACH, EVERYBODY, LENGTH
+from web.security.join_code import EACH, EVERYBODY, LENGTH
 from web.security.rate_limit import Guesses
+from web.server.asked import this_app
 from web.server.sse import Audience, Streams
 
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
@@ -127,7 +126,7 @@ class JoinDoor:
 
     def renew(self) -> None:
         """Another code from now on."""
-        self.code = "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
+        self.code = new_code(LENGTH)
 
     def join(self, wish: Join, address: str) -> Joined:
         """Let a table in; raises `Illegal` for a wrong code, `Malformed` for a key that is none."""

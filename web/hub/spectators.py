@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Flask, Response, current_app, redirect, render_template, request
+from flask import Blueprint, Response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import spoken
@@ -15,6 +15,7 @@ from companion.table.session import Phase
 from web.context import Fragment, Needs, render_fragment
 from web.hub.drawing import seats_of, sentence
 from web.hub.room import MOST_RECENT, Delayed, Room, RoomTable, Shown, late_words
+from web.server.asked import this_app
 from web.server.sse import Changes, Streams, message
 from web.server.stream_writer import Writer
 
@@ -146,9 +147,3 @@ class SpectatorPages:
             is_late=delay_s > 0,
         )
         return Fragment(html, needs)
-
-
-def this_app() -> Flask:
-    """The application, for streams that are drawn outside of a request."""
-    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
-    return app

@@ -17,8 +17,8 @@ from companion.league.tournament import BoardEnd, Match, System, Tournament
 from web.context import Fragment, Needs, render_fragment
 from web.hub.drawing import sentence
 from web.hub.room import Room
-from web.hub.spectators import this_app
 from web.security.auth import Auth
+from web.server.asked import this_app
 from web.server.sse import Streams
 
 SYSTEM_WORDS = {

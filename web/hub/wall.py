@@ -20,9 +20,10 @@ from web.context import Fragment, Needs, render_fragment
 from web.hub.drawing import ShownSeat, seats_of
 from web.hub.host import JoinDoor
 from web.hub.room import Room, RoomTable, Shown, late_words
-from web.hub.spectators import SpectatorPages, this_app
+from web.hub.spectators import SpectatorPages
 from web.hub.tournaments import TournamentWords
 from web.security.auth import Auth, is_own_screen
+from web.server.asked import this_app
 from web.server.sse import Audience, Streams
 
 

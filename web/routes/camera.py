@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Flask, Response, current_app, jsonify, make_response, render_template, request
+from flask import Blueprint, Flask, Response, jsonify, make_response, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import say, translate
@@ -32,6 +32,7 @@ from web.rendering.camera_overlay import (
 )
 from web.routes.api.body import Body, Text, read_body
 from web.security.auth import is_own_screen
+from web.server.asked import this_app
 from web.server.sse import CAMERA, PING, RETRY_MS, Audience, message
 from web.server.stream_writer import Idle, Messages
 
@@ -140,7 +141,7 @@ class CameraPage:
     def live(self) -> Response:
         """A stream of the page's fragment, at most once a second and only when something in it has changed."""
         self._require_look()
-        app, is_host = _this_app(), self._guard.is_host(request)
+        app, is_host = this_app(), self._guard.is_host(request)
         return self._page_context.streams.hold(
             request.environ, lambda gone: self._messages(app, is_host, gone), Audience.SEAT, writer=CAMERA
         )
@@ -348,8 +349,3 @@ def _jpeg(picture: bytes | None) -> Response:
     answer = make_response(picture)
     answer.mimetype = "image/jpeg"
     return answer
-
-
-def _this_app() -> Flask:
-    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way to the application
-    return app

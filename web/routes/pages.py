@@ -11,25 +11,22 @@ from urllib.parse import quote
 from flask import (
     Blueprint,
     Flask,
-    Request,
     Response,
-    current_app,
     jsonify,
     make_response,
     redirect,
     render_template,
     request,
 )
-from werkzeug.exceptions import NotFound
 
 from companion.core.kit import Seat
-from companion.games.base import Game
 from companion.table.table_view import TableView
 from web.context import PageContext, render_fragment
 from web.routes.api.body import SEAT
 from web.routes.join import Joining
 from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
 from web.security.auth import is_own_screen
+from web.server.asked import this_app, this_request
 from web.server.sse import Audience, message
 from web.static_files import StaticFiles
 
@@ -99,7 +96,7 @@ class Pages:
 
     def live(self, page: str) -> Response:
         """The stream of a page that everybody may see."""
-        asked, own = _this_request(), page == "table" and is_own_screen(request)
+        asked, own = this_request(), page == "table" and is_own_screen(request)
         look = request.args.get("look")
         streams, voice = self._page_context.streams, self._page_context.features.welcome.voice
         if page == "watch" and not streams.has_room and "text/event-stream" in request.accept_mimetypes.values():
@@ -129,7 +126,7 @@ class Pages:
 
     def live_seat(self, seat: str) -> Response:
         """The stream of a seat; a seat that was freed meanwhile gets nothing but the way out."""
-        mine, asked = Seat(seat), _this_request()
+        mine, asked = Seat(seat), this_request()
         self._guard.require_sitting(asked, mine)
 
         def render(app: Flask) -> str:
@@ -149,15 +146,10 @@ class Pages:
 
     # ---- inside ----
 
-    def _game(self, name: str) -> Game[Any, Any]:
-        if name not in self._page_context.games:
-            raise NotFound
-        return self._page_context.games[name]
-
     def _page(self, page: str, viewer: Seat | None, live: str, part: str = "", **more: Any) -> str:
         own = page == "table" and is_own_screen(request)
         at_table = page == "table" and self._guard.is_at_table(request)
-        fragment = self._page_context.fragment(_this_app(), part or page, viewer, own, at_table)
+        fragment = self._page_context.fragment(this_app(), part or page, viewer, own, at_table)
         more |= {"live": live, "viewer": viewer, "page_context": self._page_context}
         return render_fragment(f"{page}.html", fragment, **more)
 
@@ -167,7 +159,7 @@ class Pages:
         place: Audience = Audience.SPECTATOR,
         when_over: Callable[[], None] = lambda: None,
     ) -> Response:
-        app = _this_app()
+        app = this_app()
         return self._page_context.streams.follow(request.environ, lambda: render(app), place, when_over)
 
 
@@ -178,13 +170,3 @@ def _nothing() -> None:
 def _seat_part(view: TableView, seat: Seat) -> str:
     """Which fragment a seat's page shows: its own, or the way back from its pad."""
     return "at_pad" if view.seats[seat].door == "pad" else "seat"
-
-
-def _this_app() -> Flask:
-    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way to the application
-    return app
-
-
-def _this_request() -> Request:
-    asked: Request = request._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way to the request
-    return asked

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flask import Blueprint, Flask, Request, Response, current_app, make_response, redirect, render_template, request
+from flask import Blueprint, Request, Response, make_response, redirect, render_template, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
@@ -20,6 +20,7 @@ from web.context import PageContext, render_fragment
 from web.error_pages import status_of
 from web.routes.join import Joining, wanted_name
 from web.security.auth import Auth
+from web.server.asked import this_app, this_request
 from web.server.sse import Audience
 
 COVER = '<main id="live" data-go="/pass"></main>'
@@ -56,7 +57,7 @@ class SharedPhonePages:
         answer = make_response(
             render_fragment(
                 "pass.html",
-                self._page_context.fragment(_this_app(), "pass", None),
+                self._page_context.fragment(this_app(), "pass", None),
                 live="/live/pass",
                 page_context=self._page_context,
             )
@@ -106,7 +107,7 @@ class SharedPhonePages:
 
     def live(self) -> Response:
         """The stream of the cover; it knows what everybody knows."""
-        app, asked = _this_app(), _this_request()
+        app, asked = this_app(), this_request()
 
         def render() -> str:
             if not self._guard.passes(asked) or open_to(self._table.view()) is not None:
@@ -161,13 +162,3 @@ def must_cover(guard: Auth, asked: Request, seat: Seat, view: Callable[[], Table
         return False
     why = asked.args.get("why")
     return guard.shown(asked) is not seat or (why is not None and why != stage_of_passing(view(), seat))
-
-
-def _this_app() -> Flask:
-    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way to the application
-    return app
-
-
-def _this_request() -> Request:
-    asked: Request = request._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way to the request
-    return asked

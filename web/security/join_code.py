@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import hmac
-import secrets
 import threading
 from collections.abc import Callable
 
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import SEATS
-from companion.core.network import plain_code
+from companion.core.network import new_code, plain_code
 from companion.table.table import Table
 from web.security.rate_limit import Guesses, Rate
 
-ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
-"""Nothing that looks like something else: no 0, 1, i, l, o."""
 LENGTH = 6
 EACH = Rate(5, 5 / 60)
 """Wrong codes of one address: five at once, then one in twelve seconds."""
@@ -31,14 +28,14 @@ class JoinCode:
         self._guesses = Guesses(EACH, now_s, EVERYBODY)
         self._lock = threading.Lock()
         self._game, self._sitting = self._state()
-        self._code = _new_code()
+        self._code = new_code(LENGTH)
 
     def now(self) -> str:
         """The code, without anything between its letters."""
         with self._lock:
             game, sitting = self._state()
             if game != self._game or not self._sitting <= sitting:
-                self._code = _new_code()
+                self._code = new_code(LENGTH)
             self._game, self._sitting = game, sitting
             return self._code
 
@@ -59,7 +56,3 @@ class JoinCode:
         """The number of the game that was begun last, and who sits at the table, by the marks of their tokens."""
         nonces = (self._table.seat_nonce(seat) for seat in SEATS)
         return self._table.progress().number, frozenset(nonces)
-
-
-def _new_code() -> str:
-    return "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))

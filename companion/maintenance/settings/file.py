@@ -15,7 +15,7 @@ import msgspec
 
 from companion.core.config import Settings, read_settings, settings_of
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
-from companion.core.files import MAX_TEXT, read_file
+from companion.core.files import MAX_TEXT, read_file, sync_folder
 from companion.core.i18n import say
 
 PAD_SECTIONS = ("panel.south", "panel.north")
@@ -126,11 +126,7 @@ class SettingsFile:
                 with contextlib.suppress(OSError):
                     unfinished.unlink(missing_ok=True)
                 raise
-            folder = os.open(path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            sync_folder(path.parent)
 
 
 def flat(settings: Settings) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from web_fixtures import Place, error_of, page_of
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
-from companion.core.network import plain_code, shown_code
-from web.security.join_code import ALPHABET, EACH, EVERYBODY, LENGTH
+from companion.core.network import ALPHABET, plain_code, shown_code
+from web.security.join_code import EACH, EVERYBODY, LENGTH
 from web.security.rate_limit import Buckets, Guesses, Rate
 
 EVENING_S = 6 * 3600

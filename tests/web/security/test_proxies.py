@@ -44,6 +44,7 @@ from web.security.proxies import SOMEWHERE, Proxies
         ("127.0.0.1", {}, ("127.0.0.1", "", "")),
         ("127.0.0.1", {"X_FORWARDED_FOR": "192.0.2.7"}, (SOMEWHERE, "", "")),
         ("::1", {"VIA": "1.1 somebody"}, (SOMEWHERE, "", "")),
+        ("no address", {"X_FORWARDED_FOR": "192.0.2.7"}, ("no address", "", "")),
     ],
 )
 def test_whose_headers_count(address: str, headers: dict[str, str], told: tuple[str, str, str]) -> None:
