@@ -5,6 +5,8 @@ Everybody hears that, so it only speaks where a machine sits opposite (`companio
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from companion.bots.coach import Coach, Hint
 from companion.core.errors import CompanionError, Stale
 from companion.core.i18n import joined, say
@@ -14,8 +16,8 @@ from companion.table.table import Table
 
 _REST_S = 5.0
 """How often it looks, unless the table changes."""
-MOST_SPOKEN = 3
-"""Of an engine's reasons no more are spoken: the best come first."""
+MOST_SPOKEN = 400
+"""So many letters of an engine's reasons are spoken and stand on the table screen: the best come first."""
 
 
 class CoachAloud(Closeable):
@@ -54,7 +56,9 @@ def spoken_lines(hint: Hint) -> tuple[str, ...]:
     """What the coach says, sentence by sentence."""
     orders = joined(", ", [order.whole for order in hint.orders])
     if hint.is_theirs:
-        return (say("{whose}: {orders}.", whose=hint.judgement, orders=orders), *hint.why[:MOST_SPOKEN])
+        lengths = accumulate(map(len, hint.why))
+        why = (line for line, length in zip(hint.why, lengths, strict=True) if length <= MOST_SPOKEN)
+        return (say("{whose}: {orders}.", whose=hint.judgement, orders=orders), *why)
     if not hint.judgement:
         return (say("The coach would do this: {orders}.", orders=orders), *hint.why)
     if hint.is_best:

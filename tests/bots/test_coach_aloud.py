@@ -118,13 +118,13 @@ def test_the_machine_says_why_by_the_pad_and_at_the_key_of_the_table_screen(play
     process = Scripted()
     coach = CoachAloud(played.table, Coach(played.table, KEY, process))
     moment = moment_of(played)
-    played.table.machines.keep_reasons(NORTH, moment, ("This gathers intel.", "b", "c", "d"))
+    played.table.machines.keep_reasons(NORTH, moment, ("This gathers intel.", "b", "c" * 400, "d"))
     with pytest.raises(Illegal):
         played.table.help(True, reasons=True)
     for seat in Seat:
         played.table.hand_in(seat, moment, "UII")
     played.finish_stages()
-    theirs = ("Bo, turn 1: up, idle, idle.", "This gathers intel.", "b", "c")
+    theirs = ("Bo, turn 1: up, wait, wait.", "This gathers intel.", "b")
     told = []
     for _ in range(4):
         hold(played, "a")

@@ -76,7 +76,7 @@ def test_the_coach_is_asked_before_and_after(seat: tuple[Served, WebDriver]) -> 
     assert advice(window, "last")
     tap(window, "#help > [data-help]")
     whys = advice(window, "theirs").splitlines()
-    assert whys[0] == "Pip, turn 1"
+    assert whys[0].startswith("Pip, turn 1: ")
     assert "This looks best against what most people do here." in whys
     tap(window, "#help > [data-help]")
     client.post("/api/table/help", is_wanted=True)

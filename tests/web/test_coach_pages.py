@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of, view_of
+from web_fixtures import HOST_KEY, Place, error_of, flat, open_place, page_of, view_of
 
 from companion.bots.base import Choice, Verdict, said_by_bot
 from companion.bots.coach import Coach, Hint
@@ -149,7 +149,7 @@ def test_the_machine_says_why_to_who_asks(place: Place) -> None:
     told = ada.post("/api/seat/south/coach", json=question(place, "theirs")).get_json()
     assert (told["action"], told["judgement"]) == ("LIS", "Bo, turn 1")
     assert told["why"] == ["This wins whatever the other side does.", "<i>flag</i>"]
-    assert "<b>Left</b>" in told["html"]
+    assert "<b>Bo, turn 1: left, wait, shoot</b>" in flat(told["html"])
     assert "&lt;i&gt;flag&lt;/i&gt;" in told["html"]
     assert not place.table.view().seats[Seat.SOUTH].coached, "the coach was not asked"
     stranger = place.browser()
