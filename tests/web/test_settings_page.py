@@ -172,6 +172,18 @@ def test_a_stale_page_and_a_broken_file_are_told_and_nothing_is_lost(tmp_path: P
         assert place.path.read_text() == "[web\n"
 
 
+def test_a_wrong_value_does_not_hide_what_another_tab_has_saved_meanwhile(tmp_path: Path) -> None:
+    with kept(tmp_path, OURS) as place:
+        first = seen_of(page_of(place))
+        assert save(place, web__viewers="30", table__theme="light").status_code == 303
+        sent = {"seen": first, "web.viewers": "20", "table.theme": "dark"}
+        wrong = place.host.post("/settings", data={**sent, "table.reading_time_s": "99999"})
+        assert wrong.status_code == 400
+        mended = place.host.post("/settings", data={**sent, "seen": seen_of(wrong.get_data(as_text=True))})
+        assert mended.status_code == 409
+        assert "viewers = 30" in place.path.read_text()
+
+
 def test_a_disk_that_refuses_is_told_and_what_was_typed_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with kept(tmp_path, OURS) as place:
 

@@ -131,7 +131,7 @@ class SettingsPage:
             active_low=show.active_low(),
             parts=PAD_PARTS,
             path=str(self._upkeep.path),
-            seen=(typed or {}).get("seen", seen) if status == 503 else seen,
+            seen=(typed or {}).get("seen", seen),
             is_readable=is_readable,
             told=told or ("" if error else self._upkeep.done),
             put_back="" if told or error else self._upkeep.put_back(),
