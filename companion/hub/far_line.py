@@ -154,8 +154,9 @@ class FarLine:
                 fresh = await self._offered(client, FarOpen(seat, __version__, known.code))
             except NoRespondersError:
                 return  # it is not there yet
-            except CompanionError:
-                fresh = None
+            except CompanionError as error:
+                log.warning("Hub: a link for a remote phone does not hold now: %s", error)
+                fresh = known  # it may again, once hub and table have the same version
             self._untold.pop(seat)
             if fresh != known and self._table.far.invitations.get(seat) == known:
                 self._table.far.withdraw(seat)

@@ -21,7 +21,7 @@ from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.network import new_code, plain_code
-from companion.core.ports.far import FarAnswer, FarRequest, LineDown
+from companion.core.ports.far import FarAnswer, FarRequest, LineBusy, LineDown
 from companion.hub.far import (
     KEEP_S,
     MOST_FOLLOWED,
@@ -81,11 +81,14 @@ class FarDesk:
             if isinstance(wish, FarEnd):
                 self._codes = others
                 return FarOpened()
-            require_version(wish.version, __version__)
+            is_known = bool(wish.code) and wish.code not in others
+            if not is_known:
+                require_version(wish.version, __version__)
             if not self._url():
                 raise Illegal(Refusal.WRONG_PHASE, say("This hub does not accept remote phones."))
-            code = wish.code if wish.code and wish.code not in others else new_code(LENGTH)
+            code = wish.code if is_known else new_code(LENGTH)
             self._codes = {**others, code: (table, wish.seat)}
+            require_version(wish.version, __version__)  # who has this link is led to where it says so
         return FarOpened(code, self._url())
 
     def forget(self, table: str) -> None:
@@ -125,7 +128,7 @@ class FarDesk:
         call = PhoneAnswer(table, self._over, self._stirred)
         with self._changed:
             if sum(each.table == table for each in self._calls.values()) >= MOST_EACH:
-                raise LineDown(say("The table is busy: try again"))
+                raise LineBusy(say("The table is busy: try again"))
             self._calls[call.id] = call
         message = packed_call(FarCall(call.id, __version__, request))
         if not self._publish(far_subject(table), message, told_far_subject(table, call.id)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
 from far_tools import confirm, far_table
@@ -21,6 +22,16 @@ _AXE = """
 const done = arguments[0];
 axe.run(document, { resultTypes: ['violations'], preload: false }).then(
   found => done(found.violations.flatMap(v => v.nodes.slice(0, 3).map(n => `${v.id}: ${n.html.slice(0, 160)}`))));
+"""
+_PRESS = """
+const done = arguments[arguments.length - 1];
+import(document.body.dataset.page.replace(/[^/]*$/, 'seat.js')).then(({ handIn }) => handIn('.')).then(() => setTimeout(done, 900));
+"""
+_TWICE = """
+const done = arguments[arguments.length - 1];
+const shown = () => [...document.querySelectorAll('#live [data-time]')].map(each => each.textContent).join();
+const first = shown();
+setTimeout(() => done([first, shown()]), 2500);
 """
 _REACH = """
 const [hub, done] = arguments;
@@ -79,6 +90,46 @@ def test_a_whole_game_from_afar(tmp_path: Path, axe: str) -> None:
         assert session_of(far.companion.table).outcome.winners == {Seat.NORTH}  # type: ignore[union-attr] # it is over
         window.execute_script(axe)
         assert window.execute_async_script(_AXE) == []
+
+
+def test_a_page_whose_table_is_away_stops_its_clocks_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with far_table(tmp_path) as far, browser(PHONE) as window:
+        window.get(f"{far.hub.far_url()}{far.invite()}")
+        window.find_element(By.CSS_SELECTOR, "form.join button").click()
+        until("the seat is offered", lambda: window.find_elements(By.NAME, "name"))
+        window.find_element(By.NAME, "name").send_keys("Ines")
+        window.find_element(By.CSS_SELECTOR, "form.join button").click()
+        table = far.companion.table
+        until("it sits", lambda: table.view().seats[Seat.NORTH].door == FAR)
+        table.take_seat(Seat.SOUTH, "Mara")
+        table.new_game("scouts")
+        while not ((session := session_of(table)).awaited == {Seat.NORTH} and session.countdown):
+            if session.phase in (Phase.SETUP, Phase.STAGES):
+                confirm(table)
+            else:
+                (seat,) = session.awaited
+                action = session.playing.random_action(session.state, seat, Random(session.tick))
+                table.hand_in(seat, session.moment, session.playing.format(action))
+        if session_of(table).paused:
+            table.resume("host")
+        until(
+            "its clock runs",
+            lambda: window.find_elements(By.CSS_SELECTOR, "#live [data-time][data-due]:not([data-due=''])"),
+        )
+        with monkeypatch.context() as waits:
+            waits.setattr(table, "hand_in", lambda *_, **__: "")  # until the board lies still
+            window.execute_async_script(_PRESS, session.moment)
+            assert text_of(window, "#said") == ""
+        far.companion.close()
+        until("it is said", lambda: "its clocks stand still" in text_of(window, "#lost"), 60)
+        one, other = window.execute_async_script(_TWICE)
+        assert one == other
+        far.start_table()
+        until("it goes on", lambda: not window.find_element(By.ID, "lost").is_displayed(), 60)
+        one, other = window.execute_async_script(_TWICE)
+        assert one != other
 
 
 def test_no_page_of_a_table_reaches_the_hubs_host(tmp_path: Path) -> None:

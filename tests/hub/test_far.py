@@ -364,6 +364,23 @@ def test_another_version_is_refused_with_a_sentence(far: FarTable, monkeypatch: 
         far.companion.hub.invite(Seat.SOUTH)
 
 
+def test_a_link_says_that_versions_differ_and_holds_again_once_they_do_not(
+    far: FarTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = far.invite()
+    with monkeypatch.context() as newer:
+        newer.setattr("companion.hub_server.far_desk.__version__", "9.9.9")
+        far.restart_hub()
+        page = until(
+            "the table has said it", lambda: (told := far.phone().form("/enter", code=code))[0] != 403 and told
+        )
+        assert "The table and its hub have different versions of the program: one of them needs an update." in page[1]
+    far.restart_hub()
+    until("the table has said it again", lambda: is_offered(far.hub, code))
+    assert far.companion.table.far.invitations[Seat.NORTH].code == code
+    far.phone().sit(code)
+
+
 def test_the_same_call_once_more_changes_nothing(far: FarTable) -> None:
     phone = far.phone()
     phone.sit(far.invite())

@@ -180,6 +180,31 @@ def test_a_seat_that_is_taken_back_waits_for_nobody_s_line(far: Far) -> None:
     assert far.running
 
 
+def test_a_press_that_waits_for_the_camera_is_given_again_after_a_restart(tmp_path: Path) -> None:
+    clock = FakeClock()
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        far = Far(journal, clock)
+        with far.table:
+            far.start()
+            far.play_until(Seat.NORTH)
+            session = session_of(far.table)
+            action = session.playing.format(session.playing.random_action(session.state, Seat.NORTH, Random(1)))
+            far.show(far.table.view().board.layout, quiet=False, game="scouts")
+            assert far.table.hand_in(Seat.NORTH, session.moment, ".", "5" * 32) == ""
+            assert str(far.table.view(Seat.NORTH).sign.text) == "Take your hands off the board"
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        again = Far(journal, clock)
+        with again.table:
+            again.line(NORTH)
+            table, after = again.table, session_of(again.table)
+            assert (after.awaited, after.state) == ({Seat.NORTH}, session.state)
+            assert str(table.view(Seat.NORTH).sign.text) == "Tap “Go on”"
+            table.resume("north")
+            assert str(table.view(Seat.NORTH).sign.text) == "Play 1 of 2"
+            table.hand_in(Seat.NORTH, after.moment, action, "5" * 32)
+            assert session_of(table).state != after.state
+
+
 def test_a_restart_while_the_line_is_cut(tmp_path: Path) -> None:
     clock = FakeClock()
     with Journal(tmp_path / "journal.sqlite") as journal:

@@ -20,7 +20,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say, spoken
 from companion.core.kit import Seat
-from companion.core.ports.far import COOKIES, FarAnswer, FarRequest, LineDown, most_bytes
+from companion.core.ports.far import COOKIES, FarAnswer, FarRequest, LineBusy, LineDown, most_bytes
 from web import error_pages
 from web.app import bare_app, watch_names, watch_requests
 from web.context import register_template_helpers
@@ -47,6 +47,7 @@ _OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
 _CODE = re.compile(r"[2-9a-hj-km-np-z]{8}")
 _OVER = say("This invitation is over. Ask the table’s host for a new code if you want to sit down again.")
 _NOT_FROM_FAR = say("A remote phone cannot do that: ask somebody at the table.")
+_STALE = say("The line to the table is down: this page shows what it knew last, and its clocks stand still.")
 _VERSIONS = say("The table and its hub have different versions of the program: one of them needs an update.")
 
 
@@ -179,6 +180,8 @@ class FarRoutes:
                 answer = make_response(render_template("far_down.html", again_s=AGAIN_S, message=error.message), 503)
                 answer.headers["Retry-After"] = str(AGAIN_S)
                 return answer
+            if asked.startswith("/live/") and not isinstance(error, LineBusy):
+                raise LineDown(_STALE) from None
             raise
         return self._answer(table, call, first)
 
@@ -204,7 +207,7 @@ class FarRoutes:
         if first.status == 404 and not body:
             return self._refuse(_NOT_FROM_FAR)
         if first.status in (500, 503) and not body:
-            raise LineDown(say("The table is busy: try again"))
+            raise LineBusy(say("The table is busy: try again"))
         if 300 <= first.status < 400:
             target = first.location if _OWN_PAGE.fullmatch(first.location) else "/"
             answer = make_response(redirect(target, 303))

@@ -30,9 +30,16 @@ async function compare() {
   asking = false;
 }
 
+// Where a hub says that it does not reach the table, a remote phone's clock stands still: so does all that is shown.
+let stopped = 0;
+function seconds() {
+  stopped = document.querySelector('#lost[data-kind=line_down]:not([hidden])') ? stopped || performance.now() : 0;
+  return (stopped || performance.now()) / 1000;
+}
+
 function left({ due, left: rest, limit }) {
   if (!due || offset === null) return Number(rest);
-  return Math.max(0, Math.min(Number(limit), Number(due) - offset - performance.now() / 1000));
+  return Math.max(0, Math.min(Number(limit), Number(due) - offset - seconds()));
 }
 
 function figure(rest, isRunning) {

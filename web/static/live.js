@@ -1,13 +1,13 @@
 // Follows the table: one stream a page; fragments are morphed into place, so that focus and typed text stay.
 // Whatever happened meanwhile (asleep, another network, a newer service, a seat that was freed), the page finds back.
 const lost = document.getElementById('lost');
-const offline = lost.textContent;
+const offline = { message: lost.textContent };
 const KEPT = new Set(['open']);
 const SILENCE_MS = 30000; // the service says something every ten seconds
 const LOOK_MS = 5000;
 const AGAIN_MS = 2000;
 const listeners = [];
-let stream = null;
+let stream;
 let again = 0;
 let heard = 0;
 let newest = '';
@@ -69,7 +69,7 @@ function styles(fresh) {
 // from the touch have counted, and whoever holds on for long sees the page go on.
 const PRESS_MS = 1000;
 const CLICK_MS = 100; // the browser's own click follows the finger by less
-let press = null; // a promise while a finger is down
+let press; // a promise while a finger is down
 let lift;
 let lifting = 0;
 
@@ -118,7 +118,7 @@ async function show(html) {
 function refocus(focused) {
   if (!focused || focused === document.body) return;
   const stays = focused.isConnected && focused.getClientRects().length > 0 && !focused.matches(':disabled');
-  const isLost = () => document.activeElement === document.body || document.activeElement === null;
+  const isLost = () => [document.body, null].includes(document.activeElement);
   if (stays && isLost()) focused.focus({ preventScroll: true });
   if (isLost() || (!stays && document.activeElement === focused)) document.querySelector('#live .sign[tabindex]')?.focus({ preventScroll: true });
 }
@@ -145,8 +145,9 @@ function open() {
   listeners.forEach(listener => listener(stream));
 }
 
-function tell(text) {
-  lost.textContent = text;
+function tell({ kind, message }) {
+  lost.dataset.kind = kind; // for clock.js
+  lost.textContent = message;
   lost.hidden = false;
 }
 
@@ -155,10 +156,10 @@ async function ask() {
   const stop = new AbortController();
   try {
     const answer = await fetch(document.body.dataset.live, { headers: { Accept: 'application/json' }, cache: 'no-store', signal: stop.signal });
-    if (answer.status === 403 || answer.status === 404) renew();
+    if ([403, 404].includes(answer.status)) renew();
     else if (answer.ok) open();
     else {
-      tell((await answer.json()).error.message);
+      tell((await answer.json()).error);
       again = setTimeout(ask, LOOK_MS);
     }
   } catch {

@@ -20,7 +20,8 @@ export async function handIn(action) {
   key?.setAttribute('data-busy', '');
   const answer = await post(`/api/seat/${seat}/hand-in`, { moment, action, salt });
   key?.removeAttribute('data-busy');
-  if (answer.ok) setTimeout(() => check(answer.receipt, `${moment} ${seat} ${action} ${salt}`), SHOWN_MS);
+  // A press that waits until the board lies still has none yet.
+  if (answer.receipt) setTimeout(() => check(answer.receipt, `${moment} ${seat} ${action} ${salt}`), SHOWN_MS);
   return answer.ok;
 }
 

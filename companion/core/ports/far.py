@@ -98,3 +98,9 @@ class LineDown(CompanionError, RuntimeError):
     """A table far away does not answer. The message says whether it may have heard what it was asked."""
 
     kind = "line_down"
+
+
+class LineBusy(LineDown):
+    """The line is there, and has too much to carry."""
+
+    kind = "line_busy"
