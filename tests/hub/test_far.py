@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 import urllib.request
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -35,12 +34,6 @@ from companion.hub_server.store import HubStore
 from companion.table.session import FAR, Phase
 
 _DOWN = "The line to the table is down. What you just did has not arrived there."
-
-
-@pytest.fixture
-def far(tmp_path: Path) -> Iterator[FarTable]:
-    with far_table(tmp_path) as there:
-        yield there
 
 
 def notices(far: FarTable) -> str:

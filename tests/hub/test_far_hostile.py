@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from far_tools import FarPhone, FarTable, far_table
+from far_tools import FarPhone, FarTable
 from hub_tools import joined, until
 from nats.aio.client import Client as Nats
 
@@ -23,12 +23,6 @@ from companion.hub.membership import read_membership
 from companion.hub.subjects import far_subject, inbox_prefix, told_far_subject
 
 Answer = Callable[[FarCall], list[bytes]]
-
-
-@pytest.fixture
-def far(tmp_path: Path) -> Iterator[FarTable]:
-    with far_table(tmp_path) as there:
-        yield there
 
 
 @contextmanager

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hub_tools import TableAtHub, hub_settings, joined, kill_nats, running, until
+from hub_tools import TableAtHub, hub_settings, joined, kill_nats, until
 from inside import app_of
 
 from companion.core.config import Settings, WebSettings
@@ -18,12 +17,6 @@ from companion.hub.membership import read_membership
 from companion.hub_server.app import Hub
 from companion.service.app import Companion
 from companion.table.public.messages import words
-
-
-@pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
-    with running(tmp_path_factory.mktemp("hub")) as hub:
-        yield hub
 
 
 def show_cards(hub: Hub, table: TableAtHub) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hub_tools import running
 
 from companion.cli import main
 from companion.hub_server.app import Hub
@@ -17,12 +16,6 @@ from companion.league.tournament import BoardEnd
 
 MANUAL = Path(__file__).parents[2] / "docs/many-tables.md"
 Run = Callable[..., tuple[int, str]]
-
-
-@pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
-    with running(tmp_path_factory.mktemp("hub")) as hub:
-        yield hub
 
 
 @pytest.fixture

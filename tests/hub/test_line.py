@@ -32,12 +32,6 @@ from companion.hub_server.flood import BAD_COUNTS, FLOOD
 from companion.table.seats.staff_call import Call
 
 
-@pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
-    with running(tmp_path_factory.mktemp("hub")) as hub:
-        yield hub
-
-
 @pytest.fixture
 def table(hub: Hub, tmp_path: Path) -> Iterator[TableAtHub]:
     table = joined(hub, tmp_path / "table")

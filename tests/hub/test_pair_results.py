@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from random import Random
 
 import msgspec
-import pytest
-from hub_tools import TableAtHub, has_all, joined, kept, running, until
+from hub_tools import TableAtHub, has_all, joined, kept, until
 from inside import session_of
 from pair_tools import agree, asked, phases, play, says, two
 
@@ -22,12 +20,6 @@ from companion.hub_server.app import Hub
 from companion.hub_server.heard import RecordPlace
 from companion.table.public.messages import PublicPair, encoded
 from companion.table.session import Phase
-
-
-@pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
-    with running(tmp_path_factory.mktemp("hub")) as hub:
-        yield hub
 
 
 def evenings(tables: list[TableAtHub]) -> list[dict[str, int] | None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from random import Random
@@ -28,12 +27,6 @@ from companion.hub.subjects import message_subject, near_subject, wish_subject
 from companion.hub_server.app import Hub
 from companion.hub_server.flood import BAD_COUNTS, FLOOD
 from companion.table.session import Phase
-
-
-@pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
-    with running(tmp_path_factory.mktemp("hub")) as hub:
-        yield hub
 
 
 def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from camera_tools import UsbBus
 from picamera_tools import PiHost
 
 
@@ -14,3 +16,8 @@ def pi(monkeypatch: pytest.MonkeyPatch) -> Iterator[PiHost]:
     host = PiHost(monkeypatch)
     yield host
     host.close()
+
+
+@pytest.fixture
+def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> UsbBus:
+    return UsbBus(monkeypatch, tmp_path)

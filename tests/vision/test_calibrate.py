@@ -170,11 +170,6 @@ def test_pictures_that_do_not_count_say_why() -> None:
 # ---- the command ------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> UsbBus:
-    return UsbBus(monkeypatch, tmp_path)
-
-
 def settings(folder: Path) -> list[str]:
     file = folder / "settings.toml"
     file.write_text(f'state_dir = "{folder}/state"\n[camera]\nsource = "usb:0"\nsize = "1280x720"\n')

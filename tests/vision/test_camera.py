@@ -121,11 +121,6 @@ def test_other_sources_are_refused_in_words(source: str, words: str) -> None:
 # ---- which cameras there are ------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> UsbBus:
-    return UsbBus(monkeypatch, tmp_path)
-
-
 def test_all_cameras_are_listed_and_none_is_opened(bus: UsbBus, pi: PiHost) -> None:
     pi.info.insert(0, {"Model": "imx219", "Id": IMX219})
     pi.info.append({"Model": "HD Webcam", "Id": "/base/scb/pcie@7d500000/usb@0,0-1.4:1.0-046d:0825"})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import cv2
 import numpy as np
 import pytest
@@ -14,11 +12,6 @@ from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from vision.cameras.source import Locks
 from vision.cameras.usb import UsbCamera
-
-
-@pytest.fixture
-def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> UsbBus:
-    return UsbBus(monkeypatch, tmp_path)
 
 
 def opened(fps: float = 10.0, mains_hz: int = 50) -> UsbCamera:

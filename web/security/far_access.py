@@ -149,7 +149,7 @@ def _environ(asked: FarRequest, at_s: float, is_gone: Callable[[], bool]) -> dic
         CODE: asked.code or "-",
     }
     kind = asked.content_type.partition(";")[0].strip().lower()
-    if asked.method == "POST" and kind in _KINDS:
+    if kind in _KINDS:
         environ["CONTENT_TYPE"] = kind
     return environ
 

@@ -143,6 +143,8 @@ def test_every_reason_is_provoked_and_told_with_its_rule(reason: Reason) -> None
         (BALL, SOUTH, "d5!d6", "Blue regular on c6 is ahead of the kicker: nobody of blue may be."),
         (BALL, SOUTH, "d5*e4", "Blue smart on e4 is turned over: it cannot receive a pass."),
         (LAST, SOUTH, "d4xd5", "Blue big on d5 is a team-mate: only a carrier of the other side is tackled."),
+        (BALL, SOUTH, "d4*d3", "Blue tough on d4 does not have the ball: pass with the carrier."),
+        (BALL, SOUTH, "e4!e6", "Blue smart on e4 does not have the ball: kick with the carrier."),
         (BALL, SOUTH, "d5-d6-goal", "d6 is not on rank 11: blue runs into goal from there."),
     ],
 )

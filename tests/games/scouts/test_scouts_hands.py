@@ -237,6 +237,9 @@ def test_plays_are_tapped_as_their_squares_after_a_key() -> None:
     assert told["B@a7"] == (["a7"], "boulder", "Boulder on a7 to b8")
     assert told["R@a7-a8"] == (["a7", "a8"], "rock", "Rock on a7 and a8")
     assert "." not in told
+    assert "." in {play.text for play in GAME.plays(at("c4", "e9", due=1, played="c4"), Seat.SOUTH)}, (
+        "nothing else moves"
+    )
     done = {play.text: play for play in GAME.plays(at("c4", due=0), Seat.SOUTH)}
     assert (done["."].squares, done["."].key, done["."].label) == ((), "end", "End the turn")
     assert [str(play.squares[0]) for play in GAME.plays(start(), Seat.SOUTH)] == [f"{file}1" for file in "abcdefgh"]

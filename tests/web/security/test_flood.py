@@ -11,13 +11,12 @@ import sys
 import termios
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import request
 from service import until
-from web_fixtures import HOST_KEY, Place, open_place
+from web_fixtures import HOST_KEY, Place
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
@@ -30,12 +29,6 @@ from web.server.sse import Audience as Kind
 
 BAD, SEATED, OTHER = "192.0.2.66", "192.0.2.10", "192.0.2.77"
 LOCAL = {BAD: "127.0.0.66", SEATED: "127.0.0.10"}
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path, viewers=16) as opened:
-        yield opened
 
 
 def token(place: Place, seat: str) -> dict[str, str]:

@@ -88,6 +88,8 @@ def test_a_phone_far_away_sees_the_games_it_was_there_for_and_follows_its_seat(p
         assert ask("/", cookies=cookies)[0].location.startswith("/seat/")
         table.abandon()
     south = {"seat_south": cookies["seat_south"]}
+    assert b'lang="es"' in ask("/seat/south", cookies=south, language="es")[0].body
+    assert b'lang="en"' in ask("/seat/south", cookies=south, language="xx")[0].body
     seen = [ask(f"/history/{game}", cookies=own)[0].status for game in (1, 2) for own in (south, cookies)]
     assert seen == [NOT_FROM_FAR, 200, 200, 200]
     assert b"its machine" not in b"".join(piece.body for piece in ask("/seat/south", cookies=south)), (
@@ -300,6 +302,9 @@ def test_one_address_that_guesses_keeps_nobody_else_out(place: Place) -> None:
         refused = bad.post("/host", data={"key": "nope"}).get_data(as_text=True)
     assert "wait 30 seconds" in refused
     assert place.browser().post("/host", data={"key": HOST_KEY}).status_code == 303
+    for asks, key, status in ((bad, "nope", 403), (bad, HOST_KEY, 403), (place.browser(), HOST_KEY, 200)):
+        told = [asks.post("/api/host/swap-seats", json={}, headers={"X-Host-Key": key}).status_code for _ in range(6)]
+        assert told == [status] * 6, key
 
 
 def test_the_command_line_shows_and_changes_the_host_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
