@@ -687,3 +687,18 @@ def test_a_finished_game_is_told_again_from_its_file(tmp_path: Path) -> None:
     file.write_text(forged)
     with pytest.raises(Malformed, match="the receipt of south does not match"):
         list(retell(load_game(file)))
+
+
+def test_a_turn_that_is_over_has_no_hints_and_no_machine_acts_in_it(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        table = played.table
+        table.take_seat(Seat.SOUTH, "Ann")
+        table.machines.seat(Seat.NORTH, "Pip")
+        played.begin()
+        moment = table.view().moment
+        assert table.hints.possible(Seat.SOUTH, moment, "")
+        assert table.hints.possible(Seat.SOUTH, "1.0", "") == ()
+        with pytest.raises(Stale, match="That turn is over"):
+            table.machines.act_by_chance(Seat.NORTH, "1.0")
+        table.machines.act_by_chance(Seat.NORTH, moment)
+        assert table.view().seats[Seat.NORTH].receipt
