@@ -23,6 +23,8 @@ from companion.table.board_check import (
     remembered,
     turned_below,
 )
+from companion.table.session import Session
+from companion.table.state import who_and_what
 
 GAME = game_named("outbuffered")
 KIT = GAME.kit(GAME.options({}))
@@ -191,6 +193,9 @@ def test_a_piece_laid_upon_what_belongs_on_top_of_it_is_told_at_once() -> None:
     assert wrong.text == "Ball belongs on top of the blue fast on d6: lay it there."
     assert problems(kit, before, after, reading()) == (), "both in the hand"
     assert problems(kit, before, after, reading(d6="ball")) == (), "the ball has not been lifted"
+    for faces in (("pink fast", "ball"), ("ball", "pink fast")):
+        seat, text = who_and_what(Session(), kit, HandMove(faces, sq("d4"), sq("d6")))
+        assert (seat, text) == (Seat.NORTH, "Pink: move your fast + ball d4 to d6"), "a ball is nobody's"
 
 
 def test_unknown_squares_are_never_wrong() -> None:
