@@ -167,27 +167,31 @@ def handicapped(live: TableState) -> Seat | None:
     return next((seat for seat, pair in pairs if pair == live.handicap), None)
 
 
-def open_reasons(live: TableState, seat: Seat) -> tuple[int, tuple[str, ...]] | None:
-    """Why a machine did what it did last, and in which of the turns (from 0); None: there is nothing to tell.
+def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
+    """Why a machine did what it did in the last turn, as the game counts, in which it has given reasons; nothing: it
+    cannot be asked. By the place of each of its actions in `Session.turns`, in their order.
 
     Reasons tell the action, so a sealed one has none; what a game hides to its end they tell when that may be told.
     """
     session = live.session
     if not live.reasons or session.game is None or not session.is_machines(seat) or session.remote is not None:
-        return None
+        return {}
     if session.game.hides(session.options) and not session.is_opened:
-        return None
-    for number in reversed(range(len(session.opened))):
-        turn = session.turns[number]
+        return {}
+    told: dict[int, tuple[str, ...]] = {}
+    for place in reversed(range(len(session.opened))):
+        turn = session.turns[place]
+        if told and turn.number != session.turns[max(told)].number:
+            break
         sealed, reasons = turn.sealed.get(seat), live.reasons.get((seat, turn.moment))
         if sealed and reasons and sealed.owner == session.seats[seat].nonce:
-            return number, reasons
-    return None
+            told[place] = reasons
+    return dict(reversed(told.items()))
 
 
 def last_explained(live: TableState) -> Seat | None:
     """The machine whose reasons for its last action may be told; of two, the one that acted later."""
-    told = {reasons[0]: seat for seat in SEATS if (reasons := open_reasons(live, seat))}
+    told = {max(reasons): seat for seat in SEATS if (reasons := open_reasons(live, seat))}
     return told[max(told)] if told else None
 
 

@@ -288,6 +288,26 @@ def test_why_it_did_that_is_told_when_the_last_step_is_shown(tmp_path: Path, aga
     assert explained(against.played) == (), "that was Bo"
 
 
+def test_all_that_it_did_in_a_turn_is_explained(tmp_path: Path) -> None:
+    """In Kahmate a turn is several actions, the last of them its end: that alone would say nothing."""
+    with playing(tmp_path) as played:
+        played.table.machines.seat(Seat.NORTH, "Bo")
+        played.table.take_seat(Seat.SOUTH, "Ada")
+        played.table.new_game("kahmate", {"starter": "north", "ball_card": 1}, seed=1)
+        placed = {Seat.SOUTH: "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", Seat.NORTH: "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11"}
+        for actions in (placed, {Seat.NORTH: "e10-e9-e8"}, {Seat.NORTH: "."}):
+            for seat, action in actions.items():
+                moment = played.table.view().moment
+                if seat is Seat.NORTH:
+                    played.table.machines.keep_reasons(seat, moment, (f"Why {action}?", "This scores."))
+                played.table.hand_in(seat, moment, action)
+            while (view := played.table.view()).phase in (Phase.SETUP, Phase.STAGES):
+                played.table.confirm("host", view.moment, view.turn.stage, force=True)
+        told = explained(played)
+        assert told[-3:] == ("Why e10-e9-e8?", "This scores.", "Why .?")
+        assert len(told) == 7
+
+
 def test_a_refused_action_has_no_reasons(against: Set) -> None:
     against.programs.why, against.programs.answers = ("This gathers intel.",), lambda _: "XYZ"
     against.played.begin()

@@ -272,7 +272,7 @@ class Receipt(TypedDict):
 class AdviceJson(TypedDict):
     """What the coach says to a seat alone: an action in notation, why, what it thinks of what was done, as a page.
 
-    Asked about `theirs`: the machine's last open action, its own reasons, whose it is and of which turn.
+    Asked about `theirs`: the machine's open actions of its last turn, its own reasons, whose it is and of which turn.
     """
 
     action: str

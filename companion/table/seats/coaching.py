@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal
 
 from companion.core.errors import Illegal, Refusal, Stale
@@ -33,7 +34,7 @@ class CoachView:
 
 @dataclass(frozen=True)
 class MachineReasons:
-    """Why a machine did what it did: its name, the turn as the game counts (0: the set-up), its action, its words."""
+    """Why a machine did what it did: its name, the turn as the game counts (0: the set-up), its actions, its words."""
 
     name: str
     turn: int
@@ -149,13 +150,19 @@ class Coaching:
         if moment != session.moment:
             raise Stale(say("That turn is over: look at the page again"))
         told = open_reasons(live, seat.other)
-        if told is None:
+        if not told:
             raise Illegal(Refusal.WRONG_PHASE, no_reasons())
-        number, reasons = told
-        turn, state = session.turns[number], state_before(session, number)
-        action = turn.sealed[seat.other].action
-        orders = spelt(session.playing, state, seat.other, action)
-        return MachineReasons(session.seats[seat.other].name, turn.number, action, orders, reasons)
+        turns = {place: session.turns[place] for place in told}
+        actions = {place: turn.sealed[seat.other].action for place, turn in turns.items()}
+        orders = (spelt(session.playing, state_before(session, n), seat.other, actions[n]) for n in told)
+        why = dict.fromkeys(chain.from_iterable(told.values()))
+        return MachineReasons(
+            session.seats[seat.other].name,
+            turns[max(told)].number,
+            "; ".join(actions.values()),
+            tuple(chain.from_iterable(orders)),
+            tuple(why),
+        )
 
     # ---- aloud, for who plays by a pad ----
 
