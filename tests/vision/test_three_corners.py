@@ -1,12 +1,15 @@
 """Three corner markers: where the printed lines of each quarter of the board agree with them, that is the pose."""
 
+from dataclasses import replace
 from random import Random
 
+import cv2
 import numpy as np
 import pytest
 
 from companion.tools.bench.reading.corners import cover_corner
-from companion.tools.bench.reading.scenes import kits
+from companion.tools.bench.reading.scenes import default_kits, kits
+from vision.detection.marker_scan import Scanner
 from vision.pieces.board_reader import board_reader
 from vision.pose.board_fit import Evidence
 from vision.pose.lens_choice import checked_fit
@@ -111,3 +114,26 @@ def test_places_between_those_worked_out_are_right(lens: Lens, tilt_deg: float) 
         places = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=2).reshape(-1, 2)
         exact = pose.to_px(flat(maps.to_board(places.astype(np.float64)), 3.0)).reshape(height, width, 2)
         assert np.abs(maps.pixels - exact).max() < 0.05
+
+
+@pytest.mark.parametrize("covered", [0, 1])
+def test_a_corner_marker_is_found_although_the_edge_of_a_card_touches_it(covered: int) -> None:
+    """Its edges join the marker's outline, which is no quadrangle then."""
+    kit, view = default_kits()["binmat"], replace(VIEW, tilt_deg=0.0)
+    table, true = SimulatedTable(kit, view), camera_pose(kit, view)
+    for card in table.pieces():
+        table.nudge(card.id, 3000.0, 0.0)
+    luma, (marker, *others) = table.render_luma(), kit.board.corners
+    for other in others[:covered]:
+        cover_corner(luma, true, kit, other, Random(other))
+    x, y = kit.board.corner_centres_mm[marker]
+    half = kit.board.corner_mm / 2
+    edges = np.array([(x - half, y + 3 * half), (x - half, y + half), (x + 5 * half, y + half)])
+    cv2.polylines(luma, [true.to_px(flat(edges)).round().astype(np.int32)], False, (25,), 2)
+    assert marker not in {sighting.marker for sighting in Scanner().whole(luma).sightings}, "nothing touches it"
+    reader = board_reader({kit.game: kit})
+    assert reader.read_picture(luma).game == kit.game
+    assert reader.pose is not None
+    assert reader.pose.markers == len(kit.board.corners) - covered
+    place = corner_points_mm(kit.board, marker)
+    assert np.abs(reader.pose.to_px(place) - true.to_px(place)).max() < 1.5

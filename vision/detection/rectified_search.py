@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import cv2
 import numpy as np
 
 from companion.core.grid import Square
 from companion.core.kit import Board, Kit
+from vision.detection.marker_scan import on_edges
 from vision.detection.markers import (
     Found,
     Luma,
@@ -158,9 +160,12 @@ class RectifiedSearch:
             room = (1.7 if len(seen) > 2 else 3.0) * board.corner_mm
             maps = pose.plane_maps((x - room, y - room), (x + room, y + room), 0.0, _MARKER_PX / board.corner_mm)
             view = _View(maps, maps.rectify(luma), _MARKER_PX)
-            if len(seen) > 2 and _likeness(view.luma, marker) < _LEAST_LIKENESS:
+            likeness, place = _most_like(view.luma, marker)
+            if len(seen) > 2 and likeness < _LEAST_LIKENESS:
                 continue
-            for sighting in self._at(view, set(board.corners), lambda _: True, (*_PLAIN, *_BETTER)):
+            shown = self._at(view, set(board.corners), lambda _: True, (*_PLAIN, *_BETTER))
+            touched = _touched(view.luma, place, board.corners) if likeness >= _CORNER_LIKENESS else ()
+            for sighting in chain(shown, touched):
                 if sighting.marker == marker and sighting.score >= _CORNER_LIKENESS:
                     corners = pose.to_px(flat(maps.to_board(sighting.corners_px)))
                     found.append(Sighting(marker, corners, sighting.score))
@@ -202,11 +207,23 @@ def _veiled(view: _SquaresView, wanted: set[int], told: Collection[Square | None
                 yield found
 
 
-def _likeness(view: Luma, marker: int) -> float:
-    """The correlation of a view, at half its size, with a marker's print where it is most like it."""
+def _most_like(view: Luma, marker: int) -> tuple[float, Points]:
+    """The correlation of a view, at half its size, with a marker's print where it is most like it, and where that is,
+    (4, 2) px of the view."""
     half = cv2.resize(view, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
     print_ = cv2.resize(marker_modules(marker), (_MARKER_PX // 2,) * 2, interpolation=cv2.INTER_AREA)
-    return float(cv2.matchTemplate(half, cv2.GaussianBlur(print_, (0, 0), 1.0), cv2.TM_CCOEFF_NORMED).max())
+    fits = cv2.matchTemplate(half, cv2.GaussianBlur(print_, (0, 0), 1.0), cv2.TM_CCOEFF_NORMED)
+    _, likeness, _, corner = cv2.minMaxLoc(fits)
+    return float(likeness), 2 * np.array(corner) - 0.5 + _MARKER_PX * np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+
+
+def _touched(view: Luma, place: Points, markers: Collection[int]) -> Iterator[Sighting]:
+    """The one of these markers that is in this place, (4, 2) px: a card's edge against it joins its outline, which is
+    no quadrangle then, but leaves its edges and its print in sight."""
+    edges = on_edges(view, [place])[0]
+    guess = best_guess(view, edges, markers) if edges is not None else None
+    if guess is not None:
+        yield guess
 
 
 def _as_it_is(view: Luma) -> Luma:
