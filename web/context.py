@@ -262,7 +262,7 @@ def register_template_helpers(app: Flask) -> None:
 def _sprite(names: tuple[str, ...]) -> Markup:
     """Every drawing, as each page carries them: what scripts fetch or draw finds them there."""
     text = sprite(names).replace('style="position:absolute"', 'class="sprite"')
-    text = text.replace('stroke="var(--edge,var(--line))"', 'class="rim"')
+    text = text.replace('stroke="var(--edge,var(--line))" stroke-width="5"', 'class="rim"')
     return Markup(text.replace('fill="none" stroke="currentColor"', 'class="pen"'))
 
 

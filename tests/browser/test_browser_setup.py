@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from ports import free_port
+from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, browser, running, tap, until
+from tour import Stop, cdp, touring, visit
 
 from companion.core.config import read_settings
 
@@ -97,3 +99,36 @@ def test_what_is_typed_into_the_settings_outlives_a_lost_connection_and_a_wrong_
 def _classes(window: WebDriver, selector: str) -> str:
     script = "return document.querySelector(arguments[0])?.className ?? ''"
     return str(window.execute_script(script, selector))
+
+
+def test_the_focus_of_whoever_hosts_by_keyboard_is_never_lost(tmp_path: Path) -> None:
+    """A second key gives it back, by Escape or when its time is over; a sign takes it when the key has gone."""
+    with touring() as tour, browser((1280, 800)) as window:
+        cdp(window, "Network.enable")
+        tour.client.post("/api/seat/south/take", name="Mara")
+        tour.client.send("/host", f"key={tour.companion.host_key}".encode())
+        visit(window, tour, Stop("host", "/host?game=outbuffered"))
+
+        def has_focus(selector: str) -> None:
+            script = "return document.activeElement.matches(arguments[0])"
+            until(f"the focus on {selector}", lambda: window.execute_script(script, selector))
+
+        def presses(selector: str) -> None:
+            window.execute_script("document.querySelector(arguments[0]).focus()", selector)
+            ActionChains(window, duration=0).send_keys(Keys.ENTER).perform()
+
+        presses('[data-arm="free-south"]')
+        has_focus("#free-south")
+        ActionChains(window, duration=0).send_keys(Keys.ESCAPE).perform()
+        has_focus('[data-arm="free-south"]')
+        assert not window.find_element(By.ID, "free-south").is_displayed()
+        presses('[data-arm="free-south"]')
+        has_focus("#free-south")
+        has_focus('[data-arm="free-south"]')
+        presses("#start")
+        has_focus(".foot .sign")
+        tour.table.confirm("host", tour.table.view().moment, 0, force=True)
+        visit(window, tour, Stop("screen", "/"))
+        presses('[data-post$="/help"]')
+        until("the help", lambda: window.find_elements(By.CSS_SELECTOR, ".help-wall"))
+        has_focus(".sign")

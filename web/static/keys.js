@@ -10,7 +10,13 @@ function reveal(id) {
   if (!second) return;
   second.hidden = false;
   second.focus({ preventScroll: true });
-  setTimeout(() => { second.hidden = true; }, second.matches('button') ? SECOND_MS : 5 * SECOND_MS);
+  setTimeout(() => hide(second), second.matches('button') ? SECOND_MS : 5 * SECOND_MS);
+}
+
+// The focus goes back to the first key.
+function hide(second) {
+  if (document.activeElement === second) document.querySelector(`[data-arm=${second.id}]`)?.focus();
+  second.hidden = true;
 }
 
 // A finger that bounces must not end the next turn as well.
@@ -57,8 +63,11 @@ document.addEventListener('keydown', event => {
 });
 
 document.addEventListener('keydown', event => {
+  if (event.key !== 'Escape') return;
+  const second = document.querySelector('button[data-second]:not([hidden])');
   const menu = document.querySelector('details[open]');
-  if (event.key === 'Escape' && menu) {
+  if (second) hide(second);
+  else if (menu) {
     menu.removeAttribute('open');
     menu.querySelector('summary').focus();
   }

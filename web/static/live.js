@@ -120,7 +120,7 @@ function refocus(focused) {
   const stays = focused.isConnected && focused.getClientRects().length > 0 && !focused.matches(':disabled');
   const isLost = () => [document.body, null].includes(document.activeElement);
   if (stays && isLost()) focused.focus({ preventScroll: true });
-  if (isLost() || (!stays && document.activeElement === focused)) document.querySelector('#live .sign[tabindex]')?.focus({ preventScroll: true });
+  if (isLost() || (!stays && document.activeElement === focused)) document.querySelector('.sign[tabindex]')?.focus({ preventScroll: true });
 }
 
 // The page as the service has it now: it may be a newer one, in another language, or no longer this browser's.
