@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.errors import ConnectionClosedError, NoRespondersError
 from nats.errors import Error as NatsError
-from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
@@ -205,6 +205,10 @@ class HubLine:
                     await self._rest(LET_PASS_S)
                 elif self._clock.monotonic_s() >= self._pulse_s + PULSE_S:
                     self._told = b""
+        except KeepsNothing:
+            if lost.is_set():  # nothing was answered because the line was cut meanwhile
+                raise ConnectionClosedError from None
+            raise
         finally:
             self._source.pairs.broken()
             self._source.far.broken()

@@ -18,6 +18,7 @@ from hub_tools import until
 from inside import journal_of, session_of
 from nats.aio.client import Client
 from nats.errors import ConnectionClosedError
+from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 from table_tools import playing
@@ -280,6 +281,20 @@ def test_a_tables_line_that_closes_while_it_subscribes_is_made_anew(
         asyncio.run(lines.made[-1].callbacks["closed_cb"]())
         until("it is made once more", lambda: len(lines.made) == 4 and line.is_connected, WAIT_S)
     assert not line.is_connected
+
+
+def test_a_line_that_is_cut_while_an_answer_is_waited_for_is_no_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Cut(Pairs):
+        async def exchange(self, *_: Any) -> None:
+            await lines.made[-1].callbacks["closed_cb"]()
+            raise NatsTimeout
+
+    lines = Lines()
+    with line_on(lines, Cut(), tmp_path, monkeypatch) as line:
+        until("it is said", lambda: line.trouble, WAIT_S)
+        assert line.trouble == "The connection to the hub was lost. What is played here is sent later."
 
 
 def test_a_line_that_has_ended_leaves_nobody_waiting_for_a_seat(tmp_path: Path) -> None:
