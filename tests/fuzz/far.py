@@ -38,8 +38,10 @@ _DOORS = (
     "hand-in take-back plan mine pause resume resign draw contribute disclose start rematch help coach lesson confirm "
     "take by-pad machine skip-lesson view plays tiles"
 )
-_FIELDS = ("code", "name", "moment", "action", "salt", "entered", "back", "key", "stage", "force", "seat")
-_VALUES = ODD_TEXTS | st.sampled_from([CODE, "north", "1.1", SECRET, "UUU", HOST_KEY, "en", "/", "//evil.example"])
+_FIELDS = ("code", "name", "moment", "action", "about", "salt", "entered", "back", "key", "stage", "force", "seat")
+_VALUES = ODD_TEXTS | st.sampled_from(
+    [CODE, "north", "theirs", "1.1", SECRET, "UUU", HOST_KEY, "en", "/", "//evil.example"]
+)
 _NAMES = ("far", "host", "seat_north", "seat_south", f"seat_north.{TABLE}", f"seat_south.{TABLE}", "card", "language")
 _LETTERS = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters=';,"\\'), max_size=60)
 _HEADERS = st.dictionaries(
