@@ -483,3 +483,17 @@ def test_a_small_laptop_zoomed_to_twice_its_size_shows_words_on_keys_and_options
         assert window.execute_script(_KEYS) == []
         lines = "return [...document.querySelectorAll('.order b')].map(each => each.offsetHeight)"
         assert max(window.execute_script(lines)) < 24, "a word is broken"
+
+
+@pytest.mark.parametrize("language", ["en", "es", "fr"])
+def test_the_sign_of_an_upright_lobby_stands_between_its_tips(window: WebDriver, language: str) -> None:
+    with touring() as tour:
+        dress(window, UPRIGHT, "light")
+        visit(window, tour, Stop("lobby", "/"), language)
+        rooms = window.execute_script(
+            "const sign = document.querySelector('.page > .sign'), range = document.createRange();"
+            "range.selectNodeContents(sign.querySelector('span'));"
+            "const [outer, inner] = [sign.getBoundingClientRect(), range.getBoundingClientRect()];"
+            "return [inner.left - outer.left, outer.right - inner.right]"
+        )
+        assert min(rooms) >= 50
