@@ -172,7 +172,7 @@ def _blocks(booklet: Booklet, width: float, size: float) -> Iterator[_Block]:
         yield _titled(say("Suits"), _suits(kit, width))
     if kit.faces:
         yield _titled(say("Pieces"), _pieces(kit, width))
-    if keys := _keys(game):
+    if keys := first_keys(game):
         yield _titled(say("Orders"), _orders(keys, width))
     for number, rule in enumerate(game.rules, start=1):
         yield _paragraph(number, rule, booklet.pictures.get(rule.id), width, size)
@@ -182,7 +182,7 @@ def _blocks(booklet: Booklet, width: float, size: float) -> Iterator[_Block]:
         yield from rows[1:]
 
 
-def _keys(game: Game[Any, Any]) -> tuple[Key, ...]:
+def first_keys(game: Game[Any, Any]) -> tuple[Key, ...]:
     """The orders that a game's pad knows at its beginning."""
     state = game.setup(game.options({}), Random(0))
     return next((pad.keys for seat in SEATS if (pad := game.pad(state, seat))), ())

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from random import Random
-from typing import Any
-
 from flask import Blueprint, Response, jsonify, render_template, request
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
-from companion.core.kit import SEATS
-from companion.games.base import Game, Illustration
-from companion.games.pads import Key
+from companion.games.base import Illustration
+from companion.printing.booklet import first_keys
 from companion.printing.rulebook import illustrations
 from companion.table.board_check import HandMove
 from web.context import PageContext
@@ -58,7 +54,7 @@ class RulesPages:
             game=game,
             games=self._page_context.games,
             kit=game.kit(game.options({})),
-            keys=_keys(game),
+            keys=first_keys(game),
             pictures=illustrations(game),
             figure=figure,
         )
@@ -103,9 +99,3 @@ def figure(shown: Illustration) -> Markup:
     moves = tuple(HandMove(faces, origin, target) for faces, origin, target in shown.ways)
     svg = board_svg(BoardPicture(shown.kit, shown.layout, moves, shown.events, target=shown.after))
     return Markup(svg.replace(' id="under"', "").replace(' id="plan"', ""))
-
-
-def _keys(game: Game[Any, Any]) -> tuple[Key, ...]:
-    """The orders that a game's pad knows at its beginning."""
-    state = game.setup(game.options({}), Random(0))
-    return next((pad.keys for seat in SEATS if (pad := game.pad(state, seat))), ())
