@@ -52,6 +52,7 @@ def test_the_statistics_rate_people_against_each_character(place: Place) -> None
     page = page_of(place.browser(), "/statistics")
     assert '<td data-of="Rating">−234 to +800</td>' in page
     assert "+100 gets 64 % of the points" in page
+    assert "0 games, 0 won" not in page, "who has played the machine alone has played"
 
 
 def test_who_finds_the_machine_on_a_seat_is_told_how_it_leaves(place: Place) -> None:
