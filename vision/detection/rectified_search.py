@@ -33,9 +33,9 @@ _SQUARE_PX, _MARKER_PX = 48, 44
 
 _CORNER_LIKENESS = 0.75
 """A corner marker tells where the whole board lies: it has to be more like its print than a piece's marker."""
-_LEAST_LIKENESS = 0.55
+_LEAST_LIKENESS = 0.65
 """Where three other corners say that one is, nothing that is less like it shows it: correlation anywhere in the view.
-Measured: 0.76 and more where it was found, in blur, glare and shadows; half of the covered ones stay below 0.5."""
+Measured: 0.71 and more where it was found, in blur, glare and shadows; covered ones mostly stay below 0.6."""
 _COARSE, _DARKER, _LEAST_DARK = 0.25, 0.1, 0.4
 """In a view so much smaller this part, at least, of each half of a marker is darker than paper by this share: its rim
 alone is half of it. Lines and letters are thinner, and the edges of other pieces lie on one side."""
