@@ -6,13 +6,14 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from inside import nats_of
 from mqtt_tools import until
 from nats.aio.client import Client
+from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 from ports import free_port
 from table_tools import Played
@@ -111,7 +112,7 @@ def joined(hub: Hub, folder: Path, *, names: bool = False, clock: Clock | None =
 
 
 def kept(hub: Hub, table: str) -> list[PublicRecord]:
-    """All that a hub's store has of a table, in its order."""
+    """All that a hub's store has of a table, in its order; while it is started anew it is asked again."""
 
     async def ask() -> list[PublicRecord]:
         client = Client()
@@ -132,7 +133,13 @@ def kept(hub: Hub, table: str) -> list[PublicRecord]:
         finally:
             await client.close()
 
-    return asyncio.run(ask())
+    def answer() -> list[list[PublicRecord]]:
+        with suppress(NatsError):
+            return [asyncio.run(ask())]
+        return []
+
+    found: list[PublicRecord] = until("the store answers", answer)[0]
+    return found
 
 
 def has_all(hub: Hub, table: TableAtHub) -> bool:

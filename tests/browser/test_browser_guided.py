@@ -36,8 +36,8 @@ _AT = "const sign = document.getElementById('press'); return sign && (sign.hidde
 _TALL = "return document.scrollingElement.scrollHeight"
 
 _HIDDEN = """
-const sign = document.getElementById('press').getBoundingClientRect();
-return [...document.querySelectorAll('.view [data-at]')].filter(each => {
+const sign = document.getElementById('press')?.getBoundingClientRect();
+return !sign ? [] : [...document.querySelectorAll('.view [data-at]')].filter(each => {
   const box = each.getBoundingClientRect(), [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
   return x > sign.left && x < sign.right && y > sign.top && y < sign.bottom;
 }).map(each => each.dataset.at);

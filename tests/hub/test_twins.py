@@ -244,8 +244,8 @@ def test_nothing_at_the_other_table_depends_on_what_is_hidden_here(
     drawn = SimpleNamespace(
         token_hex=lambda length: "5e" * length, token_urlsafe=secrets.token_urlsafe, choice=lambda letters: letters[0]
     )
-    for drawing in ("companion.hub_server.pairs", "companion.table.remote.remote_table"):  # one deal in both runs
-        monkeypatch.setattr(f"{drawing}.secrets", drawn)
+    for drawing in ("core.network", "hub_server.pairs", "table.remote.remote_table"):  # one deal in both runs
+        monkeypatch.setattr(f"companion.{drawing}.secrets", drawn)
     monkeypatch.setattr("web.hub.room.SILENT_S", 1e9)  # no table's time passes, and a hub's does
     caplog.set_level(logging.DEBUG)
     begin, texts, answer = SECRETS[secret]

@@ -463,7 +463,7 @@ def test_a_power_cut_while_rescuing_loses_nothing_more(path: Path, monkeypatch: 
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(recovery, "sync", cut)  # after the old file was renamed, before the new one is
+        patch.setattr(recovery, "sync_folder", cut)  # after the old file was renamed, before the new one is
         with pytest.raises(KeyboardInterrupt):
             Journal(path)
     assert not path.exists()

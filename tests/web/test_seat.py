@@ -103,7 +103,7 @@ def test_a_free_seat_has_its_code_on_the_table_screen_while_a_game_is_on(place: 
 
 
 def sign(html: str) -> str:
-    found = re.search(r'<div class="sign[^"]*" role.*?</div>', html, re.S)
+    found = re.search(r'<div class="sign[^"]*"[^>]* role=.*?</div>', html, re.S)
     assert found
     return found[0]
 
