@@ -46,6 +46,11 @@ def whole(hub: Hub, table: TableAtHub) -> None:
     assert [record.entry for record in kept(hub, table.member.table)] == table.entries()
 
 
+def test_the_store_is_told_to_collect_its_garbage_early(hub: Hub) -> None:
+    assert hub.nats
+    assert b"GOGC=50" in Path(f"/proc/{hub.nats.pid}/environ").read_bytes().split(b"\0")
+
+
 def test_what_is_played_is_at_the_hub(hub: Hub, table: TableAtHub) -> None:
     table.play(2)
     whole(hub, table)
