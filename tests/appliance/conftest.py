@@ -23,10 +23,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if asked else True
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """The machine's own tests first, the cuts after them, whatever order all others have: they begin with a moment that
     those keep."""
+    yield
     items.sort(key=lambda item: "test_cuts" in item.nodeid)
 
 
