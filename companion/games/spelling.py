@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from random import Random
 from typing import Any
 
 from companion.core.grid import Square
@@ -12,6 +13,7 @@ from companion.core.i18n import listed, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Game, Stage
 from companion.games.mixins import tableau_of
+from companion.games.pads import Key
 from companion.games.screen import CardChoice, CardUi, Play
 
 
@@ -109,3 +111,9 @@ def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Wa
     if standing and standing.sheet:
         return tuple(zip((unit.square for unit in standing.sheet.units), ends, strict=False))
     return tuple((None, end) for end in ends[:1])
+
+
+def first_keys(game: Game[Any, Any]) -> tuple[Key, ...]:
+    """The orders that a game's pad knows at its beginning."""
+    state = game.setup(game.options({}), Random(0))
+    return next((pad.keys for seat in SEATS if (pad := game.pad(state, seat))), ())

@@ -9,10 +9,9 @@ import msgspec
 
 from companion.core.config import Settings
 from companion.core.errors import SystemTrouble
-from companion.core.files import MAX_TEXT, read_file
+from companion.core.files import MAX_TEXT, read_file, sync_folder
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.maintenance.releases.releases import sync_folder
 
 FILE = "hub.json"
 

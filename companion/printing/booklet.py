@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 from companion.core.i18n import joined, say, speaking
 from companion.core.kit import SEATS, Face, Kit, Layout
 from companion.games.base import Game, Illustration, OptionRow, Rule
 from companion.games.pads import Key
+from companion.games.spelling import first_keys
 from companion.printing.kit_pages.aid_pages import print_score_sheet
 from companion.printing.kit_pages.board_pages import seat_words
 from companion.printing.kit_pages.sheets import SIZES_MM, Paper, require_known
@@ -180,12 +180,6 @@ def _blocks(booklet: Booklet, width: float, size: float) -> Iterator[_Block]:
     if rows:
         yield _titled(say("Options"), rows[0])
         yield from rows[1:]
-
-
-def first_keys(game: Game[Any, Any]) -> tuple[Key, ...]:
-    """The orders that a game's pad knows at its beginning."""
-    state = game.setup(game.options({}), Random(0))
-    return next((pad.keys for seat in SEATS if (pad := game.pad(state, seat))), ())
 
 
 # ---- blocks -----------------------------------------------------------------------------------------------------

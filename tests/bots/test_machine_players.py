@@ -251,7 +251,7 @@ def explained(played: Played) -> tuple[str, ...]:
     view, coaching = played.table.view(), played.table.coaching
     if view.explains is None:
         assert "theirs" not in coaching.of(Seat.SOUTH).about
-        with pytest.raises(Illegal, match="The machine has no reasons to tell now"):
+        with pytest.raises(Illegal, match="The machine has nothing to explain right now"):
             coaching.reasons(Seat.SOUTH, view.moment)
         return ()
     assert (view.explains, coaching.of(Seat.SOUTH).about[-1]) == (Seat.NORTH, "theirs")

@@ -56,7 +56,7 @@ def desk(tmp_path: Path) -> DealerDesk:
 
 @pytest.mark.parametrize("told_at", SEATS)
 def test_what_is_told_while_the_cards_are_dealt_is_heard(desk: DealerDesk, told_at: Seat) -> None:
-    store = Store()
+    store: Any = Store()
     for seat in SEATS:
         store.tell(seat, 1, ChanceGiven("1f" * 32))
 
@@ -68,16 +68,16 @@ def test_what_is_told_while_the_cards_are_dealt_is_heard(desk: DealerDesk, told_
     store.when_written = leaves
     desk.begin()
     for _ in range(2):
-        asyncio.run(desk.step(store))  # type: ignore[arg-type] # as much of JetStream as it asks for
+        asyncio.run(desk.step(store))
     assert all(store.has_told(seat, 1) for seat in SEATS)
     assert store.has_told(Seat.NORTH, 2)
 
 
 def test_what_the_store_writes_a_moment_after_it_was_heard_is_found(desk: DealerDesk) -> None:
-    store = Store()
+    store: Any = Store()
     desk.wake(PAIR.id)
-    asyncio.run(desk.step(store))  # type: ignore[arg-type] # as above
+    asyncio.run(desk.step(store))
     for seat in SEATS:
         store.tell(seat, 1, ChanceGiven("1f" * 32))
-    asyncio.run(desk.step(store))  # type: ignore[arg-type] # as above
+    asyncio.run(desk.step(store))
     assert all(store.has_told(seat, 1) for seat in SEATS)

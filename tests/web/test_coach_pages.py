@@ -136,7 +136,7 @@ def test_the_machine_says_why_to_who_asks(place: Place) -> None:
     ours = said_by_bot(["This wins whatever the other side does."])
     place.table.machines.keep_reasons(Seat.NORTH, moment, (*ours, "<i>flag</i>"))
     wanted = {"is_wanted": True, "reasons": True}
-    refused = "The machine has no reasons to tell now"
+    refused = "The machine has nothing to explain right now"
     assert error_of(ada.post("/api/seat/south/coach", json=question(place, "theirs")))["message"] == refused
     assert error_of(place.browser().post("/api/table/help", json=wanted))["message"] == refused
     for seat in Seat:

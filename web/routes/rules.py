@@ -9,7 +9,7 @@ from werkzeug.exceptions import NotFound
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.games.base import Illustration
-from companion.printing.booklet import first_keys
+from companion.games.spelling import first_keys
 from companion.printing.rulebook import illustrations
 from companion.table.board_check import HandMove
 from web.context import PageContext

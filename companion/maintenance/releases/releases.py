@@ -375,7 +375,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Names in a folder survive a power cut from now on."""
+    """As `companion.core.files` has it: this file does without the program."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

@@ -16,8 +16,8 @@ import subprocess
 from pathlib import Path
 
 from companion.core.errors import Malformed, SystemTrouble
-from companion.core.files import open_file, read_file
-from companion.maintenance.releases.releases import Home, sync_folder
+from companion.core.files import open_file, read_file, sync_folder
+from companion.maintenance.releases.releases import Home
 
 KEY = "update-key.pub"
 """The public key, beside the releases; root's alone."""

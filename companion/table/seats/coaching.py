@@ -71,7 +71,7 @@ def _is_own(session: Session, sealed: Mapping[Seat, Sealed], seat: Seat) -> bool
 
 def no_reasons() -> str:
     """What is answered where a machine's reasons cannot be told, as a sentence."""
-    return say("The machine has no reasons to tell now")
+    return say("The machine has nothing to explain right now")
 
 
 def asked_about(live: TableState, seat: Seat, allowed: Allowed) -> tuple[About, ...]:
