@@ -140,6 +140,13 @@ BROKEN = {
         "mauve:Clash",
         "There is no colour “mauve”",
     ),
+    "again": (
+        CODE.replace('name = "clash"', 'name = "again"').replace(
+            'CLASH = (\n        "clash"', 'CLASH = (\n        "move"'
+        ),
+        "again:Clash",
+        "The event “move” is one of CommonEvent",
+    ),
 }
 
 

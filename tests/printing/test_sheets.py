@@ -419,6 +419,8 @@ def test_each_player_has_an_aid_and_what_the_game_holds_in_hand(game: str) -> No
     assert shown["score sheet"] == 1 + (game == "scouts"), "one on each page that has room for it"
     assert {card: shown[f"strength {card}"] for card in "123456"} == dict.fromkeys("123456", 2 * (game == "kahmate"))
     assert (shown["tiles"], shown["walls"]) == ((2, 1) if game == "outbuffered" else (0, 0))
+    south, north = (set(aid.points) for aid in extras_of(game).aids.values())
+    assert set(extras_of(game).shared_points) == south & north
 
 
 @needs_poppler

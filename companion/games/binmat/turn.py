@@ -49,14 +49,16 @@ def is_reversible(state: State, action: str) -> bool:
 
 
 def shown_by(state: State, action: str) -> frozenset[str]:
-    """The cards that everybody sees while an action is carried out, also those that are shuffled into a deck then."""
-    order, acts = ORDERS[action], state.seat
+    """The cards that everybody sees while an action is carried out, also those that are shuffled into a deck then.
+
+    What a BOUNCE that begins no combat turns up lies open afterwards.
+    """
+    order = ORDERS[action]
     shown: set[str] = {order.card} if order.letter in (UP, DISCARD) else set()
-    is_bounce = order.letter == UP and order.card[0] == BOUNCE and acts is ATTACKER
-    if order.letter == COMBAT or is_bounce or (order.letter == UP and order.card[0] == BREAK):
+    if order.letter == COMBAT or (order.letter == UP and order.card[0] == BREAK):
         shown |= {*state.attack[order.lane], *state.defence[order.lane]}
     if order.letter == "-" and _costs_hand(state):
-        shown |= {*state.hands[SEATS.index(acts)]}
+        shown |= {*state.hands[SEATS.index(state.seat)]}
     return frozenset(shown)
 
 

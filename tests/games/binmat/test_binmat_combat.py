@@ -263,7 +263,8 @@ def test_combat_of_one_card_twice_is_refused() -> None:
 
 
 def test_the_wild_modifier_alone_is_a_2_card_and_further_ones_apply_as_normal() -> None:
-    assert sum_of(("*&", "*%")).parts == (("*&", "2"), ("*%", "to 4"))
+    its = sum_of(("*&", "*%"))
+    assert (its.parts, its.lifts) == ((("*&", "2"), ("*%", "to 4")), (("*&", 2), ("*%", 4)))
 
 
 # ---- Combat in the game --------------------------------------------------------------------------------------

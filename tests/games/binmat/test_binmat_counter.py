@@ -48,9 +48,11 @@ def test_turns_are_counted_down_from_110_and_the_defender_begins() -> None:
 def test_when_all_turns_are_over_the_defender_has_won() -> None:
     state = press(begun(), *["."] * 109)
     assert GAME.outcome(state) is None
-    outcome = GAME.outcome(press(state, "--"))
+    over = press(state, "--")
+    outcome = GAME.outcome(over)
     assert outcome is not None
     assert (outcome.winners, outcome.reason) == ({SOUTH}, "All 110 turns are over.")
+    assert GAME.to_act(over) == set()
 
 
 @pytest.mark.parametrize(("seconds", "limit"), [(5, 5), (0.25, 0.25), (0, None)])
@@ -82,7 +84,9 @@ def test_hands_are_dealt_by_people_unless_phones_hold_them() -> None:
 
 @pytest.mark.parametrize(("call", "sign"), [("c", "both stacks face up"), ("c3", "both stacks of lane 3 face up")])
 def test_the_referee_says_which_stacks_it_wants_to_see(call: str, sign: str) -> None:
-    tableau = tableau_of(GAME, press(begun("referee"), call), None)
+    state = press(begun("referee"), call)
+    assert GAME.dump(state)["combat"] == {"lane": int(call[1:]) if call[1:] else None}
+    tableau = tableau_of(GAME, state, None)
     assert tableau is not None
     assert tableau.sign == f"Turn {sign}"
 

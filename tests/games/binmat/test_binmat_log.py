@@ -227,6 +227,7 @@ def test_cards_played_face_up_begin_combat() -> None:
     assert combat("c3 / ?&u / 4^ ?!", "a? / ?&u x3", "d? / ?! xa", "0 2 - /  xa", op="a0 u?&3").agree == 1
     own = combat("c3 / @# 2# / 3! >!u", "a@ / >! xa", "1 0 2 / @# 2# xa / 3! xa / X ha0", op="d0 u>!3", turn=14)
     assert (own.agree, said(own)) == (1, [])
+    assert said(combat("c3 / … / 4^", op="a0 u>3 / >& a3")) == [], "what lies on top is hidden"
 
 
 @pytest.mark.parametrize(

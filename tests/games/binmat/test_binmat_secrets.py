@@ -14,12 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from companion.core.errors import Illegal
+from companion.core.grid import Square
 from companion.core.i18n import packed
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import DECK, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER
 from companion.games.binmat.orders import ORDERS
 from companion.games.binmat.state import LANES, State
+from companion.games.tools import tools_of
 
 EDITIONS = st.sampled_from(("rulebook", "hackmud"))
 SEEDS = st.integers(0, 2**32)
@@ -175,6 +177,22 @@ def test_the_dump_names_every_card_in_the_same_shape() -> None:
     assert "X" not in str(everything)
     assert everything.keys() == GAME.view(state, None).keys()
     assert everything["lanes"][0].keys() == GAME.view(state, None)["lanes"][0].keys()
+
+
+def test_a_bounce_shows_both_stacks_only_where_it_is_played_face_up() -> None:
+    state = attacking(at(start(), lane=1, defence="5& 3%", north="?% 2+"))
+    for action, seen in (("u?%1", True), ("p?%1", False), ("d0", False)):
+        after = play(state, action).state
+        known = GAME.seen_after(state, ATTACKER, action, after)
+        assert (known.defence[1] == state.defence[1]) is seen, action
+
+
+def test_stacks_lie_open_on_the_table_once_they_are_turned_up() -> None:
+    rehearsal = tools_of(GAME).rehearsal
+    assert rehearsal is not None
+    hidden = at(start(), lane=1, defence="5& 3%")
+    assert rehearsal.open_cards(hidden) == {}
+    assert rehearsal.open_cards(at(hidden, lane=1, is_up=True)) == {Square(1, 0): ("5&", "3%")}
 
 
 # ---- what may be taken back ------------------------------------------------------------------------------------

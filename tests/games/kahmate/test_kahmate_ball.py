@@ -7,6 +7,7 @@ from kahmate_tools import GAME, NORTH, SOUTH, at, ball, do, down, is_legal, on, 
 
 from companion.core.kit import SEATS, Seat
 from companion.games.kahmate.board import NAMES, NUMBERS, crossed
+from companion.games.kahmate.events import KahmateEvent
 from companion.games.kahmate.legal import Reason
 
 # ---- passing ------------------------------------------------------------------------------------------------------------
@@ -223,6 +224,7 @@ def test_more_than_2_ahead_takes_the_ball(cards: str, taken: bool) -> None:
 def test_2_ahead_puts_the_ball_one_square_behind_the_carrier() -> None:
     step = do(at("R@d5", "R@d6", "d6"), "d5xd6", "3/1")
     assert ball(step.state) == ("d7", None)
+    assert [event.seat for event in step.events if event.kind is KahmateEvent.BALL] == [None]
     assert on(step.state, "d6") == ("pink regular turned over",)
     step = do(at("R@d6", "R@d7", "d6", NORTH), "d7xd6", "1/3")
     assert ball(step.state) == ("d5", None), "behind blue is towards rank 1"

@@ -298,6 +298,7 @@ def test_into_goal_costs_one_step() -> None:
 
 def test_into_goal_needs_the_ball_by_then() -> None:
     assert refusal(at("R@h10", "", "h6"), "h10-h11-goal") is Reason.GOAL_WITHOUT_BALL
+    assert "a2-a1-goal" not in map(GAME.format, GAME.legal_actions(at("S@d5", "R@a2", "d5", NORTH), NORTH))
     assert is_legal(at("R@h10", "", "h11"), "h10-h11-goal"), "fetched on the way"
     assert refusal(at("R@h10 T@g10", "", "g10"), "h10-h11-goal") is Reason.GOAL_WITHOUT_BALL
     assert refusal(at("R@h10 T@g10", "", "g10"), "h10-g10-g11-goal") is Reason.GOAL_WITHOUT_BALL, "a team-mate has it"

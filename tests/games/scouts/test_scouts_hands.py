@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import pytest
@@ -76,6 +77,16 @@ def test_every_legal_play_made_by_hand_breaks_no_rule() -> None:
             for board in (layout, GAME.expected(after(state, play.text))):
                 seen = {square: stack[-1] for square, stack in board.items()}
                 assert GAME.why_not(state, state.seat, seen) is None, play.text
+
+
+@pytest.mark.parametrize(("seat", "home"), [(Seat.SOUTH, "d4"), (Seat.NORTH, "d6")])
+def test_a_random_player_runs_for_the_far_rank_and_home_with_intel(seat: Seat, home: str) -> None:
+    away = {"d4": "d6", "d6": "d4"}[home]
+    for intel, most, least in (("", away, home), ("d5", home, away)):
+        side = {"white" if seat is Seat.SOUTH else "black": "d5"}
+        rng, state = Random(0), at(**side, intel=intel, seat=seat)
+        chosen = Counter(GAME.random_action(state, seat, rng)[-2:] for _ in range(200))
+        assert chosen[most] > 5 * chosen[least] + 20
 
 
 def test_every_other_move_of_a_scout_is_explained() -> None:
@@ -168,6 +179,11 @@ def test_a_scout_that_leaves_one_of_its_own_face_is_not_missed() -> None:
             at("c3 h2", "c2 d1", intel="c3"),
             {"c3": None, "e1": "white scout with intel"},
             "c3 to e1 is not a play. It ends on c1, where the scout brings intel home.",
+        ),
+        (
+            at("a3 h2", "a2 b1 c2", intel="a3"),
+            {"a3": None, "c3": "white scout with intel"},
+            "a3 to c3 is not a play. It ends on a1, where the scout brings intel home.",
         ),
     ],
 )
