@@ -22,8 +22,9 @@ from vision.detection.rectified_search import RectifiedSearch
 from vision.pieces.board_reader import board_reader
 from vision.pieces.empty_squares import EmptySquares
 from vision.pieces.regions import SquaresUnder, blocks_over
+from vision.pieces.snapshots import Snapshot
 from vision.pieces.voting import Vote, Votes
-from vision.pose.pose import flat
+from vision.pose.pose import flat, square_mm
 from vision.simulation.render import camera_pose
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import View
@@ -96,6 +97,44 @@ def test_a_first_picture_in_which_all_is_large_is_not_searched_at_its_full_size(
     reading = board_reader(kits).read_picture(table.render_luma())
     assert reading.game == game
     assert len(set(reading.markers.values())) == len(kits[game].pieces)
+
+
+def test_a_first_small_picture_is_told_at_a_glance_unless_much_of_it_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken, sides = EmptySquares.snapshot, list[int]()
+
+    def noted(*args: Any) -> Snapshot:
+        shot = taken(*args)
+        sides.append(shot.tones.shape[1])
+        return shot
+
+    monkeypatch.setattr(EmptySquares, "snapshot", noted)
+    table = SimulatedTable(ARENA, View())
+    table.set_up(LAYOUT)
+    luma, reader = table.render_luma(), board_reader({ARENA.game: ARENA})
+    assert reader.read_picture(luma).unknown == frozenset()
+    (glance,) = sides
+    reader.read_picture(cv2.resize(luma, None, fx=1.5, fy=1.5))
+    assert sides[1] > glance, "a large picture shows more than a glance sees"
+    pose, hidden = camera_pose(ARENA, table.view), [Square(file, 6) for file in range(2, 6)]
+    for square in hidden:
+        cv2.fillConvexPoly(luma, pose.to_px(square_mm(ARENA.board, square)).astype(np.int32), 120)
+    assert reader.read_picture(luma).unknown >= set(hidden)
+    assert sides[2:4] == [glance, sides[1]]
+
+
+def test_what_changes_after_a_glance_is_looked_at_closely() -> None:
+    table = SimulatedTable(ARENA, View())
+    table.set_up(LAYOUT)
+    looker = board_reader({ARENA.game: ARENA}).frame_reader
+    assert looker.look(table.render_luma(), still=True).seen == faces(LAYOUT)
+    piece = next(piece.id for piece in table.pieces() if piece.face == LAYOUT[C3][0])
+    table.move_to(piece, E5)
+    assert looker.pose is not None
+    luma = table.render_luma()
+    look = looker.look(luma, still=True, blocks=blocks_over(ARENA, looker.pose, {C3, E5}, (90, 160)))
+    assert looker.looked is not None, "all of it was looked at"
+    assert look.seen == {A1: LAYOUT[A1][0], E5: LAYOUT[C3][0], H8: LAYOUT[H8][0]}
+    assert look.unknown == frozenset()
 
 
 def test_a_marker_is_sought_again_only_where_something_is_as_dark_as_one(monkeypatch: pytest.MonkeyPatch) -> None:

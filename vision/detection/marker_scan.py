@@ -41,6 +41,7 @@ _SOFT = 0.45
 """The steepest edges of sharp markers rise by more than this, of their contrast, within a pixel."""
 _LEAST_TURN = 0.05
 """Sine of the angle under which edges meet, at least."""
+_NEXT, _LAST = [1, 2, 3, 0], [3, 0, 1, 2]
 _PAIRS = np.triu_indices(len(_ALONG), len(_ALONG) // 4)
 
 Box = tuple[slice, slice]
@@ -115,7 +116,7 @@ def _enlarged(luma: Luma, found: Found, share: float) -> Found:
     corners = refined(luma, [sighting.corners_px / share + off for sighting in found.sightings])
     return Found(
         tuple(Sighting(s.marker, px) for s, px in zip(found.sightings, corners, strict=True)),
-        tuple(quad / share + off for quad in found.rejected),
+        tuple(np.array(found.rejected) / share + off),
     )
 
 
@@ -176,7 +177,7 @@ def on_edges(luma: Luma, quads: Sequence[Points]) -> list[Points | None]:
     """
     found: list[Points | None] = [None] * len(quads)
     every = np.array(quads).reshape(-1, 4, 2)
-    shortest = np.linalg.norm(np.roll(every, -1, axis=1) - every, axis=2).min(axis=1)
+    shortest = np.linalg.norm(every[:, _NEXT] - every, axis=2).min(axis=1)
     steps = np.ceil(0.9 * shortest / _MODULES / _STEP_PX).astype(int)
     for number in set(steps[shortest >= _LEAST_SIDE_PX].tolist()):
         alike = np.flatnonzero((steps == number) & (shortest >= _LEAST_SIDE_PX))
@@ -187,7 +188,7 @@ def on_edges(luma: Luma, quads: Sequence[Points]) -> list[Points | None]:
 
 def _on_edges(luma: Luma, quads: Points, steps: int) -> list[Points | None]:
     """The same of markers, (N, 4, 2), whose edges are all looked for so many steps inwards and outwards."""
-    sides = np.roll(quads, -1, axis=1) - quads
+    sides = quads[:, _NEXT] - quads
     lengths = np.linalg.norm(sides, axis=2, keepdims=True)
     ways = sides / lengths
     outward = np.stack([ways[..., 1], -ways[..., 0]], axis=2)
@@ -212,7 +213,7 @@ def _on_edges(luma: Luma, quads: Points, steps: int) -> list[Points | None]:
         for each in _lines_through((_ALONG * lengths).reshape(flat), off.reshape(flat), is_edge.reshape(flat))
     )
     starts, headings = quads + bases * outward, ways + slopes * outward
-    last_starts, last_headings = np.roll(starts, 1, axis=1), np.roll(headings, 1, axis=1)
+    last_starts, last_headings = starts[:, _LAST], headings[:, _LAST]
     turns = _cross(headings, last_headings)
     meet = is_line.all(axis=(1, 2)) & (np.abs(turns) >= _LEAST_TURN).all(axis=1) & (contrasts[:, 0] >= _LEAST_CONTRAST)
     turns = np.where(meet[:, None], turns, 1.0)

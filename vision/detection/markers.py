@@ -134,13 +134,14 @@ class MarkerFinder:
         if self._only is not None:
             numbers = self._only[numbers]
         return Found(
-            tuple(Sighting(int(n), _quad(c)) for n, c in zip(numbers, corners, strict=True)),
-            tuple(_quad(quad) for quad in rejected),
+            tuple(Sighting(int(n), quad) for n, quad in zip(numbers, _quads(corners), strict=True)),
+            tuple(_quads(rejected)),
         )
 
 
-def _quad(corners: Any) -> Points:
-    return np.asarray(corners, dtype=np.float64).reshape(4, 2)
+def _quads(corners: Sequence[Any]) -> Points:
+    every = np.concatenate(corners) if len(corners) else np.empty((0, 4, 2))
+    return np.asarray(every, dtype=np.float64).reshape(-1, 4, 2)
 
 
 @lru_cache(maxsize=512)

@@ -19,7 +19,7 @@ from vision.detection.markers import Luma
 from vision.order_statistics import counts, median, medians_of_known
 from vision.pieces.shaded_squares import Unexplained, reflectance
 from vision.pieces.snapshots import LINE, Snapshot, Snapshots, Tone
-from vision.pieces.square_cells import GENTLE_MM, Mask, cells_of
+from vision.pieces.square_cells import CLOSE, GENTLE_MM, Mask, cells_of
 from vision.pose.pose import Points, Pose
 
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
@@ -42,13 +42,18 @@ class _Known:
 
 
 class EmptySquares:
-    """Judges the squares of one board and learns how they look when empty."""
+    """Judges the squares of one board, in views of so many `px_per_mm`, and learns how they look when empty."""
 
-    def __init__(self, board: Board) -> None:
-        self._cells = cells_of(board)
+    def __init__(self, board: Board, px_per_mm: float = CLOSE) -> None:
+        self._cells = cells_of(board, px_per_mm)
         self._snapshots = Snapshots(self._cells)
         self._known: dict[Square, _Known] = {}
         self._unexplained = Unexplained()
+
+    @property
+    def has_looked(self) -> bool:
+        """Has it seen all of the board, and so how bright paper is and how dark lines are?"""
+        return self._snapshots.has_measured
 
     def forget(self) -> None:
         """Learn anew."""

@@ -160,9 +160,10 @@ class FrameReader:
         if kit.deck:
             self.seen = None
             return self._card_look(luma, kit, pose, found, moving_px)
+        picture = self._located(luma, kit, pose)
         if self._judge is None or kit is not self.kit:
             self.kit, self._judge, self._cards = kit, SquareJudge(kit, self._closer), None
-        picture = self._located(luma, kit, pose)
+            picture = replace(picture, at_a_glance=self._shaded and not is_large(luma))
         look, self.seen = self._judge.judge(picture, sightings, closely=still)
         if still and not _all_pieces(kit, look.ids):
             seen = self.seen.sightings
@@ -177,6 +178,7 @@ class FrameReader:
             slow = self._scanner.with_effort(luma).sightings if is_hard else self._at_unknown(luma, self.seen, like)
             more = (*whole, *_others(slow, (*seen, *whole)))
             if more:
+                picture = replace(picture, at_a_glance=False)
                 look, self.seen = self._judge.judge(picture, (*seen, *more), closely=False)
         return look
 

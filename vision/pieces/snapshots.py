@@ -70,6 +70,8 @@ class Snapshots:
         self._maps: tuple[Pose, Maps, Mask] | None = None
         self._line_depth: Tone = np.zeros(4 * THIRDS, dtype=np.float32)
         self._line_share: Tone = np.zeros(4 * THIRDS, dtype=np.float32)
+        self.has_measured = False
+        """Was a look taken at all squares?"""
 
     def forget(self) -> None:
         """Learn anew how bright paper is."""
@@ -99,7 +101,7 @@ class Snapshots:
         if squares is None:
             self._paper.learn(view, corners, maps)
         white = self._paper.over(maps)
-        visible = inside & ~self._hidden(maps, bodies)
+        visible = inside & ~self._hidden(maps, hiding) if (hiding := list(bodies)) else inside
         tones = self._cut(np.asarray(cv2.divide(view, white, dtype=cv2.CV_32F), np.float32), places)
         seen = self._cut(visible, places)
         glints = self._glints(tones)
@@ -112,6 +114,7 @@ class Snapshots:
         walled = cells.walled[[cells.number[square] for square in chosen]]
         lines[walled], shades[walled] = np.nan, np.nan
         if squares is None:
+            self.has_measured = True
             free = [square not in cells.board.holes for square in chosen]
             self._line_depth = _typical(lines[free])
             self._line_share = _typical(np.asarray(lines[free] / np.maximum(shades[free], 0.05), np.float32))
@@ -139,10 +142,8 @@ class Snapshots:
     def _cut(self, layer: NDArray[_Kind], places: NDArray[np.int_]) -> NDArray[_Kind]:
         """(N, side, side): the cells of a view whose upper left pixels are at `places` (N, 2)."""
         side = self._cells.side
-        cells = np.empty((len(places), side, side), layer.dtype)
-        for number, (row, column) in enumerate(places.tolist()):
-            cells[number] = layer[row : row + side, column : column + side]
-        return cells
+        windows = np.lib.stride_tricks.sliding_window_view(layer, (side, side))
+        return windows[places[:, 0], places[:, 1]]
 
     def _glints(self, tones: Tone) -> Mask:
         """(N, side, side): which pixels of cells show reflections of a lamp: much brighter than the cell's paper, and

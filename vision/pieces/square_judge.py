@@ -17,11 +17,14 @@ from vision.pieces.empty_squares import EmptySquares
 from vision.pieces.hindsight import Hindsight
 from vision.pieces.placing import Placed, Placer, faces_on_squares
 from vision.pieces.snapshots import Snapshot
+from vision.pieces.square_cells import AT_A_GLANCE
 from vision.pieces.voting import Vote
 from vision.pose.pose import Pose
 
 _CLEARLY = 0.85
 """A marker that does not decode and correlates so well with a print is that one without doubt."""
+_FEW = 2
+"""A glance will do when it leaves no more squares without a verdict."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +47,14 @@ class LastLook:
 class Located:
     """A (height, width) picture and where its board is. Of the `vague` squares the pose is not sure enough to say that
     nothing lies there, of the `unconfirmed` ones not even which they are; `shaded` says whether bare squares are told
-    also under shadows with edges."""
+    also under shadows with edges, `at_a_glance` whether it is the first one of this board, and no large one."""
 
     luma: Luma
     pose: Pose
     vague: frozenset[Square]
     unconfirmed: frozenset[Square]
     shaded: bool
+    at_a_glance: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,15 +86,17 @@ class SquareJudge:
         self.kit = kit
         self._closer = closer
         self._empties, self._hindsight = EmptySquares(kit.board), Hindsight()
+        self._glance = EmptySquares(kit.board, AT_A_GLANCE)
         self._placer: tuple[Pose, Placer] | None = None
-        self._shot: tuple[Snapshot, frozenset[Square]] | None = None
+        self._shot: tuple[EmptySquares, Snapshot, frozenset[Square]] | None = None
         self.sureness: Mapping[Square, float] = {}
         """How surely each square was read last."""
 
     def learn(self) -> None:
         """Remember how the squares that were empty in the last picture look; it was a still one."""
         if self._shot is not None:
-            self._empties.learn(*self._shot)
+            empties, shot, empty = self._shot
+            empties.learn(shot, empty)
 
     def covered(self, luma: Luma, seen: LastLook, squares: Collection[Square]) -> frozenset[Square]:
         """Which of these squares are covered by what shows no marker."""
@@ -114,15 +120,14 @@ class SquareJudge:
         rest = {s for s in kit.board.squares if s not in pieces.seen and s not in kit.board.holes}
         asked = frozenset(rest) if part is None else part.asked | _concerned(placer, pieces.placed, part)
         ask = rest & asked
-        empty, shot = set[Square](), None
+        empties, empty, shot = self._empties, set[Square](), None
         if ask:
-            shot = self._snapshot(picture, pieces, ask, whole=part is None)
             shaded = picture.shaded and not closely
-            empty = self._empties.empty_among(shot, ask - pieces.doubtful - picture.vague, shaded=shaded)
+            empties, shot, empty = self._bare(picture, pieces, ask, whole=part is None, shaded=shaded)
         if shot is not None and closely and ask - empty:
-            pieces, more = self._look_closer(picture, pieces, shot, ask - empty)
+            pieces, more = self._look_closer(picture, pieces, empties, shot, ask - empty)
             empty = (empty | more) - pieces.doubtful - set(pieces.seen)
-        self._shot = (shot, frozenset(empty)) if shot is not None else None
+        self._shot = (empties, shot, frozenset(empty)) if shot is not None else None
         if shot is not None and not picture.shaded:
             self._hindsight.note(picture.pose, shot, ask - empty - pieces.doubtful - picture.vague - set(pieces.seen))
         if part is not None:
@@ -132,14 +137,31 @@ class SquareJudge:
         look = LastLook(kit, picture.pose, pieces.sightings, pieces.placed, frozenset(empty), unknown, asked, tag_px)
         return self._vote(pieces, look), look
 
-    def _snapshot(self, picture: Located, pieces: _Pieces, squares: set[Square], *, whole: bool = False) -> Snapshot:
-        """These squares of a picture; `whole`: all of the board's."""
+    def _bare(
+        self, picture: Located, pieces: _Pieces, ask: set[Square], *, whole: bool, shaded: bool
+    ) -> tuple[EmptySquares, Snapshot, set[Square]]:
+        """Which of these squares are bare, and the view that tells it: one for a glance where that will do."""
+        clear = ask - pieces.doubtful - picture.vague
+        if picture.at_a_glance:
+            shot = self._snapshot(self._glance, picture, pieces, ask, whole=whole)
+            empty = self._glance.empty_among(shot, clear, shaded=shaded)
+            if len(ask - empty) <= _FEW:
+                return self._glance, shot, empty
+        shot = self._snapshot(self._empties, picture, pieces, ask, whole=whole)
+        return self._empties, shot, self._empties.empty_among(shot, clear, shaded=shaded)
+
+    def _snapshot(
+        self, empties: EmptySquares, picture: Located, pieces: _Pieces, squares: set[Square], *, whole: bool = False
+    ) -> Snapshot:
+        """These squares of a picture; `whole`: all of the board's, as it has to be the first time."""
         corners = [s.marker for s in pieces.sightings if s.marker in self.kit.board.corners]
-        bodies = self._placer_of(picture.pose).bodies(pieces.placed, squares)
-        return self._empties.snapshot(picture.luma, picture.pose, corners, bodies, None if whole else squares)
+        every = whole or not empties.has_looked
+        asked = self.kit.board.squares if every and not whole else squares
+        bodies = self._placer_of(picture.pose).bodies(pieces.placed, asked)
+        return empties.snapshot(picture.luma, picture.pose, corners, bodies, None if every else squares)
 
     def _look_closer(
-        self, picture: Located, pieces: _Pieces, shot: Snapshot, missing: set[Square]
+        self, picture: Located, pieces: _Pieces, empties: EmptySquares, shot: Snapshot, missing: set[Square]
     ) -> tuple[_Pieces, set[Square]]:
         """The pieces with those that are read from straight above on squares which nothing accounts for, and which of
         these are empty after all."""
@@ -155,13 +177,13 @@ class SquareJudge:
             if not missing:
                 break
             # What these pieces hide is no longer taken for something that lies there.
-            shot = self._snapshot(picture, pieces, missing)
-            bare |= self._empties.empty_among(shot, missing - pieces.doubtful - picture.vague, shaded=False)
+            shot = self._snapshot(empties, picture, pieces, missing)
+            bare |= empties.empty_among(shot, missing - pieces.doubtful - picture.vague, shaded=False)
             missing = missing - bare
             if not missing:
                 break
         rest = missing - pieces.doubtful - picture.vague
-        return pieces, bare | self._empties.empty_among(shot, rest, shaded=picture.shaded)
+        return pieces, bare | empties.empty_among(shot, rest, shaded=picture.shaded)
 
     def _read_closer(
         self, picture: Located, pieces: _Pieces, missing: set[Square], *, thoroughly: bool
