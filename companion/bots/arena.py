@@ -27,11 +27,12 @@ from companion.bots.arena_rules import (
     bent,
     robots_of,
 )
-from companion.bots.base import Bot, Choice, Verdict
+from companion.bots.base import Bot, Choice, Verdict, expected, next_best, reasons_of
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.games.arena import Arena
 from companion.games.arena.orders import CODES, parse_orders
+from companion.games.arena.screen import order_words
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,10 @@ class ArenaBot(Bot):
         self._expect(search)
         mine = [index for index, side in enumerate(robots.sides) if side == self._side]
         action = " ".join(f"{robots.numbers[index]}:{CODES[code]}" for index, code in zip(mine, plan, strict=True))
-        return Choice(action, search.nodes, _reasons(self._field, robots, mine, plan))
+        nodes = search.nodes  # what is looked at only to be told is no part of the search
+        return Choice(
+            action, nodes, _reasons(self._field, robots, mine, plan) + search.lines(plan, self._strength, trust)
+        )
 
     def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
         """Compare the best plan with these orders, both against the other side's mixed strategy."""
@@ -109,7 +113,9 @@ class ArenaBot(Bot):
         )
         plan, better = search.judged(codes)
         text = " ".join(f"{robots.numbers[index]}:{CODES[code]}" for index, code in zip(mine, plan, strict=True))
-        choice = Choice(text, search.nodes, _reasons(self._field, robots, mine, plan))
+        choice = Choice(
+            text, search.nodes, _reasons(self._field, robots, mine, plan) + search.lines(plan, self._strength, 0.0)
+        )
         return Verdict(choice, min(1.0, max(0.0, better / _A_GAME)))
 
     def _expect(self, search: _Search) -> None:
@@ -165,14 +171,17 @@ class _Search:
                 break
             mixes = self._solved(trust)
         if not strength.rounds:  # as beginners do: against robots that stay where they are
-            staying = tuple([code if code >= 4 else NOTHING for code in self.plans[1][0]])
-            return self._answer(0, [(staying, 1.0)], strength.sweeps)
+            return self._answer(0, [(self._staying(), 1.0)], strength.sweeps)
         mixes = self._solved(trust)
         for row, plan in enumerate(self.plans[0]):
             if min(self.table[row, column] for column in range(len(self.plans[1]))) >= DECIDED / 2:
                 return plan
         weights = [share if share > 0.05 else 0.0 for share in mixes[0]]
         return rng.choices(self.plans[0], weights)[0]
+
+    def _staying(self) -> Codes:
+        """The other side's plain plan without its moves."""
+        return tuple([code if code >= 4 else NOTHING for code in self.plans[1][0]])
 
     def _sure(self) -> Codes | None:
         """A plan that wins in this turn whatever the other side orders; None: none is found."""
@@ -213,6 +222,32 @@ class _Search:
         mix = list(zip(self.plans[1], self._solved(0.0)[1], strict=True))
         best = max(self.plans[0], key=lambda plan: self._against(0, plan, mix))
         return best, self._against(0, best, mix) - self._against(0, codes, mix)
+
+    def lines(self, plan: Codes, strength: Strength, trust: float) -> tuple[str, ...]:
+        """The other side's likeliest plan, what comes of it, and by which orders the next best plan differs."""
+        mix = self._seen(1, self._solved(trust)[1], trust) if strength.rounds else [(self._staying(), 1.0)]
+        theirs, share = mix[0]
+        reply = expected(self._words(1, theirs), share)
+        if not strength.rounds:
+            reply = say("The other side’s robots are expected to stay where they are.")
+        after = self.field.play(self.robots, self.joined(plan, theirs))
+        left = [0, 0]
+        for side, points in zip(after.sides, after.points, strict=True):
+            left[side == self.robots.sides[self.units[1][0]]] += points
+        told = say(
+            "After that, this side has {own} hit points left and the other side {other}.", own=left[0], other=left[1]
+        )
+        others = {each: self._against(0, each, mix) for each in self.plans[0] if each != plan}
+        second = max(others, key=others.__getitem__, default=plan)
+        less = self._against(0, plan, mix) - others.get(second, 0.0)
+        differing = [code if code != kept else None for code, kept in zip(second, plan, strict=True)]
+        scale = _A_GAME if strength.rounds else _A_GAME * strength.rashness
+        return reasons_of(reply, told, next_best(self._words(0, differing), less / scale))
+
+    def _words(self, who: int, plan: Sequence[int | None]) -> list[str]:
+        """A side's orders in words; None is left out."""
+        numbers = [self.robots.numbers[index] for index in self.units[who]]
+        return [order_words(n, CODES[code]) for n, code in zip(numbers, plan, strict=True) if code is not None]
 
     def _add(self, who: int, plan: Codes) -> None:
         if plan not in self.plans[who]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from companion.core.i18n import unpacked
+from companion.core.i18n import Said, joined, say, unpacked
 from companion.core.kit import Seat
 
 LEVELS = (1, 2, 3)
@@ -36,8 +36,35 @@ class Verdict:
 
 
 def said_by_bot(reasons: Iterable[str]) -> tuple[str, ...]:
-    """Reasons of one of our own, which came as plain English, as sentences for every language."""
-    return tuple(unpacked({"say": line, "many": "", "parts": {}}) for line in reasons)
+    """Reasons of one of our own as sentences for every language, also those without parts, which are plain English."""
+    return tuple(
+        line if isinstance(line, Said) else unpacked({"say": line, "many": "", "parts": {}}) for line in reasons
+    )
+
+
+def expected(orders: Iterable[str], share: float = 1.0) -> str:
+    """What the other side is likeliest to do, in words, and how likely it is; nothing to do: no sentence."""
+    words, percent = joined("; ", orders), round(100 * share)
+    if not words:
+        return ""
+    if percent >= 95:
+        return say("Expected from the other side: {orders}.", orders=words)
+    return say("Likeliest from the other side ({percent} %): {orders}.", orders=words, percent=percent)
+
+
+def next_best(orders: Iterable[str], share: float) -> str:
+    """What else was thought of, in words, and how much less it is worth, as a share of a game."""
+    words, percent = joined("; ", orders), min(100, round(100 * share))
+    if not words:
+        return ""
+    if percent <= 0:
+        return say("Just as good: {orders}.", orders=words)
+    return say("Next best: {orders}, worth {percent} % of a game less.", orders=words, percent=percent)
+
+
+def reasons_of(*lines: str) -> tuple[str, ...]:
+    """These sentences without the empty ones."""
+    return tuple(line for line in lines if line)
 
 
 class Bot(ABC):

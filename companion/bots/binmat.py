@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from companion.bots.base import Bot, Choice, Verdict
+from companion.bots.base import Bot, Choice, Verdict, next_best, reasons_of
 from companion.bots.binmat_rules import (
     ATTACKER_PILE,
     ATTACKS,
@@ -31,7 +31,8 @@ from companion.bots.binmat_rules import (
 )
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
-from companion.games.binmat.cards import BOUNCE, BREAK, TRAP
+from companion.games.binmat.cards import BOUNCE, BREAK, SHOWN, TRAP
+from companion.games.binmat.screen import command_word
 from companion.games.binmat.state import HIDDEN, LANES
 
 _DONE = "."
@@ -95,10 +96,11 @@ class BinmatBot(Bot):
         points = {action: points_of(table, action) + self._noise(action) for action in actions}
         ranked = sorted(actions, key=lambda action: points[action], reverse=True)
         best, nodes = ranked[0], len(actions)
+        lines: tuple[str, ...] = ()
         if self._strength.tried and len(ranked) > 1:
-            best, played = self._tried(table, hidden, {action: points[action] for action in ranked}, rng)
+            best, played, lines = self._tried(table, hidden, {action: points[action] for action in ranked}, rng)
             nodes += played
-        return Choice(text_of(best), nodes, (_reason(table, best),))
+        return Choice(text_of(best), nodes, (_reason(table, best), *lines))
 
     def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
         """Compare the best action with this one in playouts of the same deals."""
@@ -125,8 +127,9 @@ class BinmatBot(Bot):
 
     def _tried(
         self, table: Table, hidden: list[Hidden], points: Mapping[Action, float], rng: Random
-    ) -> tuple[Action, int]:
-        """The action that does best in playouts and by its points, which come best first; and how many there were."""
+    ) -> tuple[Action, int, tuple[str, ...]]:
+        """The action that does best in playouts and by its points, which come best first; how many there were; and what
+        they say for it."""
         left, nodes = _apart(table, list(points))[: self._strength.tried], 0
         scores = dict.fromkeys(left, 0.0)
         order = {action: place for place, action in enumerate(left)}
@@ -140,10 +143,13 @@ class BinmatBot(Bot):
             done += round_deals
             judged = {action: scores[action] / done + _PRIOR[self._index] * points[action] for action in left}
             left.sort(key=lambda action: (-judged[action], order[action]))
+            second = left[1] if len(left) > 1 else None
             left = left[: max(1, (len(left) + 1) // 2)]
             if len(left) == 1:
                 break
-        return left[0], nodes
+        told = say("It was tried out in {games} games in which what is hidden was dealt at random.", games=done)
+        less = next_best([_words(second)], max(0.0, scores[left[0]] - scores[second]) / done) if second else ""
+        return left[0], nodes, reasons_of(told, less)
 
     def _playout(self, table: Table, action: Action, rng: Random) -> float:
         """How well a deal ends for this seat after an action, 0 to 1; the attacker's early win counts more."""
@@ -163,6 +169,17 @@ def text_of(action: Action) -> str:
         return "--"
     letter, card, lane = action
     return f"{letter}{card}{'a' if lane == ATTACKER_PILE else lane}"
+
+
+def _words(action: Action) -> str:
+    """An action in words."""
+    _, card, lane = action
+    word = command_word(text_of(action))
+    if lane not in LANES:
+        return word
+    if not card:
+        return say("{key}, lane {lane}", key=word, lane=str(lane))
+    return say("{key}: {card}, lane {lane}", key=word, card=SHOWN[card], lane=str(lane))
 
 
 def _wins(deal: Table, action: Action, seat: int) -> bool:

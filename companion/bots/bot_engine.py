@@ -21,6 +21,7 @@ from companion.bots import bot_for, knows
 from companion.bots.base import LEVELS, Bot, Choice
 from companion.bots.priority import give_way, letting_in
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
+from companion.core.i18n import Said
 from companion.core.kit import Seat
 from companion.games import game_named
 
@@ -114,7 +115,14 @@ def _require_due(bot: Bot, view: dict[str, Any]) -> None:
 
 
 def _plain(choice: Choice) -> Reply:
-    return {"action": choice.action, "nodes": choice.nodes, "why": [str(line) for line in choice.why]}
+    return {"action": choice.action, "nodes": choice.nodes, "why": [_told(line) for line in choice.why]}
+
+
+def _told(line: object) -> object:
+    """A sentence, or a part of one, so that the table can say it in every language."""
+    if isinstance(line, Said) and line.parts:
+        return {"say": line.pattern, "with": {name: _told(part) for name, part in line.parts.items()}}
+    return line if isinstance(line, int) else str(line)
 
 
 def _request(line: bytes) -> _Request:

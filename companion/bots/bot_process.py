@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import select
 import signal
@@ -21,7 +22,7 @@ import msgspec
 from companion.bots.base import Choice, Verdict
 from companion.bots.priority import give_way
 from companion.core.errors import CompanionError
-from companion.core.i18n import is_shown_whole, plain_words
+from companion.core.i18n import is_shown_whole, plain_words, unpacked
 from companion.core.kit import Seat
 
 MAX_LINE = 1_000_000
@@ -32,6 +33,8 @@ _MAX_ACTION, _MAX_REASONS, _MAX_REASON = 10_000, 12, 400
 _ROOT = Path(__file__).parents[2]
 """The folder of the packages: there the child finds the same program, installed or not."""
 _CHUNK = 65_536
+_PATTERN = re.compile(r"(?:[^{}]|\{[a-z]\w*(?:!c)?\})+")
+"""What a sentence with parts looks like: nothing that `str.format` could be led astray by."""
 _MARK = "TABLETOP_OPPONENT"
 """The variable by which everything is found that an opponent has begun, whatever session it went to."""
 _SWEEPS = 20
@@ -56,10 +59,17 @@ class _Ok(msgspec.Struct):
     ok: bool
 
 
+class _Sentence(msgspec.Struct):
+    """A sentence of ours with its parts, which are sentences themselves, words, or numbers."""
+
+    pattern: str = msgspec.field(name="say")
+    parts: dict[str, str | int | _Sentence] = msgspec.field(name="with", default_factory=dict)
+
+
 class _Chosen(msgspec.Struct):
     action: str
     nodes: int = 0
-    why: list[str] = []
+    why: list[str | _Sentence] = []
 
 
 class _Judged(_Chosen):
@@ -148,7 +158,10 @@ class BotProcess:
     def _choice(self, said: _Chosen) -> Choice:
         if not 0 < len(said.action) <= _MAX_ACTION:
             self._fail("answered nonsense")
-        reasons = tuple(clean for reason in said.why[:_MAX_REASONS] if (clean := _shown(reason[:_MAX_REASON])))
+        try:
+            reasons = tuple(clean for reason in said.why[:_MAX_REASONS] if (clean := _reason(reason)))
+        except (ValueError, KeyError, RecursionError):
+            self._fail("answered nonsense")
         return Choice(said.action, max(0, said.nodes), reasons)
 
     def close(self) -> None:
@@ -249,6 +262,19 @@ class BotProcess:
         if status < 0:
             raise BotFailure(f"The opponent was killed by signal {-status}")
         raise BotFailure(f"The opponent ended with status {status}")
+
+
+def _reason(told: str | _Sentence) -> str:
+    """A reason, or a part of one; raises `ValueError` and `KeyError` for what is no sentence, or too long for one."""
+    if isinstance(told, str):
+        return _shown(told[:_MAX_REASON])
+    if len(told.pattern) > _MAX_REASON or not _PATTERN.fullmatch(told.pattern):
+        raise ValueError(told.pattern)
+    parts = {name: part if isinstance(part, int) else _reason(part) for name, part in told.parts.items()}
+    sentence: str = unpacked({"say": told.pattern, "many": "", "parts": parts})
+    if len(sentence) > _MAX_REASON or _shown(sentence) != sentence:
+        raise ValueError(told.pattern)
+    return sentence
 
 
 def _shown(reason: str) -> str:

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import inf
 from operator import or_
 from typing import Any
 
-from companion.bots.base import Bot, Choice, Verdict
+from companion.bots.base import Bot, Choice, Verdict, expected, next_best, reasons_of
 from companion.bots.scouts_rules import WIN, Ground, Node, bits, moved, position_of, rank_values, swapped
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.scouts.board import AROUND, FILES, NAMES, NUMBERS
 from companion.games.scouts.moves import chain_text, dashes, rocks_laid, shortest
-from companion.games.scouts.state import Position, with_rock
+from companion.games.scouts.screen import dash_label, jump_label
+from companion.games.scouts.state import Position, handed_over, with_rock
 from companion.games.scouts.state import moved as after_play
 
 _SURE = WIN / 2
@@ -96,7 +97,7 @@ class ScoutsBot(Bot):
         rock = search.rock(position, best, self._strength) if self._strength.lays_rocks else None
         self._remember(position, best[1], rock)
         self._left[self._strength.known_by(best[2])] += 1
-        self._why = search.reasons(position, best, rock)
+        self._why = search.reasons(position, best, rock) + search.lines(position, best, rock, self._strength)
         return Choice(self._plan[position], search.nodes, self._why)
 
     def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
@@ -144,9 +145,22 @@ class ScoutsBot(Bot):
 def _play_text(position: Position, origin: int, target: int) -> str:
     """A dash where one leads there, otherwise the shortest chain of jumps."""
     start, end = origin.bit_length() - 1, target.bit_length() - 1
-    if dashes(position, start) & target:
-        return f"{NAMES[start]}-{NAMES[end]}"
-    return next(chain_text(chain) for chain in shortest(position, start) if chain[-1] == end)
+    return (
+        f"{NAMES[start]}-{NAMES[end]}" if dashes(position, start) & target else chain_text(_chain(position, start, end))
+    )
+
+
+def _chain(position: Position, start: int, end: int) -> tuple[int, ...]:
+    return next(chain for chain in shortest(position, start) if chain[-1] == end)
+
+
+def _words(position: Position, plays: Plays) -> Iterator[str]:
+    """The plays of a turn in words."""
+    for origin, target in plays:
+        start, end = origin.bit_length() - 1, target.bit_length() - 1
+        is_dash = dashes(position, start) & target
+        yield dash_label(start, end) if is_dash else jump_label(_chain(position, start, end))
+        position = after_play(position, origin, target)
 
 
 def _rock_text(kind: int, covered: int) -> str:
@@ -159,6 +173,8 @@ class _Search:
 
     def __init__(self, ground: Ground, seat: int, left: Mapping[tuple[int, ...], int]) -> None:
         self.ground, self.seat, self.left, self.nodes = ground, seat, left, 0
+        self.ranked: list[Turn] = []
+        """The turns that were compared at last, the best first."""
 
     def best(self, position: Position, strength: Strength) -> Turn | None:
         """The turn to play, with what it is worth as far as was looked; None where nothing can be played."""
@@ -169,6 +185,7 @@ class _Search:
             for worth, plays, after in self._turns(node, self.seat, value, position.due, position.played)
         ]
         turns.sort(key=_worth_of, reverse=True)
+        self.ranked = turns
         if not turns or turns[0][0] >= _SURE or not strength.widths:
             return turns[0] if turns else None
         ranked = turns
@@ -176,6 +193,7 @@ class _Search:
             ranked = self._ranked(ranked, widths)
         if ranked[0][0] <= -_SURE:  # lost as it seems: is there any way out?
             ranked = self._ranked(turns[:_LAST_HOPES], (_LAST_HOPES,))
+        self.ranked = ranked
         return ranked[0]
 
     def _ranked(self, turns: list[Turn], widths: tuple[int, ...]) -> list[Turn]:
@@ -299,6 +317,24 @@ class _Search:
         if (node[0] & node[4]).bit_count() > (before[0] & before[4]).bit_count():
             told.append(say("This gathers intel."))
         return (*told, say("As far as one can see ahead, this side’s scouts then get farther than the other side’s."))
+
+    def lines(
+        self, position: Position, turn: Turn, rock: tuple[int, int] | None, strength: Strength
+    ) -> tuple[str, ...]:
+        """The other side's best answer to a turn, and which turn was next best."""
+        worth, plays, _ = turn
+        if abs(worth) >= _SURE:
+            return ()
+        after = reduce(lambda at, play: after_play(at, *play), plays, position)
+        after = handed_over(after if rock is None else with_rock(after, *rock))
+        ground = self.ground if rock is None else self.ground.with_stone(rock[1])
+        widths = strength.widths[-1][1:] if strength.widths else ()
+        answer = _Search(ground, after.seat, {}).best(after, replace(strength, widths=(widths,) if widths else ()))
+        second = self.ranked[1] if len(self.ranked) > 1 else (worth, (), turn[2])
+        return reasons_of(
+            expected(_words(after, answer[1] if answer else ())),
+            next_best(_words(position, second[1]), _share(worth - second[0])),
+        )
 
 
 def _completed(turns: list[Turn], seat: int) -> list[Turn]:

@@ -10,9 +10,11 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from mqtt_tools import until
@@ -20,6 +22,7 @@ from mqtt_tools import until
 from companion.bots.base import Choice
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command
 from companion.bots.priority import MOST_TASKS
+from companion.core.i18n import translate
 from companion.core.kit import Seat
 from companion.games import game_named
 
@@ -89,6 +92,43 @@ def test_its_reasons_are_lines_that_can_be_shown() -> None:
     with BotProcess(program(f"{READY} input(); print({answer!r}, flush=True); input()")) as bot:
         bot.new(Seat.NORTH, {}, LONG_S)
         assert bot.choose({}, LONG_S).why == ("up and up", "ÿ👩\u200d🚀", "x" * 400)
+
+
+def test_a_reason_with_parts_is_a_sentence_for_every_language() -> None:
+    orders = {"say": "{p0}, {p1}", "with": {"p0": "up", "p1": "shoot"}}
+    why = [{"say": "Likeliest from the other side ({percent} %): {orders}.", "with": {"percent": 40, "orders": orders}}]
+    answer = json.dumps({"action": "UUS", "why": why})
+    with BotProcess(program(f"{READY} input(); print({answer!r}, flush=True); input()")) as bot:
+        bot.new(Seat.NORTH, {}, LONG_S)
+        (told,) = bot.choose({}, LONG_S).why
+    assert told == "Likeliest from the other side (40 %): up, shoot."
+    assert translate(told, "es") == "Lo más probable del otro bando (40 %): arriba, disparar."
+
+
+BLOWN_UP = reduce(lambda part, _: {"say": "{a}" * 130, "with": {"a": part}}, range(9), dict[str, Any](say="x" * 9))
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        {"say": "{a.__class__}", "with": {"a": "x"}},
+        {"say": "{a:99999999}", "with": {"a": 1}},
+        {"say": "{a[0]}", "with": {"a": "x"}},
+        {"say": "{a} {b}", "with": {"a": "x"}},
+        {"say": "{", "with": {}},
+        {"say": "{a}{a}", "with": {"a": "x" * 300}},
+        {"say": "up\u202e"},
+        {"say": ""},
+        {"with": {}},
+        BLOWN_UP,
+    ],
+)
+def test_what_is_no_sentence(reason: Mapping[str, Any]) -> None:
+    answer = json.dumps({"action": "UUS", "why": [reason]})
+    assert (
+        failure_of(program(f"{READY} input(); print({answer!r}, flush=True); {WAIT}"))
+        == "The opponent answered nonsense"
+    )
 
 
 def test_killed() -> None:

@@ -12,7 +12,8 @@ import pytest
 from bot_tools import bot_of, is_legal, played, states
 
 from companion.bots import binmat, scouts
-from companion.bots.base import LEVELS
+from companion.bots.base import LEVELS, said_by_bot
+from companion.core.i18n import translate
 from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.games.arena.board import WALLS_MAP as ARENA_WALLS
@@ -65,6 +66,21 @@ def test_what_it_hands_in_is_legal(
         seat = due[number % len(due)]
         choice = bot_of(name, seat, level, number, **options).choose(game.view(state, seat))
         assert is_legal(name, state, seat, choice.action)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", GAMES)
+def test_its_reasons_are_lines_that_it_has_looked_at(name: str, level: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it expects or what was next best, in words that every language has, and short enough for the protocol."""
+    monkeypatch.setitem(binmat.STRENGTHS, 3, replace(binmat.STRENGTHS[3], deals=(1, 1, 1)))
+    game, told = GAMES[name], list[str]()
+    for number, state in enumerate(positions(name, 12, 60, "{}")):
+        seat = min(game.to_act(state), key=SEATS.index)
+        why = said_by_bot(bot_of(name, seat, level, number).choose(game.view(state, seat)).why)
+        assert all(len(line) <= 400 and translate(line, "es") != line != translate(line, "fr") for line in why), why
+        told += why
+    lines = [line for line in told if line.startswith(("Expected", "Likeliest", "Next best", "Just as good"))]
+    assert lines or (name, level) == ("binmat", 1), "that one tries nothing out"
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from companion.bots.base import Bot, Choice, Verdict
+from companion.bots.base import Bot, Choice, Verdict, expected, next_best, reasons_of
 from companion.bots.kahmate.moves import (
     ATTACK,
     DEFENCE,
     EMPTY,
     END,
     FULL,
+    KICK,
     PASS,
     RUN,
     TACKLE,
@@ -29,9 +30,9 @@ from companion.bots.kahmate.moves import (
 )
 from companion.bots.kahmate.search import STRENGTHS, Candidate, Search, values_of
 from companion.bots.kahmate.worth import PIP, TRY, plain_odds, solve
-from companion.core.i18n import say
+from companion.core.i18n import listed, say
 from companion.core.kit import SEATS, Seat
-from companion.games.kahmate.board import AHEAD, AREA, CLEAR_LEAD, IN_GOAL, NUMBERS, behind
+from companion.games.kahmate.board import AHEAD, AREA, CLEAR_LEAD, IN_GOAL, NAMES, NUMBERS, behind
 
 _FORMATIONS = ("b2 g2 c2 e2 d2 f2", "c2 f2 d1 e2 d2 b2", "b2 f2 c1 d2 e2 g2")
 """Where South puts R R B T F S; North and the mirrored ones are made of them."""
@@ -95,7 +96,7 @@ class KahmateBot(Bot):
             return Verdict(choice, self._card_loss(view, position, int(action)))
         search = Search(STRENGTHS[self.level], self._seed)
         best, tried = search.judged(position, action)
-        found = Choice(str(best.first), search.nodes, (str(_WORDS[_reason(best)]),))
+        found = Choice(str(best.first), search.nodes, _lines(search, position, best))
         return Verdict(found, None if tried is None else min(1.0, max(0.0, (best.value - tried) / TRY)))
 
     def _placing(self) -> Choice:
@@ -112,7 +113,8 @@ class KahmateBot(Bot):
         search = Search(STRENGTHS[self.level], self._seed, quiet, dict(self._met))
         best = search.best(position)
         self._play = best.first
-        return Choice(str(best.first), search.nodes, (str(_WORDS[_reason(best)]),))
+        nodes = search.nodes  # what is looked at only to be told is no part of the search
+        return Choice(str(best.first), nodes, _lines(search, position, best))
 
     # ---- cards -------------------------------------------------------------------------------------------------------
 
@@ -124,8 +126,11 @@ class KahmateBot(Bot):
         self._cards += 1
         stray = min(0.6, _STRAY * self._cards) / len(hand)
         weights = [(share if share > 0.01 else 0.0) + stray for share in mix]
+        other, chances = (defence, theirs) if self._me == position.seat else (attack, mine)
+        likeliest = max(range(len(other)), key=chances.__getitem__)
+        reply = expected([say("Card {value}", value=str(other[likeliest]))], chances[likeliest])
         card = self.rng.choices(hand, weights)[0]
-        return Choice(str(card), len(attack) * len(defence) * _CARD_ROUNDS[self.level], (str(_WORDS["card"]),))
+        return Choice(str(card), len(attack) * len(defence) * _CARD_ROUNDS[self.level], (_WORDS["card"], reply))
 
     def _card_loss(self, view: Mapping[str, Any], position: Position, card: int) -> float:
         """How much worse a card is than the best one against the other side's mixed strategy, in tries."""
@@ -162,6 +167,43 @@ class KahmateBot(Bot):
             return own
         target = self._target[1] if self._target and self._target[0] == kind else None
         return _likely(position, kind, attackers[0], defender, target)
+
+
+def _lines(search: Search, position: Position, best: Candidate) -> tuple[str, ...]:
+    """Why this round: how likely its face-off is won, the best answer to that, and what else was thought of."""
+    reason, end = _WORDS[_reason(best)], best.ends[0]
+    if best.value >= TRY - 1:
+        return (reason,)
+    odds = say("The chance to win the face-off is {percent} %.", percent=round(100 * best.odds)) if best.dares else ""
+    answer = ""
+    if end.after is not None and search.strength.replies:
+        answer = expected([_play_words(end.after, search.answer(end.after).first)])
+    second = next((each for each in search.ranked if str(each.first) != str(best.first)), best)
+    words = [] if second is best else [_play_words(position, second.first)]
+    return reasons_of(reason, odds, answer, next_best(words, max(0.0, best.value - second.value) / TRY))
+
+
+def _play_words(position: Position, play: Play) -> str:
+    """A play in words."""
+    if play.kind == END:
+        return say("End the round")
+    start, end = NAMES[play.paths[0][0]], NAMES[play.paths[0][-1] if play.kind == RUN else play.ball]
+    if play.kind == TACKLE:
+        starts = listed(NAMES[path[0]] for path in play.paths)
+        return say("Tackle {square} from {starts}", square=NAMES[play.end], starts=starts)
+    if play.kind == KICK:
+        return say("Kick {start} to {end}", start=start, end=end)
+    met = " ".join(NAMES[position.places[meeting.defender]] for meeting in play.meetings)
+    if play.kind == PASS and met:
+        return say("Pass {start} to {end} against {met}", start=start, end=end, met=met)
+    if play.kind == PASS:
+        return say("Pass {start} to {end}", start=start, end=end)
+    if play.end == IN_GOAL:
+        into = say("Run {start} into goal", start=start)
+        return say("Run {start} into goal against {met}", start=start, met=met) if met else into
+    if met:
+        return say("Run {start} to {end} against {met}", start=start, end=end, met=met)
+    return say("Run {start} to {end}", start=start, end=end)
 
 
 def _reason(best: Candidate) -> str:

@@ -66,12 +66,14 @@ class End:
 
 @dataclass(slots=True)
 class Candidate:
-    """A round to come: its first play, how many face-offs it dares, how it may end, and what that is worth."""
+    """A round to come: its first play, whether it dares a face-off, how it may end, what that is worth, and how likely
+    every face-off is won."""
 
     first: Play
     ends: tuple[End, ...]
     value: float
     dares: bool = False
+    odds: float = 1.0
 
 
 @dataclass
@@ -83,6 +85,8 @@ class Search:
     quiet: int = 0
     met: dict[tuple[object, ...], int] = field(default_factory=dict)
     nodes: int = 0
+    ranked: list[Candidate] = field(default_factory=list)
+    """The rounds that were compared at last, the best first."""
 
     def best(self, position: Position) -> Candidate:
         """The best round of the seat on turn."""
@@ -92,6 +96,7 @@ class Search:
             if each.value < TRY - 1:
                 each.value += self._mood(position, each)
         found.sort(key=lambda each: -each.value)
+        self.ranked = found
         if not strength.replies or found[0].value >= TRY - 1:
             return found[0]
         looked_at: list[Candidate] = []
@@ -100,7 +105,8 @@ class Search:
                 break
             each.value = self._answered(each) + self._mood(position, each)
             looked_at.append(each)
-        return max(looked_at, key=lambda each: each.value)
+        self.ranked = sorted(looked_at, key=lambda each: -each.value)
+        return self.ranked[0]
 
     def judged(self, position: Position, text: str) -> tuple[Candidate, float | None]:
         """The best round, and what the best one is worth that begins with the play of this notation (None: unknown)."""
@@ -112,7 +118,8 @@ class Search:
         if found[0].value < TRY - 1:
             for each in {id(each): each for each in (*found[: strength.replies], *tried[:_MOST_TRIED])}.values():
                 each.value = self._answered(each)
-        best = max((*found[: max(1, strength.replies)], *tried[:_MOST_TRIED]), key=lambda each: each.value)
+        self.ranked = sorted(found[: max(1, strength.replies)], key=lambda each: -each.value)
+        best = max((*self.ranked, *tried[:_MOST_TRIED]), key=lambda each: each.value)
         return best, max((each.value for each in tried[:_MOST_TRIED]), default=None)
 
     def _mood(self, position: Position, candidate: Candidate) -> float:
@@ -143,7 +150,12 @@ class Search:
 
     def _reply(self, position: Position) -> float:
         """What is left to us after the other side's best round."""
-        return -max(each.value for each in self.rounds(position, self.strength.reply_width, 2, all_meetings=False))
+        return -self.answer(position).value
+
+    def answer(self, position: Position) -> Candidate:
+        """The other side's best round."""
+        rounds = self.rounds(position, self.strength.reply_width, 2, all_meetings=False)
+        return max(rounds, key=lambda each: each.value)
 
     # ---- rounds ------------------------------------------------------------------------------------------------------
 
@@ -200,7 +212,8 @@ class Search:
     def _gamble(self, first: Play, at: Position, play: Play) -> Candidate:
         """A play with face-offs."""
         ends = tuple(self._outcomes(at, play))
-        return Candidate(first, ends, sum(end.chance * self._value(end) for end in ends), dares=True)
+        odds = 1 - ends[-1].chance if play.kind == TACKLE else ends[0].chance
+        return Candidate(first, ends, sum(end.chance * self._value(end) for end in ends), dares=True, odds=odds)
 
     def _outcomes(self, at: Position, play: Play) -> list[End]:
         if play.kind == TACKLE:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.bots.base import Bot, Choice, Verdict
+from companion.bots.base import Bot, Choice, Verdict, expected, next_best, reasons_of
 from companion.bots.outbuffered.other_player import Expected, OtherPlayer
 from companion.bots.outbuffered.turns import (
     BUFFERS,
@@ -32,8 +32,9 @@ from companion.bots.outbuffered.turns import (
     buffer_number,
     buffer_text,
 )
-from companion.core.i18n import say
+from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS, Seat
+from companion.games.outbuffered import Outbuffered
 from companion.games.outbuffered.board import NORTH, STANDARD_MAP
 from companion.games.outbuffered.turn import OutbufferedOptions
 
@@ -50,6 +51,7 @@ _TRUST = (0.95, 0.7, 0.4)
 Matrix = NDArray[np.float32]
 Vector = NDArray[np.float32]
 
+_GAME = Outbuffered()
 _WINS = say("This wins whatever the other side does.")
 _BALANCED = say("Orders that vary leave the other side no good answer.")
 _READS = say("This is based on how the other side tends to play.")
@@ -98,8 +100,8 @@ class OutbufferedBot(Bot):
         sure = game.sure_win()
         best = int(np.argmax(gains)) if sure is None else sure
         loss = float(gains[best] - gains[game.row_of(buffer_number(action, self._is_turned))]) / 2
-        choice = Choice(self._text(game.rows[best]), BUFFERS * BUFFERS, (_BALANCED if sure is None else _WINS,))
-        return Verdict(choice, max(0.0, loss))
+        why = self._lines(game, best, theirs, _BALANCED) if sure is None else (_WINS,)
+        return Verdict(Choice(self._text(game.rows[best]), BUFFERS * BUFFERS, why), max(0.0, loss))
 
     def strategy(self, view: Mapping[str, Any]) -> dict[str, float]:
         """How likely level 3 plays each buffer in this view, without a turn being played by it."""
@@ -113,6 +115,25 @@ class OutbufferedBot(Bot):
 
     def _text(self, buffer: int) -> str:
         return buffer_text(buffer, self._is_turned)
+
+    def _lines(self, game: TurnGame, row: int, answer: Vector, reason: str) -> tuple[str, ...]:
+        """Why this row: the likeliest answer, where that leads, and what else was thought of."""
+        column, gains = int(np.argmax(answer)), game.payoff @ answer
+        is_turned = self._me != NORTH and self._options.directions == "seat"
+        theirs = joined(", ", _GAME.commands(buffer_text(game.columns[column], is_turned)))
+        end, _ = game.ends[game.table[row, column]]
+        after = ""
+        if end not in VALUE_OF:
+            squares = [Verbatim(self._turns.squares[end[seat]]) for seat in (self._me, 1 - self._me)]
+            after = say(
+                "After that, this side’s robot is on {own}, the other one on {other}.", own=squares[0], other=squares[1]
+            )
+        others = np.array(gains)
+        others[row] = -np.inf
+        second = int(np.argmax(others))
+        words = joined(", ", _GAME.commands(self._text(game.rows[second]))) if len(others) > 1 else ""
+        less = next_best([words], float(gains[row] - others[second]) / 2)
+        return reasons_of(reason, expected([theirs], float(answer[column])), after, less)
 
     def _game(self, position: Position, view: Mapping[str, Any]) -> TurnGame:
         ends, table = self._turns.turn(position)
@@ -145,14 +166,14 @@ class OutbufferedBot(Bot):
         plan = self._leaning(position, game)
         row = self._drawn(plan.mix)
         self._other.expect(Expected(position, game, row, plan.kinds, game.payoff.T @ plan.mix - np.float32(plan.worth)))
-        return Choice(self._text(game.rows[row]), BUFFERS * BUFFERS, (plan.reason,))
+        return Choice(self._text(game.rows[row]), BUFFERS * BUFFERS, self._lines(game, row, plan.answer, plan.reason))
 
     def _leaning(self, position: Position, game: TurnGame) -> Plan:
         """Close to the equilibrium, leaning towards what beats the player who is seen."""
         mine, theirs, worth = balance(game.payoff, None, 0.0)
         kinds = [*_kinds_of_player(game, theirs), *self._plain_kinds(game), self._other.habit(position, game)]
         guess = self._other.guess(kinds)
-        best, reason, hoped = mine, _BALANCED, float(mine @ game.payoff @ guess)
+        best, reason, answer, hoped = mine, _BALANCED, theirs, float(mine @ game.payoff @ guess)
         may_lose = self._other.may_lose()
         for trust in _TRUST:
             leaning, _, safe = balance(game.payoff, guess, trust)
@@ -160,8 +181,8 @@ class OutbufferedBot(Bot):
             mixed = share * leaning + (1 - share) * mine
             hope = float(mixed @ game.payoff @ guess)
             if hope > hoped:
-                best, reason, hoped = mixed, _READS, hope
-        return Plan(best, worth, kinds, reason)
+                best, reason, answer, hoped = mixed, _READS, guess, hope
+        return Plan(best, worth, kinds, reason, answer)
 
     def _plain_kinds(self, game: TurnGame) -> list[Vector]:
         """What players do who judge by distances alone."""
@@ -193,13 +214,18 @@ class OutbufferedBot(Bot):
         noise = _noise(self._seed, position, self._visits[position], len(game.ends), _NOISE[self.level])
         judged = game.with_noise(noise)
         idle = judged.answers_to_idling()
+        answer = np.full(len(game.columns), 1 / len(game.columns), np.float32)
         if self.level == 1:
             value = 0.5 * idle + 0.5 * judged.payoff.mean(axis=1)
+            answer *= 0.5
+            answer[0] += 0.5  # idling: see `_IDLE_FIRST`
         else:
             beginner = _soft(-judged.payoff.mean(axis=0), 0.06)
             value = 0.75 * (judged.payoff @ beginner) + 0.25 * judged.payoff.mean(axis=1)
+            answer = 0.75 * beginner + 0.25 * answer
         row = int(np.argmax(value))
-        return Choice(self._text(game.rows[row]), BUFFERS * (1 if self.level == 1 else BUFFERS), (_BEST,))
+        why = self._lines(judged, row, answer, _BEST)
+        return Choice(self._text(game.rows[row]), BUFFERS * (1 if self.level == 1 else BUFFERS), why)
 
 
 class TurnGame:
@@ -323,12 +349,14 @@ def _kinds_of_player(game: TurnGame, balanced: Vector) -> list[Vector]:
 
 @dataclass(frozen=True)
 class Plan:
-    """A mixed strategy, what the equilibrium is sure of, the kinds of player that were thought of, and the reason."""
+    """A mixed strategy, what the equilibrium is sure of, the kinds of player that were thought of, the reason, and
+    what the other side is thought to play."""
 
     mix: Vector
     worth: float
     kinds: list[Vector]
     reason: str
+    answer: Vector
 
 
 # ---- what a position is worth ----------------------------------------------------------------------------------------

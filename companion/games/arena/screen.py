@@ -94,6 +94,11 @@ def opened_orders(
     return opened
 
 
+def order_words(number: int, code: str) -> str:
+    """A robot's order in words."""
+    return say("{unit}: {order}", unit=str(number), order=_opened(str(number), code, (), is_all=True).words)
+
+
 def _opened(unit: str, code: str, shown: Collection[str], *, is_all: bool) -> UnitOrder:
     stage = {DEFEND: "Defend", DESTRUCT: "Armed"}.get(code, "Moves" if code in MOVES else "Attacks")
     if not is_all and (code == NOTHING or stage not in shown):

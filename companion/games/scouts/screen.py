@@ -132,20 +132,22 @@ def plays(position: Position) -> Iterator[Play]:
     for origin in squares_in(movers(position)):
         for target in squares_in(dashes(position, origin)):
             text = f"{NAMES[origin]}-{NAMES[target]}"
-            yield Play(text, (SQUARES[origin], SQUARES[target]), _dash_label(origin, target))
+            yield Play(text, (SQUARES[origin], SQUARES[target]), dash_label(origin, target))
         for chain in shortest(position, origin):
-            yield Play(chain_text(chain), tuple(SQUARES[number] for number in chain), _jump_label(chain))
+            yield Play(chain_text(chain), tuple(SQUARES[number] for number in chain), jump_label(chain))
     yield from _rock_plays(position)
     if not (position.due and has_play(position)):
         yield Play(END, (), say("End the turn"), END_KEY)
 
 
 @cache
-def _dash_label(origin: int, target: int) -> str:
+def dash_label(origin: int, target: int) -> str:
+    """A dash in words."""
     return say("Dash {square} to {to}", square=NAMES[origin], to=NAMES[target])
 
 
-def _jump_label(chain: tuple[int, ...]) -> str:
+def jump_label(chain: tuple[int, ...]) -> str:
+    """A chain of jumps in words."""
     ends = {"square": NAMES[chain[0]], "to": NAMES[chain[-1]]}
     over = ", ".join(NAMES[(here + there) // 2] for here, there in pairwise(chain))
     told = say("Jump {square} to {to} over {squares}", **ends, squares=over)
