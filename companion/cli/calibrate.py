@@ -49,8 +49,7 @@ def measure_live(settings: Settings, tell: Callable[[str], None]) -> LensFit:
         work = Calibration(nominal_lens(settings.camera, camera))
         tell(f"{camera.name}: hold the page in front of it; Ctrl-C stops without changing anything.")
         _collect(work, _pictures(camera), tell)
-        tell("Working out the lens: this takes some seconds.")
-        measured = _result(work)
+        measured = _result(work, tell)
         LensShelf(settings.lenses_path, settings.camera).measured(camera, measured.lens, measured.spread)
     return measured
 
@@ -70,7 +69,7 @@ def measure_folder(settings: Settings, folder: Path, tell: Callable[[str], None]
         tell(f"{number} of {len(paths)}, {path.name}: {trouble or 'taken'}.")
     for words in work.missing():
         tell(f"Still wanted: {words}.")
-    measured = _result(work)
+    measured = _result(work, tell)
     try:
         with closing(open_camera(settings.camera, RealClock())) as camera:
             camera.frame()
@@ -105,8 +104,9 @@ def _collect(work: Calibration, pictures: Iterator[Luma], tell: Callable[[str], 
     raise CameraError("The camera stopped before there were enough views: begin again")
 
 
-def _result(work: Calibration) -> LensFit:
+def _result(work: Calibration, tell: Callable[[str], None]) -> LensFit:
     """What the views say; raises `CameraError` when that is nothing or does not fit together."""
+    tell("Working out the lens: this takes some seconds.")
     measured = work.solve()
     if measured is None:
         raise CameraError(f"{work.views} views are too few: show the page from at least three sides")

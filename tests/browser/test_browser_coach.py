@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from history_tools import play
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
 from service import PHONE, Client, Served, browser, sit_down, tap, until
@@ -86,7 +87,7 @@ def test_the_coach_is_asked_before_and_after(seat: tuple[Served, WebDriver]) -> 
         assert wall.execute_script(_CLEAR), "the key lies on the words, or under another key"
         tap(wall, ".wall-why")
         until("the words", lambda: "This looks best" in text_of(wall, ".advice"), PATIENCE_S)
-        tap(wall, ".wall-ask")
+        wall.find_element(By.TAG_NAME, "body").send_keys(Keys.ESCAPE)
         until("closed", lambda: not wall.find_elements(By.CSS_SELECTOR, ".advice"))
         no_errors(wall)
 

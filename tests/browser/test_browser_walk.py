@@ -497,3 +497,44 @@ def test_the_sign_of_an_upright_lobby_stands_between_its_tips(window: WebDriver,
             "return [inner.left - outer.left, outer.right - inner.right]"
         )
         assert min(rooms) >= 50
+
+
+_BROKEN = """
+const range = document.createRange(), broken = [];
+for (const key of document.querySelectorAll('.phone .key')) {
+  if (!key.checkVisibility()) continue;
+  const texts = document.createTreeWalker(key, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) for (const { 0: word, index } of texts.currentNode.data.matchAll(/[^\\s\\u00ad-]+/g)) {
+    range.setStart(texts.currentNode, index);
+    range.setEnd(texts.currentNode, index + word.length);
+    if (new Set([...range.getClientRects()].map(each => Math.round(each.top))).size > 1) broken.push(word);
+  }
+}
+return [...broken, ...[document.documentElement.scrollWidth].filter(each => each > innerWidth)];
+"""
+
+
+@pytest.mark.parametrize(
+    ("game", "language"), [("outbuffered", "es"), ("arena", "fr"), ("binmat", "es"), ("kahmate", "fr")]
+)
+def test_twice_the_text_breaks_no_word_of_a_seats_keys(window: WebDriver, game: str, language: str) -> None:
+    found = []
+    with touring() as tour:
+        for stop in tour.stops((game,)):
+            if stop.name.startswith(game) and stop.name.endswith("-south"):
+                dress(window, PHONE, "light")
+                visit(window, tour, stop, language)
+                window.execute_script("document.documentElement.style.fontSize = '200%'")
+                found += [(stop.name, each) for each in window.execute_script(_BROKEN)]
+    assert found == []
+
+
+def test_on_a_low_phone_lying_on_its_side_no_arrow_lies_on_its_letter(window: WebDriver) -> None:
+    with touring() as tour:
+        tour.client.post("/api/seat/south/take", name="Mara")
+        tour.table.new_game("outbuffered", {}, 7)
+        tour.table.confirm("host", tour.table.view().moment, 0, force=True)
+        dress(window, (667, 331), "light")
+        visit(window, tour, Stop("south", "/seat/south"), "es")
+        rooms = "return [...document.querySelectorAll('.order')].map(each => each.querySelector('.ic').getBoundingClientRect().left - each.querySelector('.leg').getBoundingClientRect().right)"
+        assert min(window.execute_script(rooms)) >= 0

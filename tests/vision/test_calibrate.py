@@ -254,6 +254,7 @@ def test_a_folder_of_pictures_is_measured_and_kept_for_the_camera_if_it_is_there
     assert main([*settings(tmp_path), "--from", str(folder)]) == 0
     out = capsys.readouterr().out
     assert "0.png: taken." in out
+    assert "Working out the lens: this takes some seconds." in out
     assert "9.png: 640 x 480, not 1280 x 720 as the camera is set." in out
     assert ("Not kept: USB camera 0 is missing" in out) is not connected
     assert (tmp_path / "state/lenses.json").exists() is connected

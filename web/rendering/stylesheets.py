@@ -17,6 +17,7 @@ STYLESHEETS: Mapping[str, tuple[str, ...]] = {
     "phone-pieces": ("pieces",),
     "phone-guide": ("phone-guide",),
     "phone-end": ("phone-end",),
+    "phone-pass": ("phone-pass",),
     "wall": (*_BASE, "wall"),
     "wall-cards": ("cards", "wall-cards"),
     "wall-pieces": ("pieces", "wall-pieces"),

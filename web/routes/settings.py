@@ -12,6 +12,7 @@ from typing import Any
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request, send_file
 
+from companion import __version__
 from companion.core.config import Settings
 from companion.core.errors import CompanionError, ConfigError, Malformed, Stale
 from companion.core.i18n import joined, say, say_n
@@ -133,9 +134,11 @@ class SettingsPage:
             path=str(self._upkeep.path),
             seen=(typed or {}).get("seen", seen),
             is_readable=is_readable,
-            told=told or ("" if error else self._upkeep.done),
+            told=told or ("" if error or errors else self._upkeep.done),
             put_back="" if told or error else self._upkeep.put_back(),
             error=error,
+            version=__version__,
+            backup_error=(errors or {}).get("backup", ""),
             waiting=waiting,
             staged=self._upkeep.staged(),
             can_restart=self._upkeep.can_restart,
@@ -166,7 +169,7 @@ class SettingsPage:
         request.max_form_memory_size = UPLOAD_CHUNK_BYTES
         given = request.files.get("backup")
         if given is None or not given.filename:
-            return self._page(error=say("Choose the file of a backup first."), status=400)
+            return self._page(errors={"backup": say("Choose the file of a backup first.")}, status=400)
         folder = self._upkeep.running().journal_path.parent
         try:
             with tempfile.NamedTemporaryFile(dir=folder, prefix="upload-") as file:
@@ -174,10 +177,10 @@ class SettingsPage:
                 file.flush()
                 told = self._upkeep.restore(Path(file.name))
         except Malformed as error:
-            return self._page(error=error.message, status=400)
+            return self._page(errors={"backup": error.message}, status=400)
         except (CompanionError, OSError) as error:
             why = error.message if isinstance(error, CompanionError) else error.strerror or str(error)
-            return self._page(error=say("The backup cannot be saved here: {why}", why=why), status=503)
+            return self._page(errors={"backup": say("The backup cannot be saved here: {why}", why=why)}, status=503)
         return self._page(told=joined(" ", (say("The backup is in order."), told)))
 
     def restart(self) -> Response:

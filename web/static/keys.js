@@ -1,5 +1,5 @@
 // Keys that ask the table for something (data-post; data-edge: at the touch, data-space: by the space bar too), and
-// second keys that appear for four seconds (data-arm).
+// second keys that appear for four seconds (data-arm). Escape closes what is open (data-escape: what the table screen shows).
 import { post } from './post.js';
 
 const SECOND_MS = 4000;
@@ -70,5 +70,5 @@ document.addEventListener('keydown', event => {
   else if (menu) {
     menu.removeAttribute('open');
     menu.querySelector('summary').focus();
-  }
+  } else document.querySelector('[data-escape]')?.click();
 });
