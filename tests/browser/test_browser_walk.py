@@ -514,9 +514,7 @@ return [...broken, ...[document.documentElement.scrollWidth].filter(each => each
 """
 
 
-@pytest.mark.parametrize(
-    ("game", "language"), [("outbuffered", "es"), ("arena", "fr"), ("binmat", "es"), ("kahmate", "fr")]
-)
+@pytest.mark.parametrize(("game", "language"), [("outbuffered", "es"), ("binmat", "es"), ("kahmate", "fr")])
 def test_twice_the_text_breaks_no_word_of_a_seats_keys(window: WebDriver, game: str, language: str) -> None:
     found = []
     with touring() as tour:

@@ -70,6 +70,7 @@ def test_who_was_hit_goes_home_after_the_shot_and_what_turns_over_is_named(game:
     shot = Event(CommonEvent.SHOT, "…", square="a1", to="c1")
     hit = board_svg(BoardPicture(kit, layout, moves=ways, events=(shot,)))
     assert re.findall(r'data-slide="[^"]+" data-beat="(\d)"', hit) == ["2"], "after the shot"
+    assert re.search(r'<g data-pop data-beat="2">\S+ class="way', hit), "no arrow tells of the hit before the shot"
     assert re.findall(r'data-flip="(\w+)"', hit) == ["a1"]
     assert 'data-beat="0"' in board_svg(BoardPicture(kit, layout, moves=ways))
 

@@ -287,7 +287,8 @@ class _Sketch:
         is_late = any(to == move.origin for _, to, _ in self._fire(Reach.HIT))
         beat = max(self.beats, default=0) + 1 if is_late else 0
         slid = f'<g data-slide="{x0 - x1:g} {y0 - y1:g}" data-beat="{beat}">{ghost}</g>'
-        return frame + slid + self._arrow(move.origin, move.target)
+        arrow = self._arrow(move.origin, move.target)
+        return _popped(frame, beat) + slid + _popped(arrow, beat) if is_late else frame + slid + arrow
 
     def _frame(self, square: Square) -> str:
         x, y = self.centre(square)

@@ -18,6 +18,7 @@ STYLESHEETS: Mapping[str, tuple[str, ...]] = {
     "phone-guide": ("phone-guide",),
     "phone-end": ("phone-end",),
     "phone-pass": ("phone-pass",),
+    "phone-slots": ("phone-slots",),
     "wall": (*_BASE, "wall"),
     "wall-cards": ("cards", "wall-cards"),
     "wall-pieces": ("pieces", "wall-pieces"),
