@@ -218,7 +218,7 @@ def is_sound(path: Path, whole: bool = False, mend: bool = False) -> bool:
     """Can a file be read, and has it the tables of its format and nothing else? Nothing that is in it is run.
 
     `whole`: every page of it, however large it is. `mend`: where only an index is damaged, make it anew, and what
-    cannot be used for another reason is not sound either. Without it, that is raised as `sqlite3.Error`: it may pass.
+    cannot be used for another reason than a lock is not sound either. What may pass is raised as `sqlite3.Error`.
     """
     if is_scrambled(path):
         return False
@@ -245,7 +245,7 @@ def is_sound(path: Path, whole: bool = False, mend: bool = False) -> bool:
     except UnicodeDecodeError:  # SQLite's own words hold what was damaged
         return False
     except sqlite3.Error as error:
-        if not (mend or is_damage(error)):
+        if not is_damage(error) and (not mend or getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY):
             raise
         return False
 

@@ -8,6 +8,7 @@ import sqlite3
 import zipfile
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -417,6 +418,15 @@ def test_an_input_that_became_a_text_does_not_keep_the_journal_closed(path: Path
         assert all(journal.check(game) for game in (0, *journal.games()))
 
 
+def test_a_rescue_that_loses_who_sits_where_gives_no_number_away(path: Path) -> None:
+    made_journal(path)
+    changed(path, "UPDATE entries SET link = x'00' WHERE game = 0")
+    path.write_bytes(b"?" + path.read_bytes()[1:])
+    with Journal(path) as journal:
+        assert journal.notice.startswith("The journal was damaged.")
+        assert database_of(journal).execute("SELECT game FROM removed").fetchall() == []
+
+
 def test_a_key_that_became_a_text_is_none(path: Path) -> None:
     made_journal(path)
     changed(path, "UPDATE keys SET value = 'a text'")
@@ -446,6 +456,11 @@ def test_what_passes_is_no_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -
     with Journal(path), closing(sqlite3.connect(path)) as other:
         other.execute("PRAGMA user_version")
         assert migrations.is_sound(path, whole=True)
+        other.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, timeout=0.1))
+        with pytest.raises(JournalError, match="cannot be opened: database is locked"):
+            Opening(path, HeadFile(path)).connection()
+        assert not damaged_files(path), "who writes there for a while has damaged nothing"
     path.rename(path.with_name("elsewhere"))
     path.mkdir()
     with pytest.raises(sqlite3.OperationalError, match="unable to open"):
