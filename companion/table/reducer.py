@@ -134,7 +134,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
     is_from_orders = record.remote is not None and record.chance is None
     is_drawn = not is_from_orders and (record.chance is None or game.drawn(options) is not Drawn.PLAY)
     seed = record.seed if record.chance is None else record.chance.seed if is_drawn else 0
-    dealt = dealt_game(game, options) if record.remote and record.remote.commitment else None
+    dealt = dealt_game(game, options) if record.remote else None
     state = dealt.undealt(options) if dealt else game.setup(options, chance(seed, 0))
     board = game.expected(state)
     fresh = Session(

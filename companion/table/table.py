@@ -370,4 +370,4 @@ class Table(Closeable):
         elif not self._owner.has_work and (time_out := self._pipeline.time_out(now_s)):
             self._pipeline.accept(time_out)  # whatever came in before is heard first: it may have been in time
         self._pipeline.note_clock()
-        return self.far.pause_s(now_s, self._pipeline.timekeeper.pause_s(self._pipeline.session, now_s))
+        return self.far.pause_s(self._pipeline.timekeeper.pause_s(self._pipeline.session, now_s))

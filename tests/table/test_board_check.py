@@ -191,6 +191,8 @@ def test_a_piece_laid_upon_what_belongs_on_top_of_it_is_told_at_once() -> None:
     after = layout(d6="blue fast, ball")
     (wrong,) = problems(kit, before, after, reading(d6="blue fast"))
     assert wrong.text == "Ball belongs on top of the blue fast on d6: lay it there."
+    (astray,) = problems(kit, after, after, reading(e6="blue fast", d6="ball"))
+    assert astray.text == "Blue fast expected on d6, seen on e6: move it back.", "also what belongs below"
     assert problems(kit, before, after, reading()) == (), "both in the hand"
     assert problems(kit, before, after, reading(d6="ball")) == (), "the ball has not been lifted"
     for faces in (("pink fast", "ball"), ("ball", "pink fast")):

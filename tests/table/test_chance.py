@@ -33,7 +33,8 @@ from companion.service.bug_bundle import entries_of
 from companion.storage.journal import Journal
 from companion.table.chance.fairness import Contribution, FairChance, checked, commitment_of
 from companion.table.records import Commit, Contribute, NewGame
-from companion.table.session import Phase
+from companion.table.seats.machine_seats import state_before
+from companion.table.session import Phase, chance
 from companion.table.table import Table
 
 SECURITY = Path(__file__).parents[2] / "docs/security.md"
@@ -343,6 +344,23 @@ def test_what_was_drawn_is_drawn_again_after_a_take_back(place: Place) -> None:
     place_pieces(place)
     assert session_of(place.table).state == first.state
     assert journal_of(place.table).restore().state == first.state
+
+
+def test_a_chosen_chance_is_drawn_by_turns_however_often_one_is_taken_back(place: Place) -> None:
+    for seat in SEATS:
+        place.sit(seat)
+    begin(place, "binmat", seed=7, options=FULL)
+    session = session_of(place.table)
+    assert session.state == session.playing.setup(session.options, chance(7, 0))
+    place.table.abandon()
+    begin(place, "kahmate", seed=8)
+    to_placing(place)
+    place_pieces(place)
+    place.table.undo()
+    to_placing(place)
+    place_pieces(place)
+    session = session_of(place.table)
+    assert state_before(session, 1) == session.state
 
 
 # ---- chosen ----------------------------------------------------------------------------------------------------------

@@ -9,11 +9,20 @@ from random import Random
 
 import msgspec
 import pytest
-from remote_tools import GAME, DealtLine, HalfTable, dealt, looks, play_roughly, same
+from remote_tools import GAME, SECRET, DealtLine, HalfTable, dealt, looks, play_roughly, same
 
 from companion.core.errors import Illegal, Malformed, Stale
-from companion.core.kit import Seat
-from companion.table.remote.messages import CardsDealt, CardsOpened, ClockHeld, GameLeft, OrderOpened
+from companion.core.kit import SEATS, Seat
+from companion.table.remote.dealer import dealer_of
+from companion.table.remote.messages import (
+    CardsDealt,
+    CardsOpened,
+    ChanceGiven,
+    ClockHeld,
+    GameLeft,
+    OrderOpened,
+    StepShown,
+)
 from companion.table.session import Phase, receipt
 
 
@@ -251,3 +260,20 @@ def test_an_order_of_a_seat_that_is_not_to_act_is_refused(tmp_path: Path, by_tim
                 GAME, number, msgspec.json.encode({"game": GAME, "number": number, "message": message})
             )
         assert line.north.session == before
+
+
+def test_the_cards_are_opened_once_both_tables_have_shown_all_of_the_last_turn() -> None:
+    dealer = dealer_of("binmat", {"turns": 6}, 7, SECRET)
+    for seat in SEATS:
+        dealer = dealer.hear(seat, ChanceGiven("ab" * 32))
+    for tick, wanted in enumerate("-d-p-c", start=1):
+        (seat,) = dealer.game.to_act(dealer.state)
+        legal = [
+            text for text in map(dealer.game.format, dealer.game.legal_actions(dealer.state, seat)) if text[0] == wanted
+        ]
+        dealer = dealer.hear(seat, OrderOpened(tick, legal[0], f"{tick:04d}"))
+    assert dealer.game.outcome(dealer.state)
+    shown = 0
+    while not isinstance(dealer.sent[Seat.NORTH][-1], CardsOpened):
+        dealer, shown = dealer.hear(SEATS[shown % 2], StepShown(6, shown // 2)), shown + 1
+    assert shown == 2 * 3

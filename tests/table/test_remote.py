@@ -215,6 +215,7 @@ def test_a_host_who_waits_in_vain_ends_the_game_alone_and_the_other_table_hears_
         assert line.south.session.phase is Phase.OVER
         line.flush()
         assert line.north.session.phase is Phase.OVER
+        assert line.north.session.is_here(Seat.SOUTH)
         assert line.north.session.outcome is not None
         assert not line.north.session.outcome.winners
         with pytest.raises(Illegal, match="pair the tables again"):

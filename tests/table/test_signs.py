@@ -270,6 +270,8 @@ def test_three_lamps_count_entered_orders_and_begin_anew(played: Played) -> None
         lamps_of(replace(live, drafts={Seat.SOUTH: Draft((), count)}))[Seat.SOUTH].order_lamps for count in range(8)
     ]
     assert [sorted(lit) for lit in counted] == [[], [1], [1, 2], [1, 2, 3], [1], [1, 2], [1, 2, 3], [1]]
+    by_tiles = replace(live, tiles=replace(live.tiles, ready=frozenset({Seat.SOUTH})))
+    assert lamps_of(by_tiles)[Seat.SOUTH].order_lamps == {1, 2, 3}
 
 
 def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_pressed(played: Played) -> None:

@@ -6,12 +6,14 @@ import dataclasses
 import logging
 import threading
 from pathlib import Path
+from random import Random
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inside import live_of, session_of
+from service import until
 from table_tools import Played, both_seats, playing
 from toy import Toy
 
@@ -20,11 +22,13 @@ from companion.core.clock import FakeClock
 from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal, Stale
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
-from companion.core.ports import CameraState, CameraStatus, TurnLamp
-from companion.games import GAMES
+from companion.core.ports import CameraState, CameraStatus, PadKey, Press, TurnLamp
+from companion.games import GAMES, game_named
 from companion.storage.journal import Journal
+from companion.table.follower import Follower
 from companion.table.prompts.sign import lamps_of
 from companion.table.records import HandIn, TakeSeat
+from companion.table.seats.pad_draft import press_order
 from companion.table.session import Phase, Session
 from companion.table.table import Table
 
@@ -337,7 +341,9 @@ def test_a_tie_is_played_again_by_itself(played: Played) -> None:
     played.turn("III", "III")
     played.finish_stages()
     assert played.table.view().sign.text == "A tie: play it again"
-    played.wait(6.1)
+    played.wait(5.9)
+    assert played.table.view().phase is Phase.OVER
+    played.wait(0.2)
     view = played.table.view()
     assert (view.phase, view.match.score) == (Phase.SETUP, (0, 0, 1))
 
@@ -702,3 +708,39 @@ def test_a_turn_that_is_over_has_no_hints_and_no_machine_acts_in_it(tmp_path: Pa
             table.machines.act_by_chance(Seat.NORTH, "1.0")
         table.machines.act_by_chance(Seat.NORTH, moment)
         assert table.view().seats[Seat.NORTH].receipt
+
+
+def test_a_placing_that_lies_on_the_board_is_said_to_its_seat_and_handed_in_by_ready(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        for seat in SEATS:
+            played.press(seat, "ready")
+        played.table.new_game("kahmate", seed=1)
+        with pytest.raises(Illegal, match="No order is needed from this pad now"):
+            press_order(session_of(played.table), Seat.SOUTH, (), Press(Seat.SOUTH, PadKey.A, 0.0))
+        game, state = game_named("kahmate"), session_of(played.table).state
+        actions = {seat: game.random_action(state, seat, Random(1)) for seat in SEATS}
+        placed = game.expected(game.apply(state, actions, Random(1)).state) or {}
+        pieces = {square: tuple(face for face in faces if face != "ball") for square, faces in placed.items()}
+        played.show({square: faces for square, faces in pieces.items() if faces}, game="kahmate")
+        texts = {seat: game.format(actions[seat]) for seat in SEATS}
+        assert {seat: played.table.view(seat).own.laid for seat in (*SEATS, None)} == {**texts, None: None}
+        assert played.table.view(Seat.SOUTH).sign.text == "Read right? Then press ready"
+        played.press(Seat.SOUTH, "ready", held=True)
+        assert not played.table.view().seats[Seat.SOUTH].receipt
+        played.press(Seat.SOUTH, "ready")
+        assert [bool(played.table.view().seats[seat].receipt) for seat in SEATS] == [True, False]
+        assert played.table.view(Seat.SOUTH).own.laid is None
+
+
+def test_whoever_follows_the_table_rests_no_longer_than_agreed_and_ends_at_once(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, FakeClock()) as table:
+        table.start()
+        steps: list[float] = []
+        eager = Follower(table, "eager", lambda: steps.append(60.0) or steps[-1], 0.01)
+        idle = Follower(table, "idle", lambda: None, 60.0)
+        for each in (eager, idle):
+            each.start()
+        until("a third step", lambda: len(steps) > 2)
+        for each in (eager, idle):
+            each.close()
+        assert not {"eager", "idle"} & {thread.name for thread in threading.enumerate()}

@@ -104,6 +104,12 @@ def test_the_referee_asks_for_cards_and_shows_what_it_reads(place: Place) -> Non
     assert read
     assert json.loads(read[1]) == {"south": ["a^"], "north": ["5&", "X"]}
     assert 'id="enter"' not in page_of(north, "/seat/north")
+    place.table.devices.saw(Reading({}, quiet=True, game="binmat", fans={Square(2, 1): ("5&",)}))
+    place.table.step()
+    tableau = place.table.view().board.tableau
+    assert tableau is not None
+    assert tableau.entry is not None
+    assert {zone.file for zone in tableau.entry.zones.values()} == {3}, "the lane that was named"
     fans = {Square(3, 1): ("5&", "3%"), Square(3, 0): ("a^",)}
     place.table.devices.saw(Reading({}, quiet=True, game="binmat", fans=fans))
     place.table.step()
@@ -111,6 +117,7 @@ def test_the_referee_asks_for_cards_and_shows_what_it_reads(place: Place) -> Non
     assert view["laid"] == "3: 5& 3% / a^"
     assert view["fans"] == {"d1": ["a^"], "d2": ["5&", "3%"]}
     assert "That is right" in page_of(place.browser(), "/")
+    assert place.table.view().sign.text == "Tap “That is right” on a phone"
     body = {"moment": view["moment"], "action": view["laid"]}
     assert place.browser().post("/api/table/act", json=body).status_code == 200
     assert place.table.view().phase is Phase.STAGES

@@ -176,12 +176,9 @@ class FarSeats:
         elif is_held and countdown and countdown.since_s is not None:
             self._pipeline.accept(Pause(LINE, min(now_s, max(countdown.since_s, self._heard_s))))
 
-    def pause_s(self, now_s: float, clock_s: float) -> float:
+    def pause_s(self, clock_s: float) -> float:
         """How long the table may sleep, where a clock lets it sleep so long."""
-        if self._is_asking:
-            return max(ASKS_S, clock_s)
-        held_s = self._held_until_s - now_s
-        return min(clock_s, held_s) if self._pipeline.session.is_cut and held_s > 0 else clock_s
+        return max(ASKS_S, clock_s) if self._is_asking else clock_s
 
     def _is_held(self, session: Session, now_s: float) -> bool:
         if self._is_let_run or now_s >= self._held_until_s:
