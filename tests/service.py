@@ -343,6 +343,12 @@ def browser(size: tuple[int, int], dark: bool = False, is_whole: bool = False) -
             window.quit()
 
 
+def too_wide(window: WebDriver) -> int:
+    """By how many pixels a page is wider than its window; a phone's `innerWidth` would grow along with the page."""
+    script = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    return int(window.execute_script(script))
+
+
 WITHOUT_WINDOWS = "/usr/lib/chromium/chromium-headless-shell"
 """Debian's command of this name starts it as a child, which would outlive it."""
 

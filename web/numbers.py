@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from companion.core.i18n import COMMA, spoken
+
 MOST_DIGITS = 9
 
 
@@ -12,3 +14,8 @@ def whole_number(text: str) -> int | None:
     [12, 7, None, None, None, None]
     """
     return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
+
+
+def tenths(number: float) -> str:
+    """A number to its first decimal, as the language spoken now writes it."""
+    return f"{number:.1f}".replace(".", "," if spoken() in COMMA else ".")

@@ -276,6 +276,8 @@ def _translate(text: Said, language: str) -> str:
     parts = {name: _part(part, language) for name, part in text.parts.items()}
     number = text.parts["n"] if text.many else None
     pattern = lookup(language, text.pattern, text.many, number if isinstance(number, int) else None)
+    if language == "fr" and pattern.startswith("{p0}"):  # what `joined` has put together
+        pattern = pattern.replace("}: {", "}\u00a0: {")
     return _fill(pattern, parts, language)
 
 

@@ -12,7 +12,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import PHONE, Client, Served, browser, sit_down, tap, until
+from service import PHONE, Client, Served, browser, sit_down, tap, too_wide, until
 from web_fixtures import open_place
 from window_tools import no_errors, text_of
 
@@ -66,8 +66,7 @@ def test_the_coach_is_asked_before_and_after(seat: tuple[Served, WebDriver]) -> 
     assert "Nothing has been entered" in advice(window, "now")
     assert client.get("/api/view")["seats"]["south"]["coached"]
     assert not client.get("/api/view")["seats"]["south"]["sealed_at"]
-    width = window.execute_script("return document.documentElement.scrollWidth - innerWidth")
-    assert width <= 0, "the sheet is wider than the phone"
+    assert too_wide(window) <= 0, "the sheet is wider than the phone"
     tap(window, "#help > [data-help]")
     for letter in "UII":
         tap(window, f".key.order[data-letter={letter}]")
@@ -108,7 +107,7 @@ def test_a_replay_says_what_would_have_been_better(tmp_path: Path, seat: tuple[S
         )
         script = "return document.querySelector('.better').getBoundingClientRect().bottom <= innerHeight + 1"
         until("the words in sight", lambda: window.execute_script(script))
-        assert window.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+        assert too_wide(window) <= 0
 
 
 class QuickCoach:
@@ -158,7 +157,7 @@ def test_it_answers_in_every_game(tmp_path: Path) -> None:
             until(f"{name} on the phone", lambda shown=shown, at=moment: window.execute_script(shown) == at)
             assert "Nothing has been entered" in advice(window, "now")
             assert len(window.find_elements(By.CSS_SELECTOR, "#advice li")) >= 1
-            assert window.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+            assert too_wide(window) <= 0
             tap(window, "#help > [data-help]")
             place.table.resign(Seat.SOUTH)
         no_errors(window)

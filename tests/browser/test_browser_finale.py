@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from history_tools import play
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import WALL, browser, says, tap, until
+from service import WALL, browser, says, tap, too_wide, until
 from tour import cdp
 from web_fixtures import Place, open_place
 
@@ -48,7 +48,7 @@ def look(window: WebDriver, url: str, size: tuple[int, int]) -> None:
     window.get(url)
     until("the end", lambda: window.execute_script("return !!document.querySelector('.finale')"))
     window.execute_script(_SHIFTS)
-    assert window.execute_script("return document.documentElement.scrollWidth <= innerWidth"), f"{url} at {width}"
+    assert too_wide(window) <= 0, f"{url} at {width}"
 
 
 def test_the_end_speaks_to_everybody_in_other_words(tmp_path: Path, window: WebDriver) -> None:

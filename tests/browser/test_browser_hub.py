@@ -9,7 +9,7 @@ import pytest
 from hub_room import hub_pages, league_of, played_records, room_of_twelve
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import WALL, browser, until
+from service import WALL, browser, too_wide, until
 from tour import dress, resize
 
 from companion.core.clock import RealClock
@@ -28,7 +28,6 @@ axe.run(document, { resultTypes: ['violations'], preload: false }).then(
   found => done(found.violations.flatMap(v => v.nodes.slice(0, 3).map(n => `${v.id}: ${n.html.slice(0, 160)}`))),
   error => done([`axe itself: ${error}`]));
 """
-_WIDE = "return document.documentElement.scrollWidth - innerWidth"
 _ROWS = """
 const box = document.querySelector('.ranks ol').getBoundingClientRect(), sign = document.querySelector('.sign').getBoundingClientRect();
 if (box.bottom > sign.top) return [];
@@ -92,7 +91,7 @@ def test_every_page_of_the_hub(path: str, window: WebDriver, address: str, room:
     window.get(address + path)
     for width in (*WIDTHS, *((320, 390) if path not in ("/", "/overlay/1") else ())):
         resize(window, (width, 900))
-        assert window.execute_script(_WIDE) <= 0, width
+        assert too_wide(window) <= 0, width
     window.execute_script(axe)
     for theme in ("light", "dark"):
         dress(window, WALL, theme)
@@ -108,7 +107,7 @@ def test_a_table_that_says_far_too_much_leaves_the_others_their_place(
         found = []
         for width in (320, *WIDTHS):
             resize(window, (width, 900))
-            assert window.execute_script(_WIDE) <= 0, width
+            assert too_wide(window) <= 0, width
             found.append(window.execute_script(_HEIGHTS))
         return found
 
@@ -171,7 +170,7 @@ def test_a_tournament_and_its_director(window: WebDriver, axe: str, tmp_path: Pa
             assert "Cup of the long evenings" in window.find_element(By.TAG_NAME, "body").text
             for width in (320, 390, *WIDTHS):
                 resize(window, (width, 900))
-                assert window.execute_script(_WIDE) <= 0, (path, width)
+                assert too_wide(window) <= 0, (path, width)
             window.execute_script(axe)
             for theme in ("light", "dark"):
                 dress(window, WALL, theme)

@@ -12,7 +12,7 @@ from history_tools import play
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import PHONE, Client, Served, browser, says, tap, until
+from service import PHONE, Client, Served, browser, says, tap, too_wide, until
 from web_fixtures import open_place
 from window_tools import no_errors, text_of
 
@@ -133,7 +133,7 @@ def test_a_handicap_is_one_tap_on_the_phone(tmp_path: Path) -> None:
         tap(window, key.format("true"))
         until("it is lifted", lambda: window.find_elements(By.CSS_SELECTOR, key.format("false")))
         assert place.table.view().match.handicap is None
-        assert window.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+        assert too_wide(window) <= 0
         window.get(f"http://127.0.0.1:{server.port}/statistics")
         swatches = "return [...document.querySelectorAll('.key-of span')].map(each => each.getBoundingClientRect().top)"
         tops = window.execute_script(swatches)

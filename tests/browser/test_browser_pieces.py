@@ -14,7 +14,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.remote.webelement import WebElement
 from served import served
-from service import Client, Served, main_key, says, sit_down, tap, tap_square, until, wait
+from service import Client, Served, main_key, says, sit_down, tap, tap_square, too_wide, until, wait
 from window_tools import Windows, no_errors, text_of, texts_of
 
 pytestmark = pytest.mark.browser
@@ -82,8 +82,7 @@ def hands_are_done(client: Client, *phones: WebDriver) -> None:
 
 def no_sideways_scroll(*windows: WebDriver) -> None:
     for window in windows:
-        wide = window.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
-        assert wide <= 0, window.current_url
+        assert too_wide(window) <= 0, window.current_url
 
 
 # ---- plays by taps, both clocks ----------------------------------------------------------------------------------------

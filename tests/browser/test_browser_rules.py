@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from served import served
-from service import PHONE, Client, browser, sit_down, until
+from service import PHONE, Client, browser, sit_down, too_wide, until
 from window_tools import no_errors
 
 pytestmark = pytest.mark.browser
@@ -40,6 +40,5 @@ def test_a_refusal_leads_to_its_paragraph_which_is_lit(tmp_path: Path) -> None:
         assert (lit["id"], lit["differs"]) == ("setting-up", True)
         assert lit["text"].startswith("2Setting up") or lit["text"].startswith("2\nSetting up")
         assert 0 <= lit["top"] < 400, "it is in view"
-        wide = phone.execute_script("return document.documentElement.scrollWidth - innerWidth")
-        assert wide <= 0
+        assert too_wide(phone) <= 0
         no_errors(phone)

@@ -10,7 +10,7 @@ import pytest
 from history_tools import play
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, browser, says, sign, tap, until
+from service import PHONE, browser, says, sign, tap, too_wide, until
 from tour import resize
 from web_fixtures import Place, open_place
 
@@ -141,7 +141,7 @@ def test_the_end_on_one_phone_is_for_both_and_so_is_the_rematch(window: WebDrive
     until("the address", lambda: "history/1" in window.find_element(By.CSS_SELECTOR, ".shared .mono").text)
     for size in (PHONE, (320, 568)):
         resize(window, size)
-        assert window.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+        assert too_wide(window) <= 0
     resize(window, PHONE)
     tap(window, ".rematch")
     until("the next game", lambda: table.view().phase != "over")

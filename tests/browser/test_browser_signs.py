@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import says, tap, until
+from service import says, tap, too_wide, until
 from tour import Stop, Tour, cdp, touring, visit
 
 from companion.core.grid import Square
@@ -117,5 +117,4 @@ def test_revealed_orders_of_robots_stand_in_a_table(window: WebDriver, tour: Tou
         ["1Move south", "2Attack north", "3–no order"],
     ]
     until("all orders", lambda: window.execute_script(table) == opened)
-    wide = "return document.scrollingElement.scrollWidth - innerWidth"
-    assert window.execute_script(wide) <= 0
+    assert too_wide(window) <= 0

@@ -9,7 +9,7 @@ from hub_tools import services
 from inside import session_of
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, browser, tap, until
+from service import PHONE, browser, tap, too_wide, until
 from window_tools import no_errors, text_of
 
 from companion.service.app import Companion
@@ -39,7 +39,7 @@ def test_two_phones_play_at_two_tables(tmp_path: Path, axe: str) -> None:
         urls = [become_host(window, companion) for window, companion in zip(windows, both, strict=True)]
         south.execute_script(axe)
         assert south.execute_async_script(_AXE) == []
-        assert south.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+        assert too_wide(south) <= 0
         south.find_element(By.ID, "offer-name").send_keys("Mara")
         south.find_elements(By.CSS_SELECTOR, "form button")[0].click()
         code = until("the code", lambda: both[0].hub.offered)

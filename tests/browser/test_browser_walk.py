@@ -15,7 +15,7 @@ import pytest
 from flask import Response
 from inside import app_of
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, browser, until
+from service import PHONE, browser, too_wide, until
 from tour import SIZES, THEMES, Stop, Tour, cdp, dress, resize, touring, visit
 
 from companion.games import GAMES
@@ -75,10 +75,10 @@ const missing = [...document.querySelectorAll('use')].map(use => use.getAttribut
 return [...new Set(missing)].map(href => `no drawing ${href}`);
 """
 _WIDE = """
-const wide = document.scrollingElement.scrollWidth;
-if (wide <= innerWidth) return [];
-const far = [...document.querySelectorAll('body *')].filter(each => each.getBoundingClientRect().right > innerWidth + 1 && !each.closest('svg'));
-return [`${wide} px wide in ${innerWidth}: ${far.slice(0, 3).map(each => each.tagName + '.' + each.className).join(', ')}`];
+const wide = document.scrollingElement.scrollWidth, room = document.documentElement.clientWidth;
+if (wide <= room) return [];
+const far = [...document.querySelectorAll('body *')].filter(each => each.getBoundingClientRect().right > room + 1 && !each.closest('svg'));
+return [`${wide} px wide in ${room}: ${far.slice(0, 3).map(each => each.tagName + '.' + each.className).join(', ')}`];
 """
 _FROM_THE_START = """
 document.addEventListener('shown', () => { window.heard = true });
@@ -110,7 +110,7 @@ requestAnimationFrame(() => requestAnimationFrame(() => done(document.scrollingE
 _CUT = """
 const found = [], seen = each => each.checkVisibility() && !each.closest('.vh, svg, [hidden]');
 const wide = document.scrollingElement.scrollWidth;
-if (wide > innerWidth + 1) found.push(`the page is ${wide} px wide`);
+if (wide > document.documentElement.clientWidth + 1) found.push(`the page is ${wide} px wide`);
 for (const each of document.querySelectorAll('button, a.key, .sign, h1, h2, th, label, summary')) {
   if (!seen(each)) continue;
   const box = each.getBoundingClientRect();
@@ -119,6 +119,21 @@ for (const each of document.querySelectorAll('button, a.key, .sign, h1, h2, th, 
 }
 return found;
 """
+_BROKEN = """
+const found = [], letters = /[\\p{L}’]{2,}/gu;
+for (const part of document.querySelectorAll('button, .key, .sign, h1, h2, thead th, .steps th, label, summary, .ours')) {
+  if (!part.checkVisibility({ visibilityProperty: true }) || part.closest('.vh, svg, .mono') || part.textContent.includes('\u00ad')) continue;
+  const walk = document.createTreeWalker(part, NodeFilter.SHOW_TEXT), range = document.createRange();
+  while (walk.nextNode()) for (const word of walk.currentNode.data.matchAll(letters)) {
+    range.setStart(walk.currentNode, word.index);
+    range.setEnd(walk.currentNode, word.index + word[0].length);
+    if (new Set([...range.getClientRects()].filter(box => box.width).map(box => Math.round(box.top / 6))).size > 1)
+      found.push(`broken: ${word[0]} in ${part.tagName}.${part.className}`);
+  }
+}
+return found;
+"""
+"""Words that stand on two lines, where nothing says that they may."""
 _CUT_FROM_AFAR = """
 const cut = [];
 for (const part of document.querySelectorAll('main h1, main h2, main p, main li, main .sign, main small')) {
@@ -235,6 +250,19 @@ def below_the_edge(window: WebDriver, stop: Stop, game: str, language: str = "en
             yield from ((each, language) for each in window.execute_script(_SMALLEST))
 
 
+def lie_down(window: WebDriver) -> None:
+    """Make the window a phone that lies on its side."""
+    size = {"width": PHONE[1], "height": PHONE[0]}
+    cdp(window, "Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1, mobile=True)
+
+
+def padded(window: WebDriver) -> list[str]:
+    """On a phone that lies on its side no room is given to the tip of a sign that has none there."""
+    script = """return [...document.querySelectorAll('.phone > .sign')].flatMap(each => ['paddingTop', 'paddingBottom']
+      .filter(side => parseFloat(getComputedStyle(each)[side]) > 10).map(side => `${side} of the sign`))"""
+    return list(window.execute_script(script))
+
+
 def laid_out(window: WebDriver, stop: Stop, game: str, language: str = "en") -> Found:
     """An open table screen at other sizes, and a seat's page on a laptop."""
     if stop.path == "/":
@@ -291,7 +319,10 @@ def cut(window: WebDriver, tour: Tour, stop: Stop, game: str) -> Found:
     for language in ("es", "fr"):
         dress(window, SMALL if is_for_hands else SIZES["screen"], "light")
         visit(window, tour, stop, language)
-        yield from ((each, language) for each in window.execute_script(_CUT))
+        yield from ((each, language) for script in (_CUT, _BROKEN) for each in window.execute_script(script))
+        if is_for_hands:
+            lie_down(window)
+            yield from ((each, f"{language}, lying") for each in [*window.execute_script(_BROKEN), *padded(window)])
         yield from below_the_edge(window, stop, game, language)
         yield from laid_out(window, stop, game, language)
     if is_for_hands:
@@ -326,6 +357,19 @@ def test_every_page_in_every_state(game: str, window: WebDriver, axe: str) -> No
                 window.get("about:blank")
     told = [f"{what}\n    on {', '.join(where[:4])} ({len(where)})" for what, where in found.items()]
     assert not told, "\n".join(told)
+
+
+def test_what_is_too_wide_for_a_phone_is_found(window: WebDriver) -> None:
+    """Such a page makes an emulated phone's `innerWidth` larger."""
+    with touring() as tour:
+        dress(window, SMALL, "light")
+        visit(window, tour, Stop("join", "/join", is_guest=True))
+        assert [*window.execute_script(_CUT), *window.execute_script(_WIDE)] == []
+        script = "document.body.append(Object.assign(document.createElement('p'), { id: 'wide' })); wide.style.width = '{}px'"
+        window.execute_script(script.replace("{}", str(2 * SMALL[0])))
+        assert window.execute_script(_CUT) == ["the page is 640 px wide"]
+        assert window.execute_script(_WIDE) == ["640 px wide in 320: P."]
+        assert too_wide(window) == SMALL[0]
 
 
 @pytest.mark.parametrize(("game", "state"), [("outbuffered", "orders-south"), ("binmat", "lesson-south")])

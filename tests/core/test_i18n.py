@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -143,6 +144,7 @@ def test_lists_and_sentences_after_one_another(spanish: Path) -> None:
     assert both == "Scan a code, or pick an opponent One piece to go."
     assert translate(both, "es") == "Escanea un código o elige un rival Falta una pieza."
     assert joined("{}", ["a", "b"]) == "a{}b"
+    assert translate(joined(": ", ["a", "b"]), "fr") == "a\u00a0: b"
     assert translate(names.capitalize(), "es") == "Lima, purple y white"
 
 
@@ -211,6 +213,8 @@ def _faults(message: Message) -> Iterator[str]:
             yield f"“{text}” has other parts"
         if text != text.strip():
             yield f"“{text}” begins or ends with a blank"
+        if re.search(r"\w [:;»]|« ", text):
+            yield f"“{text}” may break at a blank before its mark"
 
 
 def _names(pattern: str) -> set[str]:
@@ -264,7 +268,7 @@ def test_a_piece_has_the_article_of_its_language() -> None:
 
 def test_faults_of_a_catalogue_are_found() -> None:
     english, spanish = Catalog(), Catalog(locale="es")
-    for text in ("new", "{a} to {b}", "{n} x {a}", "fuzzy", "empty", "blank", "braces {a}"):
+    for text in ("new", "{a} to {b}", "{n} x {a}", "fuzzy", "empty", "blank", "mark", "braces {a}"):
         english.add(text)
     english.add(("one of {b}", "{n} of {b}"))
     english.add(("one", "{n}"))
@@ -273,6 +277,7 @@ def test_faults_of_a_catalogue_are_found() -> None:
     spanish.add("fuzzy", "vago", flags=["fuzzy"])
     spanish.add("empty", "")
     spanish.add("blank", "blanco ")
+    spanish.add("mark", "marca : no")
     spanish.add("braces {a}", "llaves {a")
     spanish.add(("one of {b}", "{n} of {b}"), ("uno de {b}", "{n} de {b}"))
     spanish.add(("one", "{n}"), ("uno", "dos"))
@@ -284,6 +289,7 @@ def test_faults_of_a_catalogue_are_found() -> None:
         "is fuzzy: fuzzy",
         "is not translated: empty",
         "“blanco ” begins or ends with a blank: blank",
+        "“marca : no” may break at a blank before its mark: mark",
         "“llaves {a” cannot be filled (expected '}' before end of string): braces {a}",
         "“dos” has other parts: one",
     ]

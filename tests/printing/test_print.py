@@ -208,6 +208,14 @@ def test_a_space_that_must_not_break_does_not() -> None:
     assert printable("♜") == "?"
 
 
+def test_no_word_stands_alone_in_a_last_line() -> None:
+    width = text_width("the lamp shines on", 4.0)
+    assert broken("the lamp shines on it", width, 4.0) == ["the lamp shines", "on it"]
+    assert broken("the lamp", text_width("lamp", 4.0), 4.0) == ["the", "lamp"]
+    narrow = text_width("a very wide-ranging", 4.0)
+    assert broken("a very wide-ranging wide-ranging", narrow, 4.0)[-1] == "wide-ranging", "both have no room"
+
+
 def test_unknown_languages_and_papers_are_refused() -> None:
     booklet = booklet_of("outbuffered")
     with pytest.raises(Malformed, match="Language “xx” is unknown: use en, es, fr"):

@@ -146,6 +146,11 @@ def test_a_table_is_watched_by_its_number(app: Flask, room: Room) -> None:
     assert 'class="board"' in html
     assert 'data-live="/live/watch/1"' in html
     assert words(page(app, "/watch")).count("Table ") >= 12
+    free = words(page(app, "/watch/12"))
+    assert "No game is on yet It appears here as soon as it begins." in free
+    assert "Scan a code" not in free, "who sits elsewhere has none"
+    missing = app.test_client().get("/nowhere", headers={"Accept": "text/html"})
+    assert "Every page can be reached from the wall." in missing.text
 
 
 def test_the_overlay_shows_board_orders_and_names(app: Flask) -> None:

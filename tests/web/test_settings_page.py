@@ -72,6 +72,9 @@ def test_every_setting_is_a_row_with_its_value_and_the_page_is_small(tmp_path: P
         assert re.search(r'name="table.theme" value="light" checked', page)
         assert len(page.encode()) < 60_000
         assert " style=" not in page
+        spanish = place.host.get("/settings", headers={"Accept-Language": "es"}).get_data(as_text=True)
+        assert "De 0 a 1. Por defecto: 0,6." in flat(spanish)
+        assert "Por defecto: 1." in flat(spanish)
 
 
 def test_a_change_is_written_and_works_at_once_where_it_can(tmp_path: Path) -> None:

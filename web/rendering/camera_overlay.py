@@ -11,6 +11,7 @@ from companion.core.grid import Square
 from companion.core.i18n import joined, say, say_n, translate
 from companion.core.kit import Board, Kit
 from companion.core.ports import BoardSeen, SquareSeen, Weakness
+from web.numbers import tenths
 from web.rendering.pieces import piece, use
 
 _NAMED_INSIDE = 5
@@ -199,9 +200,8 @@ def _edge_figures(seen: BoardSeen) -> str:
     for rank in range(board.ranks):
         fewest = min((each.module_px for each in seen.squares if each.square.rank == rank), default=0.0)
         y = seen.area_mm[3] - board.centre_mm(Square(0, rank))[1] + unit * 0.15
-        figures.append(
-            f'<text x="{board.width_mm + left * 0.6:.1f}" y="{y:.1f}" font-size="{unit * 0.42:.1f}">{fewest:.1f}</text>'
-        )
+        at = f'x="{board.width_mm + left * 0.6:.1f}" y="{y:.1f}"'
+        figures.append(f'<text {at} font-size="{unit * 0.42:.1f}">{tenths(fewest)}</text>')
     return "".join(figures)
 
 
@@ -270,5 +270,5 @@ def _weak(kit: Kit, each: SquareSeen, x: float, y: float) -> str:
     if is_named:
         size = min(unit * 0.21, board.width_mm * 0.06)
         at = f'x="{middle_x:.1f}" y="{y + depth * 0.5 + unit * 0.38:.1f}"'
-        parts.append(f'<text {at} font-size="{size:.1f}">{each.module_px:.1f}</text>')
+        parts.append(f'<text {at} font-size="{size:.1f}">{tenths(each.module_px)}</text>')
     return "".join(parts)

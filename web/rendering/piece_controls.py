@@ -14,10 +14,11 @@ from markupsafe import Markup
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
-from companion.core.i18n import COMMA, plain_words, say, spoken, translate
+from companion.core.i18n import plain_words, say, translate
 from companion.core.kit import Kit, Seat
 from companion.games.screen import BoardUi, ChoiceKey, Duel, OrderSheet, Placing, Play
 from companion.table.table_view import ClockView, TableView
+from web.numbers import tenths
 from web.rendering.answers import BoardUiJson, DuelJson, ReasonJson, SheetJson
 from web.rendering.pieces import piece, side_class
 
@@ -27,7 +28,7 @@ _TENTHS_S = 30.0
 def clock_words(clock: ClockView) -> str:
     """What stands on a clock before a script has looked: `6:42`, or `9.3` when little is left."""
     if clock.left_s < _TENTHS_S:
-        return f"{clock.left_s:.1f}".replace(".", "," if spoken() in COMMA else ".")
+        return tenths(clock.left_s)
     whole = int(clock.left_s)
     return f"{whole // 60}:{whole % 60:02}"
 

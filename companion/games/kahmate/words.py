@@ -52,7 +52,7 @@ RULES = (
         say("Pieces"),
         say(
             "Each piece has a speed, an attack and a defence. Two regular: 3, 0, 0. Big: 2, 2, 1. Tough: 3, 1, 0. "
-            "Fast: 4, -1, -1. Smart: 3, 0, 1."
+            "Fast: 4, −1, −1. Smart: 3, 0, 1."
         ),
     ),
     Rule(

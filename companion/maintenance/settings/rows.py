@@ -117,6 +117,12 @@ class SettingRow:
             return say("Above {low}, at most {high}.", low=_figure(self.low), high=_figure(self.high))
         return say("{low} to {high}.", low=_figure(self.low), high=_figure(self.high))
 
+    @property
+    def default_words(self) -> str:
+        """The delivered value, as a sentence."""
+        is_broken = isinstance(self.default, float)
+        return say("Default: {value}.", value=_figure(self.default) if is_broken else self.typed(self.default))
+
     def _chosen(self, text: str) -> Any:
         for value, _ in self.choices:
             if self.typed(value) == text:
