@@ -216,6 +216,8 @@ def test_a_newer_file_is_refused_and_nothing_is_touched(path: Path) -> None:
     for read_only in (False, True):
         with pytest.raises(JournalError, match=rf"has format 7, this program reads {FORMAT}: update the program"):
             Journal(path, read_only)
+    with closing(sqlite3.connect(path)) as db, pytest.raises(JournalError, match=f"{path} has format 7"):
+        migrations.migrate(db, path)
     assert path.read_bytes() == content
     assert sorted(path.parent.iterdir()) == names
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from flask import Request
+from flask import Flask, Request, Response
 from inside import session_of
 from security_tools import code_of, guarded, host_of, stranger
 from web_fixtures import HOST_KEY, FakeHands, FakeWorld, Place, error_of, open_place, page_of
@@ -24,7 +24,7 @@ from companion.core.config import Settings, WebSettings, read_settings
 from companion.core.errors import ConfigError, SystemTrouble
 from companion.core.kit import Seat
 from companion.core.network import Wifi, host_key_text, page_urls, plain_code, shown_code
-from companion.core.ports.far import MOST_BODY, FarAnswer, FarRequest
+from companion.core.ports.far import MOST_BODY, FarAnswer, FarRequest, most_bytes
 from companion.service.app import Companion
 from companion.storage.journal import Journal
 from companion.table.seats.far_seats import Invitation
@@ -69,6 +69,23 @@ def test_what_a_phone_far_away_asks_is_read_strictly_and_answered_to_its_end(pla
     assert (sat.status, table.view().seats[Seat.NORTH].name) == (303, "Mara")
     answer = ask("/seat/north", cookies=sat.cookies)
     assert [piece.is_last for piece in answer] == [False] * (len(answer) - 1) + [True]
+    asked, gone = FarRequest("abcdefgh", "GET", "/live/seat/north", cookies=sat.cookies), threading.Event()
+    followed = pages.answer(asked, 0.0, gone.is_set)
+    begun = [next(followed), next(followed)]
+    gone.set()
+    told = [*begun, *followed]
+    assert [piece.number for piece in told] == list(range(len(told)))
+    assert (
+        [bool(piece.body) for piece in told]
+        == [not piece.is_last for piece in told]
+        == [True] * (len(told) - 1) + [False]
+    )
+    vast, answered = Flask("vast"), Response(b" " * (most_bytes("text/html") + 1))
+    answered.call_on_close(gone.clear)
+    vast.add_url_rule("/rules/", view_func=lambda: answered)
+    asked = FarRequest("abcdefgh", "GET", "/rules/", cookies=sat.cookies)
+    (refused_whole,) = FarAccess(vast, table, place.app.extensions["guard"]).answer(asked, 0.0, lambda: False)
+    assert (refused_whole.status, gone.is_set()) == (NOT_FROM_FAR, False), "refused, and closed all the same"
     (left,) = ask("/api/seat/north/leave", "POST", cookies=sat.cookies, body=b"{}", content_type="application/json")
     assert (left.status, left.cookies) == (200, {"seat_north": ""})
 
@@ -88,8 +105,10 @@ def test_a_phone_far_away_sees_the_games_it_was_there_for_and_follows_its_seat(p
         assert ask("/", cookies=cookies)[0].location.startswith("/seat/")
         table.abandon()
     south = {"seat_south": cookies["seat_south"]}
-    assert b'lang="es"' in ask("/seat/south", cookies=south, language="es")[0].body
-    assert b'lang="en"' in ask("/seat/south", cookies=south, language="xx")[0].body
+    assert b'<html lang="es"' in ask("/seat/south", cookies=south, language="es")[0].body
+    assert b'<html lang="en"' in ask("/seat/south", cookies=south, language="xx")[0].body
+    missing = (ask("/rules/chess", cookies=south, accept=kind)[0] for kind in ("text/html", "application/json"))
+    assert [answer.content_type.partition(";")[0] for answer in missing] == ["text/html", "application/json"]
     seen = [ask(f"/history/{game}", cookies=own)[0].status for game in (1, 2) for own in (south, cookies)]
     assert seen == [NOT_FROM_FAR, 200, 200, 200]
     (told,) = ask("/history/2", cookies=south)

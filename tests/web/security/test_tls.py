@@ -26,7 +26,7 @@ from companion.core.network import page_urls
 from companion.diagnostics.certificate import certificate, validity
 from companion.diagnostics.findings import Grade
 from companion.service.app import Companion
-from web.security.tls import BadCertificate, certificate_context
+from web.security.tls import BadCertificate, TlsListener, certificate_context
 from web.server.sse import Server, serve
 
 FILES = Path(__file__).parents[2] / "certificates"
@@ -142,6 +142,17 @@ def test_who_hangs_up_in_the_middle_leaves_the_door_open(server: Server, monkeyp
         line.request("GET", "/favicon.svg")
         assert line.getresponse().status == 200
         line.close()
+
+
+def test_who_comes_when_it_has_ended_is_turned_away() -> None:
+    turned_away: list[str] = []
+    listener = TlsListener(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), lambda *_: None, turned_away.append)
+    for _ in range(2):
+        listener.close()
+    near, far = socket.socketpair()
+    with near, far:
+        listener.welcome(near, ("192.0.2.7", 1), "192.0.2.1")
+        assert (far.recv(1), turned_away) == (b"", ["192.0.2.7"])
 
 
 def test_without_tls_the_machine_itself_is_answered(server: Server) -> None:
