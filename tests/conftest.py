@@ -20,6 +20,7 @@ from _pytest.doctest import DoctestModule
 from gpiozero import Device
 from hypothesis import settings  # here: on its first import it looks through all objects, which frozen ones escape
 from jinja2 import Environment
+from werkzeug.routing import Rule
 
 from companion.diagnostics import probes
 
@@ -85,6 +86,25 @@ def compile_templates_once() -> None:
     Environment.compile = compile_once  # type: ignore[method-assign]
 
 
+def compile_addresses_once() -> None:
+    """Have all applications of a process share what Werkzeug makes of an address: else half of what each test opens."""
+    compiled: dict[tuple[str, str | None, bool | None], dict[str, Any]] = {}
+    plainly = Rule.compile
+
+    def compile_once(self: Rule) -> None:
+        key = self.rule, self.subdomain, self.merge_slashes
+        if self.defaults or self.host:
+            return plainly(self)
+        if key not in compiled:
+            before = dict(vars(self))
+            plainly(self)
+            compiled[key] = {name: value for name, value in vars(self).items() if value is not before.get(name)}
+        vars(self).update(compiled[key])
+        return None
+
+    Rule.compile = compile_once  # type: ignore[method-assign]
+
+
 class ExamplesWhereSomeAre:
     """Looks for examples only in files with a prompt: to go through all that others contain takes each worker seconds."""
 
@@ -111,6 +131,7 @@ def pytest_configure(config: pytest.Config) -> None:
     open_folder(config)
     begin_apart(config)
     compile_templates_once()
+    compile_addresses_once()
     config.pluginmanager.register(ExamplesWhereSomeAre())
 
 
