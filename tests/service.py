@@ -275,6 +275,7 @@ UNDONE = frozenset(
         *("Emulation.setDeviceMetricsOverride", "Emulation.setEmulatedMedia", "Emulation.setTouchEmulationEnabled"),
         *("Input.dispatchTouchEvent", "Page.captureScreenshot", "Page.setWebLifecycleState", "Target.activateTarget"),
         *("Network.clearBrowserCookies", "Network.emulateNetworkConditions", "Network.enable", "Network.setCookie"),
+        "Network.setCookies",
     )
 )
 """Commands of Chromium's own protocol that leave nothing which `_is_as_new` does not put right."""

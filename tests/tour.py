@@ -220,8 +220,11 @@ def visit(window: WebDriver, tour: Tour, stop: Stop, language: str = "en") -> No
     cookies = {"language": language}
     if not stop.is_guest:
         cookies |= {cookie.name: cookie.value or "" for cookie in tour.client.jar}
-    for name, value in cookies.items():
-        cdp(window, "Network.setCookie", name=name, value=value, url=url)
+    cdp(
+        window,
+        "Network.setCookies",
+        cookies=[{"name": name, "value": value, "url": url} for name, value in cookies.items()],
+    )
     window.get(url + stop.path)
     script = "return document.readyState === 'complete' && !document.querySelector('.sign:empty')"
     until(f"{stop.name} stands", lambda: window.execute_script(script))

@@ -80,6 +80,7 @@ if (wide <= room) return [];
 const far = [...document.querySelectorAll('body *')].filter(each => each.getBoundingClientRect().right > room + 1 && !each.closest('svg'));
 return [`${wide} px wide in ${room}: ${far.slice(0, 3).map(each => each.tagName + '.' + each.className).join(', ')}`];
 """
+_DRAWN = "document.documentElement.style.visibility = arguments[0]"
 _FROM_THE_START = """
 document.addEventListener('shown', () => { window.heard = true });
 window.shifts = [];
@@ -278,10 +279,12 @@ def laid_out(window: WebDriver, stop: Stop, game: str, language: str = "en") -> 
 
 
 def wide(window: WebDriver) -> Found:
-    """The open page at every width: it never scrolls sideways."""
+    """The open page at every width: it never scrolls sideways. It is laid out, and nobody waits until it is drawn."""
+    window.execute_script(_DRAWN, "hidden")
     for width in WIDTHS:
         resize(window, (width, 900))
         yield from ((each, "") for each in window.execute_script(_WIDE))
+    window.execute_script(_DRAWN, "")
 
 
 def violations(window: WebDriver, stop: Stop, is_of_game: bool) -> Found:
