@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from companion.core.errors import Ambiguous, CompanionError, Illegal, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import say
@@ -124,7 +126,8 @@ class BoardFollower:
         early, reading = live.early, live.reading
         if early is None:
             return
-        is_over = early.seat not in session.awaited
+        order = early.order
+        is_over = order.seat not in session.awaited
         is_seen = reading is not None and reading.quiet and reading.at_s >= early.at_s
         if not is_over and not is_seen and now_s < early.at_s + EARLY_PRESS_S:
             return
@@ -132,9 +135,9 @@ class BoardFollower:
         try:
             if is_over or live.problems:
                 raise Illegal(Refusal.WRONG_PHASE, say("The board is not as it should be"))
-            self._pipeline.hand_in(HandIn(early.seat, session.moment, early.action, now_s=early.at_s, read_s=now_s))
+            self._pipeline.hand_in(msgspec.structs.replace(order, moment=session.moment, read_s=now_s))
         except CompanionError:
-            self._pipeline.publish(self._pipeline.live, (Signal(Cue.KEY_REFUSED, frozenset({early.seat})),))
+            self._pipeline.publish(self._pipeline.live, (Signal(Cue.KEY_REFUSED, frozenset({order.seat})),))
 
     def camera_is(self, status: CameraStatus) -> None:
         """How the camera is."""

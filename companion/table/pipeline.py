@@ -123,8 +123,8 @@ class Pipeline:
     def hand_in(self, order: HandIn) -> str:
         """Seal a seat's action and answer its receipt; empty while it waits for the camera to see the board lie still.
 
-        The same order with the same salt once more is answered once more. Its salt, if it has none, and the time of
-        day are filled in.
+        The same order with the same salt once more is answered once more; a second press of a chess clock is none,
+        and has no receipt of its own. The salt, if there is none, and the time of day are filled in.
         """
         seat, moment, salt = order.seat, order.moment, order.salt
         if salt and (len(salt) > MAX_SALT or not salt.isascii() or not salt.isalnum()):
@@ -132,8 +132,11 @@ class Pipeline:
         before = self.session.sealed_at(seat, moment)
         if before and salt and (before.action, before.salt) == (order.action, salt):
             return before.receipt
+        waits = self.live.early is not None and self.live.early.is_for(order)
+        if not order.read_s and (waits or self.session.has_counted(seat, moment, order.action)):
+            return ""
         if not order.read_s and must_wait(self.live, order):
-            self.publish(replace(self.live, early=EarlyPress(seat, order.action, order.now_s)))
+            self.publish(replace(self.live, early=EarlyPress(order)))
             return ""
         sitter = self.session.seats.get(seat)
         is_far = sitter is not None and sitter.door == FAR  # the time on its way here is charged to neither side

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import dropwhile, takewhile
 from random import Random
 from typing import Any
 
@@ -327,6 +328,14 @@ class Session:
         if moment == self.moment and seat in self.sealed:
             return self.sealed[seat]
         return next((turn.sealed.get(seat) for turn in self.turns if turn.moment == moment), None)
+
+    def has_counted(self, seat: Seat, moment: str, action: str) -> bool:
+        """Has this end of a turn by the chess clock counted, for that moment or, because it waited, for a later one?"""
+        if self.bank is None:
+            return False
+        later = dropwhile(lambda turn: turn.moment != moment, self.turns)
+        own = takewhile(lambda turn: seat in turn.sealed, later)
+        return any(turn.sealed[seat].action == action for turn in own)
 
     @property
     def playing(self) -> Game[Any, Any]:

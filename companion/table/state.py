@@ -28,9 +28,17 @@ MOST_REASONS = 40
 class EarlyPress:
     """The end of a turn that a seat gave while hands were still at the board: it waits for the camera, as stamped."""
 
-    seat: Seat
-    action: str
-    at_s: float
+    order: HandIn
+
+    @property
+    def at_s(self) -> float:
+        """When it was given."""
+        return self.order.now_s
+
+    def is_for(self, order: HandIn) -> bool:
+        """Is this the same once more? Then the first one counts, with its time."""
+        own = self.order
+        return bool(own.salt) and (own.seat, own.action, own.salt) == (order.seat, order.action, order.salt)
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from inside import live_of
+from inside import live_of, session_of
 from table_tools import Played, both_seats, playing
 
-from companion.core.errors import Illegal
+from companion.core.errors import Illegal, Stale
 from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
 from companion.core.ports import Cue, Reading, TurnLamp
@@ -327,6 +327,33 @@ def test_a_press_before_the_camera_has_seen_the_play_waits_and_is_charged_as_sta
     assert left_s(played, SOUTH) == 568, "reading the board is charged to nobody"
     assert left_s(played, NORTH) == 600
     assert Cue.KEY_REFUSED not in [signal.cue for signal in played.signals]
+
+
+def test_a_press_that_waited_and_is_given_once_more_counts_once(played: Played) -> None:
+    begin(played)
+    first, salt = played.table.view().moment, "5" * 32
+    board = lay(now(played), c1=None, c2=WHITE)
+    see(played, now(played), quiet=False, after_s=30)
+    assert played.table.hand_in(SOUTH, first, ".", salt) == ""
+    played.clock.advance(1)
+    assert played.table.hand_in(SOUTH, first, ".", salt) == ""
+    assert played.table.hand_in(SOUTH, played.table.view().moment, ".", salt) == ""
+    see(played, board, after_s=0.5)
+    assert played.table.view().sign.seats == {NORTH}
+    assert left_s(played, SOUTH) == 570, "as given first"
+    turn = session_of(played.table).turns[-1]
+    assert turn.moment != first
+    sealed = turn.sealed[SOUTH]
+    assert (sealed.action, sealed.salt) == (".", salt)
+    assert played.table.hand_in(SOUTH, first, ".", salt) == ""
+    assert played.table.hand_in(SOUTH, turn.moment, ".", salt) == sealed.receipt
+    after = session_of(played.table)
+    for moment in (first, turn.moment):
+        assert played.table.hand_in(SOUTH, moment, ".", "6" * 32) == "", "the key pressed twice"
+        for seat, other in ((SOUTH, "d1d2"), (NORTH, ".")):
+            with pytest.raises(Stale, match="belongs to a turn that is over"):
+                played.table.hand_in(seat, moment, other, salt)
+    assert session_of(played.table) == after
 
 
 def test_a_press_that_waits_is_refused_when_the_board_shows_no_play(played: Played) -> None:
