@@ -30,7 +30,7 @@ from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import View
 
 ARENA: Kit = GAMES["arena"].kit(GAMES["arena"].options({}))
-A1, B2, C3, E5, H8 = (Square.parse(name) for name in ("a1", "b2", "c3", "e5", "h8"))
+A1, B2, B7, C3, E5, H8 = (Square.parse(name) for name in ("a1", "b2", "b7", "c3", "e5", "h8"))
 LAYOUT: Layout = {
     A1: ("petrol robot 1",),
     C3: ("petrol robot 2",),
@@ -148,6 +148,15 @@ def test_a_marker_is_sought_again_only_where_something_is_as_dark_as_one(monkeyp
     assert {ARENA.face_of_marker(sighting.marker).name for sighting in found} == {"petrol robot 1"}
     monkeypatch.setattr(MarkerFinder, "find", lambda *_: pytest.fail("bare squares were searched"))
     assert closer.look(ARENA, pose, luma, (), near, thoroughly=True) == ()
+
+
+def test_a_sheet_that_hides_a_square_is_not_searched_for_worn_markers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Scanner, "parts", lambda *_, **__: pytest.fail("a white sheet was searched"))
+    table = SimulatedTable(replace(ARENA, pieces=ARENA.pieces[:1]), View())
+    table.set_up({A1: ARENA.pieces[0]})
+    luma, pose = table.render_luma(), camera_pose(ARENA, table.view)
+    cv2.fillConvexPoly(luma, pose.to_px(square_mm(ARENA.board, B7)).round().astype(np.int32), 200)
+    assert B7 in board_reader({ARENA.game: ARENA}).read_picture(luma).unknown
 
 
 def test_a_square_is_judged_anew_when_the_hand_leaves_the_piece_that_hides_its_edge() -> None:

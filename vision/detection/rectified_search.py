@@ -102,6 +102,8 @@ class RectifiedSearch:
 
     def __init__(self) -> None:
         self._finder = MarkerFinder(close=True)
+        self.light: frozenset[Square] = frozenset()
+        """Squares of the last look on which nothing was as dark as a marker."""
 
     def look(
         self,
@@ -118,6 +120,7 @@ class RectifiedSearch:
         without shadows, and what reflections leave of one."""
         every = (_view_of(kit, pose, luma, area, height) for area in _areas(open_squares) for height in _heights(kit))
         views = [view for view in every if view.may_hold_marker()]
+        self.light = frozenset(open_squares).difference(*(view.area for view in views))
         more: dict[int, Sighting] = {}
         told = set[Square | None]()
 

@@ -25,7 +25,7 @@ from vision.pieces.tags import tags_of
 from vision.pieces.vague_squares import vague_squares
 from vision.pieces.voting import Vote
 from vision.pose.locator import BoardLocator
-from vision.pose.pose import Points, Pose, corner_points_mm, flat, solve_pose
+from vision.pose.pose import Points, Pose, corner_points_mm, flat, nearest_pose
 
 _UNMOVED_PX = 0.3
 """A corner marker that is found this close to where it was has not moved."""
@@ -211,16 +211,17 @@ class FrameReader:
         return np.asarray(quads[away >= 0.7 * seen.tag_px])
 
     def _at_unknown(self, luma: Luma, seen: LastLook, like: Points) -> tuple[Sighting, ...]:
-        """Markers on and round the unknown squares that no other look has found, and beside the board where something
-        is `like` one, (N, 4, 2): worn and bent ones."""
+        """Markers on and round the unknown squares that are dark enough which no other look has found, and beside the
+        board where something is `like` one, (N, 4, 2): worn and bent ones."""
         board, middles = seen.kit.board, like.mean(axis=1)
         is_beside = [board.square_at(float(x), float(y)) is None for x, y in seen.pose.to_plane(middles, 0.0)]
         beside = [Sighting(-1, quad) for quad in like[np.array(is_beside, bool)]][:_MOST_BESIDE]
-        if not seen.unknown and not beside:
+        unknown = seen.unknown - seen.light
+        if not unknown and not beside:
             return ()
         height, width = luma.shape
         shape = -(-height // BLOCK_PX), -(-width // BLOCK_PX)
-        blocks = with_markers(blocks_over(seen.kit, seen.pose, seen.unknown, shape), beside)
+        blocks = with_markers(blocks_over(seen.kit, seen.pose, unknown, shape), beside)
         more: list[Sighting] = []
         for box in boxes_of(blocks, 0.5 * seen.tag_px, luma):
             slow = self._scanner.parts(luma, [box], 0.4 * seen.tag_px, slowly=True).sightings
@@ -270,7 +271,7 @@ class FrameReader:
             return found
         points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in corners])
         size = (luma.shape[1], luma.shape[0])
-        pose = solve_pose(points_mm, np.vstack(list(corners.values())), self.locator.lens, size)
+        pose = nearest_pose(points_mm, np.vstack(list(corners.values())), self.locator.lens, size)
         more = self._closer.corners(kit.board, pose, luma, corners) if pose else ()
         return Found(found.sightings + more, found.rejected)
 

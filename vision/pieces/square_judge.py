@@ -41,6 +41,8 @@ class LastLook:
     """Which squares it has judged anew."""
     tag_px: float
     """How large a piece's marker is in the middle of the board."""
+    light: frozenset[Square] = frozenset()
+    """Squares that were looked at closely without anything on them that is as dark as a marker."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +122,13 @@ class SquareJudge:
         rest = {s for s in kit.board.squares if s not in pieces.seen and s not in kit.board.holes}
         asked = frozenset(rest) if part is None else part.asked | _concerned(placer, pieces.placed, part)
         ask = rest & asked
-        empties, empty, shot = self._empties, set[Square](), None
+        empties, empty, shot, light = self._empties, set[Square](), None, frozenset[Square]()
         if ask:
             shaded = picture.shaded and not closely
             empties, shot, empty = self._bare(picture, pieces, ask, whole=part is None, shaded=shaded)
         if shot is not None and closely and ask - empty:
             pieces, more = self._look_closer(picture, pieces, empties, shot, ask - empty)
-            empty = (empty | more) - pieces.doubtful - set(pieces.seen)
+            empty, light = (empty | more) - pieces.doubtful - set(pieces.seen), self._closer.light
         self._shot = (empties, shot, frozenset(empty)) if shot is not None else None
         if shot is not None and not picture.shaded:
             self._hindsight.note(picture.pose, shot, ask - empty - pieces.doubtful - picture.vague - set(pieces.seen))
@@ -134,7 +136,9 @@ class SquareJudge:
             empty |= part.before.empty - ask - pieces.doubtful - set(pieces.seen)
         unknown = frozenset(s for s in rest if s not in pieces.seen and s not in empty) | pieces.doubtful
         tag_px = part.before.tag_px if part else _tag_px(kit, picture.pose)
-        look = LastLook(kit, picture.pose, pieces.sightings, pieces.placed, frozenset(empty), unknown, asked, tag_px)
+        look = LastLook(
+            kit, picture.pose, pieces.sightings, pieces.placed, frozenset(empty), unknown, asked, tag_px, light
+        )
         return self._vote(pieces, look), look
 
     def _bare(

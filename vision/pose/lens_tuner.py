@@ -19,6 +19,8 @@ class LensTuner:
 
     _PRIOR = np.diag([1 / 0.12**2, 1 / 0.04**2])
     _CORNER_PX = 0.7
+    _CLOSE = 5e-3
+    """A step no longer than this leaves less than a hundredth of it to go."""
 
     def __init__(self, nominal: Lens, exact: bool = False) -> None:
         self.nominal = nominal
@@ -44,11 +46,11 @@ class LensTuner:
 
     def learn(self, points_mm: Points, points_px: Points, pose: Pose) -> None:
         """Take one view into account, `pose` being how it is seen through the lens as it is; the first one is repeated
-        because its start is far off."""
+        where its start was far off."""
         if self.exact:
             return
         for _ in range(3 if self.views == 0 else 1):
-            linear = self._linearised(points_mm, points_px, pose)
+            before, linear = self._value(), self._linearised(points_mm, points_px, pose)
             if linear is None:
                 return
             slopes, rest, pose = linear
@@ -62,6 +64,8 @@ class LensTuner:
             self._information = information + weight * slopes.T @ slopes
             self._vector = vector + weight * slopes.T @ (slopes @ self._value() - rest)
             self._solve()
+            if np.abs(self._value() - before).max() < self._CLOSE:
+                break
         self.views += 1
 
     def adopt(self, lens: Lens, spread: Points, by_lines: bool = True) -> None:

@@ -17,7 +17,7 @@ from vision.pose.board_fit import Belief, Evidence, Fit, Tag, fit_board, fit_lin
 from vision.pose.lens_choice import best_start, checked_fit, confirmed_squares, explaining_fit, is_explained
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import Lens
-from vision.pose.pose import Points, Pose, corner_points_mm, solve_pose
+from vision.pose.pose import Points, Pose, corner_points_mm, nearest_pose, solve_pose
 
 _HOLD_PX = 1.0 / 1280
 """Corners that are this close (by picture width) to where they were when the pose was found have not moved."""
@@ -279,7 +279,7 @@ def _pose_of(board: Board, corners: Corners, lens: Lens, size: tuple[int, int]) 
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
     points_px = np.vstack(list(corners.values()))
     limit = max(2.5, 0.01 * float(np.linalg.norm(np.ptp(points_px, axis=0))))
-    return solve_pose(points_mm, points_px, lens, size), limit
+    return nearest_pose(points_mm, points_px, lens, size), limit
 
 
 def _once(sightings: Iterable[Sighting]) -> dict[int, Points]:

@@ -224,7 +224,16 @@ def corner_points_mm(board: Board, marker: int) -> Points:
 def solve_pose(
     points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int], guess: Pose | None = None
 ) -> Pose | None:
-    """The pose from (N, 3) coplanar board points and their (N, 2) pixels, N >= 4; None when the camera would be below.
+    """The pose from (N, 3) coplanar board points and their (N, 2) pixels, N >= 4, and how certain it is; None when the
+    camera would be below."""
+    pose = nearest_pose(points_mm, points_px, lens, size, guess)
+    return pose and _with_covariance(pose, points_mm)
+
+
+def nearest_pose(
+    points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int], guess: Pose | None = None
+) -> Pose | None:
+    """The same without how certain it is.
 
     Two poses explain a plane almost equally well: the one above the table with less error counts.
     """
@@ -246,7 +255,7 @@ def solve_pose(
         pose = refined_pose(start, points_mm, points_px, lens)
         if pose is not None and (best is None or pose.rms_px < best.rms_px):
             best = pose
-    return best and _with_covariance(best, points_mm)
+    return best
 
 
 def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -> Pose | None:
