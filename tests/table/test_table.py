@@ -19,12 +19,14 @@ from toy import Toy
 
 from companion.archive.replay import game_file, load_game, retell
 from companion.core.clock import FakeClock
-from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal, Stale
+from companion.core.errors import Ambiguous, CompanionError, Illegal, JournalError, Malformed, Refusal, Stale
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, PadKey, Press, TurnLamp
 from companion.games import GAMES, game_named
 from companion.storage.journal import Journal
+from companion.table import board_check
+from companion.table.actions.tile_orders import ANSWER_S
 from companion.table.follower import Follower
 from companion.table.prompts.sign import lamps_of
 from companion.table.records import HandIn, TakeSeat
@@ -708,6 +710,44 @@ def test_a_turn_that_is_over_has_no_hints_and_no_machine_acts_in_it(tmp_path: Pa
             table.machines.act_by_chance(Seat.NORTH, "1.0")
         table.machines.act_by_chance(Seat.NORTH, moment)
         assert table.view().seats[Seat.NORTH].receipt
+
+
+def test_a_board_that_can_mean_two_plays_is_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(GAMES, "toy", Toy())
+
+    def explain(*_: object) -> None:
+        raise Ambiguous("Which one?", ("1", "2"))
+
+    monkeypatch.setattr(board_check, "explain", explain)
+    with playing(tmp_path) as played:
+        played.table.new_game("toy", seed=1)
+        board = played.table.view().board.layout
+        for seen in (board, moved(board, "a1", "a3")):
+            played.show(seen, game="toy")
+        assert [played.table.view(seat).own.choices for seat in SEATS] == [("1", "2"), ()]
+        assert played.cues[-1] == "asked"
+
+
+def test_tiles_that_the_camera_does_not_read_in_time_are_asked_for_again(played: Played) -> None:
+    played.begin(tiles=True)
+    played.show(played.table.view().board.layout)
+    for seat in SEATS:
+        played.table.lay_tiles(seat, played.table.view().moment, True)
+    played.wait(ANSWER_S - 0.1)
+    assert played.table.view().board.tiles_ready == set(SEATS)
+    played.wait(0.2)
+    assert set(live_of(played.table).tiles.faults) == set(SEATS)
+
+
+def test_ready_is_a_key_of_an_order_where_the_game_says_so(played: Played) -> None:
+    played.table.new_game("arena", seed=1)
+    while (view := played.table.view()).phase is Phase.SETUP:
+        played.table.confirm("host", view.moment, view.turn.stage)
+    session = session_of(played.table)
+    grammar = session.playing.pad(session.state, Seat.SOUTH)
+    assert grammar is not None
+    step = press_order(session, Seat.SOUTH, (), Press(Seat.SOUTH, PadKey.READY, 0.0))
+    assert (step.draft, step.count) == (("ready",), grammar.count(("ready",)))
 
 
 def test_a_placing_that_lies_on_the_board_is_said_to_its_seat_and_handed_in_by_ready(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import http.client
 import socket
 import ssl
@@ -153,6 +154,19 @@ def test_who_comes_when_it_has_ended_is_turned_away() -> None:
     with near, far:
         listener.welcome(near, ("192.0.2.7", 1), "192.0.2.1")
         assert (far.recv(1), turned_away) == (b"", ["192.0.2.7"])
+
+
+def test_nothing_is_kept_of_connections_that_have_ended(server: Server) -> None:
+    def tasks() -> int:
+        return sum(isinstance(each, asyncio.Task) for each in gc.get_objects())
+
+    before = tasks()
+    for _ in range(5):
+        line = secured(server)
+        line.request("GET", "/favicon.svg")
+        assert line.getresponse().read()
+        line.close()
+    until("the end of all connections", lambda: tasks() <= before)
 
 
 def test_without_tls_the_machine_itself_is_answered(server: Server) -> None:
