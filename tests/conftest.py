@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -105,6 +105,24 @@ def compile_addresses_once() -> None:
     Rule.compile = compile_once  # type: ignore[method-assign]
 
 
+def draw_tables_once() -> None:
+    """Have all rendered cameras of a process share the last pictures of an empty table: many tests look at the same."""
+    table = sys.modules.get("vision.simulation.table")
+    if table is None:
+        return
+    drawn: deque[tuple[tuple[Any, ...], Any]] = deque(maxlen=6)
+    plainly = table.build_stage
+
+    def draw_once(*seen: Any) -> Any:
+        stage = next((stage for key, stage in tuple(drawn) if key == seen), None)
+        if stage is None:
+            stage = plainly(*seen)
+            drawn.append((seen, stage))
+        return stage
+
+    table.build_stage = draw_once  # type: ignore[attr-defined] # a module's own function
+
+
 class ExamplesWhereSomeAre:
     """Looks for examples only in files with a prompt: to go through all that others contain takes each worker seconds."""
 
@@ -186,6 +204,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Leave modules and test functions out of every later garbage collection, and collect more rarely."""
+    draw_tables_once()
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
