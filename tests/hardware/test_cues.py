@@ -174,15 +174,28 @@ def test_every_cue_sounds_its_tone_from_the_first_moment(cue: AnyCue) -> None:
     assert player.tone_hz(float(t)) is None
 
 
+LAMPS_SHOWN = {SOUTH: SeatLamps(frozenset({2}), TurnLamp.HANDS), NORTH: SeatLamps(entering=True)}
+
+
+def all_seen(player: CuePlayer) -> list[list[float]]:
+    """How bright every lamp is, from 2.1 to 4.1 s."""
+    return [seen(player, seat, lamp, 2100, 4100) for seat, lamp in itertools.product(SEATS, LAMPS)]
+
+
+@pytest.fixture(scope="module")
+def without_a_cue() -> list[list[float]]:
+    plain = CuePlayer()
+    plain.show(LAMPS_SHOWN, False, 0.0)
+    return all_seen(plain)
+
+
 @pytest.mark.parametrize("cue", [cue for cue in ALL_CUES if cue not in LASTING])
 @pytest.mark.parametrize("silent", [True, False])
-def test_every_cue_gives_the_lamps_back(cue: AnyCue, silent: bool) -> None:
-    player, plain = CuePlayer(silent), CuePlayer()
-    for one in (player, plain):
-        one.show({SOUTH: SeatLamps(frozenset({2}), TurnLamp.HANDS), NORTH: SeatLamps(entering=True)}, False, 0.0)
+def test_every_cue_gives_the_lamps_back(cue: AnyCue, silent: bool, without_a_cue: list[list[float]]) -> None:
+    player = CuePlayer(silent)
+    player.show(LAMPS_SHOWN, False, 0.0)
     player.signal(Signal(cue, frozenset({SOUTH})), 100.0)
-    for seat, lamp in itertools.product(SEATS, LAMPS):
-        assert seen(player, seat, lamp, 2100, 4100) == seen(plain, seat, lamp, 2100, 4100)
+    assert all_seen(player) == without_a_cue
 
 
 @pytest.mark.parametrize("older", ALL_CUES, ids=str)
