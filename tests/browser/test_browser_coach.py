@@ -28,7 +28,7 @@ PATIENCE_S = 60.0
 _CLEAR = """
 const box = name => document.querySelector(name).getBoundingClientRect();
 const [why, ask, words] = [box('.wall-why'), box('.wall-ask'), box('.help-wall .can')];
-return why.right <= ask.left && why.top >= words.bottom && why.bottom <= box('.help-wall').bottom;
+return why.right <= ask.left && why.top >= words.bottom && why.bottom <= box('#live > .sign').top;
 """
 
 
