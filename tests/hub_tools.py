@@ -29,6 +29,7 @@ from companion.hub.membership import Membership
 from companion.hub.subjects import (
     PAIRS,
     RECORDS,
+    SEQUENCE,
     command_subject,
     inbox_prefix,
     record_subject,
@@ -36,6 +37,8 @@ from companion.hub.subjects import (
     wish_subject,
 )
 from companion.hub_server.app import Hub, HubSettings
+from companion.hub_server.flood import FLOOD
+from companion.hub_server.nats_server import account_of
 from companion.service.app import Companion
 from companion.storage.journal import Journal
 from companion.table.public.messages import PublicRecord, read_record
@@ -43,7 +46,7 @@ from companion.table.seats.staff_call import StaffBell
 from companion.table.session import Phase
 
 __all__ = [
-    "TableAtHub", "answers_go_nowhere_else", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "until", "with_key_of",
+    "TableAtHub", "answers_go_nowhere_else", "floods_the_store", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "until", "with_key_of",
 ]  # fmt: skip
 
 
@@ -249,3 +252,32 @@ def answers_go_nowhere_else(hub: Hub, honest: TableAtHub, changed: TableAtHub) -
         assert {each.config.name for each in await client.jetstream().streams_info()} >= {RECORDS, PAIRS}
 
     with_key_of(hub, None, streams)
+
+
+def floods_the_store(hub: Hub, honest: TableAtHub, changed: TableAtHub, what: str) -> None:
+    """A table with a changed program asks the store, or repeats a record, without end: it alone is shut out."""
+    changed.play(1)
+    until("it is there", lambda: has_all(hub, changed))
+    changed.close()
+    own = record_subject(changed.member.table)
+    subject = f"$JS.API.DIRECT.GET.{RECORDS}.{own}" if what == "asks" else own
+    before = kept(hub, changed.member.table)
+
+    async def flood(client: Client) -> None:
+        headers = {SEQUENCE: "0", "Nats-Request-Info": f'{{"acc": "{account_of(honest.member.table)}"}}'}
+        with suppress(NatsError):
+            for number in range(round(FLOOD.burst) * 10):
+                if not client.is_connected:
+                    return  # it was put out
+                await client.publish(subject, b"", headers=headers)
+                if number % 100 == 0:
+                    await asyncio.sleep(0.001)
+
+    with_key_of(hub, changed, flood)
+    until("it is shut out", lambda: (shown := hub.room.table(changed.member.number)) and shown.shut)
+    assert needs(hub, changed.member.number) == "It has sent too much and was shut out."
+    honest.play(1)
+    until("the other one goes on", lambda: has_all(hub, honest))
+    assert kept(hub, changed.member.table) == before
+    assert (shown := hub.room.table(honest.member.number))
+    assert not shown.shut

@@ -92,7 +92,7 @@ def test_a_whole_game_from_afar(tmp_path: Path, axe: str) -> None:
         assert window.execute_async_script(_AXE) == []
 
 
-def test_a_page_whose_table_is_away_stops_its_clocks_and_says_so(
+def test_a_page_whose_table_or_hub_is_away_stops_its_clocks_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with far_table(tmp_path) as far, browser(PHONE) as window:
@@ -130,6 +130,12 @@ def test_a_page_whose_table_is_away_stops_its_clocks_and_says_so(
         until("it goes on", lambda: not window.find_element(By.ID, "lost").is_displayed(), 60)
         one, other = window.execute_async_script(_TWICE)
         assert one != other
+        far.hub.close()
+        until("that is said, too", lambda: "this page shows what it knew last" in text_of(window, "#lost"), 60)
+        one, other = window.execute_async_script(_TWICE)
+        assert one == other
+        far.start_hub()
+        until("it goes on", lambda: not window.find_element(By.ID, "lost").is_displayed(), 60)
 
 
 def test_no_page_of_a_table_reaches_the_hubs_host(tmp_path: Path) -> None:

@@ -14,7 +14,16 @@ from random import Random
 
 import msgspec
 import pytest
-from hub_tools import TableAtHub, answers_go_nowhere_else, free_port, has_all, hub_settings, joined, until
+from hub_tools import (
+    TableAtHub,
+    answers_go_nowhere_else,
+    floods_the_store,
+    free_port,
+    has_all,
+    hub_settings,
+    joined,
+    until,
+)
 from inside import session_of
 from nats.aio.client import Client
 from remote_tools import act, same_game
@@ -190,6 +199,15 @@ def is_answered(hub: Hub, table: TableAtHub) -> bool:
 def test_a_table_at_a_cluster_cannot_have_answers_sent_on(hub: Hub, cluster: Cluster, tmp_path: Path) -> None:
     with at(hub, tmp_path, *cluster.urls[:2]) as (honest, changed):
         answers_go_nowhere_else(hub, honest, changed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["asks", "repeats"])
+def test_a_table_that_floods_the_store_of_a_cluster_is_shut_out(
+    hub: Hub, cluster: Cluster, tmp_path: Path, what: str
+) -> None:
+    with at(hub, tmp_path, *cluster.urls[:2]) as (honest, changed):
+        floods_the_store(hub, honest, changed, what)
 
 
 @pytest.mark.slow

@@ -10,11 +10,12 @@ from random import Random
 from typing import Any
 
 import pytest
-from hub_tools import TableAtHub, hub_settings, joined, kill_nats, running, until
+from hub_tools import TableAtHub, hub_settings, joined, kill_nats, running, until, with_key_of
 from inside import session_of
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import ConnectionClosedError
+from nats.errors import Error as NatsError
 from pair_tools import agree, asked, connected, phases, play, says, told_in, two
 from remote_tools import same_game
 
@@ -23,7 +24,7 @@ from companion.core.errors import Illegal
 from companion.core.kit import Seat
 from companion.games.binmat.cards import DECK
 from companion.hub.pairing import PairLook, PairTake, kit_mark, read_answer
-from companion.hub.subjects import message_subject, near_subject, wish_subject
+from companion.hub.subjects import PAIRS, message_subject, near_subject, wish_subject
 from companion.hub_server.app import Hub
 from companion.hub_server.flood import BAD_COUNTS, FLOOD
 from companion.table.session import Phase
@@ -309,9 +310,21 @@ def test_a_table_writes_its_own_side_of_its_own_game_and_nobody_else_reads_it(hu
         assert other != own
 
 
-@pytest.mark.parametrize(("size", "number"), [(30_000, 1), (10, 100_000), (10, "x")])
-def test_a_table_that_fills_the_store_with_its_game_is_shut_out(
-    hub: Hub, tmp_path: Path, size: int, number: int | str
+FILLS, ASKS = round(FLOOD.burst / BAD_COUNTS) + 20, round(FLOOD.burst) * 10
+
+
+@pytest.mark.parametrize(
+    ("head", "size", "number", "times"),
+    [
+        ("", 30_000, 1, FILLS),
+        ("", 10, 100_000, FILLS),
+        ("", 10, "x", FILLS),
+        (f"$JS.API.DIRECT.GET.{PAIRS}.", 0, 1, ASKS),
+    ],
+    ids=["fills", "far ahead", "unread", "asks"],
+)
+def test_a_table_that_floods_the_store_with_its_game_is_shut_out(
+    hub: Hub, tmp_path: Path, head: str, size: int, number: int | str, times: int
 ) -> None:
     with two(hub, tmp_path) as tables:
         agree(tables)
@@ -319,15 +332,17 @@ def test_a_table_that_fills_the_store_with_its_game_is_shut_out(
         remote = session_of(south.table).remote
         assert remote
 
-        async def fill() -> None:
-            client = Client()
-            await client.connect(hub.nats.url if hub.nats else "", nkeys_seed_str=south.member.seed)
-            for more in range(round(FLOOD.burst / BAD_COUNTS) + 20):
-                told = number if isinstance(number, str) else number + more
-                await client.publish(message_subject(remote.at.id, south.member.table, told), bytes(size))
-            await client.close()
+        async def flood(client: Client) -> None:
+            with suppress(NatsError):
+                for more in range(times):
+                    if not client.is_connected:
+                        return  # it was put out
+                    told = number if isinstance(number, str) or head else number + more
+                    await client.publish(head + message_subject(remote.at.id, south.member.table, told), bytes(size))
+                    if more % 100 == 0:
+                        await asyncio.sleep(0.001)
 
-        asyncio.run(fill())
+        with_key_of(hub, south, flood)
         until("it is shut out", lambda: (shown := hub.room.table(south.member.number)) and shown.shut)
         at_hub = hub.room.table(north.member.number)
         assert at_hub

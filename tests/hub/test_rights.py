@@ -16,23 +16,21 @@ import pytest
 from hub_tools import (
     TableAtHub,
     answers_go_nowhere_else,
+    floods_the_store,
     has_all,
     hub_settings,
     joined,
     kept,
-    needs,
     running,
     until,
-    with_key_of,
 )  # fmt: skip
 from inside import nats_of
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
-from companion.hub.subjects import RECORDS, SEQUENCE, record_subject, state_subject, told_far_subject, wish_subject
+from companion.hub.subjects import record_subject, state_subject, told_far_subject, wish_subject
 from companion.hub_server.app import Hub
-from companion.hub_server.flood import FLOOD
-from companion.hub_server.nats_server import MOST_LINES, account_of
+from companion.hub_server.nats_server import MOST_LINES
 
 
 @pytest.fixture
@@ -92,31 +90,7 @@ def test_a_table_that_floods_the_store_is_shut_out_and_nobody_else_suffers(
 ) -> None:
     """Questions that the store answers by itself, and records that it refuses: no other subscriber hears of either."""
     honest, changed = tables
-    changed.play(1)
-    until("it is there", lambda: has_all(hub, changed))
-    changed.close()
-    own = record_subject(changed.member.table)
-    subject = f"$JS.API.DIRECT.GET.{RECORDS}.{own}" if what == "asks" else own
-    before = kept(hub, changed.member.table)
-
-    async def flood(client: Client) -> None:
-        headers = {SEQUENCE: "0", "Nats-Request-Info": f'{{"acc": "{account_of(honest.member.table)}"}}'}
-        with suppress(NatsError):
-            for number in range(round(FLOOD.burst) * 10):
-                if not client.is_connected:
-                    return  # it was put out
-                await client.publish(subject, b"", headers=headers)
-                if number % 100 == 0:
-                    await asyncio.sleep(0.001)
-
-    with_key_of(hub, changed, flood)
-    until("it is shut out", lambda: (shown := hub.room.table(changed.member.number)) and shown.shut)
-    assert needs(hub, changed.member.number) == "It has sent too much and was shut out."
-    honest.play(1)
-    until("the other one goes on", lambda: has_all(hub, honest))
-    assert kept(hub, changed.member.table) == before
-    assert (shown := hub.room.table(honest.member.number))
-    assert not shown.shut
+    floods_the_store(hub, honest, changed, what)
 
 
 @pytest.mark.parametrize("head", [b"NATS/1.0 \xff\xff\xff\r\n\r\n", b"NATS/1.0 503 \xff\r\n\r\n", b"NATS/1.0"])

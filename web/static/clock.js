@@ -30,10 +30,10 @@ async function compare() {
   asking = false;
 }
 
-// Where a hub says that it does not reach the table, a remote phone's clock stands still: so does all that is shown.
+// A page that does not reach the table knows nothing of its clocks: they stand still until it does again.
 let stopped = 0;
 function seconds() {
-  stopped = document.querySelector('#lost[data-kind=line_down]:not([hidden])') ? stopped || performance.now() : 0;
+  stopped = document.querySelector('#lost:not([hidden])') ? stopped || performance.now() : 0;
   return (stopped || performance.now()) / 1000;
 }
 

@@ -145,8 +145,7 @@ function open() {
   listeners.forEach(listener => listener(stream));
 }
 
-function tell({ kind, message }) {
-  lost.dataset.kind = kind; // for clock.js
+function tell({ message }) {
   lost.textContent = message;
   lost.hidden = false;
 }

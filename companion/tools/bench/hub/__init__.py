@@ -18,6 +18,7 @@ from pathlib import Path
 from random import Random
 
 from nats.aio.client import Client
+from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
 from companion.core.clock import RealClock
@@ -270,7 +271,7 @@ def _patiently(ask: Callable[[], list[int]]) -> list[int]:
     """What is answered; nothing while NATS has just been killed."""
     try:
         return ask()
-    except (OSError, TimeoutError):
+    except (OSError, TimeoutError, NatsError):
         return []
 
 
