@@ -362,14 +362,22 @@ def test_every_page_in_every_state(game: str, window: WebDriver, axe: str) -> No
     assert not told, "\n".join(told)
 
 
+def test_a_phone_is_asked_for_its_role_on_its_side_too(window: WebDriver) -> None:
+    with touring() as tour:
+        lie_down(window)
+        visit(window, tour, Stop("lobby", "/", is_guest=True), "fr")
+        shown = "return ['.door', '.page'].map(each => document.querySelector(each).checkVisibility())"
+        assert window.execute_script(shown) == [True, False]
+
+
 def test_what_is_too_wide_for_a_phone_is_found(window: WebDriver) -> None:
     """Such a page makes an emulated phone's `innerWidth` larger."""
     with touring() as tour:
         dress(window, SMALL, "light")
         visit(window, tour, Stop("join", "/join", is_guest=True))
         assert [*window.execute_script(_CUT), *window.execute_script(_WIDE)] == []
-        script = "document.body.append(Object.assign(document.createElement('p'), { id: 'wide' })); wide.style.width = '{}px'"
-        window.execute_script(script.replace("{}", str(2 * SMALL[0])))
+        script = "const p = document.createElement('p'); p.append('x'); p.style.width = '640px'; document.body.append(p)"
+        window.execute_script(script)
         assert window.execute_script(_CUT) == ["the page is 640 px wide"]
         assert window.execute_script(_WIDE) == ["640 px wide in 320: P."]
         assert too_wide(window) == SMALL[0]
@@ -421,12 +429,22 @@ def test_every_scene_of_a_replay_has_its_drawings(window: WebDriver) -> None:
                     window.execute_script(f"document.getElementById('{'next' if place else 'first'}').click()")
                     until("the scene", lambda place=place: window.current_url.endswith(f"?at={place}"))
                     until("its drawings", lambda: window.execute_script(_MISSING) == [])
+                dress(window, TABLET, "light")
+                visit(window, tour, stop, "es")
+                window.execute_async_script(_HEIGHT)
+                assert window.execute_script(_UNDER) == "scrub", "keys or marks lie over the bar of the replay"
             if stop.name == "camera":
                 visit(window, tour, stop)
                 heard(window, stop)
                 window.execute_script(_EVENING)
                 assert window.execute_script(_WIDE) == []
                 break
+
+
+_UNDER = """
+const { left, top, width, height } = document.getElementById('scrub').getBoundingClientRect();
+return document.elementFromPoint(left + width / 2, top + height / 2)?.id;
+"""
 
 
 @pytest.mark.parametrize("trouble", [False, True])

@@ -27,7 +27,7 @@ TOPICS: Mapping[str, str] = {
     "power": say("Power"),
     "disk": say("Disk"),
     "journal": say("Games played"),
-    "clock": say("Clock"),
+    "clock": say("Machine’s clock"),
     "network": say("Network"),
     "https": say("HTTPS"),
     "wifi": say("Wi-Fi"),
