@@ -376,7 +376,9 @@ def test_what_is_too_wide_for_a_phone_is_found(window: WebDriver) -> None:
         dress(window, SMALL, "light")
         visit(window, tour, Stop("join", "/join", is_guest=True))
         assert [*window.execute_script(_CUT), *window.execute_script(_WIDE)] == []
-        script = "const p = document.createElement('p'); p.append('x'); p.style.width = '640px'; document.body.append(p)"
+        script = (
+            "const p = document.createElement('p'); p.append('x'); p.style.width = '640px'; document.body.append(p)"
+        )
         window.execute_script(script)
         assert window.execute_script(_CUT) == ["the page is 640 px wide"]
         assert window.execute_script(_WIDE) == ["640 px wide in 320: P."]
