@@ -12,6 +12,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Generator, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,22 @@ def draw_tables_once() -> None:
     table.build_stage = draw_once  # type: ignore[attr-defined] # a module's own function
 
 
+def write_numbers_once() -> None:
+    """Have ReportLab keep how it writes numbers: that is a third of all printing, and kits have the same shapes."""
+    accel = sys.modules.get("reportlab.lib.rl_accel")
+    if accel is None:
+        return
+    plainly = accel.fp_str
+    kept = lru_cache(maxsize=30_000)(plainly)
+
+    def write_once(*numbers: Any) -> Any:
+        return plainly(*numbers) if isinstance(numbers[0], (list, tuple)) else kept(*numbers)
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith("reportlab.") and getattr(module, "fp_str", None) is plainly:
+            module.fp_str = write_once  # type: ignore[attr-defined] # a module's own function
+
+
 class ExamplesWhereSomeAre:
     """Looks for examples only in files with a prompt: to go through all that others contain takes each worker seconds."""
 
@@ -205,6 +222,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Leave modules and test functions out of every later garbage collection, and collect more rarely."""
     draw_tables_once()
+    write_numbers_once()
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
