@@ -20,6 +20,8 @@ pytestmark = pytest.mark.browser
 MOST_TOUCHES = 80
 LAPTOP = (1366, 768)
 SMALL = (360, 640)
+BESIDE = (410, 768)
+"""A seat beside the table screen of a laptop."""
 LANGUAGE = dict(zip(GAMES, cycle(("es", "fr")), strict=False))
 """In which each game is learned: longer words than the English ones."""
 MOST_SHIFT = 0.05
@@ -33,7 +35,10 @@ setTimeout(() => done(shifted), 400);
 """
 _AT = "const sign = document.getElementById('press'); return sign && (sign.hidden ? '' : sign.dataset.at)"
 
-_TALL = "return document.scrollingElement.scrollHeight"
+_TALL = """
+const done = arguments[0];
+requestAnimationFrame(() => requestAnimationFrame(() => done(document.scrollingElement.scrollHeight)));
+"""
 
 _HIDDEN = """
 const sign = document.getElementById('press')?.getBoundingClientRect();
@@ -43,6 +48,13 @@ return !sign ? [] : [...document.querySelectorAll('.view [data-at]')].filter(eac
 }).map(each => each.dataset.at);
 """
 """The pieces that nobody sees for the small sign."""
+_ROOM = """
+const [sign, words, frame] = ['#press', '.guide p', '.board .frame'].map(each => document.querySelector(each));
+if (!frame) return 0;
+const { top, height } = frame.getBoundingClientRect(), ranks = Number(frame.closest('svg').dataset.grid.split(' ')[1]);
+return top + height / ranks * .3 - sign.offsetHeight - words.getBoundingClientRect().bottom;
+"""
+"""Between the lesson's words and a small sign that points at the board's last rank."""
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +81,16 @@ def touch(window: WebDriver, target: str) -> None:
         window.execute_script("document.querySelector(arguments[0])?.click()", target)
 
 
+def too_tall(window: WebDriver) -> list[str]:
+    """How high the page is at each size at which it scrolls; a small phone stays."""
+    tall = []
+    for width, height in (BESIDE, SMALL):
+        resize(window, (width, height))
+        found = window.execute_async_script(_TALL)
+        tall += [f"{found} px high in {width} x {height}"] if found > height else []
+    return tall
+
+
 @pytest.mark.parametrize("name", GAMES)
 def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Running, WebDriver], name: str) -> None:
     service, window = seat
@@ -83,9 +105,10 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Ru
     until("the small sign", lambda: window.execute_script(_AT))
     assert window.execute_async_script(_SHIFTS) <= MOST_SHIFT
     assert window.execute_script(_HIDDEN) == []
+    assert window.execute_script(_ROOM) >= 0
     resize(window, SMALL)
     touched: list[str] = []
-    scrolls: list[tuple[str, int]] = []
+    scrolls: list[tuple[str, str]] = []
     hides: dict[str, int] = {}
     for _ in range(40 * MOST_TOUCHES):
         target = window.execute_script(_AT)
@@ -93,8 +116,7 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Ru
             break
         if target:
             touched += [target] if touched[-1:] != [target] else []
-            tall = window.execute_script(_TALL)
-            scrolls += [(target, tall)] if tall > SMALL[1] else []
+            scrolls += [(target, tall) for tall in too_tall(window)]
             hides[target] = len(window.execute_script(_HIDDEN))
             assert len(touched) < MOST_TOUCHES, touched
             touch(window, target)
@@ -104,6 +126,7 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Ru
     assert lesson is not None
     assert len(touched) >= len(lesson.steps)
     assert view["phase"] == "orders", "the game goes on"
+    scrolls += [("without a guide", tall) for tall in too_tall(window)]
     tap(window, "[data-help]")
     until("the help", lambda: window.find_elements(By.CSS_SELECTOR, "#help:not([hidden]) h2"))
     tap(window, "#help [data-help]")

@@ -18,7 +18,9 @@ from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, too_wide, until
 from tour import SIZES, THEMES, Stop, Tour, cdp, dress, resize, touring, visit
 
+from companion.core.kit import Seat
 from companion.games import GAMES
+from companion.table.session import Phase
 
 pytestmark = pytest.mark.browser
 
@@ -572,7 +574,7 @@ for (const key of document.querySelectorAll('.phone .key')) {
   if (!key.checkVisibility()) continue;
   const texts = document.createTreeWalker(key, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) for (const { 0: word, index } of texts.currentNode.data.matchAll(/[^\\s\\u00ad-]+/g)) {
-    range.setStart(texts.currentNode, index);
+    range.setStart(texts.currentNode, index + (texts.currentNode.data[index - 1] === '\\u00ad')); // its hyphen is no part
     range.setEnd(texts.currentNode, index + word.length);
     if (new Set([...range.getClientRects()].map(each => Math.round(each.top))).size > 1) broken.push(word);
   }
@@ -581,7 +583,9 @@ return [...broken, ...[document.documentElement.scrollWidth].filter(each => each
 """
 
 
-@pytest.mark.parametrize(("game", "language"), [("outbuffered", "es"), ("binmat", "es"), ("kahmate", "fr")])
+@pytest.mark.parametrize(
+    ("game", "language"), [("outbuffered", "es"), ("arena", "fr"), ("binmat", "es"), ("kahmate", "fr")]
+)
 def test_twice_the_text_breaks_no_word_of_a_seats_keys(window: WebDriver, game: str, language: str) -> None:
     found = []
     with touring() as tour:
@@ -603,3 +607,22 @@ def test_on_a_low_phone_lying_on_its_side_no_arrow_lies_on_its_letter(window: We
         visit(window, tour, Stop("south", "/seat/south"), "es")
         rooms = "return [...document.querySelectorAll('.order')].map(each => each.querySelector('.ic').getBoundingClientRect().left - each.querySelector('.leg').getBoundingClientRect().right)"
         assert min(window.execute_script(rooms)) >= 0
+
+
+def test_two_attacks_stand_whole_on_the_table_screen(window: WebDriver) -> None:
+    with touring() as tour:
+        table = tour.table
+        table.lessons.begin("arena")
+        table.confirm("host", table.view().moment, 0, force=True)
+        table.lessons.skip("host")
+        for south, north in (("1:N 2:N 3:N", "1:S 2:D 3:S"), ("1:D 2:aN 3:N", "1:D 2:aS 3:D")):
+            for seat, orders in ((Seat.SOUTH, south), (Seat.NORTH, north)):
+                table.hand_in(seat, table.view().moment, orders)
+            while (view := table.view()).phase is Phase.STAGES and "attacks" not in view.turn.events[0].text:
+                tour.client.post("/workbench/tidy")
+                for _ in range(5):
+                    tour.clock.advance(0.5)
+                    tour.companion.step()
+        dress(window, SIZES["screen"], "light")
+        visit(window, tour, Stop("attacks", "/"))
+        assert window.execute_script(_CUT_FROM_AFAR, SLACK_PX) == []
