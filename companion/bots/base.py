@@ -13,6 +13,8 @@ from companion.core.kit import Seat
 
 LEVELS = (1, 2, 3)
 """Beginner, club player, as strong as it can be."""
+_LIKELY = 10
+"""So many times in a hundred, at least, what the other side is likeliest to do is worth a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,9 @@ def said_by_bot(reasons: Iterable[str]) -> tuple[str, ...]:
 
 
 def expected(orders: Iterable[str], share: float = 1.0) -> str:
-    """What the other side is likeliest to do, in words, and how likely it is; nothing to do: no sentence."""
+    """What the other side is likeliest to do, in words, and how likely it is; where nothing is likely: no sentence."""
     words, percent = joined("; ", orders), round(100 * share)
-    if not words:
+    if not words or percent < _LIKELY:
         return ""
     if percent >= 95:
         return say("Expected from the other side: {orders}.", orders=words)

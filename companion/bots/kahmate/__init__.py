@@ -185,8 +185,8 @@ def _lines(search: Search, position: Position, best: Candidate) -> tuple[str, ..
 
 def _play_words(position: Position, play: Play) -> str:
     """A play in words."""
-    if play.kind == END:
-        return say("End the round")
+    if play.kind == END or (play.kind == RUN and play.end == play.paths[0][0] and play.ball == position.ball):
+        return say("End the round")  # there and back changes nothing
     start, end = NAMES[play.paths[0][0]], NAMES[play.paths[0][-1] if play.kind == RUN else play.ball]
     if play.kind == TACKLE:
         starts = listed(NAMES[path[0]] for path in play.paths)

@@ -122,8 +122,8 @@ class OutbufferedBot(Bot):
         is_turned = self._me != NORTH and self._options.directions == "seat"
         theirs = joined(", ", _GAME.commands(buffer_text(game.columns[column], is_turned)))
         end, _ = game.ends[game.table[row, column]]
-        after = ""
-        if end not in VALUE_OF:
+        reply, after = expected([theirs], float(answer[column])), ""
+        if reply and end not in VALUE_OF:
             squares = [Verbatim(self._turns.squares[end[seat]]) for seat in (self._me, 1 - self._me)]
             after = say(
                 "After that, this side’s robot is on {own}, the other one on {other}.", own=squares[0], other=squares[1]
@@ -133,7 +133,7 @@ class OutbufferedBot(Bot):
         second = int(np.argmax(others))
         words = joined(", ", _GAME.commands(self._text(game.rows[second]))) if len(others) > 1 else ""
         less = next_best([words], float(gains[row] - others[second]) / 2)
-        return reasons_of(reason, expected([theirs], float(answer[column])), after, less)
+        return reasons_of(reason, reply, after, less)
 
     def _game(self, position: Position, view: Mapping[str, Any]) -> TurnGame:
         ends, table = self._turns.turn(position)
