@@ -130,6 +130,7 @@ class FarLine:
         self._table.far.heard(self._clock.monotonic_s())
         self._say()  # before a phone's order that has been waiting: else it would find its clock stopped
         await client.subscribe(far_subject(self._own), cb=self._heard)
+        await client.flush(ANSWERS_S)  # type: ignore[arg-type] # it takes parts of seconds; whoever is told so is heard
         self._untold = dict(self._table.far.invitations)
 
     async def step(self, client: Client) -> None:

@@ -41,7 +41,6 @@ from companion.hub.pairing import (
     require_same,
 )
 from companion.hub.subjects import (
-    NEAR,
     PAIRS,
     SEQUENCE,
     STORED,
@@ -110,7 +109,7 @@ class PairLine:
         self._there = 0
         """So many messages of the other table are at the hub, as far as we were told."""
         self._looked_s = -LOOK_S
-        self._subscriptions: list[Subscription] = []
+        self._news: Subscription | None = None
         self._listens_to = ""
         self._told = ""
         self._again: bool | None = None
@@ -187,7 +186,7 @@ class PairLine:
 
     def connected(self) -> None:
         """The line is there, perhaps again."""
-        self._subscriptions, self._listens_to = [], ""
+        self._news, self._listens_to = None, ""
         self._sent, self._near_s, self._looked_s = -1, -NEAR_S, -LOOK_S
         self._is_again_told = False
 
@@ -224,11 +223,9 @@ class PairLine:
 
     async def _listen(self, client: Client, pair: Pair) -> None:
         """Hear that there is something to read of this game, and of no other one any more."""
-        while self._subscriptions:
-            await self._subscriptions.pop().unsubscribe()
-        other, source = pair.other_of(self._own), pair.source_of(self._own)
-        for subject in (news_subject(pair.id, source, "*"), news_subject(pair.id, other, NEAR)):
-            self._subscriptions.append(await client.subscribe(subject, cb=self._wakes))
+        if self._news:
+            await self._news.unsubscribe()
+        self._news = await client.subscribe(news_subject(self._own, pair.id, "*"), cb=self._wakes)
         self._listens_to = pair.id
 
     async def _ask_hub(self, client: Client) -> None:

@@ -21,8 +21,6 @@ KEPT_OR_ASKED = (ALL_RECORDS, f"{_ASK_RECORDS}{ALL_RECORDS}", f"{_ASK_PAIRS}{ALL
 """What the store itself answers, also where it refuses."""
 SAID = (ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, ALL_FAR_WISHES, ALL_TOLD_FAR, *KEPT_OR_ASKED)
 """All that tables may say, each of it only some."""
-HEARD = ("commands.*", "far.*", "news.*.*.*")
-"""All that tables may listen to beside the answers that they get, each only to some of it."""
 
 
 def record_subject(table: str) -> str:
@@ -75,9 +73,9 @@ def near_subject(pair: str, table: str) -> str:
     return f"near.{pair}.{table}"
 
 
-def news_subject(pair: str, table: str, what: int | str) -> str:
-    """Where the hub says that there is the message of a number, or (`NEAR`) that a table is there."""
-    return f"news.{pair}.{table}.{what}"
+def news_subject(table: str, pair: str, what: int | str) -> str:
+    """Where the hub tells a table that there is the message of a number, or (`NEAR`) that the other one is there."""
+    return f"news.{table}.{pair}.{what}"
 
 
 def inbox_prefix(table: str) -> str:
@@ -97,9 +95,9 @@ def may_publish(table: str) -> tuple[str, ...]:
     return (record_subject(table), state_subject(table), wish_subject(table), ask, *far)
 
 
-def may_hear(table: str) -> tuple[str, ...]:
-    """All that a table may listen to."""
-    return (f"{inbox_prefix(table)}.>", command_subject(table), far_subject(table))
+def may_be_told(table: str) -> tuple[str, ...]:
+    """All that the hub may tell a table beside the answers that it gets."""
+    return (command_subject(table), far_subject(table), news_subject(table, "*", "*"))
 
 
 def may_publish_paired(pair: str, table: str, source: str) -> tuple[str, ...]:
@@ -112,13 +110,3 @@ def may_ever_publish(table: str) -> tuple[str, ...]:
     """All that a table may ever say, whatever pair it belongs to: how far its account reaches in a cluster."""
     own = (message_subject("*", table, "*"), near_subject("*", table), f"{_ASK_PAIRS}{ALL_PAIRS}")
     return (*may_publish(table), *own)
-
-
-def may_ever_hear(table: str) -> tuple[str, ...]:
-    """The same of what it may listen to beside answers."""
-    return (command_subject(table), far_subject(table), news_subject("*", "*", "*"))
-
-
-def may_hear_paired(pair: str, source: str, other: str) -> tuple[str, ...]:
-    """What a table of a pair may listen to besides: that there is something to read, and whether the other is there."""
-    return (news_subject(pair, source, "*"), news_subject(pair, other, NEAR))

@@ -9,13 +9,12 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from companion.hub.subjects import may_ever_hear, may_ever_publish
+from companion.hub.subjects import may_ever_publish
 from companion.hub_server.nats_server import (
     OWN_ACCOUNT,
     USERS_FILE,
     TableKey,
     account_of,
-    imports_of,
     own_account,
     table_account,
     user_of,
@@ -36,10 +35,9 @@ def cluster_text(own_key: str, tables: Iterable[TableKey], spare: Iterable[str])
     that to what the table may do now.
     """
     users = {each.table: [] if each.shut else [user_of(each)] for each in tables} | {name: [] for name in spare}
-    accounts = {OWN_ACCOUNT: own_account(own_key)}
+    accounts = {OWN_ACCOUNT: own_account(own_key, users)}
     for name, people in users.items():
-        imports = imports_of(may_ever_publish(name), may_ever_hear(name))
-        accounts[account_of(name)] = table_account(people, imports)
+        accounts[account_of(name)] = table_account(name, people, may_ever_publish(name))
     return f"accounts: {json.dumps(accounts)}\n"
 
 

@@ -64,7 +64,7 @@ class DealerDesk:
             if time.monotonic() >= until_s:
                 del self._woken[woken]
             file = self._folder.now
-            pair = next((each for each in file.pairs if each.id == woken), None)
+            pair = file.pair(woken)
             if pair is not None and woken in file.deals:
                 if woken not in self._deals:
                     dealer = dealer_of(pair.game, pair.options, pair.number, file.deals[woken])

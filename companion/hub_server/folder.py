@@ -60,6 +60,10 @@ class HubFile(msgspec.Struct, frozen=True):
     seated: dict[str, dict[Seat, str]] = {}
     spare: tuple[str, ...] = ()
 
+    def pair(self, game: str) -> Pair | None:
+        """The game at two tables of a name."""
+        return next((pair for pair in self.pairs if pair.id == game), None)
+
     def pair_of(self, table: str) -> Pair | None:
         """The game that a table has agreed on last."""
         return next((pair for pair in self.pairs if table in pair.tables.values()), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from companion.hub.pairing import Pair
 from companion.table.public.messages import PublicRecord, PublicState
 
 
@@ -20,6 +21,9 @@ class Heard(Protocol):
 
     def tables(self) -> Sequence[str]:
         """The tables that have joined."""
+
+    def pair(self, game: str) -> Pair | None:
+        """The game at two tables of a name, while it is on."""
 
     def followed(self) -> int:
         """The number of the last message that was heard in an earlier run, or in this one."""

@@ -6,6 +6,7 @@ import logging
 
 import msgspec
 
+from companion.hub.pairing import Pair
 from companion.hub_server.far_desk import FarDesk
 from companion.hub_server.heard import RecordPlace
 from companion.hub_server.members import Members
@@ -34,6 +35,10 @@ class HubListener:
     def tables(self) -> tuple[str, ...]:
         """The tables that have joined."""
         return self._members.ids()
+
+    def pair(self, game: str) -> Pair | None:
+        """The game at two tables of a name."""
+        return self._pairs.named(game)
 
     def followed(self) -> int:
         """How far tables were followed."""

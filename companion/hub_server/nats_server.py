@@ -18,15 +18,7 @@ from pathlib import Path
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 from companion.core.network import bracketed, from_here
-from companion.hub.subjects import (
-    HEARD,
-    SAID,
-    inbox_prefix,
-    may_hear,
-    may_hear_paired,
-    may_publish,
-    may_publish_paired,
-)
+from companion.hub.subjects import SAID, inbox_prefix, may_be_told, may_publish, may_publish_paired
 from companion.table.public.messages import MOST_BYTES
 
 READY_S, PAUSE_S, RELOADS_S = 15.0, 0.02, 5.0
@@ -73,14 +65,13 @@ class NatsSettings:
 class TableKey:
     """A table and its public NKey; one that is `shut` out may say nothing.
 
-    `pair` is the game at two tables that it is in, `other` the other one, and `source` who tells it; empty: none.
+    `pair` is the game at two tables that it is in, and `source` who tells it; empty: none.
     """
 
     table: str
     key: str
     shut: bool = False
     pair: str = ""
-    other: str = ""
     source: str = ""
 
 
@@ -91,13 +82,10 @@ def accounts_text(own_key: str, tables: Iterable[TableKey]) -> str:
     do: NATS does not ask them about the subject to which an answer goes, so a table could have JetStream's answers,
     with what it has itself stored in them, sent to other tables or to JetStream's own interface.
     """
-    accounts = {OWN_ACCOUNT: own_account(own_key)}
-    for each in tables:
-        if not each.shut:
-            publish, hear = _rights(each)
-            own = inbox_prefix(each.table)
-            imports = imports_of(publish, (subject for subject in hear if not subject.startswith(own)))
-            accounts[account_of(each.table)] = table_account([user_of(each)], imports)
+    let_in = [each for each in tables if not each.shut]
+    accounts = {OWN_ACCOUNT: own_account(own_key, (each.table for each in let_in))}
+    for each in let_in:
+        accounts[account_of(each.table)] = table_account(each.table, [user_of(each)], _may_publish(each))
     return f"accounts: {json.dumps(accounts, indent=1)}\n"
 
 
@@ -115,37 +103,45 @@ def table_of_account(account: str) -> str:
     return account.removeprefix(_TABLE) if account.startswith(_TABLE) else ""
 
 
-def own_account(own_key: str) -> dict[str, object]:
-    """The hub's, which lets out what tables may say and hear."""
-    exports = [*({"service": each} for each in SAID), *({"stream": each} for each in HEARD)]
-    return {"jetstream": "enabled", "users": [{"nkey": own_key}], "exports": exports}
+def own_account(own_key: str, tables: Iterable[str]) -> dict[str, object]:
+    """The hub's, which takes what tables say, and tells them what they may be told.
+
+    All of it goes from account to account as services, also what nobody answers. NATS has streams for that, but
+    crashes when somebody subscribes to one of another account in the moment in which it reads anew who may come in
+    (seen with 2.15.1, once in some 25 times under many subscriptions).
+    """
+    taken = [_taken(account_of(table), subject) for table in tables for subject in may_be_told(table)]
+    return {"jetstream": "enabled", "users": [{"nkey": own_key}], "exports": _services(SAID), "imports": taken}
 
 
-def table_account(users: list[dict[str, object]], imports: list[dict[str, dict[str, str]]]) -> dict[str, object]:
+def table_account(table: str, users: list[dict[str, object]], said: Iterable[str]) -> dict[str, object]:
     """A table's: whoever has its key holds no more lines than leave room for all others."""
-    limits = {"max_connections": MOST_LINES, "max_subscriptions": MOST_HEARD}
-    return {"users": users, "imports": imports, "limits": limits}
-
-
-def imports_of(said: Iterable[str], heard: Iterable[str]) -> list[dict[str, dict[str, str]]]:
-    """What an account takes from the hub's."""
-    kinds = [*(("service", subject) for subject in said), *(("stream", subject) for subject in heard)]
-    return [{kind: {"account": OWN_ACCOUNT, "subject": subject}} for kind, subject in kinds]
+    return {
+        "users": users,
+        "exports": _services(may_be_told(table)),
+        "imports": [_taken(OWN_ACCOUNT, subject) for subject in said],
+        "limits": {"max_connections": MOST_LINES, "max_subscriptions": MOST_HEARD},
+    }
 
 
 def user_of(table: TableKey) -> dict[str, object]:
     """Who enters with a table's key, and what that may do now."""
-    publish, hear = _rights(table)
-    return {"nkey": table.key, "permissions": {"publish": publish, "subscribe": hear}}
+    hear = [f"{inbox_prefix(table.table)}.>", *may_be_told(table.table)]
+    return {"nkey": table.key, "permissions": {"publish": _may_publish(table), "subscribe": hear}}
 
 
-def _rights(table: TableKey) -> tuple[list[str], list[str]]:
-    """What a table may say, and what it may listen to."""
-    publish, hear = list(may_publish(table.table)), list(may_hear(table.table))
-    if table.pair:
-        publish += may_publish_paired(table.pair, table.table, table.source)
-        hear += may_hear_paired(table.pair, table.source, table.other)
-    return publish, hear
+def _may_publish(table: TableKey) -> list[str]:
+    paired = may_publish_paired(table.pair, table.table, table.source) if table.pair else ()
+    return [*may_publish(table.table), *paired]
+
+
+def _services(subjects: Iterable[str]) -> list[dict[str, str]]:
+    return [{"service": subject} for subject in subjects]
+
+
+def _taken(account: str, subject: str) -> dict[str, dict[str, str]]:
+    """What one account takes from another."""
+    return {"service": {"account": account, "subject": subject}}
 
 
 class NatsServer:

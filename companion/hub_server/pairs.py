@@ -66,14 +66,18 @@ class PairKeeper:
         except CompanionError as error:
             return msgspec.json.encode(PairAnswer(refused=i18n.packed(error.message)))
 
+    def named(self, game: str) -> Pair | None:
+        """The game at two tables of a name, while its tables have agreed on no other."""
+        return self._folder.now.pair(game)
+
     def is_seated(self, table: str, pair: str, seat: Seat) -> bool:
         """Is this the table of that seat, in a game on which it has agreed here?"""
         return self._seated(pair).get(seat) == table
 
     def _seated(self, pair: str) -> Mapping[Seat, str]:
         file = self._folder.now
-        last = (each.tables for each in file.pairs if each.id == pair)  # of a hub that did not remember them yet
-        return file.seated.get(pair) or next(last, {})
+        last = file.pair(pair)  # of a hub that did not remember them yet
+        return file.seated.get(pair) or (last.tables if last else {})
 
     def _is_of_others(self, pair: str, tables: set[str]) -> bool:
         """Is it a game of tables that are still here, and not these?"""

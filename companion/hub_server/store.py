@@ -362,13 +362,17 @@ class HubStore:
             if not is_right:
                 return
             self._dealer.wake(pair)
-        await self._publish(news_subject(pair, table, number), b"")
+        if game := self._heard.pair(pair):
+            for each in game.tables.values():
+                if game.source_of(each) == table:
+                    await self._publish(news_subject(each, pair, number), b"")
 
     async def _near(self, message: Msg) -> None:
         _, pair, table = message.subject.split(".")
         self._flood.count(table)
         self._dealer.wake(pair)  # it may have been slow to write what the table told last
-        await self._publish(news_subject(pair, table, NEAR), b"")
+        if game := self._heard.pair(pair):
+            await self._publish(news_subject(game.other_of(table), pair, NEAR), b"")
 
     async def _told_far(self, message: Msg) -> None:
         is_right = self._heard.on_told_far(message.subject, message.data, (message.headers or {}).get("Status", ""))

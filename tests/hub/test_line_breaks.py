@@ -35,7 +35,7 @@ from companion.hub.membership import Membership
 from companion.hub.pair_line import PairLine
 from companion.hub.pairing import Pair, PairAnswer
 from companion.hub.sender import HubLine
-from companion.hub.subjects import NEAR, news_subject
+from companion.hub.subjects import news_subject
 from companion.hub_server.store import HubStore, StoreSettings
 from companion.storage.journal import Journal
 from companion.table.seats.far_seats import Invitation
@@ -72,6 +72,9 @@ class Nats:
 
     async def publish(self, subject: str, *_: Any, **__: Any) -> None:
         self.published.append(subject)
+
+    async def flush(self, *_: Any) -> None:
+        pass
 
     async def request(self, *_: Any, **__: Any) -> Any:
         return SimpleNamespace(data=self.answers.pop(0))
@@ -379,7 +382,7 @@ def test_a_table_hears_of_no_game_but_the_one_that_was_agreed_on_last(tmp_path: 
         for game in games:
             await line.look(cast(Client, nats))
             await line.exchange(cast(Client, nats), cast(JetStreamContext, nats))
-            assert nats.heard == {news_subject(game, other, "*"), news_subject(game, other, NEAR)}
+            assert nats.heard == {news_subject(own, game, "*")}
 
     with playing(tmp_path) as played:
         asyncio.run(agree_twice(PairLine(played.table, journal_of(played.table), played.clock, own, lambda: None)))

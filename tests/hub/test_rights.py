@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import itertools
 import json
 import shutil
 import socket
+import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import nkeys
 import pytest
@@ -28,9 +31,10 @@ from inside import nats_of
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
-from companion.hub.subjects import record_subject, state_subject, told_far_subject, wish_subject
+from companion.hub.subjects import command_subject, record_subject, state_subject, told_far_subject, wish_subject
 from companion.hub_server.app import Hub
-from companion.hub_server.nats_server import MOST_LINES
+from companion.hub_server.folder import public_key
+from companion.hub_server.nats_server import MOST_LINES, TableKey, accounts_text
 
 
 @pytest.fixture
@@ -111,6 +115,14 @@ def test_a_message_with_a_head_that_cannot_be_read_cuts_nobodys_line(
 
 def said_with_head(hub: Hub, table: TableAtHub, subject: str, head: bytes) -> None:
     """Say something by hand: the library sends no such head."""
+    with said_by_hand(hub, table) as (line, heard):
+        line.sendall(b"HPUB %s %d %d\r\n%s\r\nPING\r\n" % (subject.encode(), len(head), len(head), head))
+        until_pong(heard)
+
+
+@contextmanager
+def said_by_hand(hub: Hub, table: TableAtHub) -> Iterator[tuple[socket.socket, BinaryIO]]:
+    """A line to NATS with a table's key, without the library: what is sent on it, and what is heard."""
     port = int(nats_of(hub).rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=20) as line, line.makefile("rb") as heard:
         nonce = json.loads(heard.readline().partition(b" ")[2])["nonce"]
@@ -118,9 +130,49 @@ def said_with_head(hub: Hub, table: TableAtHub, subject: str, head: bytes) -> No
         signature = base64.urlsafe_b64encode(key.sign(nonce.encode())).rstrip(b"=").decode()
         hello = {"nkey": key.public_key.decode(), "sig": signature, "verbose": False, "headers": True, "lang": "x"}
         line.sendall(b"CONNECT " + json.dumps(hello).encode() + b"\r\n")
-        line.sendall(b"HPUB %s %d %d\r\n%s\r\nPING\r\n" % (subject.encode(), len(head), len(head), head))
-        while b"PONG" not in (said := heard.readline()):
-            assert said, "NATS has hung up"
+        yield line, heard
+
+
+def until_pong(heard: BinaryIO) -> None:
+    while b"PONG" not in (said := heard.readline()):
+        assert said, "NATS has hung up"
+
+
+def test_nats_lives_while_tables_subscribe_and_it_reads_anew_who_may_come_in(
+    hub: Hub, tables: list[TableAtHub]
+) -> None:
+    """It dies of that (2.15.1) where an account listens to a stream of another one."""
+    honest, changed = tables
+    assert hub.nats
+    before, begun, ends = hub.nats.pid, threading.Event(), threading.Event()
+
+    def listens() -> None:
+        own = command_subject(changed.member.table).encode()
+        with suppress(OSError), said_by_hand(hub, changed) as (line, heard):
+            for number in itertools.count(1):
+                line.sendall(b"SUB %s %d\r\nUNSUB %d\r\n" % (own, number, number))
+                if number % 50 == 0:
+                    line.sendall(b"PING\r\n")
+                    until_pong(heard)
+                    begun.set()
+                    if ends.is_set():
+                        return
+
+    listener = threading.Thread(target=listens)
+    listener.start()
+    assert begun.wait(20)
+    keys = [TableKey(each.id, each.key) for each in hub.folder.now.tables]
+    other = public_key(nkeys.encode_seed(bytes(32), nkeys.PREFIX_BYTE_USER).decode())
+    for number in range(60):
+        late = [TableKey("f" * 16, other)] if number % 2 else []
+        hub.nats.write(accounts_text(hub.folder.own_key, [*keys, *late]))
+        hub.nats.reload()
+    ends.set()
+    listener.join(20)
+    assert '"stream"' not in accounts_text(hub.folder.own_key, keys)
+    assert hub.nats.pid == before, "nats-server has died"
+    honest.play(1)
+    until("the other one goes on", lambda: has_all(hub, honest))
 
 
 def test_a_hub_of_before_keeps_what_it_had(tmp_path: Path) -> None:
