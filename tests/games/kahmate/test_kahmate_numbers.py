@@ -49,4 +49,4 @@ def test_every_piece_is_as_strong_as_its_paragraph_says(language: str) -> None:
     with speaking(language):
         text = translate(PARAGRAPHS["pieces"].text)
     for role in ROLES:
-        assert f"{role.speed}, {role.attack}, {role.defence}" in text, role
+        assert f"{role.speed}, {role.attack}, {role.defence}".replace("-", "−") in text, role
