@@ -195,6 +195,7 @@ def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(tmp_path: Pa
     with served(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "referee")
         client.post("/api/table/resume")
+        south.execute_script("document.addEventListener('shown', () => { window.shownAt = performance.now() })")
         client.post("/api/table/act", moment=client.get("/api/view")["moment"], action="c")
 
         def reads(north: str, other: str) -> None:
@@ -207,6 +208,8 @@ def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(tmp_path: Pa
             return [text or "X" for text in texts_of(south, f"[data-zone='{seat}'] [data-slot]:not(.add)")]
 
         until("the page", lambda: south.find_elements(By.ID, "enter"))
+        # what the table still tells of the call would bring its own reading
+        until("the last of it", lambda: south.execute_script("return performance.now() - window.shownAt > 1000"))
         reads("5& X", "")
         assert (zone("north"), text_of(south, "#work-out")) == (["5&", "X"], "Work it out: 1 card missing")
         tap(south, "[data-value='a']")
