@@ -23,7 +23,7 @@ from vision.pose.pose import Pose
 
 _CLEARLY = 0.85
 """A marker that does not decode and correlates so well with a print is that one without doubt."""
-_FEW = 2
+_FEW = 6
 """A glance will do when it leaves no more squares without a verdict."""
 
 
