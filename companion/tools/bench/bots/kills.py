@@ -25,6 +25,7 @@ from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import RealClock
 from companion.core.errors import Illegal
 from companion.core.kit import SEATS
+from companion.games import GAMES
 from companion.storage.journal import Journal
 from companion.table.session import Phase
 from companion.table.table import Table
@@ -37,7 +38,6 @@ _PAUSES_S = (0.02, 0.8)
 _MOST_IN_A_ROW = 2
 """So many kills at most of one machine's programs without a choice of it in between: after a third one chance decides,
 as it should."""
-BOT_GAMES = ("outbuffered", "scouts", "binmat")
 
 
 @dataclass
@@ -118,7 +118,7 @@ class _Killer:
                     self._report.kills += 1
 
 
-def kill_bots(kills: int, seed: int = 1, game: str = BOT_GAMES[0]) -> BotKillReport:
+def kill_bots(kills: int, seed: int = 1, game: str = "outbuffered") -> BotKillReport:
     """Games of two machines until so many of their programs were killed; raises TimeoutError where nothing goes on."""
     report, clock = BotKillReport(), RealClock()
     with (
@@ -156,9 +156,9 @@ def _play_on(table: Table, machines: MachinePlayers, killer: _Killer, report: Bo
 
 
 def bench_bot_kills(kills: int = BOT_KILLS) -> bool:
-    """Kill so many programs in some games each and print what was found; answers whether the games went on."""
+    """Kill so many programs in each game and print what was found; answers whether the games went on."""
     are_good = True
-    for game in BOT_GAMES:
+    for game in GAMES:
         report = kill_bots(kills, game=game)
         print(
             f"opponents’ programs killed at {game}: {report.kills} of them over {report.decisions} decisions, "
