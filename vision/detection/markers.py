@@ -108,8 +108,6 @@ class MarkerFinder:
             parameters.minMarkerPerimeterRate = 0.01
         elif quick:
             parameters.adaptiveThreshWinSizeMin = parameters.adaptiveThreshWinSizeMax = 13
-            if rough:  # made smaller a picture has less noise and sharper edges: paler ones are no marker's
-                parameters.adaptiveThreshConstant = 10
         else:
             parameters.adaptiveThreshWinSizeMin, parameters.adaptiveThreshWinSizeMax = 7, 27
             parameters.adaptiveThreshWinSizeStep = 20
