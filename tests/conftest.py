@@ -103,7 +103,7 @@ def compile_addresses_once() -> None:
         vars(self).update(compiled[key])
         return None
 
-    Rule.compile = compile_once  # type: ignore[method-assign]
+    Rule.compile = compile_once  # type: ignore[method-assign] # for tests alone
 
 
 def draw_tables_once() -> None:

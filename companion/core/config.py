@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from companion.core.errors import ConfigError
 from companion.core.files import MAX_TEXT, expanded, read_file
-from companion.core.i18n import Verbatim, joined, say
+from companion.core.i18n import Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
 Pin = Annotated[int, Meta(ge=0, le=27)]
@@ -288,7 +288,7 @@ def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
     try:
         settings = msgspec.convert(tree, Settings)
     except msgspec.ValidationError as error:
-        raise ConfigError(joined(": ", (name, _place(str(error))))) from None
+        raise ConfigError(headed(name, _place(str(error)))) from None
     _refuse_double_pins(settings.panel, name)
     _refuse_topics(settings.mqtt, name)
     _refuse_paths(settings, name)

@@ -131,6 +131,15 @@ def joined(separator: str, parts: Iterable[object]) -> str:
     return _said(glue.join(f"{{{name}}}" for name in names), "", dict(zip(names, kept, strict=True)))
 
 
+def headed(head: str, text: str) -> str:
+    """What something is, a colon as each language sets it, and what there is to say of it; an empty part is left out.
+
+    >>> headed(say("Lane {lane}", lane="2"), "5&")
+    'Lane 2: 5&'
+    """
+    return say("{option}: {choice}", option=head, choice=text) if head and text else head or text
+
+
 def listed(parts: Iterable[object], last: str = "and") -> str:
     """A list in words; `last` is `and` or `or`.
 
@@ -276,8 +285,6 @@ def _translate(text: Said, language: str) -> str:
     parts = {name: _part(part, language) for name, part in text.parts.items()}
     number = text.parts["n"] if text.many else None
     pattern = lookup(language, text.pattern, text.many, number if isinstance(number, int) else None)
-    if language == "fr" and pattern.startswith("{p0}"):  # what `joined` has put together
-        pattern = pattern.replace("}: {", "}\u00a0: {")
     return _fill(pattern, parts, language)
 
 

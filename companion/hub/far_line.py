@@ -49,7 +49,7 @@ from companion.table.seats.far_seats import Invitation
 from companion.table.table import Table
 
 log = logging.getLogger(__name__)
-ANSWERS_S, SENDS_S = 5.0, 5.0
+ANSWERS_S, SENDS_S = 5, 5.0
 SHORT, FOLLOWED = 4, 6
 """So many short answers are made at a time, and so many pages followed, by all remote phones together."""
 MOST_WAITING = 16
@@ -130,7 +130,7 @@ class FarLine:
         self._table.far.heard(self._clock.monotonic_s())
         self._say()  # before a phone's order that has been waiting: else it would find its clock stopped
         await client.subscribe(far_subject(self._own), cb=self._heard)
-        await client.flush(ANSWERS_S)  # type: ignore[arg-type] # it takes parts of seconds; whoever is told so is heard
+        await client.flush(ANSWERS_S)  # from now on it is heard
         self._untold = dict(self._table.far.invitations)
 
     async def step(self, client: Client) -> None:
@@ -139,7 +139,7 @@ class FarLine:
         now_s = time.monotonic()
         if now_s - self._measured_s >= MEASURE_S:
             self._measured_s = now_s
-            await client.flush(ANSWERS_S)  # type: ignore[arg-type] # it takes parts of seconds
+            await client.flush(ANSWERS_S)
             self._credit_s = min(MOST_CREDIT_S, time.monotonic() - now_s)
             self._table.far.heard(self._clock.monotonic_s())
         with self._lock:

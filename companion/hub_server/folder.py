@@ -61,7 +61,7 @@ class HubFile(msgspec.Struct, frozen=True):
     spare: tuple[str, ...] = ()
 
     def pair(self, game: str) -> Pair | None:
-        """The game at two tables of a name."""
+        """The game at two tables by its id."""
         return next((pair for pair in self.pairs if pair.id == game), None)
 
     def pair_of(self, table: str) -> Pair | None:

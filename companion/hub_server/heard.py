@@ -23,7 +23,7 @@ class Heard(Protocol):
         """The tables that have joined."""
 
     def pair(self, game: str) -> Pair | None:
-        """The game at two tables of a name, while it is on."""
+        """The game at two tables by its id; None: its tables have left it."""
 
     def followed(self) -> int:
         """The number of the last message that was heard in an earlier run, or in this one."""

@@ -37,7 +37,7 @@ class HubListener:
         return self._members.ids()
 
     def pair(self, game: str) -> Pair | None:
-        """The game at two tables of a name."""
+        """The game at two tables by its id."""
         return self._pairs.named(game)
 
     def followed(self) -> int:

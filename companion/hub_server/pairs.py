@@ -67,7 +67,7 @@ class PairKeeper:
             return msgspec.json.encode(PairAnswer(refused=i18n.packed(error.message)))
 
     def named(self, game: str) -> Pair | None:
-        """The game at two tables of a name, while its tables have agreed on no other."""
+        """The game at two tables by its id, while its tables have agreed on no other."""
         return self._folder.now.pair(game)
 
     def is_seated(self, table: str, pair: str, seat: Seat) -> bool:

@@ -23,6 +23,7 @@ from companion.core.i18n import (
     LANGUAGES,
     Verbatim,
     best_language,
+    headed,
     joined,
     listed,
     plain_words,
@@ -144,8 +145,13 @@ def test_lists_and_sentences_after_one_another(spanish: Path) -> None:
     assert both == "Scan a code, or pick an opponent One piece to go."
     assert translate(both, "es") == "Escanea un código o elige un rival Falta una pieza."
     assert joined("{}", ["a", "b"]) == "a{}b"
-    assert translate(joined(": ", ["a", "b"]), "fr") == "a\u00a0: b"
     assert translate(names.capitalize(), "es") == "Lima, purple y white"
+
+
+def test_a_colon_stands_as_each_language_sets_it() -> None:
+    both = headed("a", "b")
+    assert (both, translate(both, "es"), translate(both, "fr")) == ("a: b", "a: b", "a\u00a0: b")
+    assert (headed("a", ""), headed("", "b")) == ("a", "b")
 
 
 def test_what_somebody_typed_is_never_translated(spanish: Path) -> None:

@@ -219,10 +219,13 @@ def test_the_clock_of_a_phone_far_away_waits_for_the_hub(far: FarTable) -> None:
     table.new_game("scouts")
     while not (session_of(table).countdown and session_of(table).awaited == {Seat.NORTH}):
         play(far, phone, 1)
+    screen = app_of(far.companion.server).test_client()
+    tidied = screen.post("/workbench/tidy", json={})  # a piece that lies wrong would be told first
+    assert tidied.status_code == 200, tidied.text
     far.hub.close()
     until("the clock stands still", lambda: session_of(table).is_cut)
-    page = app_of(far.companion.server).test_client().get("/?screen").text
-    assert 'data-post="/api/table/resume"' not in page
+    until("the table screen says so", lambda: "Wait for the connection" in screen.get("/?screen").text)
+    assert 'data-post="/api/table/resume"' not in screen.get("/?screen").text
     far.start_hub()
     until("the phone asks again", lambda: phone.page("/seat/north")[0] == 200)
     until("the clock goes on", lambda: not session_of(table).paused)

@@ -92,7 +92,8 @@ class MarkerFinder:
         if self._only is not None:
             book = cv2.aruco.Dictionary(book.bytesList[self._only], book.markerSize, 0)
         parameters = cv2.aruco.DetectorParameters()
-        # Finer sampling with a wider cell margin: slight defocus reads .81 -> 1.0 at 1.6 times the cost.
+        # Finer sampling with a wider cell margin: slight defocus reads .81 -> 1.0 at 1.6 times the cost. A picture that
+        # was made smaller is as sharp as a coarser grid tells.
         parameters.perspectiveRemovePixelPerCell = 6 if rough else 8
         parameters.perspectiveRemoveIgnoredMarginPerCell = 0.3
         refine = cv2.aruco.CORNER_REFINE_CONTOUR if rough else cv2.aruco.CORNER_REFINE_SUBPIX

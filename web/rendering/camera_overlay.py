@@ -8,7 +8,7 @@ from __future__ import annotations
 from markupsafe import Markup, escape
 
 from companion.core.grid import Square
-from companion.core.i18n import joined, say, say_n, translate
+from companion.core.i18n import headed, joined, say, say_n, translate
 from companion.core.kit import Board, Kit
 from companion.core.ports import BoardSeen, SquareSeen, Weakness
 from web.numbers import tenths
@@ -115,7 +115,7 @@ def weak_places(seen: BoardSeen) -> tuple[tuple[Weakness, str], ...]:
 
 def weak_sentence(seen: BoardSeen) -> str:
     """The map of weak places as a text twin."""
-    found = [joined(": ", (WEAK_WORDS[kind], squares)) for kind, squares in weak_places(seen)]
+    found = [headed(WEAK_WORDS[kind], squares) for kind, squares in weak_places(seen)]
     return joined(". ", found) or say("No weak spot")
 
 

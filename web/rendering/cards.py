@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from companion.core.i18n import joined, say, say_n, translate
+from companion.core.i18n import headed, joined, say, say_n, translate
 from companion.core.kit import SEATS, Card, Kit, Seat
 from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Lane, Pile, Tally
 from companion.table.table_view import ClockView, TableView
@@ -257,7 +257,7 @@ def lanes_picture(kit: Kit, lanes: Iterable[Lane]) -> Markup:
         columns.append(f'<g transform="translate({pitch * (place + 0.5):g} 0)">{"".join(drawn)}{deck}</g>')
     words = joined(
         " ",
-        [joined(": ", (say("Lane {lane}", lane=lane.name), lane_words(kit, lane, names))) for lane in lanes],
+        [headed(say("Lane {lane}", lane=lane.name), lane_words(kit, lane, names)) for lane in lanes],
     )
     gaps = "".join(f"M{pitch * place:g} 0v240" for place in range(1, len(lanes)))
     return _card_picture(f'<path class="gaps" d="{gaps}"/>{"".join(columns)}', words)
@@ -273,7 +273,7 @@ def combat_picture(kit: Kit, tallies: Iterable[Tally]) -> Markup:
         side = kit.sides[tally.seat]
         chips = "".join(_chips([text for text, _ in tally.parts]))
         frame = '<rect class="won" x="4" y="6" width="472" height="108" rx="8"/>' if tally.is_greater else ""
-        worth = translate(joined(": ", (side.name, tally.total, tally.worth)))
+        worth = translate(headed(side.name, headed(tally.total, tally.worth)))
         rows.append(
             f'<g transform="translate(0 {place * 120})">{frame}<g class="side-{side.colour}">'
             f'<use href="#{side.drawing}" x="18" y="20" width="80" height="80"/></g>{chips}'

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from companion.archive.finale import turning_point
 from companion.archive.played_games import Replay
-from companion.core.i18n import joined, say
+from companion.core.i18n import headed, say
 from companion.core.kit import SEATS, Seat
 from web.rendering.pieces import side_class
 
@@ -63,7 +63,7 @@ def marked_moments(replay: Replay) -> list[MarkedMoment]:
 
 
 def _titled(replay: Replay, turn: int, text: str) -> str:
-    return joined(": ", (say("Turn {number}", number=replay.turns[turn - 1].counted), text))
+    return headed(say("Turn {number}", number=replay.turns[turn - 1].counted), text)
 
 
 def _spread(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
