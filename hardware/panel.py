@@ -29,7 +29,7 @@ from hardware.debounce import Debouncer, Stroke
 from hardware.outputs import Outputs, SetAlarms, SetLoudness, Show, TryOut
 from hardware.pin_owners import PinOwner, conflicts, pin_owners
 from hardware.pins.factory import last_failure, missing_pins, open_factory
-from hardware.tone import hardware_tone
+from hardware.pwm_buzzer import hardware_tone
 from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, LineTaken, button_pins, lamp_pins
 
 _log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from companion.core.event_cues import NOTES_HZ
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey
 from hardware.cues import LAMPS
-from hardware.tone import HardwareTone
+from hardware.pwm_buzzer import HardwareTone
 
 _LAMP_PWM_HZ = 200
 _FIRST_HZ = NOTES_HZ["A6"]

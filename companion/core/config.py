@@ -113,7 +113,7 @@ Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,251}[A-Za-z0
 
 
 class WebSettings(_Section, frozen=True, forbid_unknown_fields=True):
-    """The pages' address, who gets in, and the number of viewers at once.
+    """The pages' address, who gets in, and how many may follow at once: the number of spectators is `viewers`.
 
     `names` are further names under which the pages are asked for, beside the machine's own name and addresses. `join`:
     `code` asks whoever sits down for the code on the table's own screen. `certificate` and `key` are PEM files; with

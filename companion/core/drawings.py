@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 _EDGE = "var(--edge,var(--line))"
 _INK, _PAPER_WHITE = "#1B1814", "#fff"
 SIGN = "#FFC20E"
-"""The yellow of the sign in print, in moving pictures and for a lamp; `--sign` of the pages is the same."""
+"""The colour of the sign in print, in moving pictures and for a lamp; `--sign` of the pages is the same."""
 _DOT_PITCH, _DOT_AT, _DOT_RADIUS = 9.0, 2.6, 1.7
 
 

@@ -93,6 +93,7 @@ class CommonEvent(EventKind):
     MOVE = "move"
     PLACED = "placed"
     BOUNCE = "bounce", Look(), EventCue("bounced", "A5 120 ·40 A4 60"), _BOUNCES
+    """The tone of a bounce."""
     SHOT = "shot", Look(reach=Reach.HIT), _SHOT, _HITS
     MISS = "miss", Look(reach=Reach.MISS)
     BLAST = "blast", Look(around="burst", size=2.2, is_harm=True), _SHOT, _BLASTS

@@ -10,7 +10,7 @@ from companion.core.i18n import joined, say, say_n
 from companion.core.ports import CameraState, CameraStatus
 from companion.diagnostics.findings import Finding, Grade
 from hardware.panel import Panel
-from hardware.tone import OVERLAY, OVERLAY_PIN
+from hardware.pwm_buzzer import OVERLAY, OVERLAY_PIN
 from hardware.voice import ESPEAK
 
 

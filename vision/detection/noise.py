@@ -1,7 +1,8 @@
 """How much the blocks of a picture differ from frame to frame while nothing moves: a sensor's noise, a codec's steps.
 
-The noise of each block is learned from the frames themselves, with what its neighbours show, and never beyond what
-the whole picture shows: a hand that trembles or a shadow that waves in one place for ever does not become noise.
+The noise threshold of the camera is below: the first numbers of this file. The noise of each block is learned from the
+frames themselves, with what its neighbours show, and never beyond what the whole picture shows: a hand that trembles or
+a shadow that waves in one place for ever does not become noise.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from companion.core.config import PanelSettings
 from companion.core.kit import Seat
 from companion.core.ports import Cue, SeatLamps, TurnLamp
 from hardware.pin_owners import PinOwner
-from hardware.tone import hardware_tone
+from hardware.pwm_buzzer import hardware_tone
 from hardware.wiring import Buzzer, Lamp, LampPin
 
 HIGH, LOW = LampPin("a", Seat.SOUTH, "1", 17, False), LampPin("b", Seat.SOUTH, "2", 14, True)
@@ -153,6 +153,6 @@ def test_a_channel_that_may_not_be_used_is_named_and_done_without(
 ) -> None:
     Chip(tmp_path)
     (tmp_path / "sys/class/pwm/pwmchip0/pwm0").mkdir()
-    monkeypatch.setattr("hardware.tone.READY_S", 0.0)
+    monkeypatch.setattr("hardware.pwm_buzzer.READY_S", 0.0)
     assert hardware_tone(18, {18: PWM}, tmp_path) is None
     assert "The hardware's tone on GPIO 18 cannot be used" in caplog.text
