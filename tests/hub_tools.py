@@ -137,7 +137,7 @@ def kept(hub: Hub, table: str) -> list[PublicRecord]:
             await client.close()
 
     def answer() -> list[list[PublicRecord]]:
-        with suppress(NatsError):
+        with suppress(OSError, NatsError):
             return [asyncio.run(ask())]
         return []
 

@@ -17,6 +17,7 @@ from web.server.sse import Server
 
 if TYPE_CHECKING:
     from companion.hub_server.app import Hub
+    from companion.hub_server.league_file import LeagueFile
     from companion.league.league import League
     from companion.league.ledger import Ledger
 
@@ -53,9 +54,15 @@ def journal_of(table: Table) -> Journal:
     return journal
 
 
-def database_of(journal: Journal) -> sqlite3.Connection:
-    """The open file of a journal."""
-    return journal.database.connection
+def database_of(kept: Journal | LeagueFile) -> sqlite3.Connection:
+    """The open file of a journal, or of a league."""
+    return kept.database.connection if isinstance(kept, Journal) else kept._db
+
+
+def fill_disk(kept: Journal | LeagueFile) -> None:
+    """From now on the file and its log cannot grow."""
+    pages = database_of(kept).execute("PRAGMA page_count").fetchone()[0]
+    database_of(kept).execute(f"PRAGMA max_page_count={pages}")
 
 
 def nats_of(hub: Hub) -> str:

@@ -95,7 +95,8 @@ class LeagueFile:
                 self._put(changes)
                 self._db.execute("COMMIT")
             except BaseException:
-                self._db.execute("ROLLBACK")
+                if self._db.in_transaction:  # else SQLite has done it
+                    self._db.execute("ROLLBACK")
                 raise
             if any(person.is_forgotten for person in changes.people):
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -13,6 +13,7 @@ from random import Random
 import msgspec
 import pytest
 from hub_room import league_of
+from inside import fill_disk
 from table_tools import Played
 
 from companion.core.clock import FakeClock
@@ -414,3 +415,12 @@ def test_what_a_full_disk_could_not_keep_is_kept_later(tmp_path: Path, clock: Fa
         league.results.keep()
         kept = file.read()
         assert (kept.sequence, kept.followed.keys()) == (league.results.sequence, {TABLE})
+
+
+def test_a_full_disk_is_what_is_said(tmp_path: Path) -> None:
+    with contextlib.closing(LeagueFile(tmp_path)) as file:
+        fill_disk(file)
+        many = tuple(Person(number, f"card-{number}", "abcdefgh", "x" * 1000) for number in range(100))
+        with pytest.raises(SystemTrouble, match=r"league\.sqlite cannot be used: database or disk is full"):
+            file.write(Changes(people=many))
+        assert file.read().people == []

@@ -17,7 +17,7 @@ from damage_tools import GOLDEN, changed, made_journal
 from history_tools import made_game
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from inside import database_of, journal_of
+from inside import database_of, fill_disk, journal_of
 from table_tools import Played, both_seats, playing
 
 from companion.archive.history import History
@@ -34,12 +34,6 @@ from companion.table.session import Phase
 from companion.tools.bench.kills import KilledTable
 
 # ---- a full disk -----------------------------------------------------------------------------------------------------
-
-
-def fill_disk(journal: Journal) -> None:
-    """From now on the file and its log cannot grow."""
-    pages = database_of(journal).execute("PRAGMA page_count").fetchone()[0]
-    database_of(journal).execute(f"PRAGMA max_page_count={pages}")
 
 
 def type_much(played: Played, turns: int = 60) -> None:
