@@ -37,6 +37,7 @@ from companion.archive.summaries import Summaries, is_brought
 from companion.archive.summary import Summary, digest_of, reason_of
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal
+from companion.core.files import why_refused
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES, game_named
@@ -292,7 +293,7 @@ class History:
                 raise JournalError(
                     say(
                         "The game was removed, but its photographs were not ({error})",
-                        error=error.strerror or str(error),
+                        error=why_refused(error),
                     )
                 ) from None
 

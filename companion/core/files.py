@@ -12,6 +12,8 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from companion.core.i18n import say
+
 MAX_TEXT = 1_000_000
 """Bytes of a file that a person writes or a certificate has: settings, board maps, PEM files."""
 MAX_GAME = 50_000_000
@@ -23,6 +25,22 @@ _KERNEL = frozenset(
 """File systems whose files are the kernel's: regular by their mode, with sizes that say nothing."""
 V4L2_MAJOR = 81
 """The number of video devices (Linux, Documentation/admin-guide/devices.txt)."""
+
+_REASONS = {
+    errno.EACCES: say("Permission denied"),
+    errno.EDQUOT: say("Disk quota exceeded"),
+    errno.EIO: say("Input/output error"),
+    errno.ENOENT: say("No such file or directory"),
+    errno.ENOSPC: say("No space left on device"),
+    errno.EPERM: say("Operation not permitted"),
+    errno.EROFS: say("Read-only file system"),
+}
+"""What the system says in English alone."""
+
+
+def why_refused(error: OSError) -> str:
+    """Why the system refused, in the reader's language where it is known."""
+    return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
 def open_file(path: str | Path, follow_link: bool = True) -> BinaryIO:

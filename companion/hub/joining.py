@@ -14,6 +14,7 @@ import msgspec
 
 from companion import __version__
 from companion.core.errors import SystemTrouble
+from companion.core.files import why_refused
 from companion.core.i18n import say
 from companion.core.network import bracketed
 from companion.hub.membership import Membership
@@ -93,7 +94,7 @@ def trusted(ca: str) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=ca or None)
     except OSError as error:
         raise SystemTrouble(
-            say("The certificate {file} cannot be read: {error}", file=ca, error=error.strerror or str(error))
+            say("The certificate {file} cannot be read: {error}", file=ca, error=why_refused(error))
         ) from None
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from companion.core.config import Settings
 from companion.core.errors import SystemTrouble
-from companion.core.files import MAX_TEXT, read_file, sync_folder
+from companion.core.files import MAX_TEXT, read_file, sync_folder, why_refused
 from companion.core.i18n import say
 from companion.core.kit import Seat
 
@@ -79,5 +79,5 @@ def write_membership(path: Path, membership: Membership) -> None:
         sync_folder(path.parent)
     except OSError as error:
         raise SystemTrouble(
-            say("{file} cannot be written: {error}", file=str(path), error=error.strerror or str(error))
+            say("{file} cannot be written: {error}", file=str(path), error=why_refused(error))
         ) from None

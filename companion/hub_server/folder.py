@@ -12,6 +12,7 @@ import msgspec
 import nkeys
 
 from companion.core.errors import SystemTrouble
+from companion.core.files import why_refused
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.hub.commands import SettingsAsked
@@ -168,7 +169,7 @@ class HubFolder:
             unfinished.replace(self._path)
         except OSError as error:
             raise SystemTrouble(
-                say("{file} cannot be written: {error}", file=str(self._path), error=error.strerror or str(error))
+                say("{file} cannot be written: {error}", file=str(self._path), error=why_refused(error))
             ) from None
 
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from companion.core.errors import SystemTrouble
+from companion.core.files import why_refused
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.league.people import Person
@@ -177,7 +178,7 @@ class LeagueFile:
         except OSError as error:
             if isinstance(error, SystemTrouble):
                 raise
-            why = error.strerror or str(error)
+            why = why_refused(error)
             raise SystemTrouble(say("{file} cannot be used: {error}", file=str(self._path), error=why)) from None
 
 

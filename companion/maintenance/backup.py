@@ -28,7 +28,7 @@ from companion.archive.photographs import PhotographFolder
 from companion.core.clock import Clock
 from companion.core.config import Settings
 from companion.core.errors import CompanionError, ConfigError, JournalError, Malformed, SystemTrouble
-from companion.core.files import MAX_TEXT, open_file, read_file
+from companion.core.files import MAX_TEXT, open_file, read_file, why_refused
 from companion.core.i18n import joined, listed, say, say_n
 from companion.maintenance.games_copy import copy_games, keys_of, own_games
 from companion.maintenance.settings.file import SettingsFile
@@ -396,7 +396,7 @@ def _trouble() -> Iterator[None]:
     except sqlite3.Error as error:
         raise JournalError(say("The games cannot be copied: {why}", why=str(error))) from None
     except OSError as error:
-        why = error.strerror or str(error)
+        why = why_refused(error)
         raise SystemTrouble(
             say("Backup and restore cannot write ({why}): free some space on the disk.", why=why)
         ) from None

@@ -61,7 +61,7 @@ def _half(pen: Pen, width: float, height: float, addresses: Sequence[str], wifi:
     left, right, top = _MARGIN_MM, width - _MARGIN_MM, height - _MARGIN_MM
     pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
     pen.text(left, top - 14, say("Sit down at the table"), 13, bold=True, room=right - left)
-    low = top - 30 - _QR_MM
+    low = top - 34 - _QR_MM
     x = left
     if wifi:
         network = say("Network {name}", name=wifi.name)
@@ -75,7 +75,7 @@ def _half(pen: Pen, width: float, height: float, addresses: Sequence[str], wifi:
     if not wifi:
         x += _QR_MM + 12
         room = right - x
-        y = pen.paragraph(x, top - 20, room, say("Or open one of these in a browser on the same network:"), 4.6)
+        y = pen.paragraph(x, top - 24, room, say("Or open one of these in a browser on the same network:"), 4.6)
         for number, address in enumerate(addresses[:3]):
             y -= 11
             pen.text(x, y, shown(f"{address}join"), 8.0 if number == 0 else 5.6, bold=True, room=room)

@@ -190,7 +190,7 @@ def test_a_wrong_value_does_not_hide_what_another_tab_has_saved_meanwhile(tmp_pa
 def test_a_disk_that_refuses_is_told_and_what_was_typed_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with kept(tmp_path, OURS) as place:
 
-        def full(*_: object) -> None:
+        def full(*_: object, **__: object) -> None:
             raise OSError(30, "Read-only file system")
 
         monkeypatch.setattr("os.fsync", full)
@@ -200,6 +200,20 @@ def test_a_disk_that_refuses_is_told_and_what_was_typed_stays(tmp_path: Path, mo
         assert "cannot be written (Read-only file system): nothing has changed." in page
         assert re.search(r'name="web.viewers" value="33"', page)
         assert place.path.read_text() == OURS
+        monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
+        sent = {"backup": (io.BytesIO(b"PK"), "it.zip")}
+        answer = place.host.post("/settings/restore", data=sent, headers={"Accept-Language": "es"})
+        form = unescape(answer.get_data(as_text=True)).partition('<label for="backup">')[2]
+        assert "el disco es de solo lectura" in form, "the system says it in English alone"
+
+
+def test_how_large_a_backup_may_be_is_known_before_it_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of what is free: it is here twice while it is checked."""
+    with kept(tmp_path, OURS) as place:
+        assert 'data-most="500000000"' in page_of(place)
+        monkeypatch.setattr("web.routes.settings.free_bytes", lambda _: 42_000_000)
+        assert 'data-most="21000000"' in page_of(place)
+        assert "there is room for at most 21 MB." in page_of(place)
 
 
 def test_what_the_command_line_says_is_told(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from flask import Blueprint, Response, make_response, redirect, render_template,
 from companion import __version__
 from companion.core.config import Settings
 from companion.core.errors import CompanionError, ConfigError, Malformed, Stale
+from companion.core.files import why_refused
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import SEATS
 from companion.maintenance.requests import Upkeep
@@ -22,6 +23,7 @@ from companion.maintenance.settings.file import flat
 from companion.maintenance.settings.rows import SettingRow, by_hand, pad_rows, sections, works_at_once
 from companion.maintenance.settings.words import PAD_PARTS
 from companion.storage.calendar import EARLIEST_S
+from companion.storage.disk_space import free_bytes
 from companion.table.session import Phase
 from web.context import PageContext
 from web.routes.api.body import Body, read_body
@@ -138,6 +140,7 @@ class SettingsPage:
             put_back="" if told or error else self._upkeep.put_back(),
             error=error,
             version=__version__,
+            most_bytes=self._most_bytes(),
             backup_error=(errors or {}).get("backup", ""),
             waiting=waiting,
             staged=self._upkeep.staged(),
@@ -167,11 +170,11 @@ class SettingsPage:
         self._guard.require_host(request)
         request.max_content_length = MAX_UPLOAD_BYTES
         request.max_form_memory_size = UPLOAD_CHUNK_BYTES
-        given = request.files.get("backup")
-        if given is None or not given.filename:
-            return self._page(errors={"backup": say("Choose the file of a backup first.")}, status=400)
         folder = self._upkeep.running().journal_path.parent
         try:
+            given = request.files.get("backup")
+            if given is None or not given.filename:
+                raise Malformed(say("Choose the file of a backup first."))
             with tempfile.NamedTemporaryFile(dir=folder, prefix="upload-") as file:
                 given.save(file)
                 file.flush()
@@ -179,9 +182,14 @@ class SettingsPage:
         except Malformed as error:
             return self._page(errors={"backup": error.message}, status=400)
         except (CompanionError, OSError) as error:
-            why = error.message if isinstance(error, CompanionError) else error.strerror or str(error)
+            why = error.message if isinstance(error, CompanionError) else why_refused(error)
             return self._page(errors={"backup": say("The backup cannot be saved here: {why}", why=why)}, status=503)
         return self._page(told=joined(" ", (say("The backup is in order."), told)))
+
+    def _most_bytes(self) -> int:
+        """How large a backup may be: it is here twice while it is checked."""
+        folders = Path(tempfile.gettempdir()), self._upkeep.running().journal_path.parent
+        return min(MAX_UPLOAD_BYTES, *(free_bytes(folder) // 2 for folder in folders))
 
     def restart(self) -> Response:
         """Begin the service anew."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import logging
 import os
 import socket
 import threading
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from web.security.tls import TlsListener
     from web.server.held_stream import HeldStream
     from web.server.stream_writer import Writer
+
+log = logging.getLogger(__name__)
 
 ARRIVED = "companion.at_s"
 """Where a request's environment says when it came in, by the table's clock."""
@@ -261,7 +264,11 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without type
 
     def handle_read(self) -> None:
         """Something has come in; where that is a viewer's end, the stream has nobody any more."""
-        super().handle_read()
+        try:
+            super().handle_read()
+        except OSError as error:  # a long body waits in a file
+            log.warning("What a browser sends cannot be kept: %s", error.strerror)
+            self.handle_close()
         if self.is_streaming and not self.connected:
             self.handle_close()
 

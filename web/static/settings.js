@@ -46,6 +46,11 @@ form?.addEventListener('submit', async event => {
     document.getElementById('said').scrollIntoView({ block: 'center' });
   }
 });
+// A line that is cut while a file is on its way shows the browser's own page.
+document.getElementById('backup').addEventListener('change', ({ target }) => {
+  target.setCustomValidity(target.files[0]?.size > target.dataset.most ? target.dataset.much : '');
+  target.reportValidity();
+});
 addEventListener('beforeunload', event => { if (changed) event.preventDefault(); });
 document.querySelector('[aria-invalid="true"]')?.focus();
 import('./wait.js'); // the page has the rest first

@@ -15,7 +15,7 @@ import msgspec
 
 from companion.core.config import Settings, read_settings, settings_of
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
-from companion.core.files import MAX_TEXT, read_file, sync_folder
+from companion.core.files import MAX_TEXT, read_file, sync_folder, why_refused
 from companion.core.i18n import say
 
 PAD_SECTIONS = ("panel.south", "panel.north")
@@ -102,7 +102,7 @@ class SettingsFile:
         except FileNotFoundError:
             return b""
         except OSError as error:
-            text = say("{file} cannot be read: {why}", file=str(self.path), why=error.strerror or str(error))
+            text = say("{file} cannot be read: {why}", file=str(self.path), why=why_refused(error))
             raise ConfigError(text) from None
 
     def _write(self, content: bytes) -> None:
@@ -165,7 +165,7 @@ def _trouble(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        why = error.strerror or str(error)
+        why = why_refused(error)
         text = say("{file} cannot be written ({why}): nothing has changed.", file=str(path), why=why)
         raise SystemTrouble(text) from None
 

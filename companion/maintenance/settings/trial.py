@@ -17,7 +17,7 @@ import msgspec
 
 from companion.core.config import read_settings
 from companion.core.errors import ConfigError, SystemTrouble
-from companion.core.files import MAX_TEXT, read_file
+from companion.core.files import MAX_TEXT, read_file, why_refused
 from companion.core.i18n import joined, say
 from companion.maintenance.releases.releases import sync_folder
 from companion.maintenance.settings.file import SettingsFile
@@ -108,7 +108,7 @@ class SettingsTrial:
                 SettingsFile(self._path).replace(note.before.encode())
         except OSError as error:
             raise SystemTrouble(
-                say("{file} cannot be written ({why}).", file=str(self._path), why=error.strerror or str(error))
+                say("{file} cannot be written ({why}).", file=str(self._path), why=why_refused(error))
             ) from None
         with contextlib.suppress(OSError):
             _write(self._told_path, why.encode(errors="replace")[:MAX_TEXT])

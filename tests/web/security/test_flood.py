@@ -235,6 +235,25 @@ def test_the_host_may_bring_files(place: Place, server: Server) -> None:
     assert statuses == [404, 404, 413, 400, 400, 413, 413, 413, 413], "no settings are here to be restored"
 
 
+def test_an_upload_for_which_the_disk_has_no_room_is_cut_off_and_told(
+    place: Place, server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("waitress.receiver.FixedStreamReceiver.received", full)
+    head = f"POST /settings/restore HTTP/1.1\r\nHost: localhost\r\nX-Host-Key: {HOST_KEY}\r\nContent-Length: 200000\r\n\r\n"
+    with connect(server, SEATED) as line:
+        line.sendall(head.encode())
+        line.sendall(b"x" * 1000)
+        assert line.recv(64) == b""
+    assert "What a browser sends cannot be kept: No space left on device" in caplog.messages
+    monkeypatch.undo()
+    with connect(server, SEATED) as line:
+        line.sendall(b"GET /favicon.svg HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert line.recv(64).split()[1] == b"200"
+
+
 def test_a_server_that_ends_writes_to_no_number_of_a_closed_file(place: Place) -> None:
     """A worker wakes the server just before its end: waitress would write to the closed pipe, or to another's file."""
     server = serve(place.app, "127.0.0.1", 0, 2)
