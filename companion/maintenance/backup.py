@@ -339,8 +339,9 @@ def _check_journal(path: Path) -> None:
     """Are the games, which are in a file of this program's own by now, as they were written?"""
     try:
         with Journal(path, read_only=True) as journal:
-            for _ in journal.entries():
-                pass
+            for game in (0, *journal.games()):  # one at a time is in memory
+                for _ in journal.entries(game):
+                    pass
             journal.restore()
             notice = journal.notice
     except (CompanionError, sqlite3.Error) as error:
@@ -372,7 +373,7 @@ def _fit_journal(path: Path, here: Path) -> None:
     keys = keys_of(here)
     with Journal(path) as journal:
         seats = journal.restore().seats
-        last = max((entry.at for entry in journal.entries()), default=0.0)
+        last = max((entry.at for game in (0, *journal.games()) for entry in journal.entries(game)), default=0.0)
         for seat in seats:
             journal.append(0, FreeSeat(seat), last)
     with closing(sqlite3.connect(path)) as db, db:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,9 @@ from companion.table.session import Phase
 
 GAMES = ("entries", "runs", "ends", *TABLES)
 """What of a journal is in a backup. Not the keys; nor what was cut off a damaged game, which may be a sealed order."""
+MOST_INPUTS, MOST_GAME_INPUTS, MOST_GAME_BYTES = 1_000_000, 50_000, 16_000_000
+"""How many inputs a backup and a game in it may have, and how long these are: a game is held in memory as a whole.
+One of twenty turns has some 120 inputs; who sat where, in eight thousand games, has fifty thousand."""
 _decode = msgspec.json.Decoder(AnyRecord).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -89,6 +93,35 @@ class _Public:
         return _encode(msgspec.structs.replace(record, nonce=nonce))
 
 
+@dataclass
+class _Bounded:
+    """Rows of a backup as they come in, as many as there may be; raises `Malformed` for more."""
+
+    record: int
+    """The place of an input's record in its row."""
+    inputs: Counter[int] = field(default_factory=Counter)
+    sizes: Counter[int] = field(default_factory=Counter)
+
+    def row(self, table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The row as it is."""
+        if table == "entries":
+            game = row[1]
+            self.inputs[game] += 1
+            self.sizes[game] += len(row[self.record])
+            is_long = self.inputs[game] > MOST_GAME_INPUTS or self.sizes[game] > MOST_GAME_BYTES
+            if is_long or self.inputs.total() > MOST_INPUTS:
+                raise Malformed(
+                    say(
+                        "The games in this backup are too long: at most {inputs} inputs and {size} MB each, "
+                        "{all} inputs in all.",
+                        inputs=MOST_GAME_INPUTS,
+                        size=MOST_GAME_BYTES // 1_000_000,
+                        all=MOST_INPUTS,
+                    )
+                )
+        return row
+
+
 def own_games(path: Path) -> bool:
     """Put a file of this program's own with the games of a foreign one in that one's place; no service uses it.
 
@@ -107,7 +140,8 @@ def own_games(path: Path) -> bool:
             fresh.touch(mode=0o600)
             with closing(sqlite3.connect(fresh, isolation_level=None)) as target:
                 target.execute("PRAGMA auto_vacuum=INCREMENTAL")
-                twin(source, target, version, GAMES)
+                record = [name for name, _ in columns_of(version)["entries"]].index("record")
+                twin(source, target, version, GAMES, _Bounded(record).row)
     except Strange as error:
         if error.entry is None:
             raise damaged from None

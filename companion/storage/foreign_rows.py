@@ -167,9 +167,8 @@ def wrong_in(row: Row, columns: list[tuple[str, str]]) -> str | None:
             return name
         if isinstance(value, str | bytes) and len(value) > _MOST_BYTES.get(name, MOST_ROW_BYTES):
             return name
-        if isinstance(value, float) and not math.isfinite(value):
-            return name
-        if name == "is_right" and value not in (0, 1):
+        least, most = migrations.BOUNDS.get((name, kind), (-math.inf, math.inf))
+        if isinstance(value, int | float) and not least <= value <= most:
             return name
     return None
 

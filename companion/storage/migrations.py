@@ -258,11 +258,24 @@ def is_damage(error: sqlite3.Error) -> bool:
     return code == sqlite3.SQLITE_IOERR_READ or code & 0xFF in _DAMAGE
 
 
+BOUNDS = {
+    **dict.fromkeys((("id", "INTEGER"), ("game", "INTEGER"), ("run", "INTEGER")), (0, 10**12)),
+    **dict.fromkeys((("entries", "INTEGER"), ("value", "INTEGER")), (0, 10**12)),
+    ("is_right", "INTEGER"): (0, 1),
+    **dict.fromkeys((("at", "REAL"), ("now_s", "REAL"), ("ahead_s", "REAL")), (-(10**10), 10**11)),
+}
+"""The least and the greatest number in a column, by its name and type. There is always room for the next number, and
+every time, also as the sum of two, has a date."""
+
+
 def typed(db: sqlite3.Connection, table: str) -> str:
-    """The condition that every value of a row is of its column's type."""
-    columns = db.execute(f"PRAGMA table_info({table})").fetchall()
-    wanted = [f"typeof({column[1]}) = '{column[2].lower()}'" for column in columns]
-    wanted += ["is_right IN (0, 1)"] if table == "runs" and columns else []
+    """The condition that every value of a row is of its column's type, and within its bounds."""
+    wanted = []
+    for _, name, kind, *_ in db.execute(f"PRAGMA table_info({table})").fetchall():
+        wanted.append(f"typeof({name}) = '{kind.lower()}'")
+        if (name, kind) in BOUNDS:
+            least, most = BOUNDS[name, kind]
+            wanted.append(f"{name} BETWEEN {least} AND {most}")
     return " AND ".join(wanted) or "1"
 
 

@@ -16,9 +16,11 @@ from companion.core.clock import FakeClock
 from companion.core.config import Settings
 from companion.core.errors import CompanionError, JournalError, Malformed
 from companion.core.kit import Seat
+from companion.maintenance import games_copy
 from companion.maintenance.backup import apply_staged, make_backup, stage_restore
 from companion.maintenance.games_copy import whole_copy
 from companion.storage import migrations
+from companion.storage.checksums import link_all
 from companion.storage.foreign_rows import Strange, columns_of, rows, twin
 from companion.storage.guarded_sqlite import open_foreign
 from companion.storage.journal import FORMAT, Journal
@@ -324,3 +326,70 @@ def test_a_file_is_read_with_its_log_and_gets_none_where_nobody_writes(tmp_path:
     with closing(open_foreign(alone, ("entries",), immutable=True)) as db:
         assert db.execute("SELECT COUNT(*) FROM entries").fetchone() == (1,)
         assert [each.name for each in alone.parent.iterdir()] == ["journal.sqlite"]
+
+
+# ---- numbers that leave no room --------------------------------------------------------------------------------------
+
+HUGE = 2**63 - 1
+NUMBERS = {
+    "the last number of an input": f"UPDATE entries SET id = {HUGE} WHERE id = (SELECT MAX(id) FROM entries);",
+    "the last number of a game": f"UPDATE entries SET game = {HUGE} WHERE game = 2;",
+    "a game before the first": "UPDATE entries SET game = -2 WHERE game = 2;",
+    "an input at no date": "UPDATE entries SET at = 1e300;",
+    "an input at no time": "UPDATE entries SET now_s = -1e300;",
+    "the last number of a start": f"UPDATE entries SET run = {HUGE}; INSERT INTO runs VALUES ({HUGE}, 0.0, 1);",
+    "a start at no date": "UPDATE runs SET ahead_s = 1e300;",
+    "a start before all dates": "UPDATE runs SET ahead_s = -1e18;",
+    "the last number of a removed game": f"INSERT INTO removed VALUES ({HUGE});",
+    "the last number of a game from elsewhere": f"INSERT INTO imported VALUES ({HUGE}, 1.0, 'a', x'7b7d');",
+    "a game from elsewhere that came at no date": "INSERT INTO imported VALUES (9, 1e300, 'a', x'7b7d');",
+}
+
+
+def renumbered(journal: bytes, folder: Path, script: str) -> bytes:
+    """A journal with other numbers, chained as if this program had written them."""
+    path = folder / "renumbered.sqlite"
+    path.write_bytes(altered(journal, folder, script))
+    with closing(sqlite3.connect(path)) as db, db:
+        link_all(db)
+    content = path.read_bytes()
+    path.unlink()
+    return content
+
+
+@pytest.mark.parametrize("script", NUMBERS.values(), ids=NUMBERS)
+def test_a_backup_with_numbers_beyond_all_bounds_is_refused(tmp_path: Path, script: str) -> None:
+    """They were taken: the service never started again, every page failed, or no game could begin any more."""
+    content = backup_of(played(tmp_path / "theirs", games=2))
+    here = played(tmp_path / "here")
+    bad = with_journal(content, renumbered(journal_in(content), tmp_path, script))
+    with pytest.raises(Malformed, match="The games in this backup"):
+        stage_restore(io.BytesIO(bad), here, Path(here.state_dir) / "settings.toml")
+    assert not list(Path(here.state_dir).glob("restore*"))
+
+
+@pytest.mark.parametrize(
+    "script", [script for name, script in NUMBERS.items() if "entries" not in script], ids=lambda script: script[:30]
+)
+def test_numbers_beyond_all_bounds_beside_the_inputs_are_damage(tmp_path: Path, script: str) -> None:
+    """A flipped bit does as much as somebody's work: the table goes on."""
+    here = played(tmp_path, games=2)
+    here.journal_path.write_bytes(altered(here.journal_path.read_bytes(), tmp_path, script))
+    with Journal(here.journal_path) as journal, Table(journal, FakeClock()) as table:
+        assert "The journal was damaged." in journal.notice
+        assert journal.games() == [1, 2]
+        table.new_game("outbuffered", {}, 1)
+        assert journal.games() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("limit", "most"), [("MOST_GAME_INPUTS", 3), ("MOST_GAME_BYTES", 300), ("MOST_INPUTS", 9)])
+def test_a_backup_with_a_game_without_an_end_is_refused_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    """A game is held in memory as a whole: 1.3 MB of a ZIP file, 450 MB unpacked, took 480 MB of it."""
+    here = played(tmp_path, games=2)
+    content, file = backup_of(here), tmp_path / "settings.toml"
+    stage_restore(io.BytesIO(content), here, file)
+    monkeypatch.setattr(games_copy, limit, most)
+    with pytest.raises(Malformed, match="The games in this backup are too long: at most "):
+        stage_restore(io.BytesIO(content), here, file)
