@@ -224,7 +224,7 @@ def _closer(squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[S
         text = say("Set the camera’s size to 1920x1080")
     else:
         text = say("Let the board fill the picture")
-    return Advice(text, joined(" ", (why, say("Much closer, it would not fit."))), Weakness.SMALL)
+    return Advice(text, joined(" ", (why, say("Any closer, and it would not fit."))), Weakness.SMALL)
 
 
 def _fits(board: Board, pose: Pose, growth: float) -> bool:

@@ -1,4 +1,4 @@
-"""The games, by name. A new game is a file here and a line in `GAMES`."""
+"""The games, by name. A new game is a folder here and a line in `GAMES`."""
 
 from typing import Any
 

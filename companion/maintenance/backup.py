@@ -249,7 +249,7 @@ def _told(folder: Path) -> Iterator[str]:
     with suppress(OSError, msgspec.DecodeError):
         yield msgspec.json.decode((folder / _NOTE).read_bytes(), type=BackupNote).sentence()
     if things := [words for name, words in _WITH_GAMES.items() if (folder / name).exists()]:
-        yield say("With them came {things}.", things=listed(things))
+        yield say("Also restored: {things}.", things=listed(things))
 
 
 def _left_beside(journal: Path) -> Iterator[Path]:

@@ -113,7 +113,7 @@ def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
     assert is_staged(new)
     assert not (tmp_path / "new" / "settings.toml").exists(), "nothing is replaced before the next start"
     assert apply(new) == (
-        "The backup is restored. 2 games and 2 photographs. With them came the names of the players, the settings, "
+        "The backup is restored. 2 games and 2 photographs. Also restored: the names of the players, the settings, "
         "the lens data and the last choices. What was here before is in the folder before-restore."
     )
     assert not is_staged(new)

@@ -61,7 +61,7 @@ RULES = (
         say("Setting up"),
         say(
             "Put your robot on your start tile (the corner brackets) and your flag on your base tile "
-            "(South’s ring, North’s rhomb). The player below rank 1 is purple."
+            "(South’s ring, North’s diamond). The player below rank 1 is purple."
         ),
     ),
     Rule(

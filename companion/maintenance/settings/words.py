@@ -264,7 +264,8 @@ WORDS: Mapping[str, Words] = {
         say("Proxies"),
         say(
             "Addresses of proxies in front of the pages, separated by spaces. "
-            "Their word on a guest’s address counts. Nobody who comes through one is at this machine’s own screen."
+            "They are believed when they give a guest’s address. "
+            "Whoever comes through one is not at this machine’s own screen."
         ),
     ),
     "web.certificate": Words(
