@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -29,6 +30,7 @@ from companion.hub.membership import Membership
 from companion.hub.subjects import RECORDS, command_subject, inbox_prefix, record_subject, state_subject
 from companion.hub_server.app import Hub
 from companion.hub_server.flood import BAD_COUNTS, FLOOD
+from companion.table.public.messages import encoded
 from companion.table.seats.staff_call import Call
 
 
@@ -270,6 +272,21 @@ def test_stolen_credentials_open_nothing_but_the_tables_own_subjects(
     assert len([error for error in errors if "permissions violation" in error]) == 10
     assert kept(hub, victim.member.table) == before
     victim.close()
+
+
+def test_what_stolen_credentials_told_last_holds_the_table_up_no_longer(hub: Hub, table: TableAtHub) -> None:
+    table.play()
+    whole(hub, table)
+    told = encoded(kept(hub, table.member.table)[-1])
+
+    async def act(client: Client) -> None:
+        changed = re.sub(rb'"entry":\d+', b'"entry":' + b"9" * 4000, told)
+        await client.jetstream().publish(record_subject(table.member.table), changed)
+
+    asyncio.run(as_table(table, act))
+    table.play()
+    until("the hub has what was played since", lambda: has_all(hub, table))
+    until("the table knows", lambda: "of Our club" in table.line.sentence)
 
 
 def test_a_table_that_was_removed_is_put_out_and_says_so(hub: Hub, tmp_path: Path) -> None:

@@ -99,6 +99,19 @@ def test_a_mark_names_nothing_but_the_tables_own_input(mark: str) -> None:
         read_record(record("Wait.", mark))
 
 
+@pytest.mark.parametrize("number", [-1, 2**53 + 1, 2**63, 10**4000])
+def test_a_number_that_nobody_can_keep_is_refused(number: int) -> None:
+    told, state = msgspec.json.decode(record("")), msgspec.json.decode(encoded(PublicState("1", 0.0)))
+    for name in ("entry", "epoch", "game"):
+        with pytest.raises(Malformed, match="cannot be read"):
+            read_record(msgspec.json.encode(told | {name: number}))
+    for name, value in dict.fromkeys(("turn", "stage", "steps"), number).items() | {("score", (0, 0, number))}:
+        with pytest.raises(Malformed, match="cannot be read"):
+            read_record(msgspec.json.encode(told | {"view": told["view"] | {name: value}}))
+    with pytest.raises(Malformed, match="cannot be read"):
+        read_state(msgspec.json.encode(state | {"answers": number}))
+
+
 @pytest.mark.parametrize(
     "state",
     [

@@ -24,6 +24,8 @@ MOST_BYTES = 32 * 1024
 """A message is not larger: the view of a game with a map of one's own has some 5 kB."""
 _MOST_DEPTH = 8
 _Short = Annotated[str, msgspec.Meta(max_length=200)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""What SQLite and a browser can hold, and one more."""
 _FIELD = re.compile(r"\{\{|\}\}|\{(\w+)(?:![cowi])?\}")
 
 
@@ -83,9 +85,9 @@ class PublicView(_Plain, frozen=True):
     game: str | None = None
     title: Any = ""
     options: Mapping[str, Any] = {}
-    turn: int = 0
-    stage: int = 0
-    steps: int = 0
+    turn: _Count = 0
+    stage: _Count = 0
+    steps: _Count = 0
     step: Any = ""
     sign: Any = ""
     why: Any = ""
@@ -102,7 +104,7 @@ class PublicView(_Plain, frozen=True):
     result: Any = ""
     is_void: bool = False
     """Is it over without a result that counts: a lesson, ended by the host, or a tie that is played again?"""
-    score: tuple[int, int, int] = (0, 0, 0)
+    score: tuple[_Count, _Count, _Count] = (0, 0, 0)
 
 
 class PublicPair(_Plain, frozen=True):
@@ -120,11 +122,11 @@ class PublicRecord(_Plain, frozen=True):
     players' cards that were shown, as the hub calls them; `pair` is set in a game at two tables.
     """
 
-    entry: int
+    entry: _Count
     mark: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{12}$")]
-    epoch: int
+    epoch: _Count
     what: str
-    game: int
+    game: _Count
     at: float
     view: PublicView
     seat: Seat | None = None
@@ -151,7 +153,7 @@ class PublicState(_Plain, frozen=True):
     notices: tuple[Any, ...] = ()
     wrong: tuple[Any, ...] = ()
     follows: str = ""
-    answers: int = 0
+    answers: _Count = 0
     answer: Any = ""
 
 
