@@ -75,6 +75,13 @@ def asleep(window: WebDriver) -> Iterator[None]:
         cdp(window, "Target.activateTarget", targetId=page)
 
 
+def enter(window: WebDriver) -> None:
+    """Three orders, handed in."""
+    for letter in "UUS":
+        tap(window, f".order[data-letter='{letter}']")
+    tap(window, "#hand-in")
+
+
 def sealed(companion: Companion, seat: Seat = Seat.SOUTH) -> bool:
     return companion.table.view().seats[seat].sealed_at is not None
 
@@ -102,9 +109,7 @@ def test_the_network_goes_and_comes_back(tmp_path: Path, window: WebDriver) -> N
         sit(window, companion)
         says(window, "orders to go")
         cdp(window, "Network.emulateNetworkConditions", offline=True, **OFFLINE)
-        for letter in "UUS":
-            tap(window, f".order[data-letter='{letter}']")
-        tap(window, "#hand-in")
+        enter(window)
         until("a word about it", lambda: window.find_element(By.ID, "said").text)
         assert not sealed(companion)
         cdp(window, "Network.emulateNetworkConditions", offline=False, **OFFLINE)
@@ -112,6 +117,58 @@ def test_the_network_goes_and_comes_back(tmp_path: Path, window: WebDriver) -> N
         tap(window, "#hand-in")
         until("the seal", lambda: sealed(companion))
         says(window, "Waiting for lime")
+
+
+LOSES = """
+const real = window.fetch, kept = [];
+[window.salts, window.statuses] = [[], []];
+window.fetch = async (url, how) => {
+  if (!String(url).endsWith('/hand-in')) return real(url, how);
+  window.salts.push(JSON.parse(how.body).salt);
+  if (window.salts.length === 1) {
+    if (IS_SHOWN) await real(url, how); else kept.push([url, how]);
+    throw new TypeError('the line broke');
+  }
+  if (kept.length) await real(...kept.pop());
+  const answer = await real(url, how);
+  window.statuses.push(answer.status);
+  return answer;
+};
+"""
+"""The answer to the first order is lost. It arrives at the table at once (`IS_SHOWN`), or just before the second one."""
+
+
+def hand_in_unheard(window: WebDriver, companion: Companion, *, is_shown: bool) -> None:
+    begin(companion)
+    sit(window, companion)
+    says(window, "orders to go")
+    window.execute_script(LOSES.replace("IS_SHOWN", "true" if is_shown else "false"))
+    enter(window)
+    until("it is sent", lambda: window.execute_script("return window.salts.length"))
+
+
+def test_an_order_whose_answer_was_lost_is_the_same_order_once_more(tmp_path: Path, window: WebDriver) -> None:
+    with opened(tmp_path) as companion:
+        hand_in_unheard(window, companion, is_shown=False)
+        tap(window, "#hand-in")
+        until("the answer", lambda: window.execute_script("return window.statuses.length"))
+        assert window.execute_script("return window.statuses") == [200]
+        first, second = window.execute_script("return window.salts")
+        assert first == second
+
+
+def test_an_order_that_was_taken_back_is_another_one_afterwards(tmp_path: Path, window: WebDriver) -> None:
+    """Though the phone never heard of its receipt: two equal ones would tell that the order is the same."""
+    with opened(tmp_path) as companion:
+        hand_in_unheard(window, companion, is_shown=True)
+        until("the seal", lambda: sealed(companion))
+        tap(window, "[data-post$='/take-back']")
+        until("it is back", lambda: not sealed(companion))
+        until("empty slots", lambda: "3 missing" in window.find_element(By.ID, "hand-in").text)
+        enter(window)
+        until("the seal", lambda: sealed(companion))
+        first, second = window.execute_script("return window.salts")
+        assert first != second
 
 
 def test_the_service_is_restarted(tmp_path: Path, window: WebDriver) -> None:
@@ -134,9 +191,7 @@ def test_the_browsers_back_key(tmp_path: Path, window: WebDriver) -> None:
         moment = begin(companion)
         sit(window, companion)
         says(window, "orders to go")
-        for letter in "UUS":
-            tap(window, f".order[data-letter='{letter}']")
-        tap(window, "#hand-in")
+        enter(window)
         says(window, "Waiting for lime")
         window.get(f"{url(companion)}/rules/outbuffered")
         companion.table.hand_in(Seat.NORTH, moment, "III")

@@ -3,6 +3,7 @@ import { post, refuse } from './post.js';
 import { say } from './say.js';
 
 const SHOWN_MS = 300; // what is sealed is shown first, then its receipt is checked
+let unheard = {}; // an order of which the table has said nothing: the same once more is this one, with its salt
 
 export const page = () => document.getElementById('live');
 export const icon = drawing => `<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#${drawing}"/></svg>`;
@@ -12,18 +13,28 @@ async function check(receipt, text) {
   if (sha256 && receipt !== sha256(text)) refuse(say('The receipt does not match your order: take it back'));
 }
 
+const drawn = () => [...crypto.getRandomValues(new Uint8Array(16))].map(n => n.toString(16).padStart(2, '0')).join('');
+
 // Seal an action; answers whether it is in.
 export async function handIn(action) {
   const { seat, moment } = page().dataset;
-  const salt = [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, '0')).join('');
+  const order = `${moment} ${seat} ${action}`;
+  if (unheard.order !== order) unheard = { order, salt: drawn() };
+  const { salt } = unheard;
   const key = document.getElementById('hand-in');
   key?.setAttribute('data-busy', '');
   const answer = await post(`/api/seat/${seat}/hand-in`, { moment, action, salt });
   key?.removeAttribute('data-busy');
+  if (answer.status && answer.status < 500) unheard = {};
   // A press that waits until the board lies still has none yet.
-  if (answer.receipt) setTimeout(() => check(answer.receipt, `${moment} ${seat} ${action} ${salt}`), SHOWN_MS);
+  if (answer.receipt) setTimeout(() => check(answer.receipt, `${order} ${salt}`), SHOWN_MS);
   return answer.ok;
 }
+
+// What was taken back is another order when it is handed in again: its receipt must not say that it is the same.
+document.addEventListener('click', event => {
+  if (event.target.closest?.('[data-post$="/take-back"]')) unheard = {};
+});
 
 document.addEventListener('submit', event => {
   if (event.target.id !== 'written') return;
