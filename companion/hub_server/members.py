@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -134,6 +135,7 @@ class Rights:
         self._nats = nats
         self._seed = seed
         self._command = command
+        self._keeping = threading.Lock()
         if self.is_for_cluster:
             folder.draw_spare()
 
@@ -144,11 +146,12 @@ class Rights:
 
     def keep(self) -> None:
         """Have NATS know the tables as they are now; once this returns, those that are shut out are out."""
-        if self._nats is None:
-            tell_cluster(self._folder.folder, self._text(), self._command)
-        else:
-            self._nats.write(self._text())
-            self._nats.reload()
+        with self._keeping:  # else what was known before could be written last
+            if self._nats is None:
+                tell_cluster(self._folder.folder, self._text(), self._command)
+            else:
+                self._nats.write(self._text())
+                self._nats.reload()
 
     def _text(self) -> str:
         file = self._folder.now

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -150,7 +149,6 @@ class NatsServer:
     def __init__(self, settings: NatsSettings) -> None:
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
-        self._reloading = threading.Lock()
 
     @property
     def url(self) -> str:
@@ -212,9 +210,8 @@ class NatsServer:
 
         Whoever comes in keeps the connection. A child that has died meanwhile reads it when it is started anew.
         """
-        with self._reloading:
-            for _ in range(READS):
-                self._read_anew()
+        for _ in range(READS):
+            self._read_anew()
 
     def _read_anew(self) -> None:
         log = self._settings.folder / "nats.log"

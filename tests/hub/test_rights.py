@@ -10,9 +10,11 @@ import shutil
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from types import SimpleNamespace
+from typing import BinaryIO, cast
 
 import nkeys
 import pytest
@@ -33,8 +35,9 @@ from nats.errors import Error as NatsError
 
 from companion.hub.subjects import command_subject, record_subject, state_subject, told_far_subject, wish_subject
 from companion.hub_server.app import Hub
-from companion.hub_server.folder import public_key
-from companion.hub_server.nats_server import MOST_LINES, TableKey, accounts_text
+from companion.hub_server.folder import HubFolder, public_key
+from companion.hub_server.members import Rights
+from companion.hub_server.nats_server import MOST_LINES, NatsServer, TableKey, accounts_text
 
 
 @pytest.fixture
@@ -173,6 +176,21 @@ def test_nats_lives_while_tables_subscribe_and_it_reads_anew_who_may_come_in(
     assert hub.nats.pid == before, "nats-server has died"
     honest.play(1)
     until("the other one goes on", lambda: has_all(hub, honest))
+
+
+def test_who_may_come_in_is_written_by_one_at_a_time(tmp_path: Path) -> None:
+    """Tables that join all at once: else one finds no file to write, or what was known before is written last."""
+    both, together = threading.Barrier(2), []
+
+    def write(_: str) -> None:
+        with suppress(threading.BrokenBarrierError):
+            together.append(both.wait(0.2))
+
+    nats = SimpleNamespace(write=write, reload=lambda: None)
+    rights = Rights(HubFolder(tmp_path), cast(NatsServer, nats), "", "")
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: rights.keep(), range(2)))
+    assert not together
 
 
 def test_a_hub_of_before_keeps_what_it_had(tmp_path: Path) -> None:
