@@ -16,13 +16,13 @@ from operator import or_
 from typing import Any
 
 from companion.bots.base import Bot, Choice, Verdict, expected, next_best, reasons_of
-from companion.bots.scouts_rules import WIN, Ground, Node, bits, moved, position_of, rank_values, swapped
+from companion.bots.scouts_rules import WIN, Ground, Node, bits, position_of, rank_values, swapped
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.scouts.board import AROUND, FILES, NAMES, NUMBERS
 from companion.games.scouts.moves import chain_text, dashes, rocks_laid, shortest
 from companion.games.scouts.screen import dash_label, jump_label
-from companion.games.scouts.state import Position, handed_over, with_rock
+from companion.games.scouts.state import Position, handed_over, masks_after, with_rock
 from companion.games.scouts.state import moved as after_play
 
 _SURE = WIN / 2
@@ -213,7 +213,7 @@ class _Search:
         ground = self.ground
         found: list[Turn] = []
         for worth, origin, target in ground.moves(node, seat, played):
-            after = moved(node, seat, origin, target)
+            after = masks_after(node, seat, origin, target)
             if worth >= WIN:
                 return [(WIN, ((origin, target),), after)]
             seconds = ground.moves(after, seat, target) if due > 1 else []
@@ -221,7 +221,7 @@ class _Search:
                 found.append((value + worth, ((origin, target),), after))
             for worth_too, start, end in seconds:
                 if worth_too >= WIN:
-                    return [(WIN, ((origin, target), (start, end)), moved(after, seat, start, end))]
+                    return [(WIN, ((origin, target), (start, end)), masks_after(after, seat, start, end))]
                 found.append((value + worth + worth_too, ((origin, target), (start, end)), after))
         found.sort(key=_worth_of, reverse=True)
         return _completed(found, seat)
@@ -257,7 +257,7 @@ class _Search:
         for worth, origin, target in firsts:
             if value + worth + most <= best:
                 break
-            seconds = ground.moves(moved(node, seat, origin, target), seat, target)
+            seconds = ground.moves(masks_after(node, seat, origin, target), seat, target)
             best = max(best, value + worth + max(seconds)[0] if seconds else value + worth)
             if best >= beta:
                 break
@@ -341,7 +341,7 @@ def _completed(turns: list[Turn], seat: int) -> list[Turn]:
     """The best turns with the nodes after them, each node once."""
     done: dict[Node, Turn] = {}
     for worth, plays, after in turns:
-        node = moved(after, seat, *plays[1]) if len(plays) > 1 else after
+        node = masks_after(after, seat, *plays[1]) if len(plays) > 1 else after
         if node not in done:
             done[node] = (worth, plays, node)
             if len(done) == _MOST_TURNS:

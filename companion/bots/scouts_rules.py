@@ -13,9 +13,9 @@ from typing import Any
 
 from companion.core.kit import SEATS
 from companion.games.scouts.board import ALL, AROUND, BESIDE, FAR, FILES, HOME, JUMPS, NUMBERS, beside
-from companion.games.scouts.state import Position
+from companion.games.scouts.state import Masks, Position
 
-Node = tuple[int, int, int, int, int, int]
+Node = Masks
 Move = tuple[float, int, int]
 """What a play is worth, the mask of its origin and that of its target."""
 WIN = 10_000.0
@@ -135,35 +135,6 @@ def _jumps(number: int, single: int, empty: int, stop: int) -> int:
                 if not landing & stop:
                     work.append(target)
     return reached
-
-
-def moved(node: Node, seat: int, origin: int, target: int) -> Node:
-    """The node after a play, still of the same side."""
-    own, foe, own_low, foe_low, intel, low_intel = node
-    has_intel = intel & origin
-    own ^= origin
-    intel &= ~origin
-    if (own_low | foe_low) & origin:
-        if own_low & origin:
-            own_low ^= origin
-            own |= origin
-        else:
-            foe_low ^= origin
-            foe |= origin
-        intel |= low_intel & origin
-        low_intel &= ~origin
-    if (own | foe) & target:
-        if own & target:
-            own_low |= target
-        else:
-            foe ^= target
-            foe_low |= target
-        low_intel |= intel & target
-        intel &= ~target
-    own |= target
-    if has_intel or target & FAR[seat]:
-        intel |= target
-    return own, foe, own_low, foe_low, intel, low_intel
 
 
 def swapped(node: Node) -> Node:

@@ -30,7 +30,7 @@ from companion.core.errors import CompanionError, Malformed, SystemTrouble
 from companion.core.i18n import plain_words
 from companion.games import GAMES, game_named
 from companion.games.outside import load_games, outside_games
-from companion.games.tools import tools_of
+from companion.games.tools import count, tools_of
 from companion.service import logs
 
 if TYPE_CHECKING:
@@ -133,13 +133,6 @@ def _add_settings(command: argparse.ArgumentParser) -> None:
 def _port(text: str) -> int:
     number = int(text)
     if not 0 <= number <= 65535:
-        raise ValueError(text)
-    return number
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
         raise ValueError(text)
     return number
 
@@ -275,9 +268,9 @@ def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     command = commands.add_parser("selfplay", help="whole games through the real interfaces")
     command.add_argument("--game", choices=sorted(GAMES), help="which one; all in turn with --night")
     command.add_argument(
-        "--night", type=_count, metavar="MINUTES", help="play all games in turn at one table, and watch its growth"
+        "--night", type=count, metavar="MINUTES", help="play all games in turn at one table, and watch its growth"
     )
-    command.add_argument("--games", type=_count, default=1, metavar="N")
+    command.add_argument("--games", type=count, default=1, metavar="N")
     command.add_argument("--seed", type=int, default=1, metavar="S")
     command.add_argument("--two-tables", action="store_true", help="at two installations of a hub, a side at each")
     own = [character.name for character in CHARACTERS]
@@ -325,16 +318,16 @@ def _engine(options: argparse.Namespace) -> int:
 
 def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("bench", help="measure speeds and latencies on this machine")
-    command.add_argument("--games", type=_count, default=100_000, metavar="N", help="random games through the engine")
+    command.add_argument("--games", type=count, default=100_000, metavar="N", help="random games through the engine")
     command.add_argument("--real-time", action="store_true", help="also a game on the clock at its real length")
     command.add_argument(
         "part", nargs="?", choices=("vision", "kills", "memory", "bots", "pi", "hub"), help="measure only this"
     )
-    command.add_argument("--kills", type=_count, default=1000, metavar="N", help="SIGKILLs of the service at random")
-    command.add_argument("--matches", type=_count, metavar="N", help="bots: how many games of each pairing")
+    command.add_argument("--kills", type=count, default=1000, metavar="N", help="SIGKILLs of the service at random")
+    command.add_argument("--matches", type=count, metavar="N", help="bots: how many games of each pairing")
     command.add_argument("--results", type=Path, metavar="FILE", help="bots: keep every game there, and go on")
     command.add_argument("--sample", type=int, default=0, metavar="N", help="bots: which deals and seeds")
-    command.add_argument("--jobs", type=_count, metavar="N", help="bots: how many games at a time")
+    command.add_argument("--jobs", type=count, metavar="N", help="bots: how many games at a time")
     command.add_argument(
         "--quick", action="store_true", help="vision: about a tenth of it; bots: as much as four minutes hold"
     )

@@ -13,6 +13,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from segno import helpers
@@ -201,7 +202,7 @@ class Network:
         self.settings = settings
         self._clock = clock
         self._when_changed = when_changed
-        self._run = run or _run
+        self._run = run or partial(output_of, timeout_s=NMCLI_S)
         self._found: Wifi | None = None
         self._looked_s: float | None = None
         self._lock = threading.Lock()
@@ -268,12 +269,12 @@ def _fields(text: str) -> dict[str, str]:
     return found
 
 
-def _run(command: Sequence[str]) -> str:
+def output_of(command: Sequence[str], timeout_s: float) -> str:
     """The output of a command; empty when it is not there, fails or takes too long. Nothing of it is logged."""
     if shutil.which(command[0]) is None:
         return ""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=NMCLI_S, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
         return ""
     return done.stdout if done.returncode == 0 else ""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import platform
 import re
-import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from companion.core.network import output_of
 
 COMMAND_S = 2.0
 """So long a command may take to answer."""
@@ -28,13 +28,7 @@ Run = Callable[[Sequence[str]], str]
 
 def run_command(command: Sequence[str]) -> str:
     """The output of a command; empty when it is not there, fails or takes too long."""
-    if shutil.which(command[0]) is None:
-        return ""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=COMMAND_S, check=False)
-    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
-        return ""
-    return done.stdout if done.returncode == 0 else ""
+    return output_of(command, COMMAND_S)
 
 
 @dataclass(frozen=True)

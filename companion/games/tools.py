@@ -121,6 +121,14 @@ class GameWithTools(Game[S, A]):
         """What it brings; it is asked for whenever the command line is put together, so it should import little."""
 
 
+def count(text: str) -> int:
+    """How often, as it is typed behind an option; raises ValueError for anything below 0."""
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number
+
+
 def tools_of(game: Game[Any, Any]) -> GameTools:
     """What a game brings; mostly nothing."""
     return game.tools() if isinstance(game, GameWithTools) else GameTools()

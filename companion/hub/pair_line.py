@@ -87,6 +87,14 @@ class _Wish:
     """The game that was agreed on last when it was asked."""
 
 
+async def kept_message(stream: JetStreamContext, subject: str) -> bytes | None:
+    """The message that the hub keeps under a subject of pairs; None where there is none."""
+    try:
+        return (await stream.get_msg(PAIRS, subject=subject, direct=True)).data or b""
+    except NotFoundError:
+        return None
+
+
 class PairLine:
     """Agrees on games and carries their messages; asked from any thread, and from the line's own as it says."""
 
@@ -344,10 +352,10 @@ class PairLine:
 
     async def _at_hub(self, stream: JetStreamContext, pair: Pair, sent: tuple[bytes, ...]) -> int:
         """How many of our messages the hub has; a journal that was brought back from a backup has another past."""
-        if await self._get(stream, message_subject(pair.id, self._own, len(sent) + 1)) is not None:
+        if await kept_message(stream, message_subject(pair.id, self._own, len(sent) + 1)) is not None:
             self._fault = _OLDER
         for number in range(len(sent), 0, -1):
-            kept = await self._get(stream, message_subject(pair.id, self._own, number))
+            kept = await kept_message(stream, message_subject(pair.id, self._own, number))
             if kept is not None:
                 if kept != sent[number - 1]:
                     self._fault = _OLDER
@@ -361,10 +369,10 @@ class PairLine:
             if progress is None or progress.game != pair.id:
                 return
             number = progress.heard + 1
-            payload = await self._get(stream, message_subject(pair.id, source, number))
+            payload = await kept_message(stream, message_subject(pair.id, source, number))
             if payload is None and number <= self._there:  # it was said, and is being written
                 await asyncio.sleep(WRITTEN_S)
-                payload = await self._get(stream, message_subject(pair.id, source, number))
+                payload = await kept_message(stream, message_subject(pair.id, source, number))
             if payload is None:
                 self._there = number - 1
                 return
@@ -377,13 +385,6 @@ class PairLine:
                 log.warning("Hub: the other table's message %s was refused: %s", number, error.kind)
                 self._fault = _UNFIT
             await self._send(stream, pair, self._progress(pair))
-
-    @staticmethod
-    async def _get(stream: JetStreamContext, subject: str) -> bytes | None:
-        try:
-            return (await stream.get_msg(PAIRS, subject=subject, direct=True)).data or b""
-        except NotFoundError:
-            return None
 
     def _tell(self, trouble: str = "") -> None:
         """Say what is wrong, as long as a game is on."""

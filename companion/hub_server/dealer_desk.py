@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 from nats.js import JetStreamContext
-from nats.js.errors import APIError, NotFoundError
+from nats.js.errors import APIError
 
 from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Seat
+from companion.hub.pair_line import kept_message
 from companion.hub.pairing import Pair
-from companion.hub.subjects import PAIRS, SEQUENCE, STORED, WRONG_SEQUENCE, message_subject, told_by_dealer
+from companion.hub.subjects import SEQUENCE, STORED, WRONG_SEQUENCE, message_subject, told_by_dealer
 from companion.hub_server.folder import HubFolder
 from companion.table.remote.dealer import Dealer, dealer_of
 from companion.table.remote.messages import RemoteMessage, encoded_message, read_message
@@ -89,34 +90,27 @@ class DealerDesk:
     async def _next(self, stream: JetStreamContext, deal: _Deal) -> Seat | None:
         """Whose message is heard next: as it is written down, else of whoever has told more; None: nobody's."""
         pair, number = deal.pair.id, deal.written + 1
-        kept = await _kept(stream, message_subject(pair, _ORDER, number))
+        kept = await kept_message(stream, message_subject(pair, _ORDER, number))
         if kept is None:
             for seat in SEATS:
                 subject = message_subject(pair, deal.pair.tables[seat], deal.dealer.heard[seat] + 1)
-                if await _kept(stream, subject) is not None:
+                if await kept_message(stream, subject) is not None:
                     await _keep(stream, pair, _ORDER, number, msgspec.json.encode(seat))
                     break
             else:
                 return None
-            kept = await _kept(stream, message_subject(pair, _ORDER, number))
+            kept = await kept_message(stream, message_subject(pair, _ORDER, number))
         return msgspec.json.decode(kept or b"", type=Seat)
 
     @staticmethod
     async def _message(stream: JetStreamContext, deal: _Deal, seat: Seat) -> RemoteMessage | None:
         """What a table has told next; None: it cannot be read."""
         number = deal.dealer.heard[seat] + 1
-        payload = await _kept(stream, message_subject(deal.pair.id, deal.pair.tables[seat], number))
+        payload = await kept_message(stream, message_subject(deal.pair.id, deal.pair.tables[seat], number))
         try:
             return read_message(deal.pair.id, number, payload or b"")
         except Malformed:
             return None
-
-
-async def _kept(stream: JetStreamContext, subject: str) -> bytes | None:
-    try:
-        return (await stream.get_msg(PAIRS, subject=subject, direct=True)).data or b""
-    except NotFoundError:
-        return None
 
 
 async def _keep(stream: JetStreamContext, pair: str, who: str, number: int, payload: bytes) -> None:

@@ -183,7 +183,7 @@ def test_a_damaged_journal_is_said_at_the_start(tmp_path: Path) -> None:
         (("kit", "outbuffered", "-o", "kit.pdf", "--board", "/nowhere.txt"), 1, "/nowhere.txt"),
         (("replay", "99", "--state-dir", "/nowhere"), 1, "no companion's journal at /nowhere"),
         (("replay", "/nowhere.json"), 1, "cannot be read"),
-        (("selfplay", "--game", "outbuffered", "--games", "-1"), 2, "invalid _count value"),
+        (("selfplay", "--game", "outbuffered", "--games", "-1"), 2, "invalid count value"),
         (("read", "/nowhere.png", "--dictionary", "DICT_9X9"), 1, "DICT_9X9"),
     ],
 )

@@ -19,7 +19,7 @@ from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edi
 from companion.games.binmat.counter import OpenCards
 from companion.games.binmat.state import LANES, State
 from companion.games.binmat.words import RULES
-from companion.games.tools import Command, GameTools, GameWriter, PlayedGame, Showdown, WayToPlay
+from companion.games.tools import Command, GameTools, GameWriter, PlayedGame, Showdown, WayToPlay, count
 
 if TYPE_CHECKING:
     from companion.games.binmat.logs.ledger import Ledger
@@ -246,16 +246,9 @@ def _add_binlog(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", type=Path, metavar="FILE")
     command.add_argument("--edition", choices=("hackmud", "rulebook"), default="hackmud")
     command.add_argument(
-        "--turns", type=_count, metavar="N", help="of the game (rulebook: 110; hackmud: as many as the log has)"
+        "--turns", type=count, metavar="N", help="of the game (rulebook: 110; hackmud: as many as the log has)"
     )
     command.add_argument("--json", action="store_true", help="the same for machines")
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError(text)
-    return number
 
 
 def _binlog(game: Game[Any, Any], options: argparse.Namespace) -> int:

@@ -124,12 +124,16 @@ def placed(position: Position, square: int) -> Position:
     )
 
 
-def moved(position: Position, origin: int, target: int) -> Position:
-    """The upper scout of one square goes to another one (both masks) and ends its play there.
+Masks = tuple[int, int, int, int, int, int]
+"""The first six masks of a `Position`."""
 
-    Rulebook, "Gathering Intel" and "Winning"; ruling, "Stacks".
+
+def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
+    """The same after a play of the seat on turn: the upper scout of one square is on another one (both masks).
+
+    Rulebook, "Gathering Intel"; ruling, "Stacks".
     """
-    own, foe, own_low, foe_low, intel, low_intel, seat, due, _, to_place, rocks, stone, barred, may_stack, _ = position
+    own, foe, own_low, foe_low, intel, low_intel = masks
     has_intel = intel & origin
     own ^= origin
     intel &= ~origin
@@ -153,24 +157,17 @@ def moved(position: Position, origin: int, target: int) -> Position:
     own |= target
     if has_intel or target & FAR[seat]:
         intel |= target
-    is_won = bool(has_intel and target & HOME[seat])
-    return Position(
-        own,
-        foe,
-        own_low,
-        foe_low,
-        intel,
-        low_intel,
-        seat,
-        due - 1,
-        target,
-        to_place,
-        rocks,
-        stone,
-        barred,
-        may_stack,
-        is_won,
-    )
+    return own, foe, own_low, foe_low, intel, low_intel
+
+
+def moved(position: Position, origin: int, target: int) -> Position:
+    """The upper scout of one square goes to another one (both masks) and ends its play there.
+
+    Rulebook, "Winning".
+    """
+    masks = masks_after(position[:6], position.seat, origin, target)
+    is_won = bool(position.intel & origin and target & HOME[position.seat])
+    return Position(*masks, position.seat, position.due - 1, target, *position[9:14], is_won)
 
 
 def with_rock(position: Position, kind: int, covered: int) -> Position:
