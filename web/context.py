@@ -44,7 +44,15 @@ from web.security.join_code import JoinCode
 from web.server.sse import Streams
 from web.static_files import static_version
 
-_Page = tuple[str, Seat | None, bool, bool, str]
+
+class _Asked(NamedTuple):
+    """What is drawn, for whom: under this a drawing is kept."""
+
+    page: str
+    viewer: Seat | None
+    own_screen: bool
+    at_table: bool
+    language: str
 
 
 class Needs:
@@ -99,8 +107,8 @@ class PageContext:
     features: Features
     imaging: threading.Lock = field(default_factory=threading.Lock)
     """Held while a picture of the camera or of the workbench is made: each takes some 20 MB for a moment."""
-    _drawn: dict[_Page, tuple[Table, int, Fragment]] = field(default_factory=dict)
-    _drawing: dict[_Page, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
+    _drawn: dict[_Asked, tuple[Table, int, Fragment]] = field(default_factory=dict)
+    _drawing: dict[_Asked, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     @property
     def table_settings(self) -> TableSettings:
@@ -131,13 +139,13 @@ class PageContext:
         `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
         who may know how people get in. Who asks while it is being drawn waits for that drawing.
         """
-        key = (page, viewer, own_screen, at_table, spoken())
-        with self._drawing[key]:
+        asked = _Asked(page, viewer, own_screen, at_table, spoken())
+        with self._drawing[asked]:
             table = self._shown_on(page)
-            drawn, version, fragment = self._drawn.get(key, (table, -1, _NOTHING))
+            drawn, version, fragment = self._drawn.get(asked, (table, -1, _NOTHING))
             if drawn is not table or version != table.version:
-                version, fragment = self._draw(app, table, page, viewer, own_screen, at_table)
-                self._drawn[key] = (table, version, fragment)
+                version, fragment = self._draw(app, table, asked)
+                self._drawn[asked] = (table, version, fragment)
         return fragment
 
     def _shown_on(self, page: str) -> Table:
@@ -154,55 +162,79 @@ class PageContext:
         """Does the page say what single plays are?"""
         return bool(view.own.choices) or view.turn.is_open or view.guide is not None
 
-    def _draw(  # noqa: PLR0917 - the table, and the parts of the key under which its drawing is kept
-        self, app: Flask, table: Table, page: str, viewer: Seat | None, own_screen: bool, at_table: bool
-    ) -> tuple[int, Fragment]:
-        view = table.view(viewer)
-        known = view if viewer is None else table.view()
+    def _draw(self, app: Flask, table: Table, asked: _Asked) -> tuple[int, Fragment]:
+        view = table.view(asked.viewer)
+        known = view if asked.viewer is None else table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
-            view, known = table.view(viewer), table.view()
+            view, known = table.view(asked.viewer), table.view()
+        needs = Needs()
+        html = app.jinja_env.get_template(f"_{asked.page}.html").render(
+            needs=needs,
+            view=view,
+            known=known.board.tableau,
+            viewer=asked.viewer,
+            own_screen=asked.own_screen,
+            **self._about_game(table, view, asked),
+            **self._about_room(asked),
+            **self._for_surface(table, known, asked),
+        )
+        return view.version, Fragment(html, needs)
+
+    def _about_game(self, table: Table, view: TableView, asked: _Asked) -> dict[str, Any]:
+        """What every page may say of the game that is on, or was."""
         is_demonstration = table is not self.table
         past = self.features.past if view.phase is Phase.OVER and not is_demonstration else None
         finale = past.finale(int(view.moment.partition(".")[0])) if past else None
         acting = cards.acting_seat(view) if view.board.standing else None
-        needs = Needs()
-        html = app.jinja_env.get_template(f"_{page}.html").render(
-            needs=needs,
-            view=view,
-            known=known.board.tableau,
-            finale=finale,
-            end=end_words(view, finale, viewer),
-            opened=view.board.suggested or self.table.remembered or next(iter(self.games)),
-            plays=table.hints.plays(acting, view.moment) if acting and self._names_plays(view) else (),
-            south=self.table_settings.tip_south,
-            viewer=viewer,
-            games=self.games,
-            urls=self.join_urls(),
-            host_key=self.guard.host_key if own_screen or page == "host" else "",
-            needs_code=self.join_code is not None,
-            join_code=self.join_code.now() if self.join_code and (at_table or page == "host") else "",
-            tip=tip_of(view, self.table_settings.tip_south) if page != "seat" else "",
-            state=device_words(view),
-            workbench=self.features.workbench is not None,
-            opponents=self.features.opponents,
-            coach_for=_COACH_FOR[self.table_settings.coach] if page == "host" and self.features.coach else "",
-            settings_page=self.features.upkeep is not None,
-            handicap=self.features.handicap(known, self.table_settings) if page in ("seat", "host") else None,
-            coach=self.table.coaching.of(viewer).about if viewer and self.features.coach else (),
-            may_sit=at_table or self.join_code is None,
-            camera_page=self.features.camera is not None,
-            wifi=self.features.welcome.wifi() if page == "table" and at_table else None,
-            voice=self.features.welcome.voice if page == "table" and not is_demonstration else None,
-            is_demonstration=is_demonstration,
-            demonstration=self.features.demonstration,
-            has_pads=self.features.welcome.has_pads,
-            staff=self.features.staff if self.features.staff and self.features.staff.is_heard else None,
-            own_screen=own_screen,
-            hub=self.features.hub if page in ("host", "seat") else None,
-            unwell=self.features.health.line() if self.features.health and page == "host" else None,
-            pads={seat: self.table.view(seat).own.pad for seat in SEATS} if page == "workbench" else {},
-        )
-        return view.version, Fragment(html, needs)
+        return {
+            "finale": finale,
+            "end": end_words(view, finale, asked.viewer),
+            "opened": view.board.suggested or self.table.remembered or next(iter(self.games)),
+            "plays": table.hints.plays(acting, view.moment) if acting and self._names_plays(view) else (),
+            "south": self.table_settings.tip_south,
+            "tip": tip_of(view, self.table_settings.tip_south) if asked.page != "seat" else "",
+            "state": device_words(view),
+            "is_demonstration": is_demonstration,
+            "demonstration": self.features.demonstration,
+            "coach": self.table.coaching.of(asked.viewer).about if asked.viewer and self.features.coach else (),
+        }
+
+    def _about_room(self, asked: _Asked) -> dict[str, Any]:
+        """What every page may say of the installation: how one gets in, and what there is beside the table."""
+        features = self.features
+        return {
+            "games": self.games,
+            "urls": self.join_urls(),
+            "needs_code": self.join_code is not None,
+            "join_code": self.join_code.now() if self.join_code and (asked.at_table or asked.page == "host") else "",
+            "may_sit": asked.at_table or self.join_code is None,
+            "opponents": features.opponents,
+            "workbench": features.workbench is not None,
+            "settings_page": features.upkeep is not None,
+            "camera_page": features.camera is not None,
+            "has_pads": features.welcome.has_pads,
+            "staff": features.staff if features.staff and features.staff.is_heard else None,
+        }
+
+    def _for_surface(self, table: Table, known: TableView, asked: _Asked) -> dict[str, Any]:
+        """What one surface alone is given; the others have nothing of it."""
+        features = self.features
+        given: dict[str, Any] = {
+            "host_key": self.guard.host_key if asked.own_screen or asked.page == "host" else "",
+            **dict.fromkeys(("coach_for", "handicap", "hub", "unwell", "voice", "wifi"), None),
+            "pads": {},
+        }
+        if asked.page in ("host", "seat"):
+            given |= {"hub": features.hub, "handicap": features.handicap(known, self.table_settings)}
+        if asked.page == "host":
+            given["coach_for"] = _COACH_FOR[self.table_settings.coach] if features.coach else None
+            given["unwell"] = features.health.line() if features.health else None
+        elif asked.page == "table":
+            given["wifi"] = features.welcome.wifi() if asked.at_table else None
+            given["voice"] = features.welcome.voice if table is self.table else None
+        elif asked.page == "workbench":
+            given["pads"] = {seat: self.table.view(seat).own.pad for seat in SEATS}
+        return given
 
 
 def register_template_helpers(app: Flask) -> None:
