@@ -205,39 +205,15 @@ def _start_words(live: TableState, viewer: Seat | None, name: str) -> str:
 
 
 def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
+    """What hands have to do in a set-up or a stage; when all is done, what the camera or the table still waits for."""
     session = live.session
-    todo = [i for i in instructions(live) if not i.move.done]
-    todo.sort(key=lambda i: i.seat is not viewer)
-    if todo:
-        hidden = _hidden(live, todo)
-        if hidden:
-            return Sign(
-                say("Camera cannot see {squares}", squares=hidden),
-                say("Straighten the pieces, move your hand or the lamp, or confirm by hand."),
-                BOTH,
-            )
-        seats = frozenset(i.seat for i in todo)
-        if session.phase is Phase.SETUP:
-            small = say_n("One piece to go.", "{n} pieces to go.", len(todo))
-        else:
-            is_still = live.watched and live.reading is not None and live.reading.quiet
-            lost = (_out_of_sight(live, i.move.faces[-1]) for i in todo if is_still and i.move.faces)
-            others = [] if viewer and _is_by_phone(live, viewer) else todo[1:]  # a seat's page lists them
-            small = next(filter(None, lost), "") or joined(" ", [joined("", (i.text, ".")) for i in others])
-        if not live.watched:
-            small = joined(" ", (small, _then(live, viewer)))
-        return Sign(todo[0].text, small, seats if len(todo) > 1 else frozenset({todo[0].seat}))
+    asked = instructions(live)
+    if todo := sorted((i for i in asked if not i.move.done), key=lambda i: i.seat is not viewer):
+        return _moves_sign(live, viewer, todo)
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
-    is_still = live.reading is not None and live.reading.quiet
-    if (
-        live.watched
-        and is_still
-        and not live.has_cards
-        and instructions(live)
-        and not live.agrees
-        and not live.problems
-    ):
+    is_still = live.watched and live.reading is not None and live.reading.quiet
+    if is_still and asked and not (live.has_cards or live.agrees or live.problems):
         look = say("Check that the pieces are where they should be.")  # such as on a piece that looks the same
         return Sign(say("Camera cannot tell: confirm by hand"), joined(" ", (look, _then(live, viewer))), BOTH)
     viewer = _at_table(live, viewer)
@@ -246,8 +222,28 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
         return Sign(title, say("The next step follows; ready skips the wait."))
     if viewer is None:
         return Sign(title, say("The next step follows by itself."))
-    key = say("Done") if instructions(live) else say("Next")
+    key = say("Done") if asked else say("Next")
     return Sign(title, say("The next step follows; “{key}” skips the wait.", key=key))
+
+
+def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) -> Sign:
+    """The first of the moves that hands still have to make, and what helps with them."""
+    if hidden := _hidden(live, todo):
+        return Sign(
+            say("Camera cannot see {squares}", squares=hidden),
+            say("Straighten the pieces, move your hand or the lamp, or confirm by hand."),
+            BOTH,
+        )
+    if live.session.phase is Phase.SETUP:
+        small = say_n("One piece to go.", "{n} pieces to go.", len(todo))
+    else:
+        is_still = live.watched and live.reading is not None and live.reading.quiet
+        lost = (_out_of_sight(live, i.move.faces[-1]) for i in todo if is_still and i.move.faces)
+        others = [] if viewer and _is_by_phone(live, viewer) else todo[1:]  # a seat's page lists them
+        small = next(filter(None, lost), "") or joined(" ", [joined("", (i.text, ".")) for i in others])
+    if not live.watched:
+        small = joined(" ", (small, _then(live, viewer)))
+    return Sign(todo[0].text, small, frozenset(i.seat for i in todo))
 
 
 def _then(live: TableState, viewer: Seat | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from companion.core.errors import Malformed
@@ -73,26 +73,13 @@ class CombatCheck:
 
 def judge(account: Account, move: Move, ledger: Ledger | None, edition: Edition) -> CombatCheck:
     """Work the combat that a move began out; the ledger, if there is one that is right, learns the stacks."""
-    seat, lane, card, played = move.seat, move.lane, move.known_card, move.letter == UP
+    seat, card, played = move.seat, move.known_card, move.letter == UP
     attacker, defender = account.shown.attacker.cards, account.shown.defender.cards
-    found = [] if account.shown.lane == lane else [f"the log shows the stacks of lane {account.shown.lane}"]
-    for place, stack in ((f"a{lane}", attacker), (f"d{lane}", defender)):
-        if ledger and MANY not in stack and (complaint := ledger.show(place, stack)):
-            found.append(f"{words_of(place)}: the log shows {_listed(stack)}, {complaint}")
-    top = (attacker if seat is ATTACKER else defender)[-1:]
-    if played and HIDDEN not in (card, *top) and MANY not in top and not (top and top[0].startswith(card)):
-        found.append(f"{card} does not lie on top of the stack")
+    found = list(_unlike_stacks(account.shown, move, ledger))
     marks = account.shown.defender.ups[: -1 if played and seat is not ATTACKER else None]
-    is_up = ledger.is_up[lane] if ledger else bool(marks) and all(marks)
-    if any(up != is_up for up in marks):
-        found.append(
-            f"the log marks defender cards face {'down' if is_up else 'up'} that lay face {'up' if is_up else 'down'}"
-        )
     before = list(zip(attacker, account.shown.attacker.ups, strict=True))[: -1 if played and seat is ATTACKER else None]
-    if ledger and edition is Edition.HACKMUD:
-        for each, up in before:
-            if each not in (HIDDEN, MANY) and up != (each in ledger.attack_up):
-                found.append(f"the log marks the attacker’s {each} face {'up' if up else 'down'}, it lay the other way")
+    is_up = ledger.is_up[move.lane] if ledger else bool(marks) and all(marks)
+    found += _unlike_faces(marks, is_up, before, ledger.attack_up if ledger and edition is Edition.HACKMUD else None)
     if {HIDDEN, MANY} & {*attacker, *defender}:
         return CombatCheck(tuple(found), "cards that matter are hidden")
     lay_open = frozenset(each for each, up in before if up)
@@ -102,12 +89,37 @@ def judge(account: Account, move: Move, ledger: Ledger | None, edition: Edition)
         tale = told_bounce(attacker[-1], defender)
     else:
         try:
-            tale = told(resolve(Fight(attacker, defender, seat, is_up, lay_open), edition), lane)
+            tale = told(resolve(Fight(attacker, defender, seat, is_up, lay_open), edition), move.lane)
         except Malformed as error:
             return CombatCheck((*found, error.message), "it cannot be worked out")
-    found += differences(account, tale, lane)
+    found += differences(account, tale, move.lane)
     missing = tale.powers is not None and account.result is None
     return CombatCheck(tuple(found), "the log does not show its result" if missing else "", tale)
+
+
+def _unlike_stacks(shown: CombatStacks, move: Move, ledger: Ledger | None) -> Iterator[str]:
+    """Where the stacks of the log are another lane's, not those that the ledger knows, or without the card played."""
+    attacker, defender = shown.attacker.cards, shown.defender.cards
+    if shown.lane != move.lane:
+        yield f"the log shows the stacks of lane {shown.lane}"
+    for place, stack in ((f"a{move.lane}", attacker), (f"d{move.lane}", defender)):
+        if ledger and MANY not in stack and (complaint := ledger.show(place, stack)):
+            yield f"{words_of(place)}: the log shows {_listed(stack)}, {complaint}"
+    card, top = move.known_card, (attacker if move.seat is ATTACKER else defender)[-1:]
+    is_known = move.letter == UP and HIDDEN not in (card, *top) and MANY not in top
+    if is_known and not (top and top[0].startswith(card)):
+        yield f"{card} does not lie on top of the stack"
+
+
+def _unlike_faces(
+    marks: Sequence[bool], is_up: bool, before: Iterable[tuple[str, bool]], attack_up: Collection[str] | None
+) -> Iterator[str]:
+    """Where the log marks cards as face up or down that lay the other way; `attack_up`: the attacker's, where known."""
+    if any(up != is_up for up in marks):
+        yield f"the log marks defender cards face {'down' if is_up else 'up'} that lay face {'up' if is_up else 'down'}"
+    for each, up in before:
+        if attack_up is not None and each not in (HIDDEN, MANY) and up != (each in attack_up):
+            yield f"the log marks the attacker’s {each} face {'up' if up else 'down'}, it lay the other way"
 
 
 def alike(shown: Cards, expected: Cards) -> bool:
