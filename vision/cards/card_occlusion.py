@@ -78,10 +78,10 @@ class CardOcclusion:
         dazzled = view.glare[::_SHRINK, ::_SHRINK] if view.glare.shape != small.shape else view.glare
         scale = maps.scale / _SHRINK
         tone = _without_lines(small, scale)
-        edges = _edges(
-            tone, self._known(tone.shape, maps, cards, _TOUCH_MM) | _beyond(view.shown, tone.shape, scale), scale
-        )
-        bold = self._print(view.ink.bold, maps) & ~self._explained(tone.shape, maps, cards)
+        known = self._known(tone.shape, maps, cards, _TOUCH_MM)
+        edges = _edges(tone, known | _beyond(view.shown, tone.shape, scale), scale)
+        explained = self._explained(tone.shape, maps, cards) if cards else known
+        bold = self._print(view.ink.bold, maps) & ~explained
         littered, unread = set(), {}
         with_cards = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
         for zone, here in zip(self._zones, self._places(self._rectangles, maps), strict=True):
@@ -187,6 +187,8 @@ def _without_lines(small: Luma, scale: float) -> Luma:
 
 def _beyond(shown: Luma, shape: tuple[int, ...], scale: float) -> Luma:
     """255 where the small view is no part of the picture, or at its edge."""
+    if cv2.countNonZero(shown) == shown.size:
+        return np.zeros(shape, np.uint8)
     size = 2 * round(_TOUCH_MM * scale) + 1
     small = cv2.resize(shown, shape[::-1], interpolation=cv2.INTER_NEAREST)
     inside = cv2.erode(small, np.ones((size, size), np.uint8), borderValue=255)

@@ -86,6 +86,8 @@ def card_view(luma: Luma, maps: Maps, shown: Luma, reach_mm: float) -> CardView:
 
 def is_glare(view: Luma, paper: Luma) -> Mask:
     """(h, w): where a view hides what lies there, although its paper is not so bright."""
+    if view.max(initial=0) < _GLARE:
+        return np.zeros(view.shape, np.bool_)
     return np.asarray((view >= _GLARE) & (paper < _LIT), np.bool_)
 
 

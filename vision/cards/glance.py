@@ -14,12 +14,10 @@ import numpy as np
 from companion.core.kit import Board, Deck, Kit
 from vision.cards.card_view import INK, PRINT_MM, SCALE, CardView, DarkPrint, evened, is_glare, paper_of, shown_by
 from vision.cards.unexplained_print import corner_places, lines_of, own_print, paper_mm, sides_of_zones
-from vision.detection.marker_scan import Box
+from vision.detection.marker_scan import FEW_PX, Box
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points, Pose
 
-_WIDE_PX = 960
-"""Pictures wider than this are looked at in this width: enough for a view of half a reading's scale."""
 _DARK = 0.65
 """Print is darker than this, by the paper just beside it: all that is print at a closer look, and more."""
 _STROKE_MM, _GAP_MM = 1.5, 2.0
@@ -47,13 +45,16 @@ class Glance:
         return replace(self.view, maps=replace(self.view.maps, scale=SCALE))
 
 
-def glance_at(luma: Luma, pose: Pose, kit: Kit, room: tuple[Points, Points], z_mm: float) -> Glance:
-    """A (height, width) picture of a board of cards from `room`'s low to its high corner, mm."""
+def glance_at(  # noqa: PLR0917 - what is seen, and where
+    luma: Luma, pose: Pose, kit: Kit, room: tuple[Points, Points], z_mm: float, small: Luma | None = None
+) -> Glance:
+    """A (height, width) picture of a board of cards from `room`'s low to its high corner, mm; `small` is the same in
+    `FEW_PX`, where it was made already."""
     assert kit.deck is not None
     low, high = tuple(room[0].tolist()), tuple(room[1].tolist())
-    shrunk = min(1.0, _WIDE_PX / luma.shape[1])
+    shrunk = min(1.0, FEW_PX / luma.shape[1])
     maps = pose.plane_maps(low, high, z_mm, SCALE / 2, shrunk=shrunk)
-    picture = luma if shrunk == 1.0 else _resized(luma, shrunk)
+    picture = small if small is not None else luma if shrunk == 1.0 else _resized(luma, shrunk)
     view, size = maps.rectify(picture), (picture.shape[1], picture.shape[0])
     paper = paper_of(view, maps.scale, kit.board.square_mm)
     even = evened(view, paper)

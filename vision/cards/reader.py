@@ -93,9 +93,10 @@ class CardReader:
         """The ids of all cards' markers."""
         return frozenset(self._names)
 
-    def read(self, luma: Luma, pose: Pose, moving_px: Points) -> Open:
-        """The cards of a (height, width) picture; (N, 2) `moving_px` are places where something moves."""
-        if (plain := self._at_a_glance(luma, pose, moving_px)) is not None:
+    def read(self, luma: Luma, pose: Pose, moving_px: Points, small: Luma | None = None) -> Open:
+        """The cards of a (height, width) picture, which is there made `small` already; (N, 2) `moving_px` are places
+        where something moves."""
+        if (plain := self._at_a_glance(luma, small, pose, moving_px)) is not None:
             return plain
         view = card_view(luma, *self._above(pose), self.kit.board.square_mm)
         cards, twins = self._finder.find(view)
@@ -125,9 +126,10 @@ class CardReader:
                 unknown.add(zone)
         return Open(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
 
-    def _at_a_glance(self, luma: Luma, pose: Pose, moving_px: Points) -> Open | None:
+    def _at_a_glance(self, luma: Luma, small: Luma | None, pose: Pose, moving_px: Points) -> Open | None:
         """The same of a board that is bare, or on which cards lie plainly; None when it has to be read closely."""
-        glance, fans = glance_at(luma, pose, self.kit, self._room, CARD_Z_MM), dict[Square, tuple[str, ...]]()
+        glance = glance_at(luma, pose, self.kit, self._room, CARD_Z_MM, small)
+        fans = dict[Square, tuple[str, ...]]()
         cards, aside = list[Lying](), list[str]()
         if not is_bare(glance, self.kit):
             seen = self._plain.cards(glance, luma, pose)

@@ -6,6 +6,7 @@ Half the size costs a quarter; what is too small for that is read later, where t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -18,7 +19,7 @@ from vision.pose.pose import Points
 
 _LARGE_PX = 1600
 """Pictures wider than this are looked at in half their size first, ..."""
-_FEW_PX, _LEAST_LARGE_PX = 960, 15.0
+FEW_PX, _LEAST_LARGE_PX = 960, 15.0
 """... others in this width; large markers have sides that are longer than this in them."""
 _SHADOWS_PX = (11, 19)
 """Two or three modules of small markers, and of large ones."""
@@ -63,7 +64,7 @@ class Scanner:
 
     def quickly(self, luma: Luma) -> Found | None:
         """Most markers of a picture, made smaller; None: this picture is to be looked at as it is."""
-        if self._thorough or luma.shape[1] <= _FEW_PX:
+        if self._thorough or luma.shape[1] <= FEW_PX:
             return None
         if is_large(luma):
             return self._at_half(luma, halved(luma))
@@ -75,7 +76,7 @@ class Scanner:
         if self._thorough or is_large(luma):
             return None
         small, share = _narrowed(luma)
-        return _enlarged(luma, self._large.find(small, _LEAST_LARGE_PX), share)
+        return replace(_enlarged(luma, self._large.find(small, _LEAST_LARGE_PX), share), small=small)
 
     def patiently(self, luma: Luma) -> Found:
         """All markers of a picture, through so many windows that it takes several times as long."""
@@ -127,12 +128,12 @@ def is_large(luma: Luma) -> bool:
 
 def large_px(luma: Luma) -> float:
     """How long the sides of large markers are at least, in a picture that is not large itself."""
-    return float(_LEAST_LARGE_PX * max(1.0, luma.shape[1] / _FEW_PX))
+    return float(_LEAST_LARGE_PX * max(1.0, luma.shape[1] / FEW_PX))
 
 
 def _narrowed(luma: Luma) -> tuple[Luma, float]:
-    """A picture that is not wider than `_FEW_PX`, and which share of its size that is."""
-    share = min(1.0, _FEW_PX / luma.shape[1])
+    """A picture that is not wider than `FEW_PX`, and which share of its size that is."""
+    share = min(1.0, FEW_PX / luma.shape[1])
     small = luma if share == 1.0 else cv2.resize(luma, None, fx=share, fy=share, interpolation=cv2.INTER_LINEAR)
     return np.asarray(small, np.uint8), share
 
@@ -175,21 +176,21 @@ def on_edges(luma: Luma, quads: Sequence[Points]) -> list[Points | None]:
     What touches a marker or hides one of its corners moves a corner that is looked for by itself by several pixels,
     and small markers have rough ones; most of an edge stays in sight.
     """
-    found: list[Points | None] = [None] * len(quads)
     every = np.array(quads).reshape(-1, 4, 2)
-    shortest = np.linalg.norm(every[:, _NEXT] - every, axis=2).min(axis=1)
-    steps = np.ceil(0.9 * shortest / _MODULES / _STEP_PX).astype(int)
-    for number in set(steps[shortest >= _LEAST_SIDE_PX].tolist()):
-        alike = np.flatnonzero((steps == number) & (shortest >= _LEAST_SIDE_PX))
-        for place, corners in zip(alike, _on_edges(luma, every[alike], number), strict=True):
-            found[place] = corners
-    return found
+    sides = every[:, _NEXT] - every
+    lengths = np.sqrt((sides**2).sum(axis=2, keepdims=True))
+    is_fine = lengths.min(axis=(1, 2)) >= _LEAST_SIDE_PX
+    if not is_fine.any():
+        return [None] * len(quads)
+    found = iter(_on_edges(luma, every[is_fine], sides[is_fine], lengths[is_fine]))
+    return [next(found) if fine else None for fine in is_fine]
 
 
-def _on_edges(luma: Luma, quads: Points, steps: int) -> list[Points | None]:
-    """The same of markers, (N, 4, 2), whose edges are all looked for so many steps inwards and outwards."""
-    sides = quads[:, _NEXT] - quads
-    lengths = np.linalg.norm(sides, axis=2, keepdims=True)
+def _on_edges(luma: Luma, quads: Points, sides: Points, lengths: Points) -> list[Points | None]:
+    """The same of markers, (N, 4, 2), whose sides, (N, 4, 2), are so long, (N, 4, 1): each edge is looked for not so
+    far inwards and outwards as a module of its marker is wide."""
+    own = np.ceil(0.9 * lengths.min(axis=(1, 2)) / _MODULES / _STEP_PX).astype(int)
+    steps = int(own.max())
     ways = sides / lengths
     outward = np.stack([ways[..., 1], -ways[..., 0]], axis=2)
     offsets = np.arange(-steps, steps + 1) * _STEP_PX
@@ -197,11 +198,15 @@ def _on_edges(luma: Luma, quads: Points, steps: int) -> list[Points | None]:
     places = quads[:, :, None, None] + along + offsets[:, None] * outward[:, :, None, None]
     shape = (-1, len(offsets), 2)
     across = cv2.remap(luma, places.reshape(shape).astype(np.float32), None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
-    contrasts = np.diff([quantiles(each, 0.1, 0.9) for each in across.reshape(len(quads), -1)])
-    soft = cv2.GaussianBlur(across.astype(np.float32), (5, 1), 0.8)
+    across = across.reshape(len(quads), -1, len(offsets))
+    contrasts = np.diff(
+        [quantiles(each[:, steps - far : steps + far + 1], 0.1, 0.9) for each, far in zip(across, own, strict=True)]
+    )
+    soft = cv2.GaussianBlur(across.reshape(shape[:2]).astype(np.float32), (5, 1), 0.8)
     rise = (soft[:, 2:] - soft[:, :-2]).reshape(len(quads), 4, len(_ALONG), -1)
-    top = rise.argmax(axis=3)
-    inner = top.clip(1, rise.shape[3] - 2)
+    away, beyond = np.abs(np.arange(1 - steps, steps)), (steps - own)[:, None, None]
+    top = np.where(away < own[:, None, None, None], rise, -np.inf).argmax(axis=3)
+    inner = top.clip(1 + beyond, rise.shape[3] - 2 - beyond)
     before, peak, after = (np.take_along_axis(rise, (inner + by)[..., None], 3)[..., 0] for by in (-1, 0, 1))
     bend = before - 2 * peak + after
     finer = np.where(bend < 0, 0.5 * (before - after) / np.where(bend < 0, bend, 1.0), 0.0)

@@ -19,6 +19,10 @@ Luma = NDArray[np.uint8]
 
 _BLACK = 20
 """No white is darker than this, of 255."""
+_INNER = np.kron(np.eye(7), [0, 0.25, 0.25, 0.25, 0.25, 0])
+"""(7, 42): what makes of six pixels a module the mean of the inner ones."""
+_ENDS = np.array([[0, 0], [42, 0], [42, 42], [0, 42]], np.float32) - np.float32(0.5)
+_NEXT = [1, 2, 3, 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +62,8 @@ class Found:
 
     sightings: tuple[Sighting, ...]
     rejected: tuple[Points, ...]
+    small: Luma | None = None
+    """The picture made smaller, where it was looked at so."""
 
 
 def dictionary_of(name: str) -> cv2.aruco.Dictionary:
@@ -178,23 +184,21 @@ def without_shadows(luma: Luma, window_px: int) -> Luma:
 
 def modules_in(luma: Luma, quad: Points) -> NDArray[np.float64]:
     """(7, 7) mean brightness of the modules of a marker whose corners are `quad`, the black rim included."""
-    cells, margin = 7, 6
-    side = cells * margin
-    target = np.array([[0, 0], [side, 0], [side, side], [0, side]], dtype=np.float32) - 0.5
-    warp = cv2.getPerspectiveTransform(quad.astype(np.float32), target)
-    view = cv2.warpPerspective(luma, warp, (side, side)).astype(np.float64)
-    means = view.reshape(cells, margin, cells, margin)[:, 1:-1, :, 1:-1].mean(axis=(1, 3))
-    return np.asarray(means, dtype=np.float64)
+    side = _INNER.shape[1]
+    warp = cv2.getPerspectiveTransform(quad.astype(np.float32), _ENDS)
+    return np.asarray(_INNER @ cv2.warpPerspective(luma, warp, (side, side)) @ _INNER.T)
 
 
 def resembles_marker(luma: Luma, quad: Points) -> bool:
     """Has a quadrangle a dark rim and both tones inside, as a marker that is damaged or half hidden has?"""
-    if np.linalg.norm(quad - np.roll(quad, -1, axis=0), axis=1).min() < 12:
+    if ((quad - quad[_NEXT]) ** 2).sum(axis=1).min() < 12**2:
         return False
     means = modules_in(luma, quad)
-    dark = means < (means.min() + means.max()) / 2
-    rim = np.concatenate([dark[0], dark[-1], dark[1:-1, 0], dark[1:-1, -1]])
-    return bool(np.ptp(means) > 60 and rim.mean() >= 0.9 and 0.1 <= dark[1:-1, 1:-1].mean() <= 0.9)
+    low, high = float(means.min()), float(means.max())
+    dark = means < (low + high) / 2
+    inside = int(np.count_nonzero(dark[1:-1, 1:-1]))
+    rim = np.count_nonzero(dark) - inside
+    return bool(high - low > 60 and rim >= 0.9 * 24 and 0.1 * 25 <= inside <= 0.9 * 25)
 
 
 def best_guess(

@@ -273,7 +273,7 @@ class FrameReader:
         size = (luma.shape[1], luma.shape[0])
         pose = nearest_pose(points_mm, np.vstack(list(corners.values())), self.locator.lens, size)
         more = self._closer.corners(kit.board, pose, luma, corners) if pose else ()
-        return Found(found.sightings + more, found.rejected)
+        return replace(found, sightings=found.sightings + more)
 
     def _precise(self, luma: Luma, kit: Kit, sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
         """The same with the board's corner markers where their edges are; one that shows none is left out beside three
@@ -359,7 +359,7 @@ class FrameReader:
         """What a picture of a board of cards says."""
         if self._cards is None or self._cards.kit is not kit:
             self.kit, self._cards, self._judge = kit, card_reader(kit), None
-        cards = self._cards.read(luma, pose, moving_px)
+        cards = self._cards.read(luma, pose, moving_px, found.small)
         times = Counter(sighting.marker for sighting in found.sightings)
         own = {*kit.board.corners, *self._cards.markers}
         strangers = {m for m in times if m not in own} | {m for m in kit.board.corners if times[m] > 1}

@@ -128,8 +128,9 @@ class Placer:
         pieces = list(placed)
         known = self._bodies
         new = [p for p in pieces if id(p.sighting) not in known or known[id(p.sighting)][0] is not p]
-        for piece, body in zip(new, bodies_mm(self._kit, self._pose, new), strict=True):
-            known[id(piece.sighting)] = piece, body, np.array([body.min(axis=0), body.max(axis=0)])
+        bodies = bodies_mm(self._kit, self._pose, new)
+        for piece, body, bound in zip(new, bodies, _bounds(bodies), strict=True):
+            known[id(piece.sighting)] = piece, body, bound
         return [known[id(piece.sighting)][1:] for piece in pieces]
 
     def _remember(self, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> None:
@@ -251,6 +252,14 @@ def bodies_mm(kit: Kit, pose: Pose, pieces: Sequence[Placed]) -> list[Points]:
     for (piece, *_), foot, far in zip(tops, feet, behind, strict=True):
         hidden.setdefault(id(piece), []).extend((foot, far))
     return [np.vstack(hidden[id(piece)]) for piece in pieces]
+
+
+def _bounds(bodies: Sequence[Points]) -> Points:
+    """(B, 2, 2): the lowest and the highest of each body's (N, 2) points; all at once, which is much faster."""
+    if not bodies:
+        return np.empty((0, 2, 2))
+    points, starts = np.vstack(bodies), np.cumsum([0, *(len(body) for body in bodies[:-1])])
+    return np.stack([bound.reduceat(points, starts, axis=0) for bound in (np.minimum, np.maximum)], axis=1)
 
 
 def _foot_mm(kit: Kit, piece: Placed, x_mm: float, y_mm: float) -> Points:

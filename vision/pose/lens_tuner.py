@@ -99,8 +99,8 @@ class LensTuner:
         pose = pose or solve_pose(points_mm, points_px, self.lens, guess.size)
         if pose is None:
             return None
-        by_pose, by_lens = pose.slopes(points_mm)
+        seen, by_pose, by_lens = pose.lens.project(points_mm, pose.rotation, pose.translation, pose.size)
         by_lens = by_lens[:, :2]
         # What a change of the pose makes good does not count.
         slopes = by_lens - by_pose @ np.linalg.lstsq(by_pose, by_lens, rcond=None)[0]
-        return np.asarray(slopes, np.float64), (pose.to_px(points_mm) - points_px).ravel(), pose
+        return np.asarray(slopes, np.float64), (seen - points_px).ravel(), pose

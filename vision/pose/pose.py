@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import cv2
 import numpy as np
@@ -88,8 +88,9 @@ class Pose:
             return np.zeros(len(points))
         number = len(self.covariance)
         slopes = np.hstack(self.slopes(points))[:, :number].reshape(-1, 2, number)
-        errors = np.einsum("nij,jk,nlk->nil", slopes, self.covariance, slopes)
-        largest = np.sqrt(np.linalg.eigvalsh(errors)[:, 1].clip(0))
+        errors = slopes @ self.covariance @ slopes.swapaxes(1, 2)
+        one, other, both = errors[:, 0, 0], errors[:, 1, 1], errors[:, 0, 1]
+        largest = np.sqrt(((one + other) / 2 + np.sqrt(((one - other) / 2) ** 2 + both**2)).clip(0))
         around = points[:, None] + [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]
         here = self.to_px(around.reshape(-1, 3)).reshape(-1, 3, 2)
         scale = np.linalg.norm(here[:, 1:] - here[:, :1], axis=2).min(axis=1)
@@ -216,9 +217,12 @@ def square_mm(board: Board, square: Square) -> Points:
     return flat(rectangle_corners_mm(*board.centre_mm(square), board.square_mm, depth, 0.0))
 
 
+@lru_cache(maxsize=64)
 def corner_points_mm(board: Board, marker: int) -> Points:
-    """(4, 3): the printed corners of one of the board's corner markers."""
-    return flat(square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm))
+    """(4, 3): the printed corners of one of the board's corner markers; not to be written to."""
+    corners = flat(square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm))
+    corners.flags.writeable = False
+    return corners
 
 
 def solve_pose(

@@ -144,7 +144,7 @@ class PrintedLines:
         steps = int(np.ceil(room / _STEP_PX))
         offsets = np.arange(-steps, steps + 1) * _STEP_PX
         where = places[:, :, None] + offsets[:, None] * normals[:, None, None]
-        profile = _sampled(luma, where).mean(axis=1)
+        profile = _sampled(luma, where)
         columns = np.arange(len(offsets))
 
         def shifted(values: Points, by_px: Points) -> Points:
@@ -173,11 +173,11 @@ class PrintedLines:
 
 
 def _sampled(luma: Luma, where: Points) -> Points:
-    """Brightness at places (N, S, D, 2) of a picture, between its pixels."""
+    """(N, D): mean brightness over S places each, (N, S, D, 2), of a picture, between its pixels."""
     shape = where.shape[:3]
     places = where.reshape(shape[0], shape[1] * shape[2], 2).astype(np.float32)
     seen = cv2.remap(luma, places, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)  # type: ignore[call-overload]  # stubs deny None
-    return np.asarray(seen, dtype=np.float64).reshape(shape)
+    return np.asarray(np.add.reduce(seen.reshape(shape), axis=1, dtype=np.uint16) / shape[1])
 
 
 @lru_cache(maxsize=16)
