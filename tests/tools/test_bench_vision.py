@@ -15,7 +15,7 @@ from companion.core.kit import DICTIONARY, Kit
 from companion.core.ports import Reading
 from companion.games import GAMES
 from companion.tools.bench import reading
-from companion.tools.bench.reading import costs, pictures, sequences, stillness
+from companion.tools.bench.reading import costs, first, pictures, sequences, stillness
 from companion.tools.bench.reading.costs import Costs, Photograph, bench_photographs, photographs_folder
 from companion.tools.bench.reading.peers import Peer, peers, squares_found
 from companion.tools.bench.reading.pictures import (
@@ -394,6 +394,24 @@ def test_costs_are_measured_beside_opencv(monkeypatch: pytest.MonkeyPatch) -> No
     assert measured.peer_ms > 0
     assert 0.1 < measured.memory_mb < 100
     assert "memory of the reader" in measured.sentence()
+
+
+@pytest.mark.parametrize(("ratio", "rounds"), [(0.9, 1), (1.1, 3), (1.3, 3), (1.6, 1)])
+def test_a_first_picture_near_the_bound_is_read_more_often(
+    monkeypatch: pytest.MonkeyPatch, ratio: float, rounds: int
+) -> None:
+    """On either side of it; a median is told, and each of the two comes second as often as the other."""
+    asked: list[bool] = []
+
+    def seconds(look: object, luma: object) -> float:
+        asked.append(getattr(look, "__name__", "") == "read")
+        is_jump = len(asked) <= 2 and asked[-1]
+        return (10.0 if is_jump else ratio) if asked[-1] else 1.0
+
+    monkeypatch.setattr(first, "_seconds", seconds)
+    cost, _ = first._cost([np.zeros((8, 8), np.uint8)] * 4)
+    assert cost == ratio
+    assert asked == [True, False, False, True] * 2 * rounds
 
 
 @pytest.mark.skipif(

@@ -77,8 +77,12 @@ class EmptySquares:
         left = [square for square in squares if shot.glare[shot.row[square]] <= _MOST_GLARE]
         known = {s for s in left if s in self._known and self._as_known(shot, s, self._known[s])}
         found = known | self._as_paper(shot, [square for square in left if square not in known])
-        rest = [square for square in left if square not in found] if shaded else []
-        return found | {square for square in rest if self._as_shaded(shot, square)}
+        return found | self.shaded_among(shot, (square for square in left if square not in found)) if shaded else found
+
+    def shaded_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
+        """Which of these squares, none of which is bare in plain light, are so under shadows with edges?"""
+        left = [square for square in squares if shot.glare[shot.row[square]] <= _MOST_GLARE]
+        return {square for square in left if self._as_shaded(shot, square)}
 
     def covered_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
         """Which of these squares were empty once and, in full view, show another picture now, whatever the light?"""

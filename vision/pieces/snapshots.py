@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import cv2
 import numpy as np
@@ -23,6 +23,7 @@ from vision.pose.pose import Maps, Points, Pose
 _Kind = TypeVar("_Kind", bound=np.generic)
 Tone = NDArray[np.float32]
 """Brightness by that of the paper next to it: 1 is white paper."""
+_INFINITE = np.float32(np.inf)
 LINE = 0.05
 """An outline this much darker than its surroundings is one."""
 _GLINT, _MOST_GLINT = 1.35, 0.25
@@ -243,15 +244,15 @@ def _line(band: Tone, seen: Mask) -> tuple[Points, Points]:
     NaN where too little is seen.
     """
     length = seen.shape[2]
-    counts = _sums(seen.view(np.uint8), cv2.CV_32S)
+    counts = _sums(seen.view(np.uint8))
     there = counts > 0
     shown = band if counts.min(initial=length) == length else np.asarray(band * seen, np.float32)
-    profile = _sums(shown, cv2.CV_32F) / np.maximum(counts, 1)
-    lowest = np.where(there, profile, -np.inf)
+    profile = _sums(shown) / np.maximum(counts, 1)
+    lowest = np.where(there, profile, -_INFINITE)
     before, after = _largest_yet(lowest), _largest_yet(lowest[:, ::-1])[:, ::-1]
-    depths = np.where(there, np.minimum(before, after) - profile, -np.inf).max(axis=1)
+    depths = np.where(there, np.minimum(before, after) - profile, -_INFINITE).max(axis=1)
     # The 80th percentile of each row's seen values, which come first when sorted.
-    ordered = np.sort(np.where(there, profile, np.inf), axis=1)
+    ordered = np.sort(np.where(there, profile, _INFINITE), axis=1)
     last = np.maximum(there.sum(axis=1) - 1, 0)
     place = 0.8 * last
     low = np.floor(place).astype(int)
@@ -263,7 +264,7 @@ def _line(band: Tone, seen: Mask) -> tuple[Points, Points]:
     return np.where(hidden, np.nan, depths), np.where(hidden, np.nan, shade)
 
 
-def _largest_yet(rows: Points) -> Points:
+def _largest_yet(rows: Tone) -> Tone:
     """(N, M): the largest of (N, M) numbers up to each along the last axis; numpy takes five times as long for such
     short ones."""
     columns = np.ascontiguousarray(rows.T)
@@ -272,10 +273,10 @@ def _largest_yet(rows: Points) -> Points:
     return columns.T
 
 
-def _sums(rows: Tone | NDArray[np.uint8], kind: int) -> NDArray[Any]:
+def _sums(rows: Tone | NDArray[np.uint8]) -> Tone:
     """(N, M): the sums of (N, M, length) along the last axis; numpy takes three times as long for such short ones."""
     number, depth, length = rows.shape
     if not rows.size:
         return np.zeros((number, depth), np.float32)
-    sums = cv2.reduce(np.asarray(rows.reshape(-1, length)), 1, cv2.REDUCE_SUM, dtype=kind)
-    return np.asarray(sums).reshape(number, depth)
+    sums = cv2.reduce(np.asarray(rows.reshape(-1, length)), 1, cv2.REDUCE_SUM, dtype=cv2.CV_32F)
+    return np.asarray(sums, np.float32).reshape(number, depth)

@@ -187,7 +187,7 @@ class SquareJudge:
             if not missing:
                 break
         rest = missing - pieces.doubtful - picture.vague
-        return pieces, bare | empties.empty_among(shot, rest, shaded=picture.shaded)
+        return pieces, bare | empties.shaded_among(shot, rest) if picture.shaded else bare
 
     def _read_closer(
         self, picture: Located, pieces: _Pieces, missing: set[Square], *, thoroughly: bool

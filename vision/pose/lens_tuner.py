@@ -102,5 +102,5 @@ class LensTuner:
         seen, by_pose, by_lens = pose.lens.project(points_mm, pose.rotation, pose.translation, pose.size)
         by_lens = by_lens[:, :2]
         # What a change of the pose makes good does not count.
-        slopes = by_lens - by_pose @ np.linalg.lstsq(by_pose, by_lens, rcond=None)[0]
+        slopes = by_lens - by_pose @ np.linalg.solve(by_pose.T @ by_pose, by_pose.T @ by_lens)
         return np.asarray(slopes, np.float64), (seen - points_px).ravel(), pose
