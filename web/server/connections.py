@@ -9,7 +9,7 @@ import os
 import socket
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -47,8 +47,12 @@ ARRIVES_S, UPLOADS_S = 20.0, 900.0
 """So long a request may take to come in; a phone that sends a letter a second holds no place for ever."""
 IDLE_S, SWEEP_S = 60, 5
 """A connection on which nothing is asked is closed after so long; how often somebody looks."""
-CROWDED_CLOSES = 16
+CROWDED_CLOSES = 64
 """So many connections of strangers on which nothing is asked are closed at once to let others in."""
+CROWDED_ARRIVES_S = 2.0
+"""So long a stranger's request may take to come in while others cannot come in at all."""
+OWNER_KEEPS = 8
+"""So many connections of a seat or the host stay open in a crowd: their next request is not to wait at the door."""
 
 
 class _Arrival(HTTPRequestParser):  # type: ignore[misc]  # waitress comes without types
@@ -211,6 +215,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without type
     """Does the streams' thread write on it just now?"""
     admitted: tuple[Asker, str]
     """Who asks for what a thread answers now, and at which path."""
+    owner = ""
+    """Which seat, or the host, has asked here last; empty: a stranger."""
 
     def __init__(self, server: GatedServer, sock: socket.socket, addr: tuple[Any, ...], own_address: str, **how: Any):
         self.is_secure: bool = how.pop("is_secure", False)
@@ -229,6 +235,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without type
         if request.asker is None:
             request.asker = self._gated.gate.asker(request.caller.address, request.cookies)
         asker: Asker = request.asker
+        self.owner = asker.name if asker.is_owner else ""
         return asker
 
     def service(self) -> None:
@@ -421,11 +428,20 @@ class GatedServer(TcpWSGIServer):  # type: ignore[misc]  # waitress comes withou
                 channel.will_close = True
 
     def _make_room(self) -> None:
-        """Close connections on which nothing is asked, those that have been silent longest first."""
-        idle = [
-            channel
-            for channel in self.active_channels.values()
-            if not channel.requests and channel.request is None and channel.addr[0] not in OWN_ADDRESSES
-        ]
-        for channel in sorted(idle, key=lambda each: each.last_activity)[:CROWDED_CLOSES]:
+        """Close connections of strangers on which nothing is asked, those that have been silent longest first, and then
+        those on which a request takes long to come in.
+        """
+        late_s, kept = time.monotonic() - CROWDED_ARRIVES_S, Counter[str]()
+        idle, slow = list[Channel](), list[Channel]()
+        for channel in sorted(self.active_channels.values(), key=lambda each: each.last_activity, reverse=True):
+            if channel.requests or channel.addr[0] in OWN_ADDRESSES:
+                continue
+            if channel.owner and kept[channel.owner] < OWNER_KEEPS:
+                kept[channel.owner] += 1
+            elif channel.request is None:
+                idle.append(channel)
+            elif channel.request.began_s < late_s:
+                slow.append(channel)
+        slow.sort(key=lambda each: each.request.began_s, reverse=True)
+        for channel in [*slow, *idle][-CROWDED_CLOSES:]:
             channel.will_close = True

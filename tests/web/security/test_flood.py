@@ -326,6 +326,30 @@ def test_room_is_made_by_idle_strangers_alone(place: Place, server: Server) -> N
         line.close()
 
 
+def test_in_a_crowd_a_seat_stays_and_who_takes_long_to_ask_goes(
+    place: Place, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, requests that never ended held every place, and a seat's next order waited at the door for minutes."""
+    ((name, value),) = token(place, "south").items()
+    monkeypatch.setattr(channels, "OWNER_KEEPS", 2)
+    seats = [connect(server, SEATED) for _ in range(3)]
+    for line in seats:
+        line.sendall(f"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {name}={value}\r\n\r\n".encode())
+        assert line.recv(12) == b"HTTP/1.1 200"
+    late, fresh = connect(server, BAD), connect(server, BAD)
+    for line in (late, fresh):
+        line.sendall(b"POST /x HTTP/1.1\r\nX-a: b")
+    until("all that begins", lambda: sum(c.request is not None for c in channels_of(server)) == 2)
+    until("all that is answered", lambda: not any(c.requests for c in channels_of(server)))
+    by_port = {channel.addr[1]: channel for channel in channels_of(server)}
+    by_port[late.getsockname()[1]].request.began_s -= channels.CROWDED_ARRIVES_S + 1
+    server.gated._make_room()
+    closing = {port for port, channel in by_port.items() if channel.will_close}
+    assert closing == {late.getsockname()[1], seats[0].getsockname()[1]}, "of one seat the newest stay"
+    for line in (*seats, late, fresh):
+        line.close()
+
+
 def test_a_port_for_both_kinds_of_addresses_knows_its_own_screen(place: Place) -> None:
     if not socket.has_dualstack_ipv6():
         pytest.skip("no IPv6 here")
