@@ -49,6 +49,8 @@ log = logging.getLogger(__name__)
 CONNECT_S, ANSWERS_S = 5, 3.0
 AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
 """After a line that broke: so soon it is tried anew, and at most so long later."""
+KEEPS_AGAIN_S = 3.0
+"""A hub that keeps nothing is asked so often whether it does again."""
 GOODBYE_S = 0.5
 """At the end: so long what is on its way may take."""
 ASK_AGAIN_S = 60.0
@@ -189,30 +191,42 @@ class HubLine:
             self._asks_s = 0.0
             self._is(True, self.trouble if self._outbox.next() else "")
             self._told = b""
+            keeps_s = 0.0
             while not (self._is_closing or lost.is_set()):
                 self._has_news = False
                 await self._tell_state(client)
-                await self._exchange(client, stream)
-                while (record := self._outbox.next()) and not self._is_closing:
-                    sequence = await self._send(stream, record, sequence)
-                    self._outbox.sent()
-                    await self._tell_state(client)
-                    await self._exchange(client, stream)
+                if self._clock.monotonic_s() >= keeps_s:
+                    try:
+                        sequence = await self._send_all(client, stream, sequence)
+                        self._is(True, "")
+                    except KeepsNothing as error:  # calls and remote phones need the line all the same
+                        if lost.is_set():  # nothing was answered because the line was cut meanwhile
+                            raise ConnectionClosedError from None
+                        self._is(True, error.message)
+                        sequence = await self._find_place(stream)
+                        self._asks_s, keeps_s = 0.0, self._clock.monotonic_s() + KEEPS_AGAIN_S
                 await self._source.far.step(client)
-                await self._rest(min(PULSE_S, self._source.pairs.pause_s), until_news=True)
+                pause_s = KEEPS_AGAIN_S if keeps_s > self._clock.monotonic_s() else PULSE_S
+                await self._rest(min(pause_s, self._source.pairs.pause_s), until_news=True)
                 if self._has_news:
                     self._news_s = self._clock.monotonic_s()
                     await self._rest(LET_PASS_S)
                 elif self._clock.monotonic_s() >= self._pulse_s + PULSE_S:
                     self._told = b""
-        except KeepsNothing:
-            if lost.is_set():  # nothing was answered because the line was cut meanwhile
-                raise ConnectionClosedError from None
-            raise
         finally:
             self._source.pairs.broken()
             self._source.far.broken()
             await hang_up(client)
+
+    async def _send_all(self, client: Client, stream: JetStreamContext, sequence: int) -> int:
+        """Send what there is; answers the number of the last message. Raises `KeepsNothing`."""
+        await self._exchange(client, stream)
+        while (record := self._outbox.next()) and not self._is_closing:
+            sequence = await self._send(stream, record, sequence)
+            self._outbox.sent()
+            await self._tell_state(client)
+            await self._exchange(client, stream)
+        return sequence
 
     async def _exchange(self, client: Client, stream: JetStreamContext) -> None:
         """A game at two tables comes first: somebody waits for it."""

@@ -239,7 +239,7 @@ class HubStore:
             )
             self._heard.on_trouble("")
             self._dealer.begin()
-            await asyncio.to_thread(self._heard.keep)
+            await self._keep()
             self.is_ready.set()
             while not (self._is_closing or lost.is_set()):
                 await self._round()
@@ -257,8 +257,21 @@ class HubStore:
 
     async def _round(self) -> None:
         self._heard.on_round()
-        await asyncio.to_thread(self._heard.keep)
+        await self._keep()
         await asyncio.sleep(ROUND_S)
+
+    async def _keep(self) -> None:
+        """Keep what can wait. It waits while the disk is full: calls and remote phones need the line, and no disk."""
+        try:
+            await asyncio.to_thread(self._heard.keep)
+        except CompanionError as error:
+            if self._has_room():
+                raise
+            log.warning("Hub: %s", error)
+
+    def _has_room(self) -> bool:
+        settings = self._settings
+        return settings.server is None or shutil.disk_usage(settings.folder).free >= FREE_BYTES
 
     def _tls(self) -> ssl.SSLContext | None:
         settings = self._settings
@@ -289,6 +302,7 @@ class HubStore:
             storage=StorageType.MEMORY,
             max_msgs_per_subject=1,
             max_bytes=32 * 1024 * 1024,
+            duplicate_window=120,
             num_replicas=settings.replicas,
         )
         pairs = StreamConfig(
@@ -300,13 +314,15 @@ class HubStore:
             max_age=PAIRS_KEPT_S,
             max_bytes=settings.keep_mb * 1024 * 1024 // 20,
             max_msg_size=MOST_BYTES,
+            duplicate_window=120,
             num_replicas=settings.replicas,
             allow_direct=True,
         )
         for config in (records, states, pairs):
             try:
-                await stream.stream_info(config.name or "")
-                await stream.update_stream(config)
+                kept = (await stream.stream_info(config.name or "")).config.as_dict()
+                if any(kept.get(name) != wanted for name, wanted in config.as_dict().items()):
+                    await stream.update_stream(config)
             except NotFoundError:
                 await stream.add_stream(config)
         return await stream.stream_info(RECORDS)
@@ -397,8 +413,7 @@ class HubStore:
 
     def _is_room_back(self) -> bool:
         """Was the disk full, and is not any more? NATS keeps on refusing what it once could not write: it must go."""
-        settings, was_full = self._settings, self._is_full
-        self._is_full = settings.server is not None and shutil.disk_usage(settings.folder).free < FREE_BYTES
+        was_full, self._is_full = self._is_full, not self._has_room()
         return was_full and not self._is_full
 
     @property

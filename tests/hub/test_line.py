@@ -30,6 +30,7 @@ from companion.hub.membership import Membership
 from companion.hub.subjects import RECORDS, command_subject, inbox_prefix, record_subject, state_subject
 from companion.hub_server.app import Hub
 from companion.hub_server.flood import BAD_COUNTS, FLOOD
+from companion.hub_server.listener import HubListener
 from companion.table.public.messages import encoded
 from companion.table.seats.staff_call import Call
 
@@ -193,9 +194,7 @@ def test_a_full_disk_at_the_hub_is_said_and_everything_comes_once_there_is_room(
         table = joined(hub, tmp_path / "table")
         table.play()
         whole(hub, table)
-        with (small_disk / "ballast").open("wb", buffering=0) as ballast, contextlib.suppress(OSError):
-            while True:
-                ballast.write(bytes(65536))
+        fill(small_disk)
         table.play(3)  # the table goes on
         until("the hub says it", lambda: "disk is full" in hub.room.trouble)
         until("the table knows", lambda: "disk may be full" in table.line.sentence)
@@ -210,6 +209,34 @@ def test_a_full_disk_at_the_hub_is_said_and_everything_comes_once_there_is_room(
         until("the table knows", lambda: "Table 1" in table.line.sentence)
         assert hub.room.trouble == ""
         table.close()
+
+
+def test_a_full_disk_at_the_hub_cuts_no_line(
+    small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Calls and remote phones need none of it."""
+    cuts: list[int] = []
+    with running(small_disk / "hub") as hub, contextlib.closing(joined(hub, tmp_path / "table")) as table:
+        whole(hub, table)
+        fill(small_disk)
+        monkeypatch.setattr(HubListener, "on_cut", lambda _: cuts.append(1))
+        table.play()
+        until("the table knows", lambda: "disk may be full" in table.line.sentence)
+        until("the hub cannot write", lambda: "database or disk is full" in caplog.text)
+        until("somebody hears the key", lambda: table.bell.is_heard)
+        table.bell.ring("south")
+        table.table.step()
+        until("the hub knows", lambda: needs(hub, 1) == "It is calling.")
+        assert cuts == []
+        (small_disk / "ballast").unlink()
+        whole(hub, table)
+
+
+def fill(disk: Path) -> None:
+    """Leave nothing free."""
+    with (disk / "ballast").open("wb", buffering=0) as ballast, contextlib.suppress(OSError):
+        while True:
+            ballast.write(bytes(65536))
 
 
 # ---- who may say what ----

@@ -89,7 +89,7 @@ class Nats:
         raise NotFoundError
 
     async def stream_info(self, _: str) -> Any:
-        return SimpleNamespace(state=SimpleNamespace(last_seq=0))
+        return SimpleNamespace(state=SimpleNamespace(last_seq=0), config=SimpleNamespace(as_dict=dict))
 
     async def update_stream(self, _: Any) -> None:
         """It is as it was."""
