@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from inside import nats_of
 from mqtt_tools import until
 from nats.aio.client import Client
@@ -46,7 +48,7 @@ from companion.table.seats.staff_call import StaffBell
 from companion.table.session import Phase
 
 __all__ = [
-    "TableAtHub", "answers_go_nowhere_else", "floods_the_store", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "until", "with_key_of",
+    "TableAtHub", "answers_go_nowhere_else", "disk_of_its_own", "fill", "floods_the_store", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "until", "with_key_of",
 ]  # fmt: skip
 
 
@@ -163,6 +165,26 @@ def kill_nats(hub: Hub) -> None:
     assert hub.nats is not None
     pid = until("NATS runs", lambda: hub.nats and hub.nats.pid)
     os.kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def disk_of_its_own(folder: Path) -> Iterator[Path]:
+    """A small disk, with 96 MB, that is there meanwhile."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", str(folder)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("only root may mount a small disk")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def fill(disk: Path) -> None:
+    """Leave nothing free."""
+    with (disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
+        while True:
+            ballast.write(bytes(65536))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 from far_tools import FarPhone, FarTable, confirm, far_table, play
-from hub_tools import joined, kept, kill_nats, until
+from hub_tools import disk_of_its_own, fill, joined, kept, kill_nats, until
 from hub_tools import running as running_hub
 from inside import app_of, is_offered, journal_of, session_of
 from nats.aio.client import Client as Nats
@@ -28,8 +28,10 @@ from companion.core.kit import Seat
 from companion.core.ports.far import MOST_PHOTOGRAPH, FarRequest
 from companion.games import GAMES
 from companion.hub.far import FarCall, FarOpen, FarOpened, packed_call, read_opened
+from companion.hub.far_line import FarLine
 from companion.hub.membership import read_membership
 from companion.hub.subjects import far_subject, inbox_prefix, told_far_subject
+from companion.hub_server.far_desk import FarDesk
 from companion.hub_server.listener import HubListener
 from companion.hub_server.store import HubStore
 from companion.table.session import FAR, Phase
@@ -291,6 +293,25 @@ def test_a_hub_that_is_killed_loses_nothing(far: FarTable) -> None:
         until("the seat is there", lambda: phone.page("/seat/north")[0] == 200)
     sealed = [turn.sealed[Seat.NORTH].salt for turn in session_of(table).turns]
     assert len(sealed) == len(set(sealed)) >= 8
+
+
+def test_a_full_disk_at_the_hub_stops_no_remote_phone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with disk_of_its_own(tmp_path / "hub") as disk, far_table(tmp_path) as far:
+        phone, table = far.phone(), far.companion.table
+        phone.sit(far.invite())
+        table.take_seat(Seat.SOUTH, "Mara")
+        table.new_game("outbuffered")
+        assert play(far, phone, 1) == 1
+        cuts: list[str] = []
+        with monkeypatch.context() as counted:
+            counted.setattr(FarDesk, "on_cut", lambda _: cuts.append("the hub's end"))
+            counted.setattr(FarLine, "broken", lambda _: cuts.append("the table's end"))
+            fill(disk)
+            until("the hub says it", lambda: "disk is full" in far.hub.room.trouble)
+            assert play(far, phone, 2) == 2
+            until("the table says it", lambda: "disk may be full" in far.companion.hub.sentence)
+            assert play(far, phone, 2) == 2
+            assert cuts == []
 
 
 def test_a_table_that_is_away_is_said_and_comes_back(far: FarTable) -> None:

@@ -17,7 +17,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hub_tools import TableAtHub, has_all, hub_settings, joined, kept, kill_nats, needs, running, until
+from hub_tools import (
+    TableAtHub,
+    disk_of_its_own,
+    fill,
+    has_all,
+    hub_settings,
+    joined,
+    kept,
+    kill_nats,
+    needs,
+    running,
+    until,
+)
 from nats.aio.client import Client
 from nats.errors import ConnectionClosedError
 from nats.js import JetStreamContext
@@ -162,16 +174,8 @@ def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of its own with 96 MB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", str(folder)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("only root may mount a small disk")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    with disk_of_its_own(tmp_path / "disk") as disk:
+        yield disk
 
 
 def test_a_line_at_rest_looks_at_nothing_and_is_woken_up(
@@ -214,7 +218,7 @@ def test_a_full_disk_at_the_hub_is_said_and_everything_comes_once_there_is_room(
 def test_a_full_disk_at_the_hub_cuts_no_line(
     small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Calls and remote phones need none of it."""
+    """A call needs none of it."""
     cuts: list[int] = []
     with running(small_disk / "hub") as hub, contextlib.closing(joined(hub, tmp_path / "table")) as table:
         whole(hub, table)
@@ -230,13 +234,6 @@ def test_a_full_disk_at_the_hub_cuts_no_line(
         assert cuts == []
         (small_disk / "ballast").unlink()
         whole(hub, table)
-
-
-def fill(disk: Path) -> None:
-    """Leave nothing free."""
-    with (disk / "ballast").open("wb", buffering=0) as ballast, contextlib.suppress(OSError):
-        while True:
-            ballast.write(bytes(65536))
 
 
 # ---- who may say what ----
