@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -35,6 +36,20 @@ def states(name: str, count: int, most: int, **options: Any) -> Iterator[Any]:
         if game.to_act(state):
             found += 1
             yield state
+
+
+def states_in_a_row(name: str, count: int, seed: int, options: Mapping[str, Any]) -> Iterator[Any]:
+    """The first so many states of random games that follow each other, from the set-up on."""
+    game, rng = game_named(name), Random(seed)
+
+    def without_end() -> Iterator[Any]:
+        while True:
+            state = game.setup(game.options(options), rng)
+            while due := sorted(game.to_act(state)):
+                yield state
+                state = game.apply(state, {seat: game.random_action(state, seat, rng) for seat in due}, rng).state
+
+    return islice(without_end(), count)
 
 
 def is_legal(name: str, state: Any, seat: Seat, text: str) -> bool:

@@ -233,9 +233,10 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test that leaves a thread, an open file, a device or (in the panel's tests) a pin behind."""
     about_pins = request.module is not None and request.module.__name__.startswith("test_panel")
     threads, files, count = set(threading.enumerate()), open_files(), open_count()
-    pins = open_pins() if about_pins else set()
+    pins, factory = open_pins() if about_pins else set(), Device.pin_factory
     yield
     assert not about_pins or open_pins() <= pins, "a gpiozero device is still open"
+    assert Device.pin_factory is factory, "the panel must leave gpiozero's global pins alone"
     for thread in set(threading.enumerate()) - threads:
         thread.join(GRACE_S)
     left = {thread.name for thread in threading.enumerate() if thread not in threads}

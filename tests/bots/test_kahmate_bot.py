@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from bot_tools import states_in_a_row
 
 from companion.bots.base import LEVELS
 from companion.bots.kahmate import KahmateBot
@@ -22,22 +23,10 @@ from companion.games.kahmate.state import State
 GAME = game_named("kahmate")
 
 
-def states(options: dict[str, Any], number: int, seed: int) -> Iterator[State]:
-    """Positions of random games: placings, rounds and face-offs."""
-    rng, found = Random(seed), 0
-    while True:
-        state = GAME.setup(GAME.options(options), rng)
-        while not state.outcome:
-            yield state
-            found += 1
-            if found == number:
-                return
-            seats = sorted(GAME.to_act(state))
-            state = GAME.apply(state, {seat: GAME.random_action(state, seat, rng) for seat in seats}, rng).state
-
-
 def rounds(number: int, seed: int) -> Iterator[State]:
-    return (state for state in states({}, number, seed) if not state.is_placing and not state.course)
+    return (
+        state for state in states_in_a_row("kahmate", number, seed, {}) if not state.is_placing and not state.course
+    )
 
 
 def same(position: Position, state: State) -> bool:

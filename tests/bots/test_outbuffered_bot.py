@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from bot_tools import states_in_a_row
 
 from companion.bots.base import LEVELS
 from companion.bots.outbuffered import OutbufferedBot, TurnGame, balance
@@ -17,30 +17,16 @@ from companion.bots.outbuffered.turns import BUFFERS, LOST, TIED, WON, Turns, bu
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.outbuffered.board import STANDARD_MAP, WALLS_MAP
-from companion.games.outbuffered.turn import State
 from companion.tools.solve import Solver, mirrored, reachable
 
 GAME = game_named("outbuffered")
 BOARDS = [STANDARD_MAP, WALLS_MAP, "..N\ns.n\nS..", ".Nn\nsS.", "n.N\n.#.\nS.s"]
 
 
-def positions(options: dict[str, Any], number: int, seed: int) -> Iterator[State]:
-    """Positions of random games."""
-    rng, found = Random(seed), 0
-    while True:
-        state = GAME.setup(GAME.options(options), rng)
-        while not state.outcome:
-            yield state
-            found += 1
-            if found == number:
-                return
-            state = GAME.apply(state, {seat: GAME.random_action(state, seat, rng) for seat in SEATS}, rng).state
-
-
 def test_the_strategy_is_what_it_draws_from() -> None:
     """Of ten bots that differ in their seeds alone each plays something that the strategy holds."""
     mixed = 0
-    for state in positions({}, 6, 3):
+    for state in states_in_a_row("outbuffered", 6, 3, {}):
         view = GAME.view(state, Seat.NORTH)
         shares = OutbufferedBot(Seat.NORTH, {}, 3, 0).strategy(view)
         assert sum(shares.values()) == pytest.approx(1.0)
@@ -57,7 +43,7 @@ def test_its_rules_are_those_of_the_game() -> None:
     for board, blocks, directions in itertools.product(BOARDS, (False, True), ("seat", "board")):
         turns = Turns(board, blocks)
         options = {"board": board, "own_flag_blocks_base": blocks, "directions": directions}
-        for state in positions(options, 30, rng.getrandbits(30)):
+        for state in states_in_a_row("outbuffered", 30, rng.getrandbits(30), options):
             actions = {seat: GAME.random_action(state, seat, rng) for seat in SEATS}
             after = GAME.apply(state, actions, rng).state
             ends, table = turns.turn(turns.position(GAME.view(state, None)))
@@ -97,7 +83,7 @@ def test_it_never_misses_a_win_in_one(seat: Seat, level: int) -> None:
 
 def test_level_3_costs_little_against_a_perfect_player() -> None:
     """What it leans away from the equilibrium is bounded in every position."""
-    for state in positions({}, 12, 3):
+    for state in states_in_a_row("outbuffered", 12, 3, {}):
         bot = OutbufferedBot(Seat.SOUTH, {}, 3, 1)
         view = GAME.view(state, Seat.SOUTH)
         game = bot._game(bot._turns.position(view), view)

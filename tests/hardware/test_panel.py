@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 import pytest
-from gpiozero import Device
 from gpiozero.pins.mock import MockFactory, MockPin, MockPWMPin
 from panel_tools import FULL, Rig
 
@@ -23,14 +21,6 @@ from hardware.panel import Panel
 from hardware.simulated import SimulatedPanelHands
 
 SOUTH, NORTH = SEATS
-
-
-@pytest.fixture(autouse=True)
-def _no_thread_left() -> Iterator[None]:
-    before, pins_before = set(threading.enumerate()), Device.pin_factory
-    yield
-    assert [thread.name for thread in threading.enumerate() if thread not in before] == []
-    assert Device.pin_factory is pins_before, "the panel must leave gpiozero's global pins alone"
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from typing import Literal
 
 import pytest
@@ -24,14 +23,6 @@ from hardware.wiring import Buzzer
 SOUTH, NORTH = SEATS
 FULL = PanelSettings(brightness=1.0)
 WAIT_S = 10.0
-
-
-@pytest.fixture(autouse=True)
-def _no_thread_left() -> Iterator[None]:
-    before, pins_before = set(threading.enumerate()), Device.pin_factory
-    yield
-    assert [thread.name for thread in threading.enumerate() if thread not in before] == []
-    assert Device.pin_factory is pins_before, "the panel must leave gpiozero's global pins alone"
 
 
 # ---- threads, closing ------------------------------------------------------------------------------------------

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,7 +27,7 @@ from companion.core.kit import Seat
 from companion.games.binmat.cards import DECK
 from companion.hub.pairing import PairLook, PairTake, kit_mark, read_answer
 from companion.hub.subjects import PAIRS, message_subject, near_subject, wish_subject
-from companion.hub_server.app import Hub
+from companion.hub_server.app import Hub, HubSettings
 from companion.hub_server.flood import BAD_COUNTS, FLOOD
 from companion.table.session import Phase
 
@@ -80,30 +82,41 @@ def test_a_line_that_breaks_under_a_wish_asks_once_more(
         assert not broken
 
 
+@dataclass
+class Breaker:
+    """Called again and again, it kills now and then: 0 the hub's NATS, 1 the hub, an even number one table, an odd the
+    other, as long as `kinds` lasts."""
+
+    stack: ExitStack
+    settings: HubSettings
+    hubs: list[Hub]
+    tables: list[TableAtHub]
+    is_time: Callable[[], bool]
+    kinds: Iterator[int]
+
+    def __call__(self) -> None:
+        match next(self.kinds, None) if self.is_time() else None:
+            case None:
+                return
+            case 0:
+                kill_nats(self.hubs[0])
+            case 1:
+                self.hubs.pop().close()
+                self.hubs.append(self.stack.enter_context(Hub(self.settings)))
+            case number:
+                gone = self.tables[number % 2]
+                gone.close()
+                self.tables[number % 2] = TableAtHub(gone.folder, gone.member)
+
+
 def test_whatever_is_killed_the_game_is_the_same_at_both_tables(tmp_path: Path) -> None:
     settings, rng = hub_settings(tmp_path / "hub"), Random(8)
     with ExitStack() as stack:
         hubs = [stack.enter_context(Hub(settings))]
         with two(hubs[0], tmp_path) as tables:
             agree(tables, "arena")
-            left = [20]
-
-            def break_something() -> None:
-                if left[0] == 0 or rng.random() > 0.3:
-                    return
-                left[0] -= 1
-                match rng.randrange(8):
-                    case 0:
-                        kill_nats(hubs[0])
-                    case 1:
-                        hubs.pop().close()
-                        hubs.append(stack.enter_context(Hub(settings)))
-                    case number:
-                        gone = tables[number % 2]
-                        gone.close()
-                        tables[number % 2] = TableAtHub(gone.folder, gone.member)
-
-            play(tables, rng, break_something)
+            breaks = iter([rng.randrange(8) for _ in range(20)])
+            play(tables, rng, Breaker(stack, settings, hubs, tables, lambda: rng.random() <= 0.3, breaks))
             same_game(*(table.table for table in tables))
 
 
@@ -115,24 +128,11 @@ def test_the_hub_deals_the_cards_and_deals_them_on_whatever_is_killed(tmp_path: 
         with two(hubs[0], tmp_path) as tables:
             agree(tables, "binmat", turns=40, seconds=0)
             until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
-            left = [6]
-
-            def break_something() -> None:
-                if left[0] == 0 or rng.random() > 0.1:
-                    return
-                left[0] -= 1
-                match left[0] % 3:
-                    case 0:
-                        kill_nats(hubs[0])
-                    case 1:
-                        hubs.pop().close()
-                        hubs.append(stack.enter_context(Hub(settings)))
-                    case _:
-                        gone = tables[left[0] // 3]
-                        gone.close()
-                        tables[left[0] // 3] = TableAtHub(gone.folder, gone.member)
-
-            play(tables, rng, break_something)
+            play(
+                tables,
+                rng,
+                Breaker(stack, settings, hubs, tables, lambda: rng.random() <= 0.1, iter([3, 1, 0, 2, 1, 0])),
+            )
             until("the cards are opened", lambda: not any(session_of(table.table).is_covered for table in tables))
             same_game(*(table.table for table in tables))
             south, north = tables
