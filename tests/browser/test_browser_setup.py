@@ -50,6 +50,11 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
         finger.post("/workbench/hand", square=None)
         until("the board is seen", lambda: finger.get("/api/view")["phase"] == "orders")
 
+        # Keys are tried between games: the page's main key shows it.
+        window.get(f"{service.url}/check")
+        until("the page", lambda: window.find_elements(By.ID, "begin"))
+        assert window.find_element(By.ID, "begin").value_of_css_property("border-top-style") == "dashed"
+
         # Settings: one that works at once, one that waits for a restart, which keeps the game.
         window.get(f"{service.url}/settings")
         tap(window, "input[name='table.theme'][value=dark]")

@@ -31,6 +31,7 @@ def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) ->
         assert "Offer a game, or enter a code" in page
         assert "Scouts" in page
         assert "BINMAT" in page
+        assert "Unirse a la partida" in browser.get("/host/hub/game", headers={**key, "Accept-Language": "es"}).text
         form = {"game": "outbuffered", "seat": "south", "name": " Mara "}
         assert browser.post("/host/hub/game", data=form).status_code == 403
         wrong = browser.post("/host/hub/game", data={**form, "game": "chess"}, headers=key)
@@ -52,6 +53,9 @@ def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) ->
         for client, name in ((browser, "Jonas"), (other, "Mara")):
             page = client.get("/join").text
             assert f"{name} plays at the other table." in page
+        page = browser.get("/host/hub/game", headers=key).text
+        assert "Offer another one, or enter a code, once it is over." in page
+        assert "Offer this game" not in page
         left = browser.post("/api/host/hub/leave", json={}, headers=key)
         assert left.get_json()["error"]["message"] == "A game at two tables is on: end it first"
         assert south.hub.is_member

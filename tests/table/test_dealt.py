@@ -194,7 +194,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
             with pytest.raises(Illegal, match=r"X is not in your hand|cannot act now"):
                 half.table.hand_in(half.seat, "1.1", "pX3", "ab")
         line.south.table.hand_in(Seat.SOUTH, "1.1", "d0", "ab")
-        assert line.south.table.view().sign.text == "Your turn is on its way"
+        assert line.south.table.view().sign.text == "The turn is on its way"
         with pytest.raises(Stale, match="on its way from the hub"):
             line.south.table.hand_in(Seat.SOUTH, "1.1", "d1", "ab")
         line.send(line.south)

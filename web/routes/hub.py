@@ -14,6 +14,7 @@ from msgspec import Meta
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.table.remote.remote_table import require_playable
+from companion.table.session import Phase
 from web.context import PageContext
 from web.error_pages import status_of
 from web.features import HubSeat
@@ -255,7 +256,8 @@ class HubDoor:
 
     def _game_page(self, error: str = "") -> str:
         games = [game for game in self._games.values() if _is_playable(game.name, self._options_of(game.name))]
-        return render_template("two_tables.html", hub=self._hub, games=games, error=error)
+        is_on = self._table.view().phase not in (Phase.LOBBY, Phase.OVER)
+        return render_template("two_tables.html", hub=self._hub, games=games, is_on=is_on, error=error)
 
 
 def _is_playable(game: str, options: Mapping[str, Any]) -> bool:

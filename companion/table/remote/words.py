@@ -8,7 +8,7 @@ from companion.table.remote.remote_game import RemoteGame
 from companion.table.session import BOTH, Phase, Session
 
 _ASKED = {
-    "resign": say("You have resigned. The game is over as soon as the other table knows."),
+    "resign": say("This table has resigned. The game is over as soon as the other table knows."),
     "draw": say("The draw is accepted. The game is over as soon as the other table knows."),
     "end": say("The game ends as soon as the other table knows. To end it at once, end it again."),
 }
@@ -24,7 +24,7 @@ def remote_words(session: Session, remote: RemoteGame) -> tuple[str, str, frozen
     if session.awaits_dealer and session.phase is Phase.SETUP:
         return say("The hub shuffles and deals"), say("It begins when both tables are connected to it."), BOTH
     if session.awaits_dealer and remote.own in session.sealed:
-        return say("Your turn is on its way"), say("The hub holds the cards: it tells what happens."), BOTH
+        return say("The turn is on its way"), say("The hub holds the cards: it tells what happens."), BOTH
     if remote.is_shown_here:
         return text, say("Your board is right. The pieces there are still on their way."), frozenset({remote.seat})
     if session.phase is not Phase.ORDERS or session.awaited != {remote.seat}:
@@ -32,7 +32,7 @@ def remote_words(session: Session, remote: RemoteGame) -> tuple[str, str, frozen
     if session.paused:
         return text, say("Its clock is stopped."), frozenset({remote.seat})
     if remote.own in session.sealed:
-        small = say("Your order is sealed and stays. Both are opened once both are sealed.")
+        small = say("The order is sealed and stays. Both are opened once both are sealed.")
         return text, small, frozenset({remote.seat})
     side = session.playing.sides[remote.seat].name
     return (
