@@ -60,11 +60,17 @@ def measure_folder(settings: Settings, folder: Path, tell: Callable[[str], None]
     paths = pictures_in(folder)
     if not paths:
         raise CameraError(f"{folder}: holds no pictures: put PNG or JPEG files into it")
+    told = {settings.camera.size_px}
     for number, path in enumerate(paths, start=1):
-        luma = load_luma(path)
-        if (luma.shape[1], luma.shape[0]) != settings.camera.size_px:
-            wanted = "{} x {}".format(*settings.camera.size_px)
-            tell(f"{path.name}: {luma.shape[1]} x {luma.shape[0]}, not {wanted} as the camera is set.")
+        try:
+            luma = load_luma(path)
+        except CameraError as error:
+            tell(f"{number} of {len(paths)}, {error.message}.")
+            continue
+        size = luma.shape[1], luma.shape[0]
+        if size not in told:
+            tell("{}: {} x {}, not {} x {} as the camera is set.".format(path.name, *size, *settings.camera.size_px))
+            told.add(size)
         trouble = work.add(luma)
         tell(f"{number} of {len(paths)}, {path.name}: {trouble or 'taken'}.")
     for words in work.missing():
@@ -109,7 +115,7 @@ def _result(work: Calibration, tell: Callable[[str], None]) -> LensFit:
     tell("Working out the lens: this takes some seconds.")
     measured = work.solve()
     if measured is None:
-        raise CameraError(f"{work.views} views are too few: show the page from at least three sides")
+        raise CameraError(f"Too few views ({work.views}): show the page from at least three sides")
     if measured.misfit > WORST_MISFIT or measured.spread > WORST_SPREAD:
         raise CameraError(
             f"The views do not fit together ({measured.rms_px:.2f} px left over, focal length to "

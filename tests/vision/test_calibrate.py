@@ -250,12 +250,16 @@ def test_a_folder_of_pictures_is_measured_and_kept_for_the_camera_if_it_is_there
     folder.mkdir()
     for number, luma in enumerate(views(LENS)):
         cv2.imwrite(str(folder / f"{number}.png"), luma)
-    cv2.imwrite(str(folder / "9.png"), np.full((480, 640), 128, np.uint8))
+    for name in ("8a.png", "9.png"):
+        cv2.imwrite(str(folder / name), np.full((480, 640), 128, np.uint8))
+    (folder / "7a.png").write_bytes(b"no picture")
     assert main([*settings(tmp_path), "--from", str(folder)]) == 0
     out = capsys.readouterr().out
     assert "0.png: taken." in out
     assert "Working out the lens: this takes some seconds." in out
-    assert "9.png: 640 x 480, not 1280 x 720 as the camera is set." in out
+    assert "8a.png: 640 x 480, not 1280 x 720 as the camera is set." in out
+    assert out.count("640 x 480, not") == 1, "told once"
+    assert "7a.png: is not a picture that can be read" in out
     assert ("Not kept: USB camera 0 is missing" in out) is not connected
     assert (tmp_path / "state/lenses.json").exists() is connected
 
@@ -270,7 +274,7 @@ def test_pictures_that_do_not_fit_together_are_refused(
     for number, luma in enumerate([*views(LENS)][:2]):
         cv2.imwrite(str(folder / f"{number}.png"), luma)
     assert main([*settings(tmp_path), "--from", str(folder)]) == 1
-    assert "2 views are too few: show the page from at least three sides" in capsys.readouterr().err
+    assert "Too few views (2): show the page from at least three sides" in capsys.readouterr().err
     for number, luma in enumerate([*views(Lens(0.5, 0.1))][1:]):
         cv2.imwrite(str(folder / f"{number + 2}.png"), luma)
     assert main([*settings(tmp_path), "--from", str(folder)]) == 1
