@@ -143,6 +143,21 @@ def test_named_files_of_the_project_exist(page: str) -> None:
             assert (ROOT / piece).exists(), piece
 
 
+@pytest.mark.parametrize(
+    ("words", "file"),
+    [
+        ("tone of a bounce", "companion/games/events.py"),
+        ("number of spectators", "companion/core/config.py"),
+        ("noise threshold", "vision/detection/noise.py"),
+        ("colour of the sign", "companion/core/drawings.py"),
+    ],
+)
+def test_what_is_changed_most_is_found_by_its_words(words: str, file: str) -> None:
+    sources = [path for folder in ("companion", "hardware", "vision", "web") for path in (ROOT / folder).rglob("*.py")]
+    found = [str(path.relative_to(ROOT)) for path in sources if words in path.read_text(encoding="utf-8").lower()]
+    assert found == [file]
+
+
 def test_what_the_program_says_of_the_pages_is_there() -> None:
     """Comments such as: docs/security.md, "Fair chance"."""
     named = set()
