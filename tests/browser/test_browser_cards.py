@@ -179,8 +179,8 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         totals = [each.get_attribute("textContent") for each in wall.find_elements(By.CSS_SELECTOR, ".half .total")]
         assert totals == ["6", "8"]
         assert len(wall.find_elements(By.CSS_SELECTOR, ".half.right .ladder .in")) == 3
-        assert wall.execute_script("return window.moves") == 13, (
-            "five cards, two totals, two powers, three steps, one turn"
+        assert wall.execute_script("return window.moves") == 23, (
+            "five cards, each with its turn, its back and its number; two totals, two powers, three steps, one greater"
         )
         wall.execute_script("window.moves = 0")
         tap(north, ".hands [data-post$='/confirm']")

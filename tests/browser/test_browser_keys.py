@@ -504,3 +504,25 @@ def test_what_is_placed_or_ordered_under_the_shutter_has_no_name(tmp_path: Path,
         reader.does("Covered")
         reader.waits_for("1: 30 points, move north")
         assert "move north" not in " ".join(before)
+
+
+def test_the_focus_goes_behind_no_open_menu_and_stays_on_the_key_of_help(tmp_path: Path, window: WebDriver) -> None:
+    """A menu that Tab leaves is closed; the table screen's help opens and closes under its own key."""
+    is_inside = "return Boolean(document.activeElement.closest('#menu'))"
+    is_open = "return document.getElementById('menu').open"
+    has_help = "return Boolean(document.querySelector('.help-wall'))"
+    key = "return document.activeElement.id"
+    with playing(window, tmp_path, "outbuffered") as reader:
+        reader.hears("Three orders to go")
+        reader.go("Menu", "DisclosureTriangle")
+        reader.press(Keys.ENTER)
+        until("the menu", lambda: window.execute_script(is_open))
+        while window.execute_script(is_inside):
+            reader.press(Keys.TAB)
+        assert not window.execute_script(is_open)
+        window.get(f"{reader.url}/?screen")
+        until("the key", lambda: reader.press(Keys.TAB) or window.execute_script(key) == "wall-ask")
+        for word, is_wanted in ((Keys.ENTER, True), (Keys.ESCAPE, False)):
+            reader.press(word)
+            until(f"help: {is_wanted}", lambda wanted=is_wanted: window.execute_script(has_help) is wanted)
+            assert window.execute_script(key) == "wall-ask"

@@ -242,6 +242,18 @@ def test_both_clocks_and_the_key_of_the_table_are_told_to_everybody(place: Place
     assert "Press the clock" in page_of(place.browser(), "/")
 
 
+def test_a_lesson_draws_who_goes_on_where_the_last_step_ends(place: Place) -> None:
+    """A runner with its ball, a scout after two jumps: neither stands, in part, where it only comes through."""
+    for seat in ("south", "north"):
+        place.sit(seat)
+    for game, pieces in (("kahmate", 2), ("scouts", 1)):
+        place.table.lessons.begin(game)
+        settle(place)
+        ghosts = re.findall(r'<g class="ghost">(.*?)</g>', page_of(place.browser(), "/"))
+        assert [ghost.count("<use") for ghost in ghosts] == [0] * (len(ghosts) - 1) + [pieces]
+        place.table.abandon()
+
+
 def test_a_lesson_has_no_clock_to_press_and_its_table_screen_no_key_that_is_not_asked_for(place: Place) -> None:
     south = place.sit("south")
     place.sit("north")

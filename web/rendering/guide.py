@@ -140,12 +140,18 @@ def guided_board(view: TableView) -> Markup:
 
 
 def _ways(view: TableView, seat: Seat) -> Iterator[HandMove]:
-    """What an order moves, from square to square."""
-    for origin, target in view.guide.ways.get(seat, ()) if view.guide else ():
-        start = origin or _own_square(view, seat)
+    """What an order moves, from square to square; what comes along is drawn where the last of its steps ends."""
+    layout, guide = view.board.layout, view.guide
+    steps = [
+        (origin or _own_square(view, seat), target) for origin, target in (guide.ways.get(seat, ()) if guide else ())
+    ]
+    starts = {start for start, _ in steps}
+    first: dict[Square, Square] = {}
+    for start, target in steps:
         if start is not None and target is not None and target != start:
-            faces = view.board.layout.get(start, ())
-            yield HandMove(faces[-1:] if target not in view.board.layout else (), start, target)
+            first[target] = first.get(start, start)
+            is_last = target not in layout and target not in starts
+            yield HandMove(layout.get(first[target], ()) if is_last else (), start, target)
 
 
 def _own_square(view: TableView, seat: Seat) -> Square | None:

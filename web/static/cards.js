@@ -133,7 +133,7 @@ function words() {
   const ways = chosen.card ? waysOf(chosen) : [];
   const key = keyOf(chosen.key ?? ways[0]);
   const what = [card?.dataset.shown, lane && say('Lane {lane}', { lane: chosen.lane })].filter(Boolean).join(', ');
-  const head = [what, what && key ? key.dataset.label.toLowerCase() : key?.dataset.label].filter(Boolean).join(': ');
+  const head = what && key ? say('{option}: {choice}', { option: what, choice: key.dataset.label.toLowerCase() }) : what || key?.dataset.label;
   const next = ways.find(way => way !== key?.dataset.key);
   const wantsLane = key && (card || !choices().some(each => each.key === key.dataset.key && each.card));
   const more = lane && !key ? lane.dataset.words
@@ -151,7 +151,7 @@ function nameLanes() {
   for (const lane of all('.ln[data-lane]')) {
     const { lane: name, open, words: own } = lane.dataset;
     const written = lane.textContent.trim().replace(/\s+/g, ' ');
-    lane.setAttribute('aria-label', `${say('Lane {lane}', { lane: name })}: ${isCovered ? open : `${own} ${written}`}`);
+    lane.setAttribute('aria-label', say('{option}: {choice}', { option: say('Lane {lane}', { lane: name }), choice: isCovered ? open : `${own} ${written}` }));
   }
 }
 

@@ -1,5 +1,5 @@
-// Keys that ask the table for something (data-post; data-edge: at the touch, data-space: by the space bar too), and
-// second keys that appear for four seconds (data-arm). Escape closes what is open (data-escape: what the table screen shows).
+// Keys that ask the table for something (data-post; data-edge: at the touch, data-space: by the space bar too), and second
+// keys that appear for a while (data-arm). Escape closes what is open (data-escape: on the table screen).
 import { post } from './post.js';
 
 const SECOND_MS = 4000;
@@ -71,4 +71,8 @@ document.addEventListener('keydown', event => {
     menu.removeAttribute('open');
     menu.querySelector('summary').focus();
   } else document.querySelector('[data-escape]')?.click();
+});
+// An open menu closes before the focus goes behind it.
+document.addEventListener('focusin', ({ target }) => {
+  if (!target.closest('.menu')) document.querySelector('.menu[open]')?.removeAttribute('open');
 });

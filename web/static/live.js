@@ -1,5 +1,5 @@
 // Follows the table: one stream a page; fragments are morphed into place, so that focus and typed text stay.
-// Whatever happened meanwhile (asleep, another network, a newer service, a seat that was freed), the page finds back.
+// Whatever happened meanwhile (sleep, another network, a newer service), the page finds back.
 const lost = document.getElementById('lost');
 const offline = { message: lost.textContent };
 const KEPT = new Set(['open']);
@@ -37,18 +37,20 @@ function morph(old, fresh) {
   for (const { name } of [...old.attributes]) {
     if (!fresh.hasAttribute(name) && !keeps(name)) old.removeAttribute(name);
   }
+  // What has a name keeps its place.
   const children = [...fresh.childNodes];
+  const names = new Set(children.map(child => child.id).filter(Boolean));
   children.forEach((child, place) => {
     const named = child.id && [...old.children].find(other => other.id === child.id);
     if (named && named !== old.childNodes[place]) old.insertBefore(named, old.childNodes[place] ?? null);
-    if (old.childNodes[place]) morph(old.childNodes[place], child);
-    else old.append(child);
+    const here = old.childNodes[place];
+    if (!here || (here.id !== child.id && names.has(here.id))) old.insertBefore(child, here ?? null);
+    else morph(here, child);
   });
   while (old.childNodes.length > children.length) old.lastChild.remove();
 }
 
-// A kind of game, a lesson or help that this page is the first to show has a sheet of its own: it waits for that, so that
-// nothing is ever shown bare.
+// A stylesheet that the page has not needed yet is waited for, so that nothing is shown bare.
 const coming = new Map();
 function styles(fresh) {
   const wanted = [...fresh, ...fresh.flatMap(each => [...each.querySelectorAll('[data-sheet]')])].map(each => each.dataset.sheet);
@@ -65,8 +67,7 @@ function styles(fresh) {
   }).filter(Boolean);
 }
 
-// While a finger is down nothing moves under it: what comes meanwhile is shown once its click is through. Keys that count
-// from the touch have counted, and whoever holds on for long sees the page go on.
+// While a finger is down nothing moves under it: what comes meanwhile is shown once its click is through, or after a while.
 const PRESS_MS = 1000;
 const CLICK_MS = 100; // the browser's own click follows the finger by less
 let press; // a promise while a finger is down
@@ -114,7 +115,7 @@ async function show(html) {
   refocus(focused);
 }
 
-// Nobody loses the place where the keyboard was; whoever had a key that is gone stands on the sign: it says what is next.
+// The focus stays where it was; if that is gone, it goes to the sign, which says what is next.
 function refocus(focused) {
   if (!focused || focused === document.body) return;
   const stays = focused.isConnected && focused.getClientRects().length > 0 && !focused.matches(':disabled');
@@ -173,7 +174,7 @@ function close() {
   stream = null;
 }
 
-// A connection can die without a word, as when a phone changes its network.
+// A connection can die without a word.
 setInterval(() => { if (stream && performance.now() - heard > SILENCE_MS) open(); }, LOOK_MS);
 document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()));
 addEventListener('pagehide', close);

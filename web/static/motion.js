@@ -9,6 +9,7 @@ const LIFT_MS = 240; // the shutters, as in the style sheet
 const SUM_MS = 240;
 const PAUSE_MS = 60;
 const MOST_MS = 3200;
+const BACK = 'repeating-linear-gradient(135deg,var(--hatch-a) 0 9px,var(--hatch-b) 9px 18px)';
 const way = text => `translate(${text.split(' ').map(length => `${length}px`).join(', ')})`;
 // What a mark of the board does in its beat, and for how long.
 const ACTS = {
@@ -62,6 +63,13 @@ function sums(start) {
   const landing = place => ({ duration: SUM_MS, delay: start + SUM_MS * place, fill: 'backwards', easing: GO });
   for (const part of document.querySelectorAll('[data-land]')) {
     running.push(part.animate([{ opacity: 0, transform: 'translateY(.3em)' }, { opacity: 1, transform: 'none' }], landing(part.dataset.land)));
+  }
+  // A card lies face down until its turn has come, and shows its face once it stands on edge.
+  for (const card of document.querySelectorAll('[data-up]')) {
+    const [duration, , frames] = ACTS.flip;
+    const delay = start + SUM_MS * card.dataset.up;
+    running.push(card.animate(frames(), { duration, delay, easing: 'ease-in-out' }));
+    running.push(card.animate({ background: [BACK, BACK], color: ['transparent', 'transparent'] }, delay + duration / 2));
   }
   const plain = (each, timing) => {
     const { color } = getComputedStyle(each.parentElement);

@@ -104,7 +104,7 @@ function ordered(name) {
 }
 
 function deed(name) {
-  return given[name] ? `${name}: ${ordered(name)}` : say('{unit}: no order yet', { unit: name });
+  return given[name] ? say('{option}: {choice}', { option: name, choice: ordered(name) }) : say('{unit}: no order yet', { unit: name });
 }
 
 function words() {
