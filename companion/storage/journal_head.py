@@ -16,7 +16,7 @@ import os
 import sqlite3
 import struct
 from contextlib import suppress
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from companion.core.files import sync_folder
@@ -31,13 +31,21 @@ _SLOT = 4096
 _pack = struct.Struct(">8sQiqq16sq16sqdq")
 _MAGIC = b"tabletop"
 _DIGEST = 16
+_BESIDE = (
+    "name, value FROM keys",
+    "game FROM removed",
+    "salt, mark, game FROM forgotten",
+    "game, at, digest FROM imported",
+)
+"""What changes with `CHANGES` alone and has no checksum of its own."""
 _FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 @dataclass(frozen=True)
 class Head:
     """The format of the journal; its newest game with the number of its inputs and the last digest; the same of who
-    sits where; the number and the time (Unix) of the newest input; and how many other changes there were.
+    sits where; the number and the time (Unix) of the newest input; how many other changes there were; and a digest of
+    what they have left (empty: an older program kept none).
     """
 
     format: int
@@ -49,22 +57,25 @@ class Head:
     last: int
     at: float
     changes: int
+    beside: bytes = b""
 
 
 @dataclass(frozen=True)
 class Lost:
     """What a journal lacks: inputs, the newest of `game` (0: of who sat where), all after `since` (Unix time, 0: from
-    the beginning on), and other changes.
+    the beginning on), and other changes. `is_altered`: what such changes had left is not as it was.
     """
 
     game: int
     inputs: int
     changes: int
     since: float
+    is_altered: bool = False
 
 
 class HeadFile:
-    """The second place of one journal. `trouble` is why it could not be written last; empty: it could.
+    """The second place of one journal. `trouble` is why it could not be written last; empty: it could. `newest` is what
+    `follow` has written last.
 
     The journal's lock is held by whoever writes; `close` may be called twice.
     """
@@ -72,6 +83,7 @@ class HeadFile:
     def __init__(self, journal: Path) -> None:
         self.path = head_path(journal)
         self.trouble = ""
+        self.newest: Head | None = None
         self._file = -1
         self._number = 0
 
@@ -84,8 +96,9 @@ class HeadFile:
             if self._file < 0:
                 self._open()
             self._number += 1
-            content = _pack.pack(_MAGIC, self._number, *astuple(head))
-            os.pwrite(self._file, content + _checksum(content), self._number % 2 * _SLOT)
+            content = _pack.pack(_MAGIC, self._number, *astuple(head)[:-1])
+            more = head.beside + _checksum(content + head.beside)  # behind all that older programs read and write
+            os.pwrite(self._file, content + _checksum(content) + more, self._number % 2 * _SLOT)
             os.fdatasync(self._file)
             self.trouble = ""
         except (OSError, struct.error) as error:
@@ -138,11 +151,13 @@ def _slots(content: bytes) -> list[tuple[int, Head]]:
     """The slots that are whole, each with its number."""
     found = []
     for at in (0, _SLOT):
-        slot = content[at : at + _pack.size]
-        if len(slot) == _pack.size and content[at + _pack.size :][:_DIGEST] == _checksum(slot):
+        slot, end = content[at : at + _pack.size], at + _pack.size + _DIGEST
+        if len(slot) == _pack.size and content[at + _pack.size : end] == _checksum(slot):
             magic, number, *head = _pack.unpack(slot)
+            beside, sealed = content[end : end + _DIGEST], content[end + _DIGEST : end + 2 * _DIGEST]
             if magic == _MAGIC:
-                found.append((number, Head(*head)))
+                is_known = sealed == _checksum(slot + beside)
+                found.append((number, replace(Head(*head), beside=beside if is_known else b"")))
     return found
 
 
@@ -153,13 +168,15 @@ def _checksum(content: bytes) -> bytes:
 # ---- what a journal says ---------------------------------------------------------------------------------------------
 
 
-def head_of(db: sqlite3.Connection, version: int) -> Head:
-    """The head of a journal as it is now."""
+def head_of(db: sqlite3.Connection, version: int, before: Head | None = None) -> Head:
+    """The head of a journal as it is now; `before` is the one that this program has written last."""
     game = _number(db, "SELECT MAX(game) FROM ends WHERE game > 0")
     count, link = _end(db, game) if game else (0, START)
     seats, seats_link = _end(db, 0)
     last, at = _newest(db)
-    return Head(version, game, count, link, seats, seats_link, last, at, _changes(db))
+    changes = _changes(db)
+    beside = before.beside if before and before.changes == changes else _digest_beside(db)
+    return Head(version, game, count, link, seats, seats_link, last, at, changes, beside)
 
 
 def lost(db: sqlite3.Connection, head: Head) -> Lost | None:
@@ -170,11 +187,19 @@ def lost(db: sqlite3.Connection, head: Head) -> Lost | None:
     changes = max(0, head.changes - _changes(db))
     last, since = _newest(db)
     inputs = of_game + of_seats
-    if not inputs and not changes:
+    is_other = bool(head.beside) and head.beside != _digest_beside(db)
+    is_altered = is_other and head.changes == _changes(db)  # last: somebody may write meanwhile
+    if not inputs and not changes and not is_altered:
         return None
     if inputs:
         inputs = max(inputs, head.last - last)  # the end of the game before is gone as well
-    return Lost(head.game if of_game else 0, inputs, changes, since)
+    return Lost(head.game if of_game else 0, inputs, changes, since if inputs or changes else 0.0, is_altered)
+
+
+def _digest_beside(db: sqlite3.Connection) -> bytes:
+    """16 bytes of BLAKE2b over every key, removed game, forgotten name and game from elsewhere."""
+    rows = [db.execute(f"SELECT {what} ORDER BY 1").fetchall() for what in _BESIDE]
+    return _checksum(repr(rows).encode())
 
 
 def _end(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:

@@ -117,7 +117,9 @@ class Opening:
 def follow(head: HeadFile, db: sqlite3.Connection) -> None:
     """Say in the second place how far the journal has come; where that is impossible, say so once."""
     was = head.trouble
-    head.write(head_of(db, FORMAT))
+    now = head_of(db, FORMAT, head.newest)
+    head.write(now)
+    head.newest = None if head.trouble else now
     if head.trouble and head.trouble != was:
         log.warning("%s", no_second_place(head.trouble))
 

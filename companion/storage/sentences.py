@@ -101,6 +101,13 @@ def lost_words(lost: Lost, aside: Path | None) -> str:
         told.append(
             say("Changes to keys, names to be forgotten, and games imported or removed are lost. Make them again.")
         )
+    if lost.is_altered:
+        told.append(
+            say(
+                "Keys, removed games or names to be forgotten were damaged: make a new host key, and where a phone has "
+                "lost its seat, sit down again."
+            )
+        )
     if since:
         told.append(say("What is lost was entered after {time}.", time=since))
     if aside is not None:

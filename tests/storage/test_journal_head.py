@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from damage_tools import made_journal
+from damage_tools import changed, made_journal
 from inside import journal_of, pipeline_of
 from table_tools import playing
 from test_disk import a_house
@@ -395,6 +395,58 @@ def test_a_second_place_of_no_use_is_none(tmp_path: Path) -> None:
     for content in (b"", b"x", bytes(8192), b"tabletop" * 1024):
         head_path(tmp_path / "journal.sqlite").write_bytes(content)
         assert read_head(tmp_path / "journal.sqlite") is None
+
+
+# ---- what lies beside the inputs -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "flip",
+    [
+        "UPDATE keys SET value = CAST(x'07' || substr(value, 2) AS BLOB) WHERE name = 'host'",
+        "UPDATE keys SET name = 'hosu' WHERE name = 'host'",
+        "UPDATE removed SET game = game + 64",
+        "UPDATE forgotten SET game = game - 1",
+        "DELETE FROM forgotten",
+    ],
+)
+def test_a_bit_that_flips_beside_the_inputs_is_told_once(path: Path, flip: str) -> None:
+    """No digest of the inputs knows of it: another host key was taken without a word."""
+    made_journal(path, games=3)
+    with Journal(path) as journal:
+        journal.archive.remove_game(2)
+        journal.archive.forget("South")
+        assert journal.notice == ""
+    with Journal(path) as journal:
+        assert journal.notice == ""
+    changed(path, flip)
+    with Journal(path, read_only=True) as journal:
+        assert journal.notice.startswith(
+            "Keys, removed games or names to be forgotten were damaged: make a new host key"
+        )
+    with Journal(path) as journal:
+        assert journal.notice.startswith(
+            "Keys, removed games or names to be forgotten were damaged: make a new host key"
+        )
+    with Journal(path) as journal:
+        assert journal.notice == ""
+
+
+def test_a_second_place_without_that_digest_says_nothing_of_it(path: Path) -> None:
+    """An older program wrote it, over what this one had written in the same place."""
+    made_journal(path, games=1)
+    with Journal(path):
+        pass
+    content = bytearray(head_path(path).read_bytes())
+    for slot in (0, 4096):
+        content[slot + 120 : slot + 130] = bytes(10)
+    head_path(path).write_bytes(content)
+    head = read_head(path)
+    assert head is not None
+    assert head.beside == b""
+    changed(path, "UPDATE keys SET value = CAST(x'07' || substr(value, 2) AS BLOB) WHERE name = 'host'")
+    with Journal(path) as journal:
+        assert journal.notice == ""
 
 
 # ---- the header ------------------------------------------------------------------------------------------------------
