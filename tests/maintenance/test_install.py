@@ -99,6 +99,13 @@ def test_what_is_no_file_of_a_release_is_refused(tmp_path: Path) -> None:
             pass
     with pytest.raises(SystemTrouble, match="There is no file"), given(str(tmp_path / "no.whl"), home, lambda _: None):
         pass
+    damaged = tmp_path / "half.whl"
+    damaged.write_bytes(b"PK")
+    with (
+        pytest.raises(SystemTrouble, match=f"{damaged} is damaged or no release"),
+        given(str(damaged), home, lambda _: None),
+    ):
+        pass
 
 
 @pytest.mark.slow

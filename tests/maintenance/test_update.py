@@ -453,10 +453,12 @@ def test_a_service_that_is_tried_again_and_again_runs(
     assert not machine.runs(), "no systemd here"
 
 
-def test_a_release_is_asked_to_check_itself(tmp_path: Path) -> None:
+def test_a_release_is_asked_to_check_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = ThisMachine(Settings(state_dir=str(tmp_path)), tmp_path / "settings.toml", lambda: None)
     asked = program(tmp_path / "asked", 'echo "$*" >&2; exit 1')
     wanted = f"update --check --settings {tmp_path}/settings.toml --state-dir {tmp_path}"
     assert machine.check(asked) == wanted
+    monkeypatch.chdir(tmp_path)
+    assert ThisMachine(Settings(state_dir="."), Path("settings.toml"), lambda: None).check(asked) == wanted
     assert machine.check(program(tmp_path / "good", "exit 0")) == ""
     assert machine.check(program(tmp_path / "mute", "exit 3")) == "its check failed"

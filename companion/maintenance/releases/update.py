@@ -223,7 +223,10 @@ def given(what: str, home: Home, trusted: Callable[[Path], None]) -> Iterator[Pa
             if (signature := signature_of(source)).exists():
                 _take(signature, signature_of(copy))
             trusted(copy)
-            package = read_package(copy)
+            try:
+                package = read_package(copy)
+            except ReleaseTrouble as error:
+                raise ReleaseTrouble(str(error).replace(str(copy), what)) from None
             take_dependencies(source.parent, copy, package.lock.decode())
             yield package
 
@@ -365,12 +368,12 @@ class ThisMachine:
 
     def check(self, program: Path) -> str:
         """`companion update --check` of the release, as the owner of the games."""
-        state = self.settings.journal_path.parent
+        state, file = (path.absolute() for path in (self.settings.journal_path.parent, self.settings_file))
         owner = state.stat() if state.exists() else None
         user: dict[str, Any] = {}
         if os.geteuid() == 0 and owner is not None and owner.st_uid != 0:
             user = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
-        command = [str(program), "update", "--check", "--settings", str(self.settings_file), "--state-dir", str(state)]
+        command = [str(program), "update", "--check", "--settings", str(file), "--state-dir", str(state)]
         try:
             ended = subprocess.run(
                 command, capture_output=True, text=True, check=False, timeout=START_S, cwd="/", **user
