@@ -336,11 +336,11 @@ def test_in_a_crowd_a_seat_stays_and_who_takes_long_to_ask_goes(
     for line in seats:
         line.sendall(f"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {name}={value}\r\n\r\n".encode())
         assert line.recv(12) == b"HTTP/1.1 200"
+        until("all that is answered", lambda: not any(c.requests for c in channels_of(server)))
     late, fresh = connect(server, BAD), connect(server, BAD)
     for line in (late, fresh):
         line.sendall(b"POST /x HTTP/1.1\r\nX-a: b")
     until("all that begins", lambda: sum(c.request is not None for c in channels_of(server)) == 2)
-    until("all that is answered", lambda: not any(c.requests for c in channels_of(server)))
     by_port = {channel.addr[1]: channel for channel in channels_of(server)}
     by_port[late.getsockname()[1]].request.began_s -= channels.CROWDED_ARRIVES_S + 1
     server.gated._make_room()
