@@ -460,5 +460,9 @@ def test_a_release_is_asked_to_check_itself(tmp_path: Path, monkeypatch: pytest.
     assert machine.check(asked) == wanted
     monkeypatch.chdir(tmp_path)
     assert ThisMachine(Settings(state_dir="."), Path("settings.toml"), lambda: None).check(asked) == wanted
+    broken = program(
+        tmp_path / "broken", 'printf "Traceback (most recent call last):\\n  File\\nRuntimeError: no" >&2; exit 1'
+    )
+    assert machine.check(broken) == "RuntimeError: no"
     assert machine.check(program(tmp_path / "good", "exit 0")) == ""
     assert machine.check(program(tmp_path / "mute", "exit 3")) == "its check failed"

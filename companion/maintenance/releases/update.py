@@ -380,7 +380,10 @@ class ThisMachine:
             )
         except subprocess.TimeoutExpired:
             return f"its check took longer than {START_S:.0f} s"
-        return "" if ended.returncode == 0 else (ended.stderr or ended.stdout).strip() or "its check failed"
+        said = (ended.stderr or ended.stdout).strip()
+        if said.startswith("Traceback"):  # its last line says what went wrong
+            said = said.splitlines()[-1]
+        return "" if ended.returncode == 0 else said or "its check failed"
 
     def wait(self, seconds: float) -> None:
         """Let time pass."""
