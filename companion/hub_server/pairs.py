@@ -40,7 +40,7 @@ class PairKeeper:
     """Offers live as long as the hub runs; a game that was agreed on is kept until either table agrees on another.
 
     `when_paired` is called once a pair is kept: from then on its tables may write and read their messages; `when_asked`
-    with a table that has something to look at; `when_over` with a game that both have done with.
+    with a table that has something to look at; `when_over` with a game that a table of it has done with.
     """
 
     def __init__(
@@ -87,7 +87,10 @@ class PairKeeper:
         """A table has left the hub."""
         self._offers.pop(table, None)
         self._again.pop(table, None)
+        gone = self._folder.now.pair_of(table)
         self._folder.change(lambda file: _without(file, {table}))
+        if gone is not None:
+            self._when_over(gone.id)
 
     def _answer(self, table: str, payload: bytes) -> PairAnswer:
         match read_wish(payload):
@@ -128,9 +131,7 @@ class PairKeeper:
             tables = {seat.other: each for seat, each in tables.items()}
             names = {seat.other: each for seat, each in names.items()}
         number = max(again.number, asked.number)
-        fresh = self._keep(Pair(_new_name(), pair.game, pair.options, number, tables, names, follows=pair.id))
-        self._when_over(pair.id)
-        return fresh
+        return self._keep(Pair(_new_name(), pair.game, pair.options, number, tables, names, follows=pair.id))
 
     def _take(self, table: str, take: PairTake) -> Pair:
         other, offer = self._found(table, take.code)
@@ -149,12 +150,15 @@ class PairKeeper:
         rules, tables = game_named(agreed.game), set(agreed.tables.values())
         secret = secrets.token_hex(32) if dealt_game(rules, rules.options(agreed.options)) else ""
         pair = msgspec.structs.replace(agreed, commitment=commitment_of(secret) if secret else "")
+        before = {old.id for table in tables if (old := self._folder.now.pair_of(table)) is not None}
         kept = self._folder.change(lambda file: _with(_without(file, tables), pair, secret))
         assert pair in kept.pairs
         for table in tables:
             self._offers.pop(table, None)
             self._again.pop(table, None)
         self._when_paired(pair)
+        for gone in before - {pair.id}:
+            self._when_over(gone)
         return pair
 
     def _found(self, table: str, code: str) -> tuple[str, PairOffer]:

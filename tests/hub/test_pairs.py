@@ -182,6 +182,24 @@ def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, 
         same_game(south.table, north.table)
 
 
+def test_nothing_is_kept_of_a_game_once_its_tables_agree_on_another_or_leave(hub: Hub, tmp_path: Path) -> None:
+    with two(hub, tmp_path) as tables:
+        south, _ = tables
+        games = []
+        for _ in range(2):
+            agree(tables, "binmat", turns=12, seconds=0)
+            until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
+            remote = session_of(south.table).remote
+            assert remote
+            games.append(remote.at.id)
+            assert told_in(hub, games[-1])
+            south.table.resign(Seat.SOUTH)
+            until("it is over", lambda: phases(tables) == [Phase.OVER] * 2)
+        until("nothing is kept of the first game", lambda: told_in(hub, games[0]) == 0)
+        hub.members.remove(south.member.number)
+        until("nothing is kept of the second", lambda: told_in(hub, games[1]) == 0)
+
+
 def test_a_game_goes_on_at_another_hub_when_its_hub_was_lost(tmp_path: Path) -> None:
     settings, rng = hub_settings(tmp_path / "hub"), Random(9)
     with ExitStack() as stack:
@@ -317,7 +335,7 @@ FILLS, ASKS = round(FLOOD.burst / BAD_COUNTS) + 20, round(FLOOD.burst) * 10
     ("head", "size", "number", "times"),
     [
         ("", 30_000, 1, FILLS),
-        ("", 10, 100_000, FILLS),
+        ("", 10, 10_000, FILLS),
         ("", 10, "x", FILLS),
         (f"$JS.API.DIRECT.GET.{PAIRS}.", 0, 1, ASKS),
     ],
