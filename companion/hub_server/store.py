@@ -70,8 +70,8 @@ ANSWERS_S = 5.0
 FREE_BYTES = 32 * 1024 * 1024
 """With less the hub says that its disk is full."""
 MOST_TOLD, MOST_DIGITS = 2048, 4
-"""A table of a game at two tells nothing longer, and no more than so many digits count: all that one table can tell, some
-20 MB, leaves what others have told in the store."""
+"""A table of a game at two tells nothing longer, and no more than so many digits count: all that one table can tell,
+some 20 MB, leaves what others have told in the store."""
 MOST_AGE_S = 86_400.0
 PAIRS_KEPT_S = 60 * 86_400.0
 """So long a game at two tables may rest."""

@@ -506,6 +506,18 @@ def test_what_is_placed_or_ordered_under_the_shutter_has_no_name(tmp_path: Path,
         assert "move north" not in " ".join(before)
 
 
+def test_who_resigns_by_keyboard_keeps_the_focus(tmp_path: Path, window: WebDriver) -> None:
+    """The menu closes over the key that is gone; the focus is on the menu, and stays there once the game is over."""
+    with playing(window, tmp_path, "outbuffered") as reader:
+        reader.hears("Three orders to go")
+        reader.go("Menu", "DisclosureTriangle")
+        reader.press(Keys.ENTER)
+        reader.does("Resign")
+        reader.does("Resign now")
+        reader.hears("resign")
+        assert reader.focus().name == "Menu"
+
+
 def test_the_focus_goes_behind_no_open_menu_and_stays_on_the_key_of_help(tmp_path: Path, window: WebDriver) -> None:
     """A menu that Tab leaves is closed; the table screen's help opens and closes under its own key."""
     is_inside = "return Boolean(document.activeElement.closest('#menu'))"

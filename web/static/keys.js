@@ -38,6 +38,7 @@ async function ask(key) {
   const { post: url, body, then, refused } = key.dataset;
   const answer = await post(url, JSON.parse(body));
   delete key.dataset.busy;
+  if (menu?.contains(document.activeElement)) menu.querySelector('summary').focus({ preventScroll: true });
   if (answer.ok && then) location.assign(then);
   if (!answer.ok && answer.error?.kind === 'illegal' && refused) reveal(refused);
   if (answer.ok && 'second' in key.dataset) key.hidden = true;
