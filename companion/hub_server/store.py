@@ -50,6 +50,7 @@ from companion.hub.subjects import (
     record_subject,
     state_subject,
     table_of,
+    told_by_dealer,
 )
 from companion.hub_server.dealer_desk import DealerDesk
 from companion.hub_server.flood import BAD_COUNTS, WISH_COUNTS, FloodGuard
@@ -141,8 +142,9 @@ class HubStore:
         return True
 
     def forget(self, table: str) -> None:
-        """Remove what is kept of a table."""
+        """Remove what is kept of a table, also in games at two tables."""
         gone = {(RECORDS, record_subject(table)), (STATES, state_subject(table))}
+        gone |= {(PAIRS, message_subject("*", each, "*")) for each in (table, told_by_dealer(table))}
         self._thread.call(lambda: self._forgotten.update(gone))
 
     def forget_pair(self, pair: str) -> None:
@@ -243,12 +245,12 @@ class HubStore:
             self.is_ready.set()
             while not (self._is_closing or lost.is_set()):
                 await self._round()
-                await self._purge(stream)
                 await self._dealer.step(stream)
                 if self._unkept is not None:
                     raise self._unkept
                 if time.monotonic() - self._looked_s >= LOOK_S:
                     self._looked_s = time.monotonic()
+                    await self._purge(stream)
                     await self._look(stream)
         finally:
             self._client, self._hears = None, False
@@ -433,13 +435,13 @@ class HubStore:
             await self._client.publish(subject, payload, reply)
 
     async def _purge(self, stream: JetStreamContext) -> None:
-        """Remove what is kept of tables and games that are gone; where the line breaks, the next one does it."""
+        """Remove what is kept of tables and games that are gone, until it is done, also where the line breaks."""
         for name, subject in tuple(self._forgotten):
             try:
                 await stream.purge_stream(name, subject=subject)
-            except APIError as error:
-                log.warning("Hub: what is kept of a table cannot be removed: %s", error)
-            self._forgotten.discard((name, subject))
+                self._forgotten.discard((name, subject))
+            except APIError as error:  # while NATS reads who may come in, for instance
+                log.warning("Hub: what is kept of a table cannot be removed yet: %s", error)
 
     def _why(self, error: BaseException) -> str:
         if self._is_full:

@@ -136,4 +136,4 @@ def test_the_focus_of_whoever_hosts_by_keyboard_is_never_lost(tmp_path: Path) ->
         visit(window, tour, Stop("screen", "/"))
         presses('[data-post$="/help"]')
         until("the help", lambda: window.find_elements(By.CSS_SELECTOR, ".help-wall"))
-        has_focus(".sign")
+        has_focus("#wall-ask")

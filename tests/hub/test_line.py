@@ -33,6 +33,7 @@ from hub_tools import (
 from nats.aio.client import Client
 from nats.errors import ConnectionClosedError
 from nats.js import JetStreamContext
+from nats.js.errors import ServiceUnavailableError
 
 from companion.core.clock import FakeClock
 from companion.core.errors import SystemTrouble
@@ -324,15 +325,16 @@ def test_a_table_that_was_removed_is_put_out_and_says_so(hub: Hub, tmp_path: Pat
     table.close()
 
 
-def test_what_is_kept_of_a_table_goes_also_when_the_line_breaks_meanwhile(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("error", [ConnectionClosedError, ServiceUnavailableError])
+def test_what_is_kept_of_a_table_goes_also_when_the_line_breaks_or_the_store_is_busy_meanwhile(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     purge, broken = JetStreamContext.purge_stream, [True]
 
     async def breaks(self: JetStreamContext, name: str, **how: Any) -> bool:
         if broken:
             broken.clear()
-            raise ConnectionClosedError
+            raise error
         return await purge(self, name, **how)
 
     table = joined(hub, tmp_path / "table")

@@ -196,7 +196,8 @@ def test_nothing_is_kept_of_a_game_once_its_tables_agree_on_another_or_leave(hub
             south.table.resign(Seat.SOUTH)
             until("it is over", lambda: phases(tables) == [Phase.OVER] * 2)
         until("nothing is kept of the first game", lambda: told_in(hub, games[0]) == 0)
-        hub.members.remove(south.member.number)
+        for table in tables:
+            hub.members.remove(table.member.number)
         until("nothing is kept of the second", lambda: told_in(hub, games[1]) == 0)
 
 

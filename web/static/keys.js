@@ -19,6 +19,11 @@ function hide(second) {
   second.hidden = true;
 }
 
+function shut(menu) {
+  menu.removeAttribute('open');
+  menu.querySelector('summary').focus({ preventScroll: true });
+}
+
 // A finger that bounces must not end the next turn as well.
 let moment = '';
 let since = -Infinity;
@@ -38,11 +43,10 @@ async function ask(key) {
   const { post: url, body, then, refused } = key.dataset;
   const answer = await post(url, JSON.parse(body));
   delete key.dataset.busy;
-  if (menu?.contains(document.activeElement)) menu.querySelector('summary').focus({ preventScroll: true });
+  if (menu) shut(menu); // it lies over what is refused, too
   if (answer.ok && then) location.assign(then);
   if (!answer.ok && answer.error?.kind === 'illegal' && refused) reveal(refused);
   if (answer.ok && 'second' in key.dataset) key.hidden = true;
-  menu?.removeAttribute('open'); // it lies over what is refused, too
 }
 
 document.addEventListener('click', event => {
@@ -68,10 +72,8 @@ document.addEventListener('keydown', event => {
   const second = document.querySelector('button[data-second]:not([hidden])');
   const menu = document.querySelector('details[open]');
   if (second) hide(second);
-  else if (menu) {
-    menu.removeAttribute('open');
-    menu.querySelector('summary').focus();
-  } else document.querySelector('[data-escape]')?.click();
+  else if (menu) shut(menu);
+  else document.querySelector('[data-escape]')?.click();
 });
 // An open menu closes before the focus goes behind it.
 document.addEventListener('focusin', ({ target }) => {

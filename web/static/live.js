@@ -50,7 +50,7 @@ function morph(old, fresh) {
   while (old.childNodes.length > children.length) old.lastChild.remove();
 }
 
-// A stylesheet that the page has not needed yet is waited for, so that nothing is shown bare.
+// A stylesheet that was not needed before is waited for, so that nothing is shown bare.
 const coming = new Map();
 function styles(fresh) {
   const wanted = [...fresh, ...fresh.flatMap(each => [...each.querySelectorAll('[data-sheet]')])].map(each => each.dataset.sheet);
@@ -67,7 +67,7 @@ function styles(fresh) {
   }).filter(Boolean);
 }
 
-// While a finger is down nothing moves under it: what comes meanwhile is shown once its click is through, or after a while.
+// While a finger is down nothing moves: what comes is shown once its click is through, or after a while.
 const PRESS_MS = 1000;
 const CLICK_MS = 100; // the browser's own click follows the finger by less
 let press; // a promise while a finger is down
@@ -115,7 +115,7 @@ async function show(html) {
   refocus(focused);
 }
 
-// The focus stays where it was; if that is gone, it goes to the sign, which says what is next.
+// The focus stays; if its place is gone, it goes to the sign, which says what is next.
 function refocus(focused) {
   if (!focused || focused === document.body) return;
   const stays = focused.isConnected && focused.getClientRects().length > 0 && !focused.matches(':disabled');
@@ -124,7 +124,7 @@ function refocus(focused) {
   if (isLost() || (!stays && document.activeElement === focused)) document.querySelector('.sign[tabindex]')?.focus({ preventScroll: true });
 }
 
-// The page as the service has it now: it may be a newer one, in another language, or no longer this browser's.
+// The page as the service has it now: newer, in another language, or no longer this browser's.
 function renew() {
   close();
   location.reload();
@@ -151,7 +151,7 @@ function tell({ message }) {
   lost.hidden = false;
 }
 
-// Why was the stream refused? Too many people are watching, or this page is no longer for this browser.
+// Why was the stream refused? Too many watch, or this page is no longer for this browser.
 async function ask() {
   const stop = new AbortController();
   try {
