@@ -43,7 +43,8 @@ def board_svg(scene: BoardPicture, turned: bool = False) -> Markup:
     groups `under` (below the pieces) and `plan` (above them).
     """
     sketch = _Sketch(scene, turned)
-    return _whole(sketch, sketch.box(), '<g id="under"></g>', '<g id="plan"></g>')
+    grid = f"{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {int(turned)}"
+    return _whole(sketch, sketch.box(), f' data-grid="{grid}"', '<g id="under"></g>', '<g id="plan"></g>')
 
 
 def board_part(scene: BoardPicture, square: Square | None) -> Markup:
@@ -82,13 +83,14 @@ def _strip(scene: BoardPicture, ranks: int, least: int, square: Square | None) -
     return min(whole, key=lambda strip: (strip[1] - strip[0], -sum(strip[0] <= row < strip[1] for row in rows)))
 
 
-def _whole(sketch: _Sketch, box: tuple[float, float, float, float], under: str = "", plan: str = "") -> Markup:
+def _whole(
+    sketch: _Sketch, box: tuple[float, float, float, float], grid: str = "", under: str = "", plan: str = ""
+) -> Markup:
     view_box = " ".join(f"{number:g}" for number in box)
     words = escape(translate(board_words(sketch.scene)))
-    grid = f"{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {int(sketch.turned)}"
     return Markup(
-        f'<svg class="board" viewBox="{view_box}" role="img" aria-label="{words}"'
-        f' data-grid="{grid}">{sketch.ground()}{under}{sketch.stances()}{sketch.shots()}'
+        f'<svg class="board" viewBox="{view_box}" role="img" aria-label="{words}"{grid}>'
+        f"{sketch.ground()}{under}{sketch.stances()}{sketch.shots()}"
         f"{sketch.pieces()}{sketch.blows()}{sketch.hands()}{sketch.bounces()}{plan}</svg>"
     )
 
@@ -160,9 +162,10 @@ class _Sketch:
         """
         files, ranks = self.board.files, self.board.ranks
         column, row = (round((place - 50) / 100) for place in self.centre(Square(0, 0)))
-        along = "".join(f"M{at} 0v{ranks}h1V0z" for at in range(column % 2, files, 2))
-        across = "".join(f"M0 {at}h{files}v1H0z" for at in range(1 - row % 2, ranks, 2))
-        return along + across
+        first, top = column % 2, 1 - row % 2
+        along = "h1".join([f"v{ranks}h1V0"] * len(range(first, files, 2)))
+        across = "v1".join([f"h{files}v1H0"] * len(range(top, ranks, 2)))
+        return f"M{first} 0{along}zM0 {top}{across}z"
 
     def _goal(self, seat: Seat) -> str:
         """The strip behind a seat's last rank where it is seen: plain for South, dotted for North."""

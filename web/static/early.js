@@ -1,5 +1,5 @@
-// A tap on a key whose script has not come yet is kept and done when it has: at first the page's own scripts are on their
-// way, later those of what a fragment brings (ways.js). No module: it is there before the first key is.
+// A tap on a key whose script is still on its way (the page's own, or a fragment's: ways.js) is kept and done when it has
+// come. No module: it is there before the first key is.
 (() => {
   const kept = [];
   let coming = 1;

@@ -1,5 +1,5 @@
 // Follows the table: one stream a page; fragments are morphed into place, so that focus and typed text stay.
-// Whatever happened meanwhile (sleep, another network, a newer service), the page finds back.
+// After sleep, in another network, with a newer service the page finds back.
 const lost = document.getElementById('lost');
 const offline = { message: lost.textContent };
 const KEPT = new Set(['open']);

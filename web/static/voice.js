@@ -1,4 +1,4 @@
-// The table screen's voice: says aloud what the table says, once each, after a tap on the key that asks for sound.
+// The table screen's voice: says what the table says, once each, after a tap on the key that asks for sound.
 // Browsers let a page speak only after a tap; the kiosk's is told not to ask for one.
 const ON = 'voice';
 const MOST_WAITING = 2;
