@@ -45,8 +45,8 @@ class Glance:
         return replace(self.view, maps=replace(self.view.maps, scale=SCALE))
 
 
-def glance_at(  # noqa: PLR0917 - what is seen, and where
-    luma: Luma, pose: Pose, kit: Kit, room: tuple[Points, Points], z_mm: float, small: Luma | None = None
+def glance_at(
+    luma: Luma, pose: Pose, kit: Kit, room: tuple[Points, Points], z_mm: float, *, small: Luma | None = None
 ) -> Glance:
     """A (height, width) picture of a board of cards from `room`'s low to its high corner, mm; `small` is the same in
     `FEW_PX`, where it was made already."""

@@ -128,7 +128,7 @@ class CardReader:
 
     def _at_a_glance(self, luma: Luma, small: Luma | None, pose: Pose, moving_px: Points) -> Open | None:
         """The same of a board that is bare, or on which cards lie plainly; None when it has to be read closely."""
-        glance = glance_at(luma, pose, self.kit, self._room, CARD_Z_MM, small)
+        glance = glance_at(luma, pose, self.kit, self._room, CARD_Z_MM, small=small)
         fans = dict[Square, tuple[str, ...]]()
         cards, aside = list[Lying](), list[str]()
         if not is_bare(glance, self.kit):

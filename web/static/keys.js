@@ -43,7 +43,7 @@ async function ask(key) {
   const { post: url, body, then, refused } = key.dataset;
   const answer = await post(url, JSON.parse(body));
   delete key.dataset.busy;
-  if (menu) shut(menu); // it lies over what is refused, too
+  if (menu?.open) shut(menu); // it lies over what is refused, too
   if (answer.ok && then) location.assign(then);
   if (!answer.ok && answer.error?.kind === 'illegal' && refused) reveal(refused);
   if (answer.ok && 'second' in key.dataset) key.hidden = true;
