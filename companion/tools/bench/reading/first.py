@@ -29,11 +29,11 @@ from vision.simulation.render import camera_pose
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
-MOST, MOST_HIDDEN = 1.2, 1.5
-"""Times what the peer takes; and in pictures that are not large with a corner marker hidden. There the peer takes half
-as long as at 1080p, and what is done besides as long: the marker is sought where the others put it, the printed lines
-of each quarter are compared, and what covers squares is looked at from straight above. Each of them keeps a wrong place
-or a wrong empty square from being believed, so that none is left out."""
+MOST = 1.2
+"""Times what the peer takes. With a corner marker hidden, pictures that are not large miss it: the peer takes half as
+long there as at 1080p, and what is done besides as long. The marker is sought where the others put it, the printed
+lines of each quarter are compared, and what covers squares is looked at from straight above; each keeps a wrong place
+or a wrong empty square from being believed."""
 TIMES = 5
 _ROUNDS, _NEAR = 3, 0.2
 """A picture whose cost is as near to the bound as this, by its share, is read in so many rounds of `TIMES`: single
@@ -61,9 +61,8 @@ class FirstPicture:
         """The dearest picture keeps the bound, and every piece is read."""
         dearest = max(self.ratios, key=lambda number: self.ratios[number])
         told = f"{min(self.ratios.values()):.2f} to {self.ratios[dearest]:.2f} x ArUco's defaults, most with {dearest} "
-        most = most_of(self.height, self.hidden)
-        told += f"pieces (at most {most}); {self.read} of {self.pieces} pieces read"
-        holds = self.ratios[dearest] <= most and self.read == self.pieces
+        told += f"pieces (at most {MOST}); {self.read} of {self.pieces} pieces read"
+        holds = self.ratios[dearest] <= MOST and self.read == self.pieces
         return Verdict(f"{self.game}: first picture at {self.height}p, {self._what}", holds, told)
 
     @property
@@ -74,11 +73,6 @@ class FirstPicture:
         """The cost by number of pieces."""
         costs = ", ".join(f"{number}: {ratio:.2f} x" for number, ratio in self.ratios.items())
         return f"{self.game}: first picture at {self.height}p, {self._what}: {costs}"
-
-
-def most_of(height: int, hidden: int) -> float:
-    """What a first picture may cost, so many pixels high, so many corner markers hidden."""
-    return MOST_HIDDEN if hidden and height < SIZES[0][1] else MOST
 
 
 def bench_first(step: int = 1, times: int = TIMES, say: Callable[[str], None] = print) -> list[FirstPicture]:
@@ -131,13 +125,13 @@ def _first(kit: Kit, size: tuple[int, int], number: int, times: int, hidden: int
         for marker in covered:
             cover_corner(luma, camera_pose(kit, table.view), kit, marker, rng)
         pictures.append(luma)
-    ratio, reading = _cost(pictures, most_of(size[1], hidden))
+    ratio, reading = _cost(pictures)
     return ratio, len(set(reading.markers.values()))
 
 
-def _cost(pictures: Sequence[NDArray[np.uint8]], most: float = MOST) -> tuple[float, Reading]:
+def _cost(pictures: Sequence[NDArray[np.uint8]]) -> tuple[float, Reading]:
     """The median cost of first pictures, in times of what the peer takes for the same one, and what was read in the
-    last. Where it is near `most`, on either side, it is that of so many more rounds."""
+    last. Where it is near the bound, on either side, it is that of so many more rounds."""
     peer, ratios, reading = peers()[0], list[float](), Reading({}, frozenset())
 
     def read(luma: NDArray[np.uint8]) -> None:
@@ -145,7 +139,7 @@ def _cost(pictures: Sequence[NDArray[np.uint8]], most: float = MOST) -> tuple[fl
         reading = reader.read(Frame(luma, 0.0, 1))
 
     for number in range(_ROUNDS):
-        if number and abs(statistics.median(ratios) / most - 1) > _NEAR:
+        if number and abs(statistics.median(ratios) / MOST - 1) > _NEAR:
             break
         for luma in pictures:
             reader = board_reader(default_kits())
