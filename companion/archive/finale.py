@@ -39,8 +39,8 @@ def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
         headline=_headline(told),
         counts=_counts(told),
         stills=tuple(_still(told, number) for number in _shown(turn or turns, turns)),
-        turning=_still(told, turn, line.winners[0]) if turn else None,
-        best={seat: _still(told, best, seat) for seat in SEATS if (best := _best(told, seat))},
+        turning=_turned(told, turn, line.winners[0]) if turn else None,
+        best={seat: _still(told, best, _deeds(told, best, seat)) for seat in SEATS if (best := _best(told, seat))},
         proofs=told.proofs,
         fits=not told.trouble,
         evening=score_of(line, evening),
@@ -94,13 +94,15 @@ def _best(told: Retelling, seat: Seat) -> int | None:
     leads, sign = told.leads, 1 if seat is Seat.SOUTH else -1
     if not leads:
         return None
-    own = {
-        turn: [event for event in told.events_of(turn) if event.seat is seat and event.kind not in _CAME_TO_NOTHING]
-        for turn in range(1, len(told.turns))
-    }
+    own = {turn: _deeds(told, turn, seat) for turn in range(1, len(told.turns))}
     deeds = [turn for turn, events in own.items() if any(event.kind.highlight for event in events)]
     gains = [turn for turn, events in own.items() if events and sign * (leads[turn] - leads[turn - 1]) > 0]
     return best_turn(leads, seat, deeds or gains)
+
+
+def _deeds(told: Retelling, turn: int, seat: Seat) -> list[Event]:
+    """What a seat did in a turn, without what came to nothing."""
+    return [event for event in told.events_of(turn) if event.seat is seat and event.kind not in _CAME_TO_NOTHING]
 
 
 def evening_of(at: float) -> date:
@@ -177,25 +179,32 @@ def _shown(turn: int, turns: int) -> tuple[int, ...]:
     return tuple(sorted(number for number in wanted if 0 < number <= turns))
 
 
-def _still(told: Retelling, turn: int, seat: Seat | None = None) -> Still:
-    """A turn when what people remember of it happened, told of a seat if it did anything; hidden hands stay so."""
+def _turned(told: Retelling, turn: int, winner: Seat) -> Still:
+    """The turn in which the game turned; of two things that people remember alike, the winner's is told."""
+    return _still(told, turn, sorted(told.events_of(turn), key=lambda event: event.seat is winner))
+
+
+def _still(told: Retelling, turn: int, events: Sequence[Event] = ()) -> Still:
+    """A turn when what people remember of it (or of some of its events) happened; hidden hands stay so."""
     past = told.turns[turn - 1]
-    events = told.events_of(turn)
-    event = _memorable([event for event in events if seat and event.seat is seat] or events)
+    events = events or told.events_of(turn)
+    event = _memorable(events)
     scenes = [told.scene(place) for place in range(past.first, past.last + 1)]
     scene = next((each for each in scenes if event in each.events), scenes[-1])
+    squares = [each.to or each.square for each in (event, *reversed(events)) if each]
+    ways = [str(target) for _, target in scene.moves]
     return Still(
         replace(scene, hands={}, facts={}),
         past.counted,
         told.photograph(turn),
         event.text if event else "",
-        ((event.to or event.square) if event else None) or (str(scene.moves[-1][1]) if scene.moves else ""),
+        next(filter(None, [*squares[:1], *ways[-1:], *squares]), ""),
     )
 
 
 def _memorable(events: Sequence[Event]) -> Event | None:
-    """What people remember most of a turn, above all how the game ended, else the last thing that happened in it."""
+    """The last of what people remember most of a turn, above all how the game ended; else the last thing in it."""
     if ends := [event for event in events if event.kind in (CommonEvent.WON, CommonEvent.TIE)]:
         return ends[-1]
     weighed = [(event.kind.highlight.weight, event) for event in events if event.kind.highlight]
-    return max(weighed, key=lambda each: each[0])[1] if weighed else events[-1] if events else None
+    return max(reversed(weighed), key=lambda each: each[0])[1] if weighed else events[-1] if events else None

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from history_tools import SHORT
+from history_tools import SHORT, play
+from inside import session_of
 from test_history import Room, a_room
 
 from companion.archive.finale import score_of
@@ -86,6 +87,33 @@ def test_the_last_picture_of_a_robot_that_cannot_return_shows_the_board_before(r
     assert last.words == "Purple wins: lime cannot return to b2, purple is there."
     lies = {str(square): faces[-1] for square, faces in last.scene.layout.items()}
     assert lies == {"a1": "purple flag", "b1": "lime robot", "b2": "purple robot"}
+
+
+def test_the_picture_of_a_try_shows_where_the_run_began(room: Room) -> None:
+    """What is in goal lies on no square."""
+    game, rng = GAMES["kahmate"], Random(298)
+    room.table.new_game("kahmate", {}, 298)
+    while room.table.view().match.outcome is None:
+        confirm_all(room)
+        session = session_of(room.table)
+        for seat in [seat for seat in SEATS if seat in session.awaited]:
+            action = game.format(game.random_action(session.state, seat, rng))
+            room.table.hand_in(seat, session.moment, action)
+    told = finale(room)
+    assert action.endswith("-goal")
+    assert told.stills[-1].square == action[:2]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_a_best_moment_is_no_bounce_and_the_turning_point_is_what_weighs_most(room: Room, seed: int) -> None:
+    play(room.table, room.clock, "arena", 8, seed)
+    told = finale(room)
+    assert told.best
+    assert not [still.words for still in told.best.values() if "bounces" in still.words]
+    if told.turning:
+        weights = [event.kind.highlight.weight for event in told.turning.scene.events if event.kind.highlight]
+        told_of = next(event for event in told.turning.scene.events if event.text == told.turning.words)
+        assert (told_of.kind.highlight.weight if told_of.kind.highlight else 0) == max(weights, default=0)
 
 
 def test_whoever_resigns_while_leading_leaves_no_turning_point(room: Room) -> None:

@@ -75,6 +75,21 @@ def test_who_was_hit_goes_home_after_the_shot_and_what_turns_over_is_named(game:
     assert 'data-beat="0"' in board_svg(BoardPicture(kit, layout, moves=ways))
 
 
+@pytest.mark.parametrize(
+    ("face", "turned", "is_upward"),
+    [("blue fast", False, True), ("blue fast", True, False), ("pink fast", False, False)],
+)
+def test_a_try_is_shown_as_a_way_into_the_other_goal(face: str, turned: bool, is_upward: bool) -> None:
+    kit = GAMES["kahmate"].kit(GAMES["kahmate"].options({}))
+    d9 = Square.parse("d9")
+    scene = BoardPicture(kit, {d9: (face, "ball")}, moves=(HandMove((face, "ball"), d9, None),))
+    svg = board_svg(scene, turned)
+    _, top, _, height = map(float, re.search(r'viewBox="(.*?)"', svg)[1].split())  # type: ignore[index] # it has one
+    end = float(re.search(r'class="case head" d="M\S+ (\S+)L', svg)[1])  # type: ignore[index] # it has an arrow
+    assert top < end < top + height, "in the picture"
+    assert (end < 0, end > 100 * kit.board.ranks) == (is_upward, not is_upward), "beyond the last rank"
+
+
 def test_a_layout_after_moves_puts_what_moves_on_top() -> None:
     a1, a2 = Square.parse("a1"), Square.parse("a2")
     before = {a1: ("flag", "robot"), a2: ("stone",)}

@@ -53,11 +53,14 @@ def test_a_strip_of_the_board_holds_only_the_goal_that_is_seen(square: str, goal
     assert re.findall(r'class="goal side-(\w+)"', svg) == goals
 
 
-@pytest.mark.parametrize(("square", "lies", "tenth"), [("a3", "a3", 4), ("b1", "b1", 9), ("c4", "a2", 6), ("", "", 5)])
-def test_a_photograph_shows_the_square_of_its_turn_or_where_pieces_lie(square: str, lies: str, tenth: int) -> None:
+@pytest.mark.parametrize(
+    ("square", "lies", "tenth"),
+    [("a3", "a3", 4), ("b1", "b1", 9), ("c4", "a2", 6), ("c4", "a1 b1 b3", 4), ("", "a1 b1 b3", 9), ("", "", 5)],
+)
+def test_a_photograph_shows_the_square_of_its_turn_or_the_next_piece(square: str, lies: str, tenth: int) -> None:
     """Whoever was hit on c4 has gone home when the photograph is taken."""
     kit = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({}))
-    layout = {Square.parse(lies): ("purple robot",)} if lies else {}
+    layout = {Square.parse(each): ("purple robot",) for each in lies.split()}
     finale: Any = SimpleNamespace(kit=kit)
     still: Any = SimpleNamespace(square=square, scene=SimpleNamespace(layout=layout))
     assert nearest_tenth(finale, still) == tenth

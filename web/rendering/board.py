@@ -278,7 +278,7 @@ class _Sketch:
 
     def _move(self, move: HandMove) -> str:
         if move.target is None:
-            return self._away(move.origin) if move.origin else ""
+            return self._away(move.origin, move.faces) if move.origin else ""
         big = [squares for face, squares in covered(self.scene.kit, self.scene.target) if face in move.faces]
         frame = "".join(map(self._frame, big[0] if big else (move.target,)))
         ghost = self._stack(move.target, move.faces, "ghost")
@@ -297,10 +297,18 @@ class _Sketch:
         x, y = self.centre(square)
         return f'<path class="target" d="M{x - 50:g} {y - 50:g}h100v100h-100z"/>'
 
-    def _away(self, origin: Square) -> str:
-        """An arrow off the board."""
+    def _away(self, origin: Square, faces: Sequence[str]) -> str:
+        """An arrow over the nearest edge of the board; where there are goals, into that of the other side."""
         x, y = self.centre(origin)
-        return _curve((x + 30, y + 10), (self.width + 22, y), (0, 1))
+        if self.board.has_goals:
+            is_upward = (self.scene.kit.face(faces[0]).seat is Seat.SOUTH) != self.turned
+            end = x, -_GOAL / 2 if is_upward else self.height + _GOAL / 2
+        else:
+            ends = (self.width + 22, y), (-22, y), (x, self.height + 22), (x, -22)
+            end = min(ends, key=lambda each: math.dist(each, (x, y)))
+        length = math.dist(end, (x, y))
+        dx, dy = (end[0] - x) / length, (end[1] - y) / length
+        return _curve((x + 30 * dx - 10 * dy, y + 30 * dy + 10 * dx), end, (-dy, dx))
 
     def _arrow(self, origin: Square, target: Square) -> str:
         """A curved arrow beside the straight way; two pieces that change places get one on either side."""

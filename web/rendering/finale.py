@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from re import sub
@@ -127,13 +128,16 @@ def still_picture(finale: Finale, still: Still) -> Markup:
 
 
 def nearest_tenth(finale: Finale, still: Still) -> int:
-    """How far down the board is what a turn's photograph is to show, in tenths: the turn's square, else most pieces.
+    """How far down the board is what a turn's photograph is to show, in tenths: the piece next to the turn's square.
 
-    The photograph is taken after the turn: whoever was hit on its square has gone home. The middle of an empty board.
+    The photograph is taken after the turn: whoever was hit on its square has gone home. Without a square it is where
+    most pieces lie; the middle of an empty board.
     """
-    square, layout = Square.parse(still.square) if still.square else None, still.scene.layout
-    if square not in layout:
-        ranks = Counter(each.rank for each in layout)
-        square = max(layout, key=lambda each: ranks[each.rank], default=None)
+    layout = still.scene.layout
+    ranks = Counter(each.rank for each in layout)
+    square = max(layout, key=lambda each: ranks[each.rank], default=None)
+    if still.square and layout:
+        file, rank = Square.parse(still.square)
+        square = min(layout, key=lambda each: math.hypot(each.file - file, each.rank - rank))
     count = finale.kit.board.ranks
     return round(10 * (count - 0.5 - square.rank) / count) if square else 5
