@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import says, tap, too_wide, until
-from tour import Stop, Tour, cdp, touring, visit
+from service import WALL, says, tap, too_wide, until
+from tour import Stop, Tour, cdp, resize, touring, visit
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Seat
@@ -118,3 +118,28 @@ def test_revealed_orders_of_robots_stand_in_a_table(window: WebDriver, tour: Tou
     ]
     until("all orders", lambda: window.execute_script(table) == opened)
     assert too_wide(window) <= 0
+
+
+_ROWS = """
+const room = document.querySelector('.facts').getBoundingClientRect();
+return [...document.querySelectorAll('.tell .row')].map(row => row.getBoundingClientRect())
+  .map(row => row.left > room.right ? 'away' : row.bottom <= room.bottom ? 'whole' : 'cut');
+"""
+
+
+@pytest.mark.parametrize(("size", "whole"), [(WALL, 8), ((1024, 768), 16), ((1080, 1920), 6)])
+def test_what_many_robots_do_is_told_in_whole_rows(
+    window: WebDriver, tour: Tour, size: tuple[int, int], whole: int
+) -> None:
+    """As many as there is room for; the board shows the others."""
+    tour.table.new_game("arena", {"board": "nnnnnnnn.\n.........\n.........\nssssssss."}, 7)
+    while tour.table.view().phase is Phase.SETUP:
+        tour.table.confirm("host", tour.table.view().moment, tour.table.view().turn.stage, force=True)
+    for seat, way in ((Seat.SOUTH, "N"), (Seat.NORTH, "S")):
+        tour.table.hand_in(seat, tour.table.view().moment, " ".join(f"{number}:{way}" for number in range(1, 9)))
+    resize(window, size)
+    visit(window, tour, Stop("screen", "/"))
+    rows = window.execute_script(_ROWS)
+    assert len(rows) == 16
+    assert "cut" not in rows
+    assert rows.count("whole") >= whole
