@@ -282,7 +282,7 @@ class Kit:
     """What the letters on pieces mean; empty: they are plain numbers, or there are none."""
     order_tiles: OrderTiles | None = None
     """Orders that the camera reads from tiles; None: it does not."""
-    _kinds: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _turned: dict[str, tuple[str, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
     _by_name: dict[str, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
     _by_marker: dict[int, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
 
@@ -294,7 +294,7 @@ class Kit:
                     raise ValueError(f"marker {marker} means two things in the kit of {self.game}")
                 self._by_marker[marker] = face
         for piece in self.pieces:
-            self._kinds.update(dict.fromkeys(piece, piece[0]))
+            self._turned.update(dict.fromkeys(piece, piece))
 
     def face(self, name: str) -> Face:
         """The face of that name; raises KeyError."""
@@ -302,7 +302,11 @@ class Kit:
 
     def kind(self, face: str) -> str:
         """The first face of the piece that can show this face: the same before and after it is turned over."""
-        return self._kinds.get(face, face)
+        return self.faces_beside(face)[0]
+
+    def faces_beside(self, face: str) -> tuple[str, ...]:
+        """All faces, this one among them, of the piece that can show it."""
+        return self._turned.get(face, (face,))
 
     def anchored(self, layout: Mapping[Square, tuple[str, ...]]) -> Layout:
         """The layout with every piece that covers several squares in the first of them alone."""

@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -91,9 +92,12 @@ class CardFinder:
         self.kit, self.zones, self._deck = kit, zones, kit.deck
         self._names = {card.marker: card.name for card in kit.deck.cards}
         self._markers = {card.name: card.marker for card in kit.deck.cards}
-        self._finder = MarkerFinder(CARD_DICTIONARY, close=True, only=tuple(self._names))
         self._prints = MarkerPrints(CARD_DICTIONARY, tuple(self._names))
         self._maps: Maps | None = None
+
+    @cached_property
+    def _finder(self) -> MarkerFinder:
+        return MarkerFinder(CARD_DICTIONARY, close=True, only=tuple(self._names))
 
     def find(self, view: CardView) -> tuple[list[Lying], set[int]]:
         """The cards in a view, and the ids that are there twice."""

@@ -53,12 +53,14 @@ _OFF_MM2 = 2.0
 @dataclass(frozen=True, eq=False)
 class _Outlines:
     """The sides of all zones in a view: `places` (N, 2) mm, one a millimetre, and the number of each one's side (N,);
-    `across` (K, N, 2) px of the view across them; `ends` (2N, 2) px of what the picture must show of that."""
+    `across` (K, N, 2) px of the view across them; `ends` (2N, 2) px of what the picture must show of that; `cells`
+    (N, 2): the places in whole millimetres of the view."""
 
     places: Points
     sides: NDArray[np.int64]
     across: NDArray[np.float32]
-    ends: Points
+    ends: NDArray[np.int_]
+    cells: NDArray[np.int_]
 
 
 @lru_cache(maxsize=4)
@@ -76,8 +78,8 @@ def _outlines(board: Board, low_mm: tuple[float, float], high_mm: tuple[float, f
     every = np.vstack(places)
     at = Maps(np.empty((0, 0, 2), np.float32), low_mm, high_mm, 0.0, scale).to_view(every)
     across = (at + _ACROSS[:, None, None] * (np.vstack(ways) * scale * (1.0, -1.0))).astype(np.float32)
-    ends = across[_NEED].swapaxes(0, 1).reshape(-1, 2).astype(np.float64)
-    return _Outlines(every, np.concatenate(sides), across, ends)
+    ends = across[_NEED].swapaxes(0, 1).reshape(-1, 2).round().astype(int)
+    return _Outlines(every, np.concatenate(sides), across, ends, _cells(every, low_mm))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +96,9 @@ def seen_lines(view: CardView, board: Board, cards: Sequence[Lying]) -> SeenLine
     maps = view.maps
     lines, taken = _outlines(board, maps.low_mm, maps.high_mm, maps.scale), _taken(view, cards)
     grey = cv2.remap(view.even, lines.across, None, cv2.INTER_LINEAR, borderValue=0)  # type: ignore[call-overload]  # stubs deny None
-    grey = cv2.blur(grey.astype(np.float32), (_SMOOTH, 1))
+    grey = cv2.boxFilter(grey, cv2.CV_32F, (_SMOOTH, 1))
     depth = grey.max(axis=0) - grey[_IS_LINE].min(axis=0)
-    asked = _is_free(lines.places, view, taken) & _is_shown(lines.ends, view).reshape(-1, 2).all(axis=1)
+    asked = _is_free(lines.cells, taken) & _is_shown(lines.ends, view).reshape(-1, 2).all(axis=1)
     hidden = tuple(_hidden_corners(view, board, taken))
     usual = quantiles(depth[asked], _USUAL)[0] if asked.any() else 0.0
     if usual < _LEAST_DEPTH:
@@ -111,10 +113,10 @@ def _hidden_corners(view: CardView, board: Board, taken: Luma) -> Iterator[Point
     """(4, 2) mm: each corner marker of the board on which something lies although no known card does."""
     for marker in board.corners:
         mark = square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm)
-        corners = view.maps.to_view(mark)
+        corners = view.maps.to_view(mark).round().astype(int)
         if not _is_shown(corners, view).all():
             continue
-        (left, top), (right, bottom) = corners[[0, 2]].round().astype(int)
+        (left, top), (right, bottom) = corners[[0, 2]]
         seen = view.even[top:bottom, left:right]
         print_ = cv2.resize(marker_modules(marker), seen.shape[::-1], interpolation=cv2.INTER_NEAREST)
         kernel = np.ones((2 * round(_BLUR_MM * view.maps.scale) + 1,) * 2, np.uint8)
@@ -123,13 +125,13 @@ def _hidden_corners(view: CardView, board: Board, taken: Luma) -> Iterator[Point
         is_dark = (cv2.erode(print_, kernel) > 0) & (seen < _DARK * PAPER)
         rows, columns = np.nonzero(is_bright | is_dark)
         places = view.maps.to_board(np.column_stack([columns + left, rows + top]))
-        if np.count_nonzero(_is_free(places, view, taken)) > _OFF_MM2 * view.maps.scale**2:
+        if np.count_nonzero(_is_free(_cells(places, view.maps.low_mm), taken)) > _OFF_MM2 * view.maps.scale**2:
             yield mark
 
 
-def _is_shown(places_px: Points, view: CardView) -> NDArray[np.bool_]:
+def _is_shown(places_px: NDArray[np.int_], view: CardView) -> NDArray[np.bool_]:
     """(N,): does the picture show these places of the view, (N, 2) px?"""
-    x, y = places_px.round().astype(int).T
+    x, y = places_px.T
     height, width = view.shown.shape
     is_in = (x >= 0) & (y >= 0) & (x < width) & (y < height)
     return np.asarray(is_in & (view.shown[y.clip(0, height - 1), x.clip(0, width - 1)] > 0))
@@ -148,7 +150,12 @@ def _taken(view: CardView, cards: Sequence[Lying]) -> Luma:
     return taken
 
 
-def _is_free(places: Points, view: CardView, taken: Luma) -> NDArray[np.bool_]:
-    """(N,): are places, (N, 2) mm, none of those that are `taken`?"""
-    x, y = (places - np.array(view.maps.low_mm)).round().astype(int).T
+def _cells(places: Points, low_mm: tuple[float, float]) -> NDArray[np.int_]:
+    """(N, 2): places, (N, 2) mm, in whole millimetres of a view."""
+    return np.asarray((places - np.array(low_mm)).round(), int)
+
+
+def _is_free(cells: NDArray[np.int_], taken: Luma) -> NDArray[np.bool_]:
+    """(N,): are these places, (N, 2), none of those that are `taken`?"""
+    x, y = cells.T
     return np.asarray(taken[y, x] == 0)

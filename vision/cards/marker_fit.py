@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from vision.detection.markers import Luma
 from vision.order_statistics import medians_of_known
 from vision.pose.pose import Points
+from vision.profiles import profiles
 
 _ALONG = np.linspace(-0.42, 0.42, 13)
 """Places along a side, by its length; not where it meets the next one."""
@@ -81,9 +81,8 @@ def _misfit(
     reach_px = _REACH * side_px
     places = (middles[:, None] + side_px * _PLACES @ axes).astype(np.float32)
     outwards = (reach_px * _WAYS @ axes).astype(np.float32)
-    at = (places[:, :, None] + _PROFILE[:, None] * outwards[:, :, None]).reshape(-1, len(_PROFILE), 2)
-    grey = cv2.remap(view, at, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)  # type: ignore[call-overload]  # stubs deny None
-    grey = grey.reshape(len(middles), len(_PLACES), len(_PROFILE)).astype(np.float32)
+    seen = profiles(view, places.reshape(-1, 2), outwards.reshape(-1, 2), _PROFILE)
+    grey = seen.reshape(len(middles), len(_PLACES), len(_PROFILE)).astype(np.float32)
     black, white = (
         medians_of_known(grey[..., part].reshape(len(middles), -1))[:, None, None]
         for part in (slice(2), slice(-2, None))
@@ -94,12 +93,12 @@ def _misfit(
     is_edge = shares[..., -1] - shares[..., 0] >= _CONTRAST
     is_edge &= np.abs(offsets) <= _FAR * reach_px
     found = np.zeros((len(middles), 3))
-    seen = np.flatnonzero(is_edge.sum(axis=1) >= _LEAST)
-    if len(seen):
-        is_edge, offsets = is_edge[seen], offsets[seen]
+    whole = np.flatnonzero(is_edge.sum(axis=1) >= _LEAST)
+    if len(whole):
+        is_edge, offsets = is_edge[whole], offsets[whole]
         off = np.abs(offsets - _fit(is_edge, offsets) @ _MODEL.T)
         usual = medians_of_known(np.where(is_edge, off, np.nan).astype(np.float32))[:, None]
-        found[seen] = _fit(is_edge & (off <= np.maximum(0.3, 2.5 * usual)), offsets)
+        found[whole] = _fit(is_edge & (off <= np.maximum(0.3, 2.5 * usual)), offsets)
     return np.asarray((found[:, None, :2] @ axes)[:, 0]), found[:, 2] / side_px
 
 

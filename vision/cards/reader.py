@@ -34,11 +34,7 @@ from vision.cards.hidden_lines import seen_lines
 from vision.cards.plain_fans import PlainFans
 from vision.cards.unexplained_print import paper_mm
 from vision.cards.unread import UnreadCards
-from vision.detection.markers import (
-    Luma,
-    marker_modules,
-    modules_in,
-)
+from vision.detection.markers import Luma, likeness
 from vision.pose.pose import Maps, Points, Pose, boxes_mm, flat
 
 CARD_Z_MM = 0.3
@@ -293,7 +289,8 @@ class CardReader:
         holding[np.arange(len(owners)), [number[id(read[owner])] for owner in owners]] = False
         is_open = ~np.asarray(holding.any(axis=1))
         return all(
-            _is_like(view.even, view.maps.to_view(places[owner, one]), self._markers[read[owner].name])
+            likeness(view.even, view.maps.to_view(places[owner, one]), self._markers[read[owner].name], CARD_DICTIONARY)
+            >= _LIKENESS
             for owner, one in zip(owners[is_open], which[is_open], strict=True)
         )
 
@@ -316,10 +313,3 @@ def card_reader(kit: Kit) -> CardReader:
         raise ValueError(f"the kit of {kit.game} has no cards")
     zones = zones_of(kit.board, kit.deck)
     return CardReader(kit, CardFinder(kit, zones), CardOcclusion(kit.board, kit.deck), UnreadCards(kit, zones))
-
-
-def _is_like(view: Luma, quad: Points, marker: int) -> bool:
-    """Does a quadrangle show roughly this marker?"""
-    means = modules_in(view, quad)
-    print_ = marker_modules(marker, CARD_DICTIONARY).astype(np.float64)
-    return float(np.corrcoef(means.ravel(), print_.ravel())[0, 1]) >= _LIKENESS

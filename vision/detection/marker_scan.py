@@ -16,6 +16,7 @@ from vision.detection.markers import Found, Luma, MarkerFinder, Sighting, sharpe
 from vision.detection.motion import BLOCK_PX, Blocks
 from vision.order_statistics import median, quantiles
 from vision.pose.pose import Points
+from vision.profiles import profiles
 
 _LARGE_PX = 1600
 """Pictures wider than this are looked at in half their size first, ..."""
@@ -194,15 +195,13 @@ def _on_edges(luma: Luma, quads: Points, sides: Points, lengths: Points) -> list
     ways = sides / lengths
     outward = np.stack([ways[..., 1], -ways[..., 0]], axis=2)
     offsets = np.arange(-steps, steps + 1) * _STEP_PX
-    along = _ALONG[:, None, None] * sides[:, :, None, None]
-    places = quads[:, :, None, None] + along + offsets[:, None] * outward[:, :, None, None]
-    shape = (-1, len(offsets), 2)
-    across = cv2.remap(luma, places.reshape(shape).astype(np.float32), None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
-    across = across.reshape(len(quads), -1, len(offsets))
+    places = (quads[:, :, None] + _ALONG[:, None] * sides[:, :, None]).reshape(-1, 2)
+    every = profiles(luma, places, outward.reshape(-1, 2).repeat(len(_ALONG), axis=0), offsets, cv2.BORDER_CONSTANT)
+    across = every.reshape(len(quads), -1, len(offsets))
     contrasts = np.diff(
         [quantiles(each[:, steps - far : steps + far + 1], 0.1, 0.9) for each, far in zip(across, own, strict=True)]
     )
-    soft = cv2.GaussianBlur(across.reshape(shape[:2]).astype(np.float32), (5, 1), 0.8)
+    soft = cv2.GaussianBlur(every.astype(np.float32), (5, 1), 0.8)
     rise = (soft[:, 2:] - soft[:, :-2]).reshape(len(quads), 4, len(_ALONG), -1)
     away, beyond = np.abs(np.arange(1 - steps, steps)), (steps - own)[:, None, None]
     top = np.where(away < own[:, None, None, None], rise, -np.inf).argmax(axis=3)

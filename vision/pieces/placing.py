@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -143,17 +143,16 @@ class Placer:
         }
         self._bodies = {key: body for key, body in self._bodies.items() if key in self._placed}
         new = [each for each in seen if id(each[0]) not in self._placed]
-        rays = [_Ray(*each, *ray) for each, ray in zip(new, _rays(self._pose, new), strict=True)]
-        rays = [ray for ray in rays if np.isfinite(ray.on_plane).all() and np.isfinite(ray.lifted).all()]
-        spreads = self._spreads_mm([(ray.on_plane[0], ray.face.height_mm) for ray in rays])
+        rays = _rays(self._pose, new)
+        spreads = self._spreads_mm([(ray.x_mm, ray.y_mm, ray.face.height_mm) for ray in rays])
         for ray, spread in zip(rays, spreads, strict=True):
             self._placed[id(ray.sighting)] = _place(self._kit, ray, spread)
 
-    def _spreads_mm(self, places: Sequence[tuple[Points, float]]) -> list[float]:
+    def _spreads_mm(self, places: Sequence[tuple[float, float, float]]) -> list[float]:
         """One standard deviation of where the pose puts what is seen at (x, y) and a height; on a square they differ
         so little that the first one holds for all."""
-        keys = [(self._kit.board.square_at(float(x), float(y)), height) for (x, y), height in places]
-        points = {key: (x, y, key[1]) for key, ((x, y), _) in zip(keys, places, strict=True)}
+        keys = [(self._kit.board.square_at(x, y), height) for x, y, height in places]
+        points = dict(zip(keys, places, strict=True))
         missing = [key for key in points if key[0] is None or key not in self._spreads]
         if missing:
             spreads = self._pose.spread_mm(np.array([points[key] for key in missing]))
@@ -162,22 +161,23 @@ class Placer:
 
 
 class _Ray(NamedTuple):
-    """A marker, what it shows and may hide, and where its ray meets the planes of its height, in mm."""
+    """A marker, what it shows and may hide, and how it lies where its rays meet the plane of its height, in mm."""
 
     sighting: Sighting
     face: Face
     beneath: Face | None
-    on_plane: Points
-    """Its centre and corners (5, 2)."""
-    lifted: Points
-    """Its centre (2,) if it lies on what may be beneath."""
+    x_mm: float
+    y_mm: float
+    side_mm: float
+    turn_deg: float
+    lifted_mm: tuple[float, float]
+    """Its centre if it lies on what may be beneath."""
 
 
-def _rays(pose: Pose, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> Iterator[tuple[Points, Points]]:
-    """Of each marker its centre and corners (5, 2) at its height in mm, and its centre (2,) if it lies on what may be
-    beneath; all at once, which is much faster."""
+def _rays(pose: Pose, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> list[_Ray]:
+    """The markers whose rays meet the board; all at once, which is much faster."""
     if not seen:
-        return iter(())
+        return []
     pixels = np.array([[sighting.centre_px, *sighting.corners_px] for sighting, _, _ in seen])
     heights = np.array([face.height_mm for _, face, _ in seen])
     raised = heights + [beneath.height_mm if beneath else 0.0 for _, _, beneath in seen]
@@ -185,26 +185,27 @@ def _rays(pose: Pose, seen: Sequence[tuple[Sighting, Face, Face | None]]) -> Ite
     rays = np.concatenate([pixels, pixels[:, :1]], axis=1)
     planes = np.column_stack([heights[:, None].repeat(5, axis=1), raised])
     places = pose.to_plane(rays.reshape(-1, 2), planes.ravel()).reshape(-1, 6, 2)
-    return zip(places[:, :5], places[:, 5], strict=True)
+    a, b, c, d = places[:, 1:5].swapaxes(0, 1)
+    across, along, (right, up) = (c - a).T, (d - b).T, (b - a + c - d).T
+    sides = np.sqrt(np.abs(across[0] * along[1] - across[1] * along[0]) / 2)
+    lie = np.column_stack([places[:, 0], sides, np.degrees(np.arctan2(up, right)), places[:, 5]])
+    met = zip(seen, lie.tolist(), np.asarray(np.isfinite(places).all(axis=(1, 2))), strict=True)
+    return [
+        _Ray(*each, x, y, side, turn, (up_x, up_y)) for each, (x, y, side, turn, up_x, up_y), is_met in met if is_met
+    ]
 
 
 def _place(kit: Kit, ray: _Ray, spread: float) -> Placed:
     """Where a piece lies; `spread` as by `_spreads_mm`."""
-    sighting, face, beneath, on_plane, lifted = ray
-    x, y = (float(v) for v in on_plane[0])
-    a, b, c, d = on_plane[1:]
-    across, along = c - a, d - b
-    side = float(np.sqrt(abs(across[0] * along[1] - across[1] * along[0]) / 2))
+    sighting, face, beneath, x, y, side, turn_deg, on_top = ray
     allowed = 0.10 + 1.0 / sighting.side_px
     fits = abs(side / kit.tag_mm - 1) <= allowed
-    turn_deg = math.degrees(math.atan2(*(b - a + c - d)[::-1]))
     if face.size != (1, 1):
         squares, sure = _covered(kit, face, (x, y, turn_deg), 2 * spread)
         return Placed(face, None, sighting, x, y, turn_deg, squares, sure, fits)
     margin = max(1.5, 0.05 * kit.board.pitch_mm) + 2 * spread
     offsets = ((-margin, -margin), (margin, -margin), (margin, margin), (-margin, margin), (0.0, 0.0))
-    on_top = float(lifted[0]), float(lifted[1])
-    places = ((x, y), on_top)
+    places = ((x, y), on_top) if beneath else ((x, y),)
     squares = frozenset(kit.board.square_at(px + dx, py + dy) for px, py in places for dx, dy in offsets)
     return Placed(face, beneath, sighting, x, y, turn_deg, squares, len(squares) == 1, fits, on_top)
 
@@ -243,7 +244,11 @@ def bodies_mm(kit: Kit, pose: Pose, pieces: Sequence[Placed]) -> list[Points]:
         return []
     tops = [(p, p.x_mm, p.y_mm, p.face.height_mm) for p in pieces]
     tops += [(p, *p.lifted_mm, p.face.height_mm + p.beneath.height_mm) for p in pieces if p.beneath]
-    feet = np.array([_foot_mm(kit, piece, x, y) for piece, x, y, _ in tops])
+    sizes = [_foot_mm(kit, piece) for piece, *_ in tops]
+    turns = np.radians([piece.turn_deg for piece, *_ in tops])
+    axes = np.array([[np.cos(turns), np.sin(turns)], [-np.sin(turns), np.cos(turns)]]).transpose(2, 0, 1)
+    middles = np.array([(x, y) for _, x, y, _ in tops])
+    feet = rectangle_corners_mm(0.0, 0.0, 1.0, 1.0, 0.0) * np.array(sizes)[:, None] @ axes + middles[:, None]
     # A ray from the eye past the top meets the board farther off: by as much as the eye is above it.
     eye = pose.eye_mm
     above = np.maximum(eye[2] - np.array([height + 3 for *_, height in tops]), 1.0)
@@ -262,11 +267,11 @@ def _bounds(bodies: Sequence[Points]) -> Points:
     return np.stack([bound.reduceat(points, starts, axis=0) for bound in (np.minimum, np.maximum)], axis=1)
 
 
-def _foot_mm(kit: Kit, piece: Placed, x_mm: float, y_mm: float) -> Points:
-    """(4, 2): what a piece covers there, or what it may lie on."""
-    faces = [face for face in (piece.face, piece.beneath) if face]
-    width, depth = (max(sides) + _ROUND_MM for sides in zip(*(top_mm(kit, face) for face in faces), strict=True))
-    return rectangle_corners_mm(x_mm, y_mm, width, depth, math.radians(piece.turn_deg))
+def _foot_mm(kit: Kit, piece: Placed) -> tuple[float, float]:
+    """Width and depth of what a piece covers, or of what it may lie on."""
+    width, depth = top_mm(kit, piece.face)
+    across, along = top_mm(kit, piece.beneath) if piece.beneath else (0.0, 0.0)
+    return max(width, across) + _ROUND_MM, max(depth, along) + _ROUND_MM
 
 
 def faces_on_squares(

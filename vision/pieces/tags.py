@@ -28,11 +28,7 @@ def tags_of(kit: Kit) -> Iterator[tuple[tuple[Face, int], ...]]:
 
 def has_wide_rim(kit: Kit, face: Face) -> bool:
     """Is there something to read round the marker: a letter, or which of two faces this is?"""
-    return face.size == (1, 1) and (bool(face.letter) or len(_faces_of(kit, face)) > 1)
-
-
-def _faces_of(kit: Kit, face: Face) -> tuple[str, ...]:
-    return next((names for names in kit.pieces if face.name in names), (face.name,))
+    return face.size == (1, 1) and (bool(face.letter) or len(kit.faces_beside(face.name)) > 1)
 
 
 def top_mm(kit: Kit, face: Face) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
 from vision.pose.pose import Points, Pose, flat
+from vision.profiles import profiles
 
 _STEP_PX = 0.5
 _WIDEST_PX = 40.0
@@ -143,8 +144,8 @@ class PrintedLines:
         room = float(reach.max() + flank.max() + (half_gap * scale).max()) + 1
         steps = int(np.ceil(room / _STEP_PX))
         offsets = np.arange(-steps, steps + 1) * _STEP_PX
-        where = places[:, :, None] + offsets[:, None] * normals[:, None, None]
-        profile = _sampled(luma, where)
+        seen = profiles(luma, places.reshape(-1, 2), normals.repeat(_SAMPLES, axis=0), offsets)
+        profile = np.add.reduce(seen.reshape(len(places), _SAMPLES, -1), axis=1, dtype=np.uint16) / _SAMPLES
         columns = np.arange(len(offsets))
 
         def shifted(values: Points, by_px: Points) -> Points:
@@ -170,14 +171,6 @@ class PrintedLines:
         is_found = (peak >= _LEAST_DEPTH * bright) & (peak >= _LEAST_GREY) & (rival <= _RIVAL * peak)
         is_found &= np.abs(offsets[top]) < reach - 0.25
         return np.asarray(offsets[top] + finer * _STEP_PX), is_found
-
-
-def _sampled(luma: Luma, where: Points) -> Points:
-    """(N, D): mean brightness over S places each, (N, S, D, 2), of a picture, between its pixels."""
-    shape = where.shape[:3]
-    places = where.reshape(shape[0], shape[1] * shape[2], 2).astype(np.float32)
-    seen = cv2.remap(luma, places, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)  # type: ignore[call-overload]  # stubs deny None
-    return np.asarray(np.add.reduce(seen.reshape(shape), axis=1, dtype=np.uint16) / shape[1])
 
 
 @lru_cache(maxsize=16)
