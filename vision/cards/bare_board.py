@@ -12,7 +12,7 @@ import numpy as np
 
 from companion.core.kit import Kit
 from vision.cards.fans import Lying
-from vision.cards.glance import Glance, board_print, paper_box, without_specks
+from vision.cards.glance import Glance, board_print, paper_box, strokes
 from vision.detection.marker_scan import boxes_of
 from vision.detection.motion import BLOCK_PX
 from vision.pose.pose import Points
@@ -24,8 +24,8 @@ _AROUND_MM = 12.0
 def is_bare(glance: Glance, kit: Kit) -> bool:
     """Is nothing dark on a board but its own print?"""
     board, paper = board_print(glance.view.maps, kit), paper_box(glance.view.maps, kit)
-    dark = glance.dark[paper] & ~(board.lines | board.other)[paper]
-    return not without_specks(dark, glance.view.maps.scale).any()
+    dark = glance.dark[paper] & ~(board.lines[paper] | board.other[paper])
+    return not strokes(dark, glance.view.maps.scale).any()
 
 
 def places_beside(glance: Glance, kit: Kit, cards: Sequence[Lying] = ()) -> list[Points]:

@@ -78,9 +78,11 @@ class CardOcclusion:
         dazzled = view.glare[::_SHRINK, ::_SHRINK] if view.glare.shape != small.shape else view.glare
         scale = maps.scale / _SHRINK
         tone = _without_lines(small, scale)
-        known = self._known(tone.shape, maps, cards, _TOUCH_MM)
+        art = np.zeros(tone.shape, np.uint8)
+        _fill(art, maps, self._art)
+        known = _with_cards(art, maps, cards, _TOUCH_MM)
         edges = _edges(tone, known | _beyond(view.shown, tone.shape, scale), scale)
-        explained = self._explained(tone.shape, maps, cards) if cards else known
+        explained = self._explained(art, maps, cards) if cards else known
         bold = self._print(view.ink.bold, maps) & ~explained
         littered, unread = set(), {}
         with_cards = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
@@ -105,24 +107,14 @@ class CardOcclusion:
             bold[here] = ink[here]
         return _above(bold, 127)
 
-    def _known(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[Lying], touch_mm: float) -> Luma:
-        """255 where nothing is judged: on cards and that close to them, and on the art in the middle of zones."""
-        mask = np.zeros(shape, np.uint8)
-        outlines = np.array([card.outline for card in cards]).reshape(-1, 4, 2)
-        middles = outlines.mean(axis=1, keepdims=True)
-        out = outlines - middles
-        grown = middles + out * (1 + 1.5 * touch_mm / np.linalg.norm(out, axis=2, keepdims=True))
-        _fill(mask, maps, np.concatenate([self._art, grown]))
-        return mask
-
-    def _explained(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[Lying]) -> Luma:
-        """255 where bold print is known: what `_known` says, but on cards only where they have print, or an edge."""
-        mask = self._known(shape, maps, cards, _OFF_MM)
+    def _explained(self, art: Luma, maps: Maps, cards: Sequence[Lying]) -> Luma:
+        """255 where bold print is known: on `art` and close to cards, but on these only where they have print, or an
+        edge."""
+        mask = _with_cards(art, maps, cards, _OFF_MM)
         read = [card for card in cards if card.name != UNREAD]
         _fill(mask, maps, on_cards(read, clear_places(self._deck)), 0)
         if read:
-            unread = [card for card in cards if card.name == UNREAD]
-            mask |= self._known(shape, maps, unread, _OFF_MM)
+            mask |= _with_cards(art, maps, [card for card in cards if card.name == UNREAD], _OFF_MM)
         _fill(mask, maps, on_cards(read, printed_places(self._deck)))
         edges = _px(maps, np.array([card.outline for card in read]))
         for edge in edges:  # drawn at once they would not be as wide where they cross
@@ -172,6 +164,15 @@ class CardOcclusion:
     def _out(maps: Maps) -> int:
         """Cards that lie face down may stick out of the zone so far."""
         return round(_OUT_MM * maps.scale / _SHRINK)
+
+
+def _with_cards(mask: Luma, maps: Maps, cards: Sequence[Lying], touch_mm: float) -> Luma:
+    """A small view's mask with cards, and what is that close to them."""
+    outlines = np.array([card.outline for card in cards]).reshape(-1, 4, 2)
+    middles = outlines.mean(axis=1, keepdims=True)
+    out, mask = outlines - middles, mask.copy()
+    _fill(mask, maps, middles + out * (1 + 1.5 * touch_mm / np.linalg.norm(out, axis=2, keepdims=True)))
+    return mask
 
 
 def _halved(layer: Luma) -> Luma:

@@ -119,11 +119,15 @@ def _board_print(
     return BoardPrint(lines, own_print(maps, shape, board, deck), corners)
 
 
+def strokes(dark: Luma, scale: float) -> Luma:
+    """Where what hangs together in a mask is as wide as the strokes of print."""
+    return np.asarray(cv2.erode(dark, _square(_STROKE_MM, scale)), np.uint8)
+
+
 def without_specks(dark: Luma, scale: float) -> Luma:
     """What of a mask is as wide as the strokes of print."""
-    kernel = _square(_STROKE_MM, scale)
     # OpenCV's own opening shifts what is left by a pixel when the kernel has an even size.
-    return np.asarray(cv2.dilate(cv2.erode(dark, kernel), kernel, anchor=(0, 0)), np.uint8)
+    return np.asarray(cv2.dilate(strokes(dark, scale), _square(_STROKE_MM, scale), anchor=(0, 0)), np.uint8)
 
 
 def _square(size_mm: float, scale: float) -> Luma:

@@ -84,8 +84,7 @@ def _misfit(
     seen = profiles(view, places.reshape(-1, 2), outwards.reshape(-1, 2), _PROFILE)
     grey = seen.reshape(len(middles), len(_PLACES), len(_PROFILE)).astype(np.float32)
     black, white = (
-        medians_of_known(grey[..., part].reshape(len(middles), -1))[:, None, None]
-        for part in (slice(2), slice(-2, None))
+        medians_of_known(seen[:, part].reshape(len(middles), -1))[:, None, None] for part in (slice(2), slice(-2, None))
     )
     range_ = np.maximum(white - black, 1.0)
     shares = ((grey - black) / range_).clip(0, 1)

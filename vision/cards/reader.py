@@ -110,12 +110,12 @@ class CardReader:
             if by_zone.get(zone) and all(card.name != UNREAD for card in by_zone[zone]):
                 by_zone[zone].append(card_of_ink(places))
                 orders[zone] = self._order(zone, by_zone[zone])
-        fans, spread = {}, Spread(cards)
+        fans, spread, cut = {}, Spread(cards), self._cut_below(pose, by_zone, lines.seen)
         for zone in self.zones:
             lying = by_zone.get(zone, [])
             if zone in unknown or not lying:
                 continue
-            is_cut = self._may_hide_beyond(view, lying, spread) or self._is_cut_off(pose, zone, lying, lines.seen)
+            is_cut = zone in cut or self._may_hide_beyond(view, lying, spread)
             if self._all_explained(view, lying, spread) and not is_cut:
                 fans[zone] = orders[zone]
             else:
@@ -170,10 +170,10 @@ class CardReader:
         lines, spread = seen_lines(glance.view, self.kit.board, cards), Spread(cards)
         if lines.hidden or not self._all_explained(glance.view, cards, spread):
             return False
-        return not any(
-            self._may_hide_beyond(glance.view, lying, spread) or self._is_cut_off(pose, zone, lying, lines.seen)
-            for zone, lying in by_zone.items()
-        )
+        is_out = self._may_hide_beyond(glance.view, cards, spread)
+        if is_out and any(self._may_hide_beyond(glance.view, lying, spread) for lying in by_zone.values()):
+            return False
+        return not self._cut_below(pose, by_zone, lines.seen)
 
     def _above(self, pose: Pose) -> tuple[Maps, Luma]:
         """The board and some room around it from straight above, and what of that the picture shows."""
@@ -247,8 +247,8 @@ class CardReader:
         """Does a card of a zone reach so far out of the board's paper that print of one below it is not judged, and is
         there anything as bright as a card beside it?"""
         low, high = paper_mm(self.kit.board) + np.array([[-_OUT_MM], [_OUT_MM]])
-        outlines = [card.outline for card in lying if card.name != UNREAD]
-        if not any((outline < low).any() or (outline > high).any() for outline in outlines):
+        outlines = np.array([card.outline for card in lying if card.name != UNREAD]).reshape(-1, 4, 2)
+        if not ((outlines < low) | (outlines > high)).any():
             return False
         places = np.vstack([_around(outline, _BESIDE_MM) for outline in outlines])
         places = places[((places < low) | (places > high)).any(axis=1)]
@@ -258,18 +258,27 @@ class CardReader:
         is_in = (columns >= 0) & (rows >= 0) & (columns < width) & (rows < height)
         return bool((view.even[rows[is_in], columns[is_in]] > _BRIGHT * PAPER).sum() >= _BRIGHT_MM)
 
-    def _is_cut_off(self, pose: Pose, zone: Square, lying: Sequence[Lying], seen: Points) -> bool:
-        """Could a card of this zone lie below the first one that is seen, its print out of the picture?
+    def _cut_below(self, pose: Pose, by_zone: Mapping[Square, Sequence[Lying]], seen: Points) -> set[Square]:
+        """The zones in which a card may lie below the first one that is seen, its print out of the picture.
 
         It would hide the outer line of the zone, of which (N, 2) mm are `seen`.
         """
+        zones = [zone for zone, lying in by_zone.items() if lying]
+        firsts = [min(by_zone[zone], key=lambda card: card.y_mm * self._up[zone.rank]) for zone in zones]
+        steps = self._deck.step_mm * np.array([(0.0, self._up[zone.rank]) for zone in zones]).reshape(-1, 1, 2)
+        ends = np.array([first.outline for first in firsts]).reshape(-1, 4, 2) - steps
+        beyond = pose.to_px(flat(ends, CARD_Z_MM)).reshape(-1, 4, 2)
+        is_out = ((beyond < 0) | (beyond > np.array(pose.size) - 1)).any(axis=(1, 2))
+        asked = (
+            number for number in np.flatnonzero(is_out) if self._may_lie_below(zones[number], firsts[number], seen)
+        )
+        return {zones[number] for number in asked}
+
+    def _may_lie_below(self, zone: Square, first: Lying, seen: Points) -> bool:
+        """Is there room for a card below the first one of a zone, and its outer line not seen there?"""
         up = np.array([0.0, self._up[zone.rank]])
-        first = min(lying, key=lambda card: float(card.middle @ up))
         before = first.middle - _MARGIN_MM * up
         if self.kit.board.square_at(float(before[0]), float(before[1])) != zone:
-            return False
-        beyond = pose.to_px(flat(first.outline - self._deck.step_mm * up, CARD_Z_MM))
-        if (beyond >= 0).all() and (beyond <= np.array(pose.size) - 1).all():
             return False
         end = self.kit.board.centre_mm(zone)[1] - up[1] * self.kit.board.depth_mm / 2
         low, high = first.outline[:, 0].min(), first.outline[:, 0].max()
