@@ -248,8 +248,10 @@ def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(
     assert called == [[], [{Seat.NORTH}], [], []]
 
 
-def test_a_lamp_pulses_for_sealed_orders_and_stays_on_where_cards_are_played(played: Played) -> None:
-    for game, awaited in (("outbuffered", TurnLamp.PULSE), ("scouts", TurnLamp.PULSE), ("binmat", TurnLamp.ON)):
+def test_a_lamp_pulses_where_both_give_orders_and_stays_on_where_a_turn_passes(played: Played) -> None:
+    both, one = TurnLamp.PULSE, TurnLamp.ON
+    games = {"outbuffered": both, "arena": both, "scouts": one, "kahmate": both, "binmat": one}
+    for game, awaited in games.items():
         played.table.new_game(game, {}, seed=1)
         if (view := played.table.view()).phase is Phase.SETUP:
             played.table.confirm("host", view.moment, view.turn.stage)
@@ -270,8 +272,31 @@ def test_three_lamps_count_entered_orders_and_begin_anew(played: Played) -> None
         lamps_of(replace(live, drafts={Seat.SOUTH: Draft((), count)}))[Seat.SOUTH].order_lamps for count in range(8)
     ]
     assert [sorted(lit) for lit in counted] == [[], [1], [1, 2], [1, 2, 3], [1], [1, 2], [1, 2, 3], [1]]
+    asked = lamps_of(replace(live, choices=("a1-a2", "a1-b1")))[Seat.SOUTH]
+    assert asked == SeatLamps(frozenset({2}), TurnLamp.WRONG), "several readings, answer on the phone"
     by_tiles = replace(live, tiles=replace(live.tiles, ready=frozenset({Seat.SOUTH})))
     assert lamps_of(by_tiles)[Seat.SOUTH].order_lamps == {1, 2, 3}
+
+
+def test_all_turn_lamps_pulse_while_it_is_paused(played: Played) -> None:
+    played.begin()
+    played.table.hand_in(Seat.SOUTH, played.table.view().moment, "UUU")
+    live = live_of(played.table)
+    lamps = lamps_of(replace(live, session=replace(live.session, paused="host")))
+    assert [lamps[seat] for seat in SEATS] == [SeatLamps(frozenset(lit), TurnLamp.PULSE) for lit in ({1, 2, 3}, ())]
+
+
+def test_a_lamp_counts_every_step_of_a_reveal(played: Played) -> None:
+    played.table.new_game("arena", {}, seed=1)
+    played.table.confirm("host", played.table.view().moment, 0)
+    for seat, orders in ((Seat.SOUTH, "1:N 2:D 3:X"), (Seat.NORTH, "1:S 2:aN")):
+        played.table.hand_in(seat, played.table.view().moment, orders)
+    lit = []
+    while (view := played.table.view()).phase is Phase.STAGES:
+        lit.append([sorted(lamps.order_lamps) for lamps in lamps_of(live_of(played.table)).values()])
+        played.table.confirm("south", view.moment, view.turn.stage)
+    assert lit == [[[1 + step % 3]] * 2 for step in range(len(lit))]
+    assert len(lit) > 3
 
 
 def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_pressed(played: Played) -> None:
