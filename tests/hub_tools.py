@@ -204,20 +204,32 @@ def services(folder: Path) -> Iterator[list[Companion]]:
 # ---- a table with a changed program ----
 
 
+async def let_in(hub: Hub, table: TableAtHub | None) -> Client:
+    """A connection with a table's key, or the hub's own; it is asked for again where a server has not read the key yet."""
+    prefix = inbox_prefix(table.member.table) if table else "_INBOX"
+    seed = table.member.seed if table else hub.folder.now.seed
+
+    async def nothing(_: Exception) -> None:
+        """Refusals come as errors beside."""
+
+    async with asyncio.timeout(30):
+        while True:
+            client = Client()
+            try:
+                await client.connect(
+                    nats_of(hub), nkeys_seed_str=seed, inbox_prefix=prefix, error_cb=nothing, allow_reconnect=False
+                )
+                return client
+            except (NatsError, OSError, TimeoutError):
+                await hang_up(client)
+                await asyncio.sleep(0.2)
+
+
 def with_key_of(hub: Hub, table: TableAtHub | None, act: Act) -> None:
     """Do something with a table's key (None: the hub's own)."""
 
     async def do() -> None:
-        client = Client()
-
-        async def nothing(_: Exception) -> None:
-            """Refusals come as errors beside."""
-
-        prefix = inbox_prefix(table.member.table) if table else "_INBOX"
-        seed = table.member.seed if table else hub.folder.now.seed
-        await client.connect(
-            nats_of(hub), nkeys_seed_str=seed, inbox_prefix=prefix, error_cb=nothing, allow_reconnect=False
-        )
+        client = await let_in(hub, table)
         try:
             await act(client)
             if client.is_connected:  # else it was put out
