@@ -227,19 +227,22 @@ async def let_in(hub: Hub, table: TableAtHub | None) -> Client:
 
 def with_key_of(hub: Hub, table: TableAtHub | None, act: Act) -> None:
     """Do something with a table's key (None: the hub's own)."""
+    done = []
 
     async def do() -> None:
         client = await let_in(hub, table)
         try:
             await act(client)
-            if client.is_connected:  # else it was put out
+            done.append(act)
+            with suppress(NatsError, OSError):  # it may be put out just then
                 await client.flush()
         finally:
             await hang_up(client)
 
     work = LoopThread("changed", do)
     work.start()
-    until("it is done", lambda: not work.is_alive)
+    until("it is over", lambda: not work.is_alive)
+    assert done
 
 
 def sent_on(table: TableAtHub, payload: bytes, to: str) -> Act:
@@ -299,7 +302,7 @@ def floods_the_store(hub: Hub, honest: TableAtHub, changed: TableAtHub, what: st
 
     async def flood(client: Client) -> None:
         headers = {SEQUENCE: "0", "Nats-Request-Info": f'{{"acc": "{account_of(honest.member.table)}"}}'}
-        with suppress(NatsError):
+        with suppress(NatsError, OSError):
             for number in range(round(FLOOD.burst) * 10):
                 if not client.is_connected:
                     return  # it was put out
