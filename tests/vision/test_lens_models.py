@@ -154,6 +154,23 @@ def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
     assert dict(board_reader({ARENA.game: ARENA}).read_picture(frame.luma).seen) == truth_of(ARENA, layout)
 
 
+def test_a_camera_that_begins_to_mirror_is_noticed_at_once_and_a_mirror_on_the_table_is_not() -> None:
+    table = SimulatedTable(ARENA, View(tilt_deg=25.0))
+    table.set_up(layout_of(ARENA, Random("mirror")))
+    reader, luma = board_reader({ARENA.game: ARENA}), table.render_luma()
+    turned = np.asarray(cv2.flip(luma, 1), np.uint8)
+    for number in range(3):
+        assert reader.read(Frame(luma, number / 5, number)).game == ARENA.game
+    elsewhere = np.roll(turned, 40, axis=1)
+    assert reader.read(Frame(elsewhere, 1.0, 5)).game is None
+    assert not reader.is_mirrored
+    assert reader.read(Frame(luma, 1.2, 6)).game == ARENA.game
+    assert reader.read(Frame(turned, 1.4, 7)).game == ARENA.game
+    assert reader.is_mirrored
+    assert reader.read(Frame(luma, 1.6, 8)).game == ARENA.game
+    assert not reader.is_mirrored
+
+
 def test_a_picture_without_a_board_is_not_looked_at_twice_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
     reader, asked = board_reader({ARENA.game: ARENA}), list[int]()
     monkeypatch.setattr(FrameReader, "shows_board", lambda self, luma: bool(asked.append(1)))

@@ -97,9 +97,17 @@ class FrameReader:
 
     def shows_board(self, luma: Luma) -> bool:
         """Are two corner markers or more of one board in a picture, at a quick look?"""
-        found = self._scanner.quickly(luma) or self._scanner.whole(luma)
-        ids = {sighting.marker for sighting in found.sightings}
+        ids = {sighting.marker for sighting in self._at_a_quick_look(luma).sightings}
         return any(len(ids & set(kit.board.corners)) >= 2 for kit in self._kits.values())
+
+    def shows_board_in_place(self, luma: Luma) -> bool:
+        """Are they those of the board that was in view last, where they were then?"""
+        size = (luma.shape[1], luma.shape[0])
+        kit, found = self.kit, self._at_a_quick_look(luma)
+        return kit is not None and self.locator.is_in_place(_corners(kit, found), size)
+
+    def _at_a_quick_look(self, luma: Luma) -> Found:
+        return self._scanner.quickly(luma) or self._scanner.whole(luma)
 
     def learn(self) -> None:
         """Remember how the squares that were empty in the last picture look; it was a still one."""

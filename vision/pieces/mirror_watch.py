@@ -15,7 +15,7 @@ from vision.pieces.frame_reader import FrameReader
 
 _TURN_FRAMES, _TURN_BACK_FRAMES = 6, 24
 """So often in a row no board is found before the picture's mirror image is tried again; the more where a board has been
-seen the way it is: what shows one in the mirror image then is a mirror on the table."""
+seen the way it is: what shows one in the mirror image then is a mirror on the table, unless it is where it was."""
 
 
 class MirrorWatch:
@@ -49,7 +49,13 @@ class MirrorWatch:
         now and then, as it takes as long as the picture itself."""
         self._blind += 1
         every = _TURN_BACK_FRAMES if self._proven else _TURN_FRAMES
-        if self._blind % every != (0 if self._proven else 1) or not self._reader.shows_board(mirrored(luma)):
+        if self._proven and self._blind == 1:
+            is_board = self._reader.shows_board_in_place
+        elif self._blind % every == (0 if self._proven else 1):
+            is_board = self._reader.shows_board
+        else:
+            return False
+        if not is_board(mirrored(luma)):
             return False
         self.is_mirrored, self._blind = not self.is_mirrored, 0
         return True

@@ -204,10 +204,18 @@ def _place(kit: Kit, ray: _Ray, spread: float) -> Placed:
         squares, sure = _covered(kit, face, (x, y, turn_deg), 2 * spread)
         return Placed(face, None, sighting, x, y, turn_deg, squares, sure, fits)
     margin = max(1.5, 0.05 * kit.board.pitch_mm) + 2 * spread
-    offsets = ((-margin, -margin), (margin, -margin), (margin, margin), (-margin, margin), (0.0, 0.0))
-    places = ((x, y), on_top) if beneath else ((x, y),)
-    squares = frozenset(kit.board.square_at(px + dx, py + dy) for px, py in places for dx, dy in offsets)
+    squares = _touched(kit.board, x, y, margin) | (_touched(kit.board, *on_top, margin) if beneath else frozenset())
     return Placed(face, beneath, sighting, x, y, turn_deg, squares, len(squares) == 1, fits, on_top)
+
+
+def _touched(board: Board, x_mm: float, y_mm: float, margin_mm: float) -> frozenset[Square | None]:
+    """The squares in which a place lies that is known to within a margin."""
+    low = board.square_at(x_mm - margin_mm, y_mm - margin_mm)
+    high = board.square_at(x_mm + margin_mm, y_mm + margin_mm)
+    if low == high and low is not None:
+        return frozenset((low,))
+    ends = ((-margin_mm, margin_mm), (margin_mm, -margin_mm), (0.0, 0.0))
+    return frozenset((low, high, *(board.square_at(x_mm + dx, y_mm + dy) for dx, dy in ends)))
 
 
 def _covered(

@@ -22,6 +22,8 @@ from vision.pose.pose import Points, Pose, corner_points_mm, nearest_pose, solve
 _HOLD_PX = 1.0 / 1280
 """Corners that are this close (by picture width) to where they were when the pose was found have not moved."""
 _ANCHOR_PX = 2.0 / 1280
+_SAME_PLACE_PX = 6.0 / 1280
+"""Corners that are found roughly and are this close to where they were are where they were."""
 _MISFIT_PX, _BETTER = 1.0 / 1280, 0.3
 """Four corners that fit worse than this (by picture width) are read without one, when the others fit so much better."""
 _TRIES = 4
@@ -101,6 +103,11 @@ class BoardLocator:
             self._pose, self._anchors, self._corners = pose, others, dict(corners)
             self._aligned, self.unconfirmed = False, frozenset()
         return pose  # where it was stays known: what hides the corners, or half of one, goes away again
+
+    def is_in_place(self, corners: Corners, size: tuple[int, int]) -> bool:
+        """Are two corner markers at least where those of the board were last, and none elsewhere?"""
+        off = [np.abs(px - self._corners[marker]).max() for marker, px in corners.items() if marker in self._corners]
+        return len(off) >= 2 and max(off) <= _SAME_PLACE_PX * size[0]
 
     @property
     def is_rough(self) -> bool:
