@@ -32,7 +32,7 @@ def places_beside(glance: Glance, kit: Kit, cards: Sequence[Lying] = ()) -> list
     """The places beside the board, (2, 2) mm each, where a marker may lie that is none of these cards'."""
     assert kit.deck is not None
     maps, (rows, columns) = glance.view.maps, paper_box(glance.view.maps, kit)
-    known = np.array([mark.mean(axis=0) for card in cards for mark in card.marks]).reshape(-1, 2)
+    known = np.array([mark for card in cards for mark in card.marks]).reshape(-1, 4, 2).mean(axis=1)
     blocks = np.zeros([-(-length // BLOCK_PX) for length in glance.dark.shape], np.bool_)
     for (left, top), (right, bottom) in zip(glance.quads.min(axis=1), glance.quads.max(axis=1), strict=True):
         x, y = (left + right) / 2, (top + bottom) / 2

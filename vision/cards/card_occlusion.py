@@ -84,7 +84,7 @@ class CardOcclusion:
         edges = _edges(tone, known | _beyond(view.shown, tone.shape, scale), scale)
         explained = self._explained(art, maps, cards) if cards else known
         bold = self._print(view.ink.bold, maps) & ~explained
-        littered, unread = set(), {}
+        littered, unread, is_dazzled = set(), {}, bool(dazzled.any())
         with_cards = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
         for zone, here in zip(self._zones, self._places(self._rectangles, maps), strict=True):
             is_littered = cv2.countNonZero(edges[here]) / scale**2 > _AREA_MM2
@@ -94,7 +94,7 @@ class CardOcclusion:
             elif is_printed:
                 places = np.argwhere(bold[here])[:, ::-1] + (here[1].start, here[0].start)
                 unread[zone] = maps.to_board((places + 0.5) * _SHRINK - 0.5)
-            if is_littered or np.count_nonzero(dazzled[here]) / scale**2 > _AREA_MM2:
+            if is_littered or (is_dazzled and np.count_nonzero(dazzled[here]) / scale**2 > _AREA_MM2):
                 littered.add(zone)
         return Occlusion(littered, unread)
 

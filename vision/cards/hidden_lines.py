@@ -123,9 +123,12 @@ def _hidden_corners(view: CardView, board: Board, taken: Luma) -> Iterator[Point
         near_white = cv2.dilate(print_, kernel, borderType=cv2.BORDER_CONSTANT, borderValue=255)
         is_bright = (near_white == 0) & (seen > _BRIGHT * PAPER)
         is_dark = (cv2.erode(print_, kernel) > 0) & (seen < _DARK * PAPER)
-        rows, columns = np.nonzero(is_bright | is_dark)
+        off, most = is_bright | is_dark, _OFF_MM2 * view.maps.scale**2
+        if np.count_nonzero(off) <= most:
+            continue
+        rows, columns = np.nonzero(off)
         places = view.maps.to_board(np.column_stack([columns + left, rows + top]))
-        if np.count_nonzero(_is_free(_cells(places, view.maps.low_mm), taken)) > _OFF_MM2 * view.maps.scale**2:
+        if np.count_nonzero(_is_free(_cells(places, view.maps.low_mm), taken)) > most:
             yield mark
 
 

@@ -20,6 +20,9 @@ _MODULES = 7
 _WITHIN = np.array([0.25, 0.5, 0.75])
 """Where in a module its brightness is taken, along both of its sides."""
 _ALONG = (np.arange(_MODULES)[:, None] + _WITHIN).ravel() / _MODULES
+_DOWN, _ACROSS = (each.ravel() for each in np.meshgrid(_ALONG, _ALONG, indexing="ij"))
+_SHARES = np.stack([(1 - _DOWN) * (1 - _ACROSS), (1 - _DOWN) * _ACROSS, _DOWN * _ACROSS, _DOWN * (1 - _ACROSS)], axis=1)
+"""(N, 4): how much each of a marker's corners counts for each of these places, row by row."""
 _LEAST_RANGE = 60.0
 """Between the darkest and the brightest module, of 255."""
 _CLEAR = 0.08
@@ -66,10 +69,7 @@ def _turned(dictionary: str, markers: tuple[int, ...]) -> dict[float, tuple[int,
 
 def _modules(view: Luma, corners: Points) -> NDArray[np.float64]:
     """(N, 49): how bright the modules of (N, 4, 2) px quadrangles are, row by row from the first corner."""
-    down, across = _ALONG[:, None, None], _ALONG[:, None]
-    first, second, third, fourth = (corners[:, None, None, number] for number in range(4))
-    places = (1 - down) * ((1 - across) * first + across * second) + down * ((1 - across) * fourth + across * third)
-    at = places.reshape(-1, len(_ALONG), 2).astype(np.float32)
+    at = (_SHARES @ corners).reshape(-1, len(_ALONG), 2).astype(np.float32)
     grey = cv2.remap(view, at, None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
     shape = len(corners), _MODULES, len(_WITHIN), _MODULES, len(_WITHIN)
     return np.asarray(grey.reshape(shape).mean(axis=(2, 4), dtype=np.float64).reshape(len(corners), -1))

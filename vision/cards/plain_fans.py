@@ -146,4 +146,4 @@ def _square(size_mm: float, scale: float) -> Luma:
 
 def _darker(even: Luma, share: float) -> Luma:
     """Where a view is darker than so much of paper."""
-    return np.asarray(cv2.inRange(even, 0, share * PAPER - 1), np.uint8)
+    return np.asarray(cv2.threshold(even, round(share * PAPER - 1), 255, cv2.THRESH_BINARY_INV)[1], np.uint8)
