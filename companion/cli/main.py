@@ -131,17 +131,18 @@ def _add_settings(command: argparse.ArgumentParser) -> None:
 
 
 def _port(text: str) -> int:
-    number = int(text)
-    if not 0 <= number <= 65535:
-        raise ValueError(text)
-    return number
+    if not (text.isdecimal() and int(text) <= 65535):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: give a whole number from 0 to 65535")
+    return int(text)
 
 
 def _fps(text: str) -> float:
-    number = float(text)
-    if not 0 < number <= 60:
-        raise ValueError(text)
-    return number
+    try:
+        if 0 < (number := float(text)) <= 60:
+            return number
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is not a frame rate: give a number above 0, 60 at most")
 
 
 def _add_play(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

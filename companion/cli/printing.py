@@ -12,6 +12,7 @@ from companion.core.errors import Malformed
 from companion.core.files import MAX_TEXT, read_file
 from companion.core.i18n import LANGUAGES
 from companion.games import GAMES, game_named
+from companion.games.tools import count
 from companion.printing.printing import PAPERS
 
 
@@ -20,7 +21,7 @@ def add_print_commands(commands: Any) -> None:
     kit = commands.add_parser("kit", help="print board and pieces as a PDF")
     kit.add_argument("game", choices=sorted(GAMES))
     _add_sheets(kit)
-    kit.add_argument("--spares", type=_spares, default=0, metavar="N", help="spare tags of each piece")
+    kit.add_argument("--spares", type=count, default=0, metavar="N", help="spare tags of each piece")
     kit.add_argument("--low-ink", action="store_true", help="sides in light colours, backs of cards as lines")
     kit.add_argument("--board-only", action="store_true", help="the board in one piece: A3, A2 or A1, for a print shop")
     kit.add_argument("--board", metavar="FILE", type=Path, help="a text map instead of the usual board")
@@ -94,10 +95,3 @@ def _written(path: Path, pdf: bytes, advice: str) -> int:
         raise Malformed(f"{path} cannot be written: {error.strerror or error}") from None
     print(f"{path}: {advice}.")
     return 0
-
-
-def _spares(text: str) -> int:
-    """A whole number that is not negative."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(text)

@@ -6,7 +6,7 @@ The command line and self-play find it through `tools_of` and know no game by na
 from __future__ import annotations
 
 from abc import abstractmethod
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -122,11 +122,10 @@ class GameWithTools(Game[S, A]):
 
 
 def count(text: str) -> int:
-    """How often, as it is typed behind an option; raises ValueError for anything below 0."""
-    number = int(text)
-    if number < 0:
-        raise ValueError(text)
-    return number
+    """How often, as it is typed behind an option; raises `ArgumentTypeError` for anything but a whole number from 0."""
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
 
 
 def tools_of(game: Game[Any, Any]) -> GameTools:
