@@ -269,6 +269,18 @@ def test_an_unexpected_error_tells_nobody_what_was_sent(
     assert "UUS" not in caplog.text
 
 
+def test_a_page_that_could_not_be_made_leads_to_itself(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: object) -> None:
+        raise TimeoutError
+
+    browser, accept = place.browser(), {"Accept": "text/html"}
+    assert "Try again" not in browser.get("/nowhere", headers=accept).get_data(as_text=True)
+    monkeypatch.setattr(place.table, "view", late)
+    page = browser.get("/watch?name=x", headers=accept).get_data(as_text=True)
+    assert "The table is busy: try again" in page
+    assert '<a class="key go" href="">Try again</a>' in page
+
+
 # ---- secrecy -----------------------------------------------------------------------------------------------------------
 
 
