@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import product
 from math import hypot
+from re import sub
 from typing import Any, Literal
 
 import cv2
@@ -366,17 +367,20 @@ def text_width(words: str, size: float, *, bold: bool = False) -> float:
 
 
 def broken(words: str, width: float, size: float, *, bold: bool = False) -> list[str]:
-    """A paragraph as lines of at most that width; a space that must not break a line does not.
+    """A paragraph as lines of at most that width; a space before a unit, or one that must not break a line, does not.
 
     No word stands alone in the last line where the one above has others to keep it company.
+
+    >>> broken("une plaque de 5 mm", text_width("une plaque de 5", 3), 3)
+    ['une plaque', 'de 5\\xa0mm']
     """
-    kept = printable(words).replace(_FIXED, _KEPT)
-    lines: list[str] = simpleSplit(kept, BOLD if bold else REGULAR, size, width)
+    kept = sub(r"(?<=\d) (?=mm\b|g\b|%)", _KEPT, printable(words)).replace(_FIXED, _KEPT)
+    lines = [line.replace(_KEPT, _FIXED) for line in simpleSplit(kept, BOLD if bold else REGULAR, size, width)]
     if len(lines) > 1 and " " not in lines[-1] and lines[-2].count(" ") > 1:
         before, _, word = lines[-2].rpartition(" ")
         if text_width(last := f"{word} {lines[-1]}", size, bold=bold) <= width:
             lines[-2:] = [before, last]
-    return [line.replace(_KEPT, _FIXED) for line in lines]
+    return lines
 
 
 def tinted(colour: str, share: float) -> str:
