@@ -21,7 +21,7 @@ from companion.hub.pairing import Pair
 FILE = "hub.json"
 ADDRESS_FILE = "address"
 """Where a hub says how its pages are reached from this very machine."""
-MOST_TABLES, MOST_SEATED = 500, 1000
+MOST_TABLES, MOST_SEATED, SEATED_EACH = 500, 1000, 20
 SPARE = 200
 """So many names of tables are drawn in advance for a cluster, each with an account there."""
 
@@ -45,7 +45,8 @@ class HubFile(msgspec.Struct, frozen=True):
 
     `pairs` are the games at two tables, of each table the last one; `deals` the secrets by which the hub shuffles in
     them, by the games' names. `asked` are the settings that tables have not answered yet, by the tables' names in
-    subjects. `seated` are the tables of the last `MOST_SEATED` games at two tables: their results may come later.
+    subjects. `seated` are the tables of the last `MOST_SEATED` games at two tables, of each table
+    `SEATED_EACH`: their results may come later.
     `spare` are the names that tables get which join a hub at a cluster.
     """
 

@@ -30,10 +30,13 @@ from companion.hub.pairing import (
     read_wish,
     require_version,
 )
-from companion.hub_server.folder import MOST_SEATED, HubFile, HubFolder
+from companion.hub_server.folder import MOST_SEATED, SEATED_EACH, HubFile, HubFolder
 from companion.table.chance.fairness import commitment_of
 from web.security.join_code import EACH, EVERYBODY, LENGTH
-from web.security.rate_limit import Guesses
+from web.security.rate_limit import Buckets, Guesses, Rate
+
+AGREED = Rate(20, 0.05)
+"""So many games a table may agree on: NATS reads anew who may do what for each, and everybody waits for that."""
 
 
 class PairKeeper:
@@ -57,6 +60,7 @@ class PairKeeper:
         self._when_over = when_over
         self._again: dict[str, PairAgain] = {}
         self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
+        self._agreed = Buckets(AGREED, clock.monotonic_s)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
 
     def answer(self, table: str, payload: bytes) -> bytes:
@@ -148,6 +152,8 @@ class PairKeeper:
     def _keep(self, agreed: Pair) -> Pair:
         """A game on which two tables have agreed; the hub commits itself to its cards where there are any to deal."""
         rules, tables = game_named(agreed.game), set(agreed.tables.values())
+        if not all(self._agreed.take(table) for table in tables):
+            raise Illegal(Refusal.TOO_LATE, say("These tables have agreed on too many games: wait a minute"))
         secret = secrets.token_hex(32) if dealt_game(rules, rules.options(agreed.options)) else ""
         pair = msgspec.structs.replace(agreed, commitment=commitment_of(secret) if secret else "")
         before = {old.id for table in tables if (old := self._folder.now.pair_of(table)) is not None}
@@ -197,6 +203,9 @@ def _without(file: HubFile, tables: set[str]) -> HubFile:
 def _with(file: HubFile, pair: Pair, secret: str) -> HubFile:
     deals = {**file.deals, pair.id: secret} if secret else file.deals
     seated = {**file.seated, pair.id: dict(pair.tables)}
+    for table in pair.tables.values():
+        for old in [game for game, tables in seated.items() if table in tables.values()][:-SEATED_EACH]:
+            del seated[old]
     while len(seated) > MOST_SEATED:
         del seated[next(iter(seated))]
     return msgspec.structs.replace(file, pairs=(*file.pairs, pair), deals=deals, seated=seated)

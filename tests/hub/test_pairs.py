@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 from hub_tools import TableAtHub, hub_settings, joined, kill_nats, running, until, with_key_of
 from inside import session_of
@@ -22,13 +23,17 @@ from pair_tools import agree, asked, connected, phases, play, says, told_in, two
 from remote_tools import same_game
 
 from companion import __version__
+from companion.core.clock import FakeClock
 from companion.core.errors import Illegal
 from companion.core.kit import Seat
 from companion.games.binmat.cards import DECK
-from companion.hub.pairing import PairLook, PairTake, kit_mark, read_answer
+from companion.hub.pairing import Pair, PairAnswer, PairLook, PairOffer, PairTake, PairWish, kit_mark, read_answer
 from companion.hub.subjects import PAIRS, message_subject, near_subject, wish_subject
+from companion.hub_server import pairs
 from companion.hub_server.app import Hub, HubSettings
 from companion.hub_server.flood import BAD_COUNTS, FLOOD
+from companion.hub_server.folder import SEATED_EACH, HubFolder
+from companion.hub_server.pairs import AGREED, PairKeeper
 from companion.table.session import Phase
 
 
@@ -397,3 +402,34 @@ def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
         until("it is over", lambda: not any(says(south, words) for words in ("is silent", "is lost")))
         play(tables, Random(2))
         same_game(*(table.table for table in tables))
+
+
+def test_tables_that_agree_without_end_are_slowed_and_push_nobody_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairs, "MOST_SEATED", SEATED_EACH + 10)
+    clock, folder = FakeClock(), HubFolder(tmp_path)
+    told: list[Pair] = []
+    keeper = PairKeeper(folder, clock, told.append)
+    honest, changed = ("1" * 16, "2" * 16), ("3" * 16, "4" * 16)
+
+    def wish(table: str, wish: PairWish) -> PairAnswer:
+        return read_answer(keeper.answer(table, msgspec.json.encode(wish)))
+
+    def agree_on_one(south: str, north: str) -> None:
+        code = wish(south, PairOffer("outbuffered", {}, Seat.SOUTH, "1", "", 1)).code
+        assert wish(north, PairTake(code, "1", 1)).pair
+
+    agree_on_one(*honest)
+    first = told[0].id
+    agree_on_one(*honest)
+    for _ in range(round(AGREED.burst)):
+        agree_on_one(*changed)
+    with pytest.raises(Illegal, match="These tables have agreed on too many games: wait a minute"):
+        agree_on_one(*changed)
+    agree_on_one(*honest)
+    for _ in range(SEATED_EACH):
+        clock.advance(1 / AGREED.per_s)
+        agree_on_one(*changed)
+    assert keeper.is_seated(honest[0], first, Seat.SOUTH)
+    assert len(folder.now.seated) == 3 + SEATED_EACH
