@@ -75,6 +75,23 @@ def test_who_was_hit_goes_home_after_the_shot_and_what_turns_over_is_named(game:
     assert 'data-beat="0"' in board_svg(BoardPicture(kit, layout, moves=ways))
 
 
+def test_what_follows_a_piece_lies_below_it(game: Any) -> None:
+    """Its own number is read until it leaves; what comes to a free square, or to a piece that stays, lies above."""
+    kit = game.kit(game.options({}))
+    a1, a2, a3 = (Square.parse(text) for text in ("a1", "a2", "a3"))
+    layout = {a1: ("purple robot",), a2: ("lime robot",)}
+    following = HandMove(("purple robot",), a1, a2)
+
+    def is_above(*moves: HandMove) -> bool:
+        svg = board_svg(BoardPicture(kit, layout, moves=moves))
+        assert svg.count('class="ghost"') == len([move for move in moves if move.origin != move.target])
+        return svg.index('class="ghost"') > svg.index('data-at="a2"')
+
+    assert not is_above(following, HandMove(("lime robot",), a2, a3))
+    assert is_above(following)
+    assert is_above(following, HandMove(("lime robot",), a2, a2, turned=True))
+
+
 @pytest.mark.parametrize(
     ("face", "turned", "is_upward"),
     [("blue fast", False, True), ("blue fast", True, False), ("pink fast", False, False)],

@@ -90,7 +90,7 @@ def _whole(
     words = escape(translate(board_words(sketch.scene)))
     return Markup(
         f'<svg class="board" viewBox="{view_box}" role="img" aria-label="{words}"{grid}>'
-        f"{sketch.ground()}{under}{sketch.stances()}{sketch.shots()}"
+        f"{sketch.ground()}{under}{sketch.stances()}{sketch.shots()}{sketch.followers()}"
         f"{sketch.pieces()}{sketch.blows()}{sketch.hands()}{sketch.bounces()}{plan}</svg>"
     )
 
@@ -281,17 +281,37 @@ class _Sketch:
             return self._away(move.origin, move.faces) if move.origin else ""
         big = [squares for face, squares in covered(self.scene.kit, self.scene.target) if face in move.faces]
         frame = "".join(map(self._frame, big[0] if big else (move.target,)))
-        ghost = self._stack(move.target, move.faces, "ghost")
         if move.origin is None:
-            return f"{frame}<g{self._swell(move.target)}>{ghost}</g>"
+            return f"{frame}<g{self._swell(move.target)}>{self._stack(move.target, move.faces, 'ghost')}</g>"
         if move.origin == move.target:
             return f'<g data-flip="{move.target}" data-beat="0">{frame}</g>'
-        (x0, y0), (x1, y1) = self.centre(move.origin), self.centre(move.target)
-        is_late = any(to == move.origin for _, to, _ in self._fire(Reach.HIT))
+        is_late = self._is_late(move)
         beat = max(self.beats, default=0) + 1 if is_late else 0
-        slid = f'<g data-slide="{x0 - x1:g} {y0 - y1:g}" data-beat="{beat}">{ghost}</g>'
+        slid = "" if self._follows(move) else self._slid(move.faces, move.origin, move.target, beat)
         arrow = self._arrow(move.origin, move.target)
         return _popped(frame, beat) + slid + _popped(arrow, beat) if is_late else frame + slid + arrow
+
+    def _is_late(self, move: HandMove) -> bool:
+        """Does it move because it was hit in the step that is shown?"""
+        return any(to == move.origin for _, to, _ in self._fire(Reach.HIT))
+
+    def _follows(self, move: HandMove) -> bool:
+        """Does it go where another piece still stands that leaves?"""
+        left = {each.origin for each in self.scene.moves if each.origin != each.target}
+        return move.target in left and not self._is_late(move)
+
+    def followers(self) -> str:
+        """What will stand where another piece leaves: below that one, so that what is written on it can be read."""
+        coming = [move for move in self.scene.moves if self._follows(move)]
+        return "".join(
+            self._slid(each.faces, each.origin, each.target) for each in coming if each.origin and each.target
+        )
+
+    def _slid(self, faces: Sequence[str], origin: Square, target: Square, beat: int = 0) -> str:
+        """A piece faint in its new place, to which it slides in its beat."""
+        (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
+        ghost = self._stack(target, faces, "ghost")
+        return f'<g data-slide="{x0 - x1:g} {y0 - y1:g}" data-beat="{beat}">{ghost}</g>'
 
     def _frame(self, square: Square) -> str:
         x, y = self.centre(square)
