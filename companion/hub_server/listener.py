@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 
 import msgspec
 
@@ -15,8 +16,11 @@ from companion.hub_server.wishes import Wishes
 from companion.league.league import League
 from companion.table.public.messages import PublicRecord, PublicState
 from web.hub.room import Room
+from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
+GAMES = Rate(5000, 0.01)
+"""So many games a table may have ended: a year's at once, and then one every 100 seconds. All results are kept."""
 
 
 class HubListener:
@@ -31,6 +35,7 @@ class HubListener:
         self._league = league
         self._pairs = pairs
         self._far = far
+        self._games = Buckets(GAMES, time.monotonic)
 
     def tables(self) -> tuple[str, ...]:
         """The tables that have joined."""
@@ -59,7 +64,9 @@ class HubListener:
             if pair and not self._pairs.is_seated(table, pair.id, pair.seat):
                 log.warning("Hub: a table tells of a game at two tables that is none of its own")
                 record = msgspec.structs.replace(record, pair=None)
-            self._league.results.take(table, record, place.at_s, place.sequence)
+            is_new = self._league.results.take(table, record, place.at_s, place.sequence)
+            if is_new and not self._games.take(table):
+                self._members.shut_out(table)
         self._room.record(table, record, age_s)
 
     def on_state(self, table: str, state: PublicState) -> None:

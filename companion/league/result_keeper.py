@@ -33,17 +33,21 @@ class ResultKeeper:
         self.sequence = kept.sequence
         """How far the records of tables were followed, as the hub's store counts them."""
 
-    def take(self, table: str, record: PublicRecord, at_s: float, sequence: int) -> None:
-        """A table has told a record; `at_s` is when it was accepted there, by the hub's clock."""
+    def take(self, table: str, record: PublicRecord, at_s: float, sequence: int) -> bool:
+        """A table has told a record; `at_s` is when it was accepted there, by the hub's clock.
+
+        Answers whether it is the first result of a game.
+        """
         with self._ledger.lock:
             before = self._followed.get(table, GameFollowed())
             after, change = follow(table, before, record, at_s)
             if change == ResultChange():
                 self._follow(table, after, sequence)
-                return
+                return False
             changes = self._unwritten(sequence)
             changes.followed[table] = after
             come = change.come
+            is_new = come is not None and self.of(come.key) is None
             kept = (
                 None
                 if come is None
@@ -63,6 +67,7 @@ class ResultKeeper:
             self._follow(table, after, sequence)
             self._unkept.clear()
             self._ledger.changed()
+            return is_new
 
     def keep(self) -> None:
         """Time has passed: keep how far tables were followed. Tables may go on telling while the disk is waited for."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -19,7 +20,10 @@ from table_tools import Played
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed, SystemTrouble
 from companion.core.kit import SEATS, Seat
+from companion.hub_server import listener
+from companion.hub_server.heard import RecordPlace
 from companion.hub_server.league_file import LeagueFile
+from companion.hub_server.listener import HubListener
 from companion.league.league import League
 from companion.league.people import Person, shown_name
 from companion.league.ports import Changes
@@ -28,6 +32,8 @@ from companion.league.result_keeper import KEEP_S
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicPair
+from web.hub.room import Room
+from web.security.rate_limit import Rate
 
 TABLE = "a" * 16
 SLOW_DISK_S = 20.0
@@ -424,3 +430,25 @@ def test_a_full_disk_is_what_is_said(tmp_path: Path) -> None:
         with pytest.raises(SystemTrouble, match=r"league\.sqlite cannot be used: database or disk is full"):
             file.write(Changes(people=many))
         assert file.read().people == []
+
+
+def test_a_table_that_tells_of_games_without_end_is_shut_out(
+    league: League, told: Told, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listener, "GAMES", Rate(5, 0.0))
+    told.play(Seat.NORTH)
+    outbox = Outbox(told.journal)
+    outbox.seek(0)
+    while record := outbox.next():
+        last = record
+        outbox.sent()
+    shut: list[str] = []
+    members = SimpleNamespace(has=lambda _: True, shut_out=shut.append)
+    hub = HubListener(members, None, room=Room("", clock), league=league, pairs=None, far=None)  # type: ignore[arg-type]
+    for number in (1, 1, *range(1, 6)):  # what is told again is the same game
+        game = msgspec.structs.replace(last, epoch=last.epoch + number, game=number, mark=f"{number}")
+        hub.on_record(TABLE, game, 0.0, RecordPlace(number, clock.wall_s()))
+    assert (len(league.results.last(10)), shut) == (5, [])
+    game = msgspec.structs.replace(last, epoch=last.epoch + 6, game=6)
+    hub.on_record(TABLE, game, 0.0, RecordPlace(6, clock.wall_s()))
+    assert shut == [TABLE]
