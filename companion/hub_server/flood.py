@@ -16,6 +16,8 @@ FLOOD = Rate(20_000, 100.0)
 `BAD_COUNTS` times."""
 BAD_COUNTS = 200
 WISH_COUNTS = 20
+LARGE_BYTES = 4096
+"""A message counts once more for each of these that it has: the hub holds what spectators are to see later."""
 _ASKER = "Nats-Request-Info"
 """The header in which NATS itself says from which account a message comes; it overwrites one that a table has set."""
 
@@ -43,4 +45,4 @@ class FloodGuard:
         except msgspec.MsgspecError:
             return
         if table := table_of_account(asker.acc):
-            self.count(table)
+            self.count(table, 1 + len(message.data) // LARGE_BYTES)

@@ -31,13 +31,15 @@ from hub_tools import (
 )  # fmt: skip
 from inside import nats_of
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from companion.hub.subjects import command_subject, record_subject, state_subject, told_far_subject, wish_subject
 from companion.hub_server.app import Hub
+from companion.hub_server.flood import FLOOD, LARGE_BYTES, FloodGuard
 from companion.hub_server.folder import HubFolder, public_key
 from companion.hub_server.members import Rights
-from companion.hub_server.nats_server import MOST_LINES, NatsServer, TableKey, accounts_text
+from companion.hub_server.nats_server import MOST_LINES, NatsServer, TableKey, account_of, accounts_text
 
 
 @pytest.fixture
@@ -205,3 +207,16 @@ def test_a_hub_of_before_keeps_what_it_had(tmp_path: Path) -> None:
     shutil.move(store / "hub", store / "$G")
     with Hub(settings) as hub:
         assert kept(hub, table.member.table) == before
+
+
+def test_large_messages_count_for_more() -> None:
+    shut: list[str] = []
+    guard = FloodGuard(shut.append)
+    large = Msg(Client(), data=bytes(8 * LARGE_BYTES), headers={"Nats-Request-Info": f'{{"acc": "{account_of("7")}"}}'})
+
+    async def tell() -> None:
+        for _ in range(round(FLOOD.burst) // 9 + 200):
+            await guard.overhear(large)
+
+    asyncio.run(tell())
+    assert set(shut) == {"7"}
