@@ -407,6 +407,29 @@ def test_a_page_that_comes_in_pieces_does_not_move(window: WebDriver, game: str,
         assert shift <= MOST_SHIFT, what
 
 
+@pytest.mark.parametrize("size", ["screen", "phone"])
+@pytest.mark.parametrize("game", ["outbuffered", "arena"])
+def test_a_step_that_follows_another_moves_nothing_else(window: WebDriver, game: str, size: str) -> None:
+    found = []
+    with touring() as tour:
+        for seat, name in ((Seat.SOUTH, "Mara"), (Seat.NORTH, "Jonas")):
+            tour.client.post(f"/api/seat/{seat}/take", name=name)
+        for path in ("/",) if size == "screen" else ("/watch", "/seat/south"):
+            tour.table.new_game(game, dict(GAMES[game].presets[-1].options), 7)
+            dress(window, SIZES[size], "light")
+            visit(window, tour, Stop(path, path))
+            heard(window, Stop(path, path))
+            for step in range(8):
+                window.execute_script("window.shifts = []; window.heard = false")
+                tour.go_on()
+                until("the step", lambda: window.execute_script("return window.heard"))
+                shift, what = window.execute_async_script(_SHIFT)
+                if shift > MOST_SHIFT:
+                    found.append(f"{path} {step}: {shift:.3f} {what}")
+            tour.table.abandon()
+    assert found == []
+
+
 def test_one_phone_for_both_needs_no_scrolling(window: WebDriver) -> None:
     """From the placing, after which hands move many pieces, to the first orders."""
     with touring() as tour:
