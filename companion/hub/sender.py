@@ -49,6 +49,8 @@ log = logging.getLogger(__name__)
 CONNECT_S, ANSWERS_S = 5, 3.0
 AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
 """After a line that broke: so soon it is tried anew, and at most so long later."""
+LEARNS_S = 5.0
+"""So long after a table has joined, a server of a cluster may not have read yet that it may come in."""
 KEEPS_AGAIN_S = 3.0
 """A hub that keeps nothing is asked so often whether it does again."""
 GOODBYE_S = 0.5
@@ -106,6 +108,7 @@ class HubLine:
         self._told: bytes = b""
         self._pulse_s = 0.0
         self._asks_s = 0.0
+        self._learns_until_s = clock.monotonic_s() + LEARNS_S
         self.is_connected = False
         self.trouble = ""
         """Why the hub does not get everything, as a sentence; empty: it does."""
@@ -148,7 +151,8 @@ class HubLine:
                 await self._talk()
             except (OSError, NatsError, TimeoutError, CompanionError) as error:
                 was_connected = self.is_connected
-                self._is(False, _why(error))
+                is_early = _is_refusal(error) and self._clock.monotonic_s() < self._learns_until_s
+                self._is(False, "" if is_early else _why(error))
                 pause_s = AGAIN_S if was_connected else min(AGAIN_MOST_S, pause_s * 2)
             except Exception:
                 log.exception("Hub: the line broke")
@@ -318,14 +322,17 @@ class HubLine:
             self._source.connected(is_connected)
 
 
+def _is_refusal(error: BaseException) -> bool:
+    return any(word in str(error).lower() for word in ("authorization", "permissions"))
+
+
 def _why(error: BaseException) -> str:
     """Why the line broke, for people."""
     if isinstance(error, CompanionError):
         return error.message
     if isinstance(error, APIError) and error.err_code == WRONG_SEQUENCE:
         return say("The hub has more from this table than was sent: checking again.")
-    text = str(error).lower()
-    if "authorization" in text or "permissions" in text:
+    if _is_refusal(error):
         return say("The hub no longer knows this table: join it again.")
     if isinstance(error, nats.errors.NoServersError | OSError | TimeoutError | asyncio.TimeoutError):
         return say("The hub does not answer. What is played here is sent later.")
