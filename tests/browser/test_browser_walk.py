@@ -430,6 +430,40 @@ def test_a_step_that_follows_another_moves_nothing_else(window: WebDriver, game:
     assert found == []
 
 
+_UNDER_HELP = """
+const edge = document.querySelector('.help .go').getBoundingClientRect();
+return [...document.querySelectorAll('.help li, .help .pair .key')].filter(each => {
+  const { top, bottom } = each.getBoundingClientRect();
+  return top < edge.bottom - 1 && bottom > edge.top + 1;
+}).map(each => each.innerText);
+"""
+_ON_BOARD = """
+return document.querySelector('.help-wall').getBoundingClientRect().top
+  - Math.max(...[...document.querySelectorAll('.view .lab')].map(each => each.getBoundingClientRect().bottom));
+"""
+
+
+def test_help_hides_nothing(window: WebDriver) -> None:
+    """On a low phone its last key lies on no row, on an upright table screen it keeps off the letters of the board."""
+    with touring() as tour:
+        tour.client.post("/api/seat/south/take", name="Mara")
+        tour.table.new_game("arena", {}, 7)
+        while tour.table.view().phase is not Phase.ORDERS:
+            tour.go_on()
+        for size in ((667, 375), (844, 390), SMALLEST):
+            dress(window, size, "light")
+            visit(window, tour, Stop("south", "/seat/south"))
+            heard(window, Stop("south", "/seat/south"))
+            window.execute_script("document.querySelector('.ask').click()")
+            until("the help", lambda: window.execute_script("return !document.getElementById('help').hidden"))
+            assert window.execute_script(_UNDER_HELP) == [], size
+        tour.table.help(True)
+        for size in (UPRIGHT, TABLET):
+            dress(window, size, "light")
+            visit(window, tour, Stop("help", "/"))
+            assert window.execute_script(_ON_BOARD) > 0, size
+
+
 def test_one_phone_for_both_needs_no_scrolling(window: WebDriver) -> None:
     """From the placing, after which hands move many pieces, to the first orders."""
     with touring() as tour:
