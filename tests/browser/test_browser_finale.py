@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from history_tools import play
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import WALL, browser, says, tap, too_wide, until
 from tour import cdp
@@ -85,9 +87,13 @@ def test_the_end_speaks_to_everybody_in_other_words(tmp_path: Path, window: WebD
 
 
 def _rematch(window: WebDriver, place: Place) -> None:
-    """One key: the sides change, and the phone follows to its new seat."""
-    tap(window, ".rematch")
+    """One key: the sides change, and the phone follows to its new seat; a keyboard goes on at its sign."""
+    window.find_element(By.CLASS_NAME, "rematch").send_keys(Keys.TAB)
+    window.switch_to.active_element.send_keys(Keys.SHIFT, Keys.TAB)
+    window.switch_to.active_element.send_keys(Keys.ENTER)
     until("the other seat", lambda: window.current_url.endswith("/seat/north"))
+    script = "return document.activeElement.classList.contains('sign')"
+    until("the focus", lambda: window.execute_script(script))
     assert [place.table.view().seats[seat].name for seat in SEATS] == ["Jonas", "Mara"]
     assert text(window, ".top h1") == "Lime"
     place.table.confirm("host", place.table.view().moment, 0)

@@ -51,3 +51,10 @@ document.addEventListener('submit', event => {
   pen.font = `18px ${getComputedStyle(document.body).getPropertyValue('--mono')}`;
   pen.measureText('0123456789abcdef');
 });
+
+// A rematch leads to the other seat's page: whoever pressed it by keyboard goes on at its sign.
+addEventListener('pagehide', () => {
+  if (document.activeElement.matches('.rematch:focus-visible')) sessionStorage.setItem('rematch', 1);
+});
+if (sessionStorage.getItem('rematch')) document.querySelector('.sign').focus({ preventScroll: true });
+sessionStorage.removeItem('rematch');
