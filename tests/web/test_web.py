@@ -245,7 +245,9 @@ def test_errors_are_pages_for_people_and_json_for_programs(place: Place) -> None
     browser = place.browser()
     page = browser.get("/nowhere", headers={"Accept": "text/html,*/*;q=0.8"})
     assert (page.status_code, page.mimetype) == (404, "text/html")
-    assert "There is no such page" in page.get_data(as_text=True)
+    text = page.get_data(as_text=True)
+    assert "There is no such page" in text
+    assert [text.count(f">{name}</a>") for name in ("Table screen", "Take a seat", "Rules")] == [1, 1, 1]
     answer = browser.get("/api/nowhere", headers={"Accept": "text/html"})
     assert (answer.status_code, error_of(answer)["kind"]) == (404, "http_404")
     assert error_of(browser.get("/api/seat/south/hand-in"))["kind"] == "http_405"
