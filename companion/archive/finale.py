@@ -203,8 +203,10 @@ def _still(told: Retelling, turn: int, events: Sequence[Event] = ()) -> Still:
 
 
 def _memorable(events: Sequence[Event]) -> Event | None:
-    """The last of what people remember most of a turn, above all how the game ended; else the last thing in it."""
+    """The last of what people remember most of a turn, above all how it ended; else the last thing that is told."""
     if ends := [event for event in events if event.kind in (CommonEvent.WON, CommonEvent.TIE)]:
         return ends[-1]
     weighed = [(event.kind.highlight.weight, event) for event in events if event.kind.highlight]
-    return max(reversed(weighed), key=lambda each: each[0])[1] if weighed else events[-1] if events else None
+    if not weighed:
+        return next((event for event in reversed(events) if event.kind.look.is_told), None)
+    return max(reversed(weighed), key=lambda each: each[0])[1]

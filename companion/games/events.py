@@ -32,7 +32,7 @@ class Look:
 
     `around` is a drawing laid round the piece on its square, `size` of it in squares; `is_harm` draws it in the
     colour of refusals. `swells`: the piece of which it tells grows for a moment. `is_told` False: the captions of
-    printed pictures leave its sentence out.
+    pictures leave its sentence out.
     """
 
     around: str = ""

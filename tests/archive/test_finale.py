@@ -116,6 +116,14 @@ def test_a_best_moment_is_no_bounce_and_the_turning_point_is_what_weighs_most(ro
         assert (told_of.kind.highlight.weight if told_of.kind.highlight else 0) == max(weights, default=0)
 
 
+@pytest.mark.parametrize("game", ["scouts", "kahmate"])
+def test_the_end_of_a_turn_is_nothing_to_remember(room: Room, game: str) -> None:
+    for seed in (1, 2, 3):
+        play(room.table, room.clock, game, 40, seed)
+        told = finale(room)
+        assert not [still.words for still in told.stills if " ends the " in still.words]
+
+
 def test_whoever_resigns_while_leading_leaves_no_turning_point(room: Room) -> None:
     seat_both(room, "Mara", "")
     options, orders = WIN

@@ -27,4 +27,4 @@ class KahmateEvent(EventKind):
     TURNED_OVER = "turned_over", Look(swells=True)
     STANDS_UP = "stands_up", Look(swells=True)
     REFILLED = "refilled"
-    ROUND_END = "round_end"
+    ROUND_END = "round_end", Look(is_told=False)

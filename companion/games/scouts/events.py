@@ -15,4 +15,4 @@ class ScoutsEvent(EventKind):
     BOULDER = "boulder"
     ROCK = "rock"
     INTEL = "intel", Look(swells=True), None, _INTEL
-    ENDED = "ended"
+    ENDED = "ended", Look(is_told=False)
