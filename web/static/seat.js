@@ -53,8 +53,5 @@ document.addEventListener('submit', event => {
 });
 
 // A rematch leads to the other seat's page: whoever pressed it by keyboard goes on at its sign.
-addEventListener('pagehide', () => {
-  if (document.activeElement.matches('.rematch:focus-visible')) sessionStorage.setItem('rematch', 1);
-});
-if (sessionStorage.getItem('rematch')) document.querySelector('.sign').focus({ preventScroll: true });
-sessionStorage.removeItem('rematch');
+addEventListener('pagehide', () => { sessionStorage.again = document.activeElement.matches('.rematch:focus-visible') || ''; });
+if (sessionStorage.again) document.querySelector('.sign')?.focus();
