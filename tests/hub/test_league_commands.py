@@ -71,12 +71,12 @@ def test_a_round_is_corrected_taken_back_and_ended(hub: Hub, run: Run) -> None:
 def test_what_is_wrong_is_said_and_changes_nothing(hub: Hub, run: Run, tmp_path: Path) -> None:
     before = hub.league.tournaments.all()
     for words, said in (
-        (("tournament", "show", "99"), "There is no such page"),
-        (("tournament", "new", "x", "chess"), "There is no such page"),
+        (("tournament", "show", "99"), "no such tournament, game or season"),
+        (("tournament", "new", "x", "chess"), "no such tournament, game or season"),
         (("tournament", "new", "x", "scouts", "--rounds", "99"), "There can be 1 to 30"),
         (("tournament", "result", "1", "1.1", "1-0"), "1.1 is no board"),
         (("tournament", "result", "1", "0.1.1", "1-0"), "0.1.1 is no board"),
-        (("export", "standings", "--game", "chess"), "There is no such page"),
+        (("export", "standings", "--game", "chess"), "no such tournament, game or season"),
     ):
         status, told = run(*words)
         assert status == 1, words

@@ -226,6 +226,8 @@ def _text(options: argparse.Namespace, path: str, body: Mapping[str, Any] | None
         raise SystemTrouble("The hub does not run on this machine: start it with companion hub") from None
     finally:
         line.close()
+    if answer.status == 404:
+        raise SystemTrouble("The hub refuses: there is no such tournament, game or season")
     if answer.status != 200:
         raise SystemTrouble(f"The hub refuses: {_why(told)}")
     return told
@@ -235,4 +237,4 @@ def _why(told: str) -> str:
     try:
         return str(json.loads(told)["error"]["message"])
     except (ValueError, KeyError, TypeError):
-        return "there is no such tournament, game or season"
+        return "its log says more"
