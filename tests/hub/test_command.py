@@ -195,3 +195,13 @@ def test_wrong_usage_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         assert said in capsys.readouterr().err
     with Journal(tmp_path / "journal.sqlite") as journal:
         assert host_key_text(journal.key("host"))
+
+
+@pytest.mark.parametrize("delay", ["nan", "-1", "1e9", "x"])
+def test_a_wrong_delay_is_refused_in_words_and_changes_nothing(
+    delay: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["hub", f"--delay={delay}", "--folder", str(tmp_path / "hub"), "--replicas", "0"])
+    assert f"{delay!r} is no delay: give seconds from 0 to 3600" in capsys.readouterr().err
+    assert not (tmp_path / "hub").exists()

@@ -35,6 +35,15 @@ SWITCH_S = 0.0005
 """So soon a thread that draws lets another one on that has something to send."""
 
 
+def _delay(text: str) -> float:
+    try:
+        if 0 <= (seconds := float(text)) <= 3600:
+            return seconds
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is no delay: give seconds from 0 to 3600")
+
+
 def add_hub(
     commands: argparse._SubParsersAction[argparse.ArgumentParser],
     add_settings: Callable[[argparse.ArgumentParser], None],
@@ -55,7 +64,7 @@ def add_hub(
     command.add_argument("--names", action="append", default=[], metavar="NAME", help="further names of the pages")
     command.add_argument("--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them")
     command.add_argument("--viewers", type=int, default=200, metavar="N", help="spectators of one table at once")
-    command.add_argument("--delay", type=float, metavar="SECONDS", help="how much later spectators see everything")
+    command.add_argument("--delay", type=_delay, metavar="SECONDS", help="how much later spectators see everything")
     command.add_argument("--language", choices=("auto", "en", "es", "fr"), default="auto", help="of the wall")
     command.add_argument(
         "--keep-mb", type=int, default=2048, metavar="N", help="so much of the disk for what tables say"
