@@ -197,11 +197,27 @@ def test_wrong_usage_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         assert host_key_text(journal.key("host"))
 
 
-@pytest.mark.parametrize("delay", ["nan", "-1", "1e9", "x"])
-def test_a_wrong_delay_is_refused_in_words_and_changes_nothing(
-    delay: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        *(
+            (f"--delay={delay}", f"{delay!r} is no delay: give seconds from 0 to 3600")
+            for delay in ("nan", "-1", "1e9", "x")
+        ),
+        *((f"--keep-mb={room}", f"{room!r} is no room: give megabytes from 64") for room in ("0", "-5", "9" * 30, "x")),
+    ],
+    ids=lambda words: words[:20],
+)
+def test_a_wrong_number_is_refused_in_words_and_changes_nothing(
+    option: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        main(["hub", f"--delay={delay}", "--folder", str(tmp_path / "hub"), "--replicas", "0"])
-    assert f"{delay!r} is no delay: give seconds from 0 to 3600" in capsys.readouterr().err
+        main(["hub", option, "--folder", str(tmp_path / "hub"), "--replicas", "0"])
+    assert said in capsys.readouterr().err
     assert not (tmp_path / "hub").exists()
+
+
+def test_a_wrong_seat_is_refused_with_the_seats_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["hub", "offer", "scouts", "--seat", "west"])
+    assert "Seat." not in capsys.readouterr().err

@@ -29,6 +29,8 @@ from companion.storage.journal import Journal
 
 FOLDER = "~/.local/share/tabletop-hub"
 PORT, NATS_PORT = 8500, 4222
+LEAST_MB, MOST_MB = 64, 1_000_000
+"""For what tables say; NATS takes nothing and less for "as much as there is"."""
 COLLECT_S = 600.0
 """All objects are gone through so often for garbage: for 100 ms and more nobody hears the tables meanwhile."""
 SWITCH_S = 0.0005
@@ -42,6 +44,12 @@ def _delay(text: str) -> float:
     except ValueError:
         pass
     raise argparse.ArgumentTypeError(f"{text!r} is no delay: give seconds from 0 to 3600")
+
+
+def _megabytes(text: str) -> int:
+    if text.isdecimal() and LEAST_MB <= (megabytes := int(text)) <= MOST_MB:
+        return megabytes
+    raise argparse.ArgumentTypeError(f"{text!r} is no room: give megabytes from {LEAST_MB} to {MOST_MB:,}")
 
 
 def add_hub(
@@ -67,7 +75,7 @@ def add_hub(
     command.add_argument("--delay", type=_delay, metavar="SECONDS", help="how much later spectators see everything")
     command.add_argument("--language", choices=("auto", "en", "es", "fr"), default="auto", help="of the wall")
     command.add_argument(
-        "--keep-mb", type=int, default=2048, metavar="N", help="so much of the disk for what tables say"
+        "--keep-mb", type=_megabytes, default=2048, metavar="N", help="so much of the disk for what tables say"
     )
     command.add_argument("--certificate", default="", metavar="FILE", help="PEM file, for HTTPS and TLS")
     command.add_argument("--key", default="", metavar="FILE", help="its key")
@@ -90,7 +98,9 @@ def add_hub(
     leave.set_defaults(run=lambda options: _leave(settings_of(options)))
     offer = parts.add_parser("offer", help="offer a game for two tables; answers a code for the other host")
     offer.add_argument("game", help="such as outbuffered; with the options with which it was started here last")
-    offer.add_argument("--seat", choices=list(SEATS), default=Seat.SOUTH, help="the side that is played here (south)")
+    offer.add_argument(
+        "--seat", choices=[*map(str, SEATS)], default=Seat.SOUTH, help="the side that is played here (south)"
+    )
     offer.set_defaults(run=lambda options: _offer(options, settings_of(options)))
     play = parts.add_parser("play", help="play the game that another table offers")
     play.add_argument("code", help="that the other host was told")
@@ -112,7 +122,7 @@ def _add_far(parts: Any, settings_of: Callable[[argparse.Namespace], Settings]) 
     uninvite = parts.add_parser("uninvite", help="take that seat back, also from a phone that has it")
     uninvite.set_defaults(run=lambda options: _uninvite(options, settings_of(options)))
     for each in (invite, uninvite):
-        each.add_argument("seat", choices=list(SEATS), help="which seat")
+        each.add_argument("seat", choices=[*map(str, SEATS)], help="which seat")
     return [invite, uninvite]
 
 
