@@ -9,7 +9,7 @@ from companion.core.clock import Clock
 from companion.core.kit import Kit, RowsWanted, Seat
 from companion.core.ports import Alarm, Cue, SeatLamps, Signal
 from companion.table.clocks.deadlines import alarms_of
-from companion.table.prompts.sign import lamps_of
+from companion.table.prompts.lamps import lamps_of
 from companion.table.state import TableState
 
 REVEAL_S = 0.6

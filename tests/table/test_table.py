@@ -28,7 +28,7 @@ from companion.storage.journal import Journal
 from companion.table import board_check
 from companion.table.actions.tile_orders import ANSWER_S
 from companion.table.follower import Follower
-from companion.table.prompts.sign import lamps_of
+from companion.table.prompts.lamps import lamps_of
 from companion.table.records import HandIn, TakeSeat
 from companion.table.seats.pad_draft import press_order
 from companion.table.session import Phase, Session

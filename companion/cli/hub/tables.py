@@ -30,7 +30,7 @@ from companion.storage.journal import Journal
 FOLDER = "~/.local/share/tabletop-hub"
 PORT, NATS_PORT = 8500, 4222
 LEAST_MB, MOST_MB = 64, 1_000_000
-"""For what tables say; NATS takes nothing and less for "as much as there is"."""
+"""For what tables say; 0 would be no bound at all to NATS."""
 COLLECT_S = 600.0
 """All objects are gone through so often for garbage: for 100 ms and more nobody hears the tables meanwhile."""
 SWITCH_S = 0.0005
@@ -43,13 +43,13 @@ def _delay(text: str) -> float:
             return seconds
     except ValueError:
         pass
-    raise argparse.ArgumentTypeError(f"{text!r} is no delay: give seconds from 0 to 3600")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a delay: give seconds from 0 to 3600")
 
 
 def _megabytes(text: str) -> int:
     if text.isdecimal() and LEAST_MB <= (megabytes := int(text)) <= MOST_MB:
         return megabytes
-    raise argparse.ArgumentTypeError(f"{text!r} is no room: give megabytes from {LEAST_MB} to {MOST_MB:,}")
+    raise argparse.ArgumentTypeError(f"{text!r} is not an amount: give megabytes from {LEAST_MB} to {MOST_MB:,}")
 
 
 def add_hub(
@@ -98,9 +98,7 @@ def add_hub(
     leave.set_defaults(run=lambda options: _leave(settings_of(options)))
     offer = parts.add_parser("offer", help="offer a game for two tables; answers a code for the other host")
     offer.add_argument("game", help="such as outbuffered; with the options with which it was started here last")
-    offer.add_argument(
-        "--seat", choices=[*map(str, SEATS)], default=Seat.SOUTH, help="the side that is played here (south)"
-    )
+    offer.add_argument("--seat", choices=[*map(str, SEATS)], default=Seat.SOUTH, help="the side played here (south)")
     offer.set_defaults(run=lambda options: _offer(options, settings_of(options)))
     play = parts.add_parser("play", help="play the game that another table offers")
     play.add_argument("code", help="that the other host was told")
