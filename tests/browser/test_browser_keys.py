@@ -454,6 +454,7 @@ def covers(reader: Reader) -> None:
     reader.does("Cover what I enter", Keys.SPACE)
     reader.press(Keys.ESCAPE)
     assert reader.focus().name == "Menu"
+    reader.waits_for("Covered: touch it to look")
 
 
 def test_what_is_covered_has_names_that_tell_nothing(tmp_path: Path, window: WebDriver) -> None:
