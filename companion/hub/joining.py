@@ -74,7 +74,7 @@ class JoinRefusal(msgspec.Struct, frozen=True):
 
 def join(address: str, code: str, name: str, *, names: bool, ca: str = "", start: int = 0) -> Membership:
     """Join the hub whose pages are at this address; raises `SystemTrouble` in words for people."""
-    base = (address if "//" in address else f"http://{address}").rstrip("/")
+    base = base_of(address)
     try:
         scheme, host = urlsplit(base).scheme, urlsplit(base).hostname
     except ValueError:  # half an IPv6 address
@@ -86,6 +86,11 @@ def join(address: str, code: str, name: str, *, names: bool, ca: str = "", start
     answer = _ask(f"{base}/api/hub/join", JoinRequest(code, key, name, __version__), JoinAnswer, ca)
     servers = tuple(_at(server, host) for server in answer.servers)
     return Membership(base, answer.table, answer.number, answer.room, servers, seed.decode(), start, names, ca)
+
+
+def base_of(address: str) -> str:
+    """The address of a hub's pages as a membership keeps it."""
+    return (address if "//" in address else f"http://{address}").rstrip("/")
 
 
 def trusted(ca: str) -> ssl.SSLContext:

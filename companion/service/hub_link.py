@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from companion.core.clock import Clock
 from companion.core.config import Settings
 from companion.core.errors import CompanionError, Illegal, Refusal
@@ -81,15 +83,22 @@ class HubLink(Closeable):
         return adapter.membership.address if adapter else ""
 
     def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
-        """Join the hub at this address, and leave the one of before; raises a `CompanionError`."""
-        from companion.hub.joining import join  # noqa: PLC0415 - a table without a hub pays nothing for it
+        """Join the hub at this address, and leave the one of before; raises a `CompanionError`.
+
+        A table that this hub hears already stays the same table; it may tell names from now on, or no longer.
+        """
+        from companion.hub.joining import base_of, join  # noqa: PLC0415 - a table without a hub pays nothing for it
         from companion.hub.membership import write_membership  # noqa: PLC0415
         from companion.storage.outbox import Outbox  # noqa: PLC0415
 
         with self._lock:
             self._require_no_game()
-            start = Outbox(self._journal).start()
-            membership = join(address, code, self._name(), names=names, ca=ca, start=start)
+            adapter = self._adapter
+            if adapter and adapter.is_connected and adapter.membership.address == base_of(address):
+                membership = msgspec.structs.replace(adapter.membership, names=names, ca=ca)
+            else:
+                start = Outbox(self._journal).start()
+                membership = join(address, code, self._name(), names=names, ca=ca, start=start)
             self._end()
             write_membership(self._path, membership)
             self._begin()

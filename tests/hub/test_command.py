@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 from hub_tools import free_port, hub_settings, kept, running, until
 from inside import app_of, session_of
@@ -99,6 +100,11 @@ def test_a_running_companion_joins_and_leaves_by_the_command(
         assert member.names
         until("the game is there", lambda: "new_game" in [each.what for each in kept(hub, member.table)])
         until("there is a key that calls somebody", lambda: companion.broker.bell.is_heard)
+        assert main(["hub", "join", *known, hub.urls()[0], hub.door.code]) == 0
+        until("it is there again", lambda: "of Our club" in companion.hub.sentence)
+        again = read_membership(tmp_path / "table/hub.json")
+        assert again == msgspec.structs.replace(member, names=False), "the same table: a hub has no second one of it"
+        assert len(hub.members.ids()) == 1
         assert main(["hub", "leave", *known]) == 0
         assert companion.hub.sentence == ""
         assert not (tmp_path / "table/hub.json").exists()
