@@ -117,6 +117,7 @@ def test_names_are_shown_only_where_that_was_agreed(phone: FlaskClient, app: Fla
     assert json.loads(phone.get("/results.json").text)[0]["mark"] == "0123456789ab"
     assert phone.get("/standings?game=chess").status_code == 404
     assert phone.get("/standings?game=scouts&season=9").status_code == 404
+    assert phone.get("/standings").text == page, "the game that is played here"
 
 
 def test_a_name_runs_no_formula_in_a_spreadsheet(phone: FlaskClient, league: League) -> None:

@@ -127,9 +127,13 @@ class StandingsPages:
         return redirect("/host/people", 303)
 
     def _asked(self) -> tuple[str, int]:
-        game = request.args.get("game", next(iter(GAMES)))
-        season = request.args.get("season", len(self._league.ladders.seasons()) - 1, int)
-        if game not in GAMES or not 0 <= season < len(self._league.ladders.seasons()):
+        """Without a word about them: the season that is on, and the game that most people have played in it."""
+        ladders = self._league.ladders
+        season = request.args.get("season", len(ladders.seasons()) - 1, int)
+        if not 0 <= season < len(ladders.seasons()):
+            raise NotFound
+        game = request.args.get("game") or max(GAMES, key=lambda name: len(ladders.of(name, season)))
+        if game not in GAMES:
             raise NotFound
         return game, season
 
