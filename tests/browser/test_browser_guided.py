@@ -10,7 +10,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import PHONE, Client, Running, browser, running, sit_down, tap, try_square, until, wait
+from service import PHONE, Client, Running, browser, running, sign, sit_down, tap, try_square, until, wait
 from tour import resize
 from window_tools import no_errors
 
@@ -110,13 +110,16 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Ru
     touched: list[str] = []
     scrolls: list[tuple[str, str]] = []
     hides: dict[str, int] = {}
+    told = ""
     for _ in range(40 * MOST_TOUCHES):
         target = window.execute_script(_AT)
         if target is None:
             break
+        told, before = sign(window), told
+        if target or told != before:  # while the other side acts there may be the most to read
+            scrolls += [(target or told, tall) for tall in too_tall(window)]
         if target:
             touched += [target] if touched[-1:] != [target] else []
-            scrolls += [(target, tall) for tall in too_tall(window)]
             hides[target] = len(window.execute_script(_HIDDEN))
             assert len(touched) < MOST_TOUCHES, touched
             touch(window, target)
