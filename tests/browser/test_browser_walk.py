@@ -389,14 +389,18 @@ def test_what_is_too_wide_for_a_phone_is_found(window: WebDriver) -> None:
         assert too_wide(window) == SMALL[0]
 
 
-@pytest.mark.parametrize(("game", "state"), [("outbuffered", "orders-south"), ("binmat", "lesson-south")])
-def test_a_page_that_comes_in_pieces_does_not_move(window: WebDriver, game: str, state: str) -> None:
+@pytest.mark.parametrize(
+    ("game", "name"),
+    [("outbuffered", "outbuffered-orders-south"), ("binmat", "binmat-lesson-south"), ("outbuffered", "replay")],
+)
+def test_a_page_that_comes_in_pieces_does_not_move(window: WebDriver, game: str, name: str) -> None:
     """On a slow line, or where the browser is busy, half a page has come when it could be drawn: it is drawn whole."""
     line = {"offline": False, "latency": 5, "uploadThroughput": -1}
     with touring() as tour:
-        stop = next(each for each in tour.stops((game,)) if each.name == f"{game}-{state}")
+        stop = next(each for each in tour.stops((game,)) if each.name == name)
         dress(window, PHONE, "light")
         cdp(window, "Network.enable")
+        cdp(window, "Network.clearBrowserCache")
         cdp(window, "Network.emulateNetworkConditions", downloadThroughput=SLOW_BYTES_PER_S, **line)
         try:
             visit(window, tour, stop)

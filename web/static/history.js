@@ -186,9 +186,6 @@ function copy(text) {
 document.addEventListener('visibilitychange', () => { if (document.hidden) stop(); });
 // What checks receipts is fetched by whoever looks at one.
 document.addEventListener('toggle', () => import('./check.js'), { capture: true, once: true });
-scrub.hidden = false;
-playing.hidden = false;
-if (share) share.hidden = false;
 mark();
 fetched(at + 1);
 fetched(at - 1);
