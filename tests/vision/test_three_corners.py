@@ -7,14 +7,17 @@ import cv2
 import numpy as np
 import pytest
 
+from companion.core.grid import Square
 from companion.tools.bench.reading.corners import cover_corner
-from companion.tools.bench.reading.scenes import default_kits, kits
+from companion.tools.bench.reading.scenes import default_kits, kits, layout_of
 from vision.detection.marker_scan import Scanner
+from vision.detection.markers import Found, MarkerFinder
 from vision.pieces.board_reader import board_reader
+from vision.pieces.empty_squares import EmptySquares
 from vision.pose.board_fit import Evidence
 from vision.pose.lens_choice import checked_fit
 from vision.pose.optics import LENSES, Lens
-from vision.pose.pose import Pose, corner_points_mm, flat, solve_pose
+from vision.pose.pose import Pose, corner_points_mm, flat, rough_pose, solve_pose
 from vision.simulation.render import camera_pose
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
@@ -98,6 +101,53 @@ def test_a_board_with_a_hidden_corner_is_read_whole(picture: tuple[Picture, Pose
     assert far_px(reader.pose, true) < 1.5
     assert reading.seen == {}
     assert len(reading.unknown) <= 1, "the square at the hidden corner may be unsure"
+
+
+def test_a_sheet_over_a_corner_is_not_searched_for_markers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither is the end of the board, which is a little like the hidden marker, nor the square beside it: it is not
+    told to be empty, for the sheet changes its outline, but nothing on it is dark."""
+    kit, searched, find = default_kits()["kahmate"], list[tuple[int, ...]](), MarkerFinder.find
+
+    def noted(self: MarkerFinder, luma: Picture, *sides: float) -> Found:
+        searched.append(luma.shape)
+        return find(self, luma, *sides)
+
+    monkeypatch.setattr(MarkerFinder, "find", noted)
+    monkeypatch.setattr("vision.detection.rectified_search._view_of", lambda *_: pytest.fail("a square was searched"))
+    view = replace(VIEW, width=1280, height=720)
+    table, corner = SimulatedTable(kit, view), kit.board.corners[2]
+    table.set_up({})
+    for piece in table.pieces():
+        table.nudge(piece.id, 3000.0, 0.0)
+    luma = table.render_luma()
+    cover_corner(luma, camera_pose(kit, view), kit, corner, Random(0))
+    assert board_reader({kit.game: kit}).read_picture(luma).unknown == {Square.parse("h11")}
+    assert searched == [(540, 960)], "more than the picture, made smaller, was searched"
+
+
+@pytest.mark.parametrize("tilt_deg", [5.0, 25.0, 45.0])
+def test_a_square_with_a_marker_is_never_plain(tilt_deg: float) -> None:
+    view = replace(VIEW, width=1280, height=720, tilt_deg=tilt_deg, defocus_px=1.5)
+    table, pose, layout = SimulatedTable(ARENA, view), camera_pose(ARENA, view), layout_of(ARENA, Random(3), 1.0, 1.0)
+    table.set_up(layout)
+    empties, bare = EmptySquares(ARENA.board), set(ARENA.board.squares) - set(layout)
+    shot = empties.snapshot(table.render_luma(), pose, ARENA.board.corners, ())
+    plain = empties.plain_among(shot, ARENA.board.squares)
+    assert not plain & set(layout)
+    assert len(plain & bare) >= 0.25 * len(bare)
+
+
+@pytest.mark.parametrize("hidden", range(4))
+def test_three_corners_tell_roughly_where_the_fourth_is_whatever_the_lens(hidden: int) -> None:
+    board, lens = ARENA.board, LENSES["webcam"]
+    for focal_ratio in (0.6, 0.75, 0.95):
+        true = camera_pose(ARENA, replace(VIEW, focal_ratio=focal_ratio))
+        points_mm = np.vstack([corner_points_mm(board, m) for n, m in enumerate(board.corners) if n != hidden])
+        pose = rough_pose(points_mm, true.to_px(points_mm).round(1), lens, true.size)
+        assert pose is not None
+        marker = corner_points_mm(board, board.corners[hidden])
+        side = float(np.linalg.norm(true.to_px(marker[:1]) - true.to_px(marker[1:2])))
+        assert np.abs(pose.to_px(marker) - true.to_px(marker)).max() < 0.5 * side
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,8 @@ def _on_edges(luma: Luma, quads: Points, sides: Points, lengths: Points) -> list
     away, beyond = np.abs(np.arange(1 - steps, steps)), (steps - own)[:, None, None]
     top = np.where(away < own[:, None, None, None], rise, -np.inf).argmax(axis=3)
     inner = top.clip(1 + beyond, rise.shape[3] - 2 - beyond)
-    before, peak, after = (np.take_along_axis(rise, (inner + by)[..., None], 3)[..., 0] for by in (-1, 0, 1))
+    at = inner + np.arange(inner.size).reshape(inner.shape) * rise.shape[3]
+    before, peak, after = (rise.take(at + by) for by in (-1, 0, 1))
     bend = before - 2 * peak + after
     finer = np.where(bend < 0, 0.5 * (before - after) / np.where(bend < 0, bend, 1.0), 0.0)
     off = (inner + 1 - steps + finer.clip(-0.5, 0.5)) * _STEP_PX

@@ -19,6 +19,8 @@ Luma = NDArray[np.uint8]
 
 _BLACK = 20
 """No white is darker than this, of 255."""
+_ONE_TONE = 10
+"""Modules of one tone differ by less; OpenCV's detector takes what differs so little for no marker either."""
 _INNER = np.kron(np.eye(7), [0, 0.25, 0.25, 0.25, 0.25, 0])
 """(7, 42): what makes of six pixels a module the mean of the inner ones."""
 _ENDS = np.array([[0, 0], [42, 0], [42, 42], [0, 42]], np.float32) - np.float32(0.5)
@@ -199,6 +201,12 @@ def resembles_marker(luma: Luma, quad: Points) -> bool:
     inside = int(np.count_nonzero(dark[1:-1, 1:-1]))
     rim = np.count_nonzero(dark) - inside
     return bool(high - low > 60 and rim >= 0.9 * 24 and 0.1 * 25 <= inside <= 0.9 * 25)
+
+
+def is_one_tone(luma: Luma, quad: Points) -> bool:
+    """Is the inside of a quadrangle of one tone, as a sheet's or a box's is? No marker, however worn, looks so."""
+    inside = modules_in(luma, quad)[1:-1, 1:-1]
+    return bool(inside.max() - inside.min() <= _ONE_TONE)
 
 
 def likeness(luma: Luma, quad: Points, marker: int, dictionary: str = DICTIONARY) -> float:

@@ -29,6 +29,9 @@ _SAME_PRINT = 0.55
 """A square's picture that correlates more with how it looked when empty may be the same print in a shadow."""
 _MOST_GLARE = 0.12
 """A square of which more is burnt out is not judged."""
+_PLAIN, _MOST_DARK, _WHOLE = 0.9, 0.02, 0.98
+"""Of a square's paper at most this share is darker than so much of its brightness, and so much of it is in sight, where
+no marker can lie: a marker's rim alone is more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +100,19 @@ class EmptySquares:
                 found.add(square)
         return found
 
+    def plain_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
+        """Which of these squares, in full view, show nothing that is darker than their paper, whatever their outlines
+        show?"""
+        asked, paper = list(squares), self._cells.paper
+        rows = shot.rows(asked)
+        tones = shot.tones.reshape(len(shot.tones), -1)[rows].take(paper, axis=1)
+        seen = shot.visible.reshape(len(shot.tones), -1)[rows].take(paper, axis=1)
+        ninth = int(0.9 * (paper.size - 1))
+        white = np.partition(tones, ninth, axis=1)[:, ninth, None]
+        is_plain = counts(tones < _PLAIN * white) <= _MOST_DARK * paper.size
+        is_plain &= counts(seen) >= _WHOLE * paper.size
+        return {square for square, plain in zip(asked, is_plain, strict=True) if plain}
+
     def learn(self, shot: Snapshot, empty: Iterable[Square]) -> None:
         """Remember how these squares look; only those in full view count."""
         for square in empty:
@@ -143,9 +159,10 @@ class EmptySquares:
         strict = np.array([square in self._known for square in squares])
         good = (number / seen.shape[1] >= 0.4) & (dark <= np.where(strict, 0.01, 0.03)) & (bright <= 0.12)
         good &= ~strict | ((dim <= 0.03) & shot.line_depth.any())
-        # Where only the middle can be asked, something grey may lie there that reaches beyond it.
         marked = np.array([square in self._cells.marked for square in squares])
-        good &= ~marked | (own >= _DIM * medians_of_known(shot.shade[shot.rows(squares)]))
+        if marked.any():
+            # Where only the middle can be asked, something grey may lie there that reaches beyond it.
+            good &= ~marked | (own >= _DIM * medians_of_known(shot.shade[shot.rows(squares)]))
         in_shade = np.flatnonzero(good & (dim > 0.08)).tolist()
         good[in_shade] = [not marked[n] and self._is_smooth(shot, squares[n]) for n in in_shade]
         needed = np.repeat(0.4 * shot.line_depth[None], len(squares), axis=0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from companion.core.grid import Square
 from companion.core.kit import Kit
 from vision.cards.reader import CardReader, card_reader
 from vision.detection.marker_scan import Scanner, area_of, boxes_of, is_large, is_soft, large_px, on_edges
-from vision.detection.markers import Found, Luma, Sighting, resembles_marker
+from vision.detection.markers import Found, Luma, Sighting, is_one_tone, resembles_marker
 from vision.detection.motion import BLOCK_PX, NOWHERE, Blocks
 from vision.detection.rectified_search import RectifiedSearch
 from vision.pieces.regions import SquaresUnder, blocks_over, grown, touched_by, with_markers
@@ -25,7 +26,7 @@ from vision.pieces.tags import tags_of
 from vision.pieces.vague_squares import vague_squares
 from vision.pieces.voting import Vote
 from vision.pose.locator import BoardLocator
-from vision.pose.pose import Points, Pose, corner_points_mm, flat, nearest_pose
+from vision.pose.pose import Points, Pose, corner_points_mm, flat, nearest_pose, rough_pose
 
 _UNMOVED_PX = 0.3
 """A corner marker that is found this close to where it was has not moved."""
@@ -223,7 +224,8 @@ class FrameReader:
         board where something is `like` one, (N, 4, 2): worn and bent ones."""
         board, middles = seen.kit.board, like.mean(axis=1)
         is_beside = [board.square_at(float(x), float(y)) is None for x, y in seen.pose.to_plane(middles, 0.0)]
-        beside = [Sighting(-1, quad) for quad in like[np.array(is_beside, bool)]][:_MOST_BESIDE]
+        printed = (quad for quad in like[np.array(is_beside, bool)] if not is_one_tone(luma, quad))
+        beside = [Sighting(-1, quad) for quad in islice(printed, _MOST_BESIDE)]
         unknown = seen.unknown - seen.light
         if not unknown and not beside:
             return ()
@@ -279,7 +281,8 @@ class FrameReader:
             return found
         points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in corners])
         size = (luma.shape[1], luma.shape[0])
-        pose = nearest_pose(points_mm, np.vstack(list(corners.values())), self.locator.lens, size)
+        solve = rough_pose if len(corners) > 2 else nearest_pose
+        pose = solve(points_mm, np.vstack(list(corners.values())), self.locator.lens, size)
         more = self._closer.corners(kit.board, pose, luma, corners) if pose else ()
         return replace(found, sightings=found.sightings + more)
 

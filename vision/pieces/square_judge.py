@@ -6,6 +6,7 @@ that the first has missed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -25,6 +26,8 @@ _CLEARLY = 0.85
 """A marker that does not decode and correlates so well with a print is that one without doubt."""
 _FEW = 6
 """A glance will do when it leaves no more squares without a verdict."""
+_HALF_A_TAG = 0.5
+"""A piece's marker is seen at most so much of its side beside where it would be on the board's plane."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +130,8 @@ class SquareJudge:
             shaded = picture.shaded and not closely
             empties, shot, empty = self._bare(picture, pieces, ask, whole=part is None, shaded=shaded)
         if shot is not None and closely and ask - empty:
-            pieces, more = self._look_closer(picture, pieces, empties, shot, ask - empty)
-            empty, light = (empty | more) - pieces.doubtful - set(pieces.seen), self._closer.light
+            pieces, more, light = self._look_closer(picture, pieces, empties, shot, ask - empty)
+            empty = (empty | more) - pieces.doubtful - set(pieces.seen)
         self._shot = (empties, shot, frozenset(empty)) if shot is not None else None
         if shot is not None and not picture.shaded:
             self._hindsight.note(picture.pose, shot, ask - empty - pieces.doubtful - picture.vague - set(pieces.seen))
@@ -164,14 +167,22 @@ class SquareJudge:
         bodies = self._placer_of(picture.pose).bodies(pieces.placed, asked)
         return empties.snapshot(picture.luma, picture.pose, corners, bodies, None if every else squares)
 
+    def _plain(self, pose: Pose, empties: EmptySquares, shot: Snapshot, missing: set[Square]) -> frozenset[Square]:
+        """Those of these squares on which no marker can lie, for they show nothing dark; of squares so far aside that a
+        marker on a piece would be seen half beside its square, none."""
+        kit, plain = self.kit, empties.plain_among(shot, missing)
+        eye, height = pose.eye_mm, max([1.0, *(face.height_mm for face in kit.faces)])
+        most = _HALF_A_TAG * kit.tag_mm * (eye[2] / height - 1)
+        return frozenset(square for square in plain if math.dist(eye[:2], kit.board.centre_mm(square)) <= most)
+
     def _look_closer(
         self, picture: Located, pieces: _Pieces, empties: EmptySquares, shot: Snapshot, missing: set[Square]
-    ) -> tuple[_Pieces, set[Square]]:
-        """The pieces with those that are read from straight above on squares which nothing accounts for, and which of
-        these are empty after all."""
-        bare = set[Square]()
+    ) -> tuple[_Pieces, set[Square], frozenset[Square]]:
+        """The pieces with those that are read from straight above on squares which nothing accounts for, which of these
+        are empty after all, and on which nothing is as dark as a marker."""
+        bare, plain = set[Square](), self._plain(picture.pose, empties, shot, missing)
         for thoroughly in (False, True):
-            more = self._read_closer(picture, pieces, missing, thoroughly=thoroughly)
+            more = self._read_closer(picture, pieces, missing - plain, thoroughly=thoroughly)
             if not more:
                 break
             better = {sighting.marker for sighting in more}
@@ -187,7 +198,8 @@ class SquareJudge:
             if not missing:
                 break
         rest = missing - pieces.doubtful - picture.vague
-        return pieces, bare | empties.shaded_among(shot, rest) if picture.shaded else bare
+        bare |= empties.shaded_among(shot, rest) if picture.shaded else set()
+        return pieces, bare, self._closer.light | plain
 
     def _read_closer(
         self, picture: Located, pieces: _Pieces, missing: set[Square], *, thoroughly: bool

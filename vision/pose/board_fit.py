@@ -297,5 +297,5 @@ def _least_squares(problem: _Problem) -> Fit:
     corners = rest[:seen] * problem._evidence.corner_px
     rms = float(np.sqrt(2 * (corners**2).mean()))
     excess = max(1.0, cost / max(1, problem.number - 9))
-    covariance = excess * np.linalg.pinv(slopes.T @ (slopes * weights[:, None]))
+    covariance = excess * np.linalg.pinv(slopes.T @ (slopes * weights[:, None]), hermitian=True)
     return Fit(replace(pose, rms_px=rms, covariance=np.asarray(covariance, np.float64)), cost, problem.number)

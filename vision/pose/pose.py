@@ -241,25 +241,39 @@ def nearest_pose(
 
     Two poses explain a plane almost equally well: the one above the table with less error counts.
     """
-    object_points = points_mm.reshape(-1, 1, 3)
-    matrix = lens.matrix(size)
-    plane = lens.straight((points_px.reshape(-1, 2).astype(np.float64) - matrix[:2, 2]) / matrix[0, 0])
-    found = cv2.solvePnPGeneric(object_points, plane.reshape(-1, 1, 2), np.eye(3), None, flags=cv2.SOLVEPNP_IPPE)
-    errors = np.ravel(found[3])
-    starts = [
-        start
-        for start, error in zip(zip(found[1], found[2], strict=True), errors, strict=True)
-        if error <= _SO_MUCH_WORSE * errors[0]
-    ]
+    starts = _starts(points_mm, points_px, lens, size)
     if guess is not None:
-        starts.append((guess.rotation, guess.translation))
+        starts.append(Pose(guess.rotation, guess.translation, lens, size, len(points_mm) // 4))
     best: Pose | None = None
-    for rotation, translation in starts:
-        start = Pose(np.asarray(rotation), np.asarray(translation), lens, size, len(points_mm) // 4)
+    for start in starts:
         pose = refined_pose(start, points_mm, points_px, lens)
         if pose is not None and (best is None or pose.rms_px < best.rms_px):
             best = pose
     return best
+
+
+def rough_pose(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int]) -> Pose | None:
+    """The same as the plane tells it at once, for half the time: within a marker's side at a corner that is hidden.
+
+    With three corners and a lens that is only believed it is no worse there: median 4.6 px for 4.4, 99 % 20 px for 54.
+    """
+    starts = _starts(points_mm, points_px, lens, size)
+    return next((start for start in starts if start.eye_mm[2] > 0), None)
+
+
+def _starts(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int]) -> list[Pose]:
+    """The poses, one or two, that explain a plane almost equally well, the better one first."""
+    matrix = lens.matrix(size)
+    plane = lens.straight((points_px.reshape(-1, 2).astype(np.float64) - matrix[:2, 2]) / matrix[0, 0])
+    found = cv2.solvePnPGeneric(
+        points_mm.reshape(-1, 1, 3), plane.reshape(-1, 1, 2), np.eye(3), None, flags=cv2.SOLVEPNP_IPPE
+    )
+    errors = np.ravel(found[3])
+    return [
+        Pose(np.asarray(rotation), np.asarray(translation), lens, size, len(points_mm) // 4)
+        for rotation, translation, error in zip(found[1], found[2], errors, strict=True)
+        if error <= _SO_MUCH_WORSE * errors[0]
+    ]
 
 
 def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -> Pose | None:
