@@ -92,8 +92,8 @@ class Scanner:
         for better in (sharpened(picture), *(without_shadows(picture, window) for window in _SHADOWS_PX)):
             found = self._at_half(luma, better) if in_half else self._quick.find(better)
             sightings = {sighting.marker: sighting for sighting in found.sightings} | sightings
-            rejected += found.rejected
-        return Found(tuple(sightings.values()), tuple(rejected))
+            rejected.append(found.rejected)
+        return Found(tuple(sightings.values()), np.concatenate(rejected))
 
     def _at_half(self, luma: Luma, half: Luma) -> Found:
         """The markers of a picture of half the size, their corners where they are in the whole one."""
@@ -108,8 +108,8 @@ class Scanner:
             found = finder.find(np.ascontiguousarray(luma[rows, columns]), least_px)
             shift = (columns.start, rows.start)
             sightings += [Sighting(s.marker, s.corners_px + shift) for s in found.sightings]
-            rejected += [quad + shift for quad in found.rejected]
-        return Found(tuple(sightings), tuple(rejected))
+            rejected.append(found.rejected + shift)
+        return Found(tuple(sightings), np.concatenate(rejected) if rejected else np.empty((0, 4, 2)))
 
 
 def _enlarged(luma: Luma, found: Found, share: float) -> Found:
@@ -118,7 +118,7 @@ def _enlarged(luma: Luma, found: Found, share: float) -> Found:
     corners = refined(luma, [sighting.corners_px / share + off for sighting in found.sightings])
     return Found(
         tuple(Sighting(s.marker, px) for s, px in zip(found.sightings, corners, strict=True)),
-        tuple(np.array(found.rejected) / share + off),
+        found.rejected / share + off,
     )
 
 

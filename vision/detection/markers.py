@@ -60,10 +60,10 @@ class Sighting:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """All markers of a picture, and the quadrangles (4, 2) that looked like markers and are none."""
+    """All markers of a picture, and the quadrangles (N, 4, 2) that looked like markers and are none."""
 
     sightings: tuple[Sighting, ...]
-    rejected: tuple[Points, ...]
+    rejected: Points
     small: Luma | None = None
     """The picture made smaller, where it was looked at so."""
 
@@ -144,7 +144,7 @@ class MarkerFinder:
             numbers = self._only[numbers]
         return Found(
             tuple(Sighting(int(n), quad) for n, quad in zip(numbers, _quads(corners), strict=True)),
-            tuple(_quads(rejected)),
+            _quads(rejected),
         )
 
 

@@ -209,8 +209,8 @@ class FrameReader:
     @staticmethod
     def _like_markers(seen: LastLook, found: Found) -> Points:
         """(N, 4, 2): quadrangles as large as pieces' markers where none has been found."""
-        quads = np.array(found.rejected).reshape(-1, 4, 2)
-        sides = np.linalg.norm(quads - np.roll(quads, -1, axis=1), axis=2)
+        quads = found.rejected
+        sides = np.sqrt(((quads - quads[:, [1, 2, 3, 0]]) ** 2).sum(axis=2))
         is_like = (sides.min(axis=1) >= _LIKE_A_TAG[0] * seen.tag_px) & (
             sides.max(axis=1) <= _LIKE_A_TAG[1] * seen.tag_px
         )

@@ -30,10 +30,10 @@ from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
 MOST = 1.2
-"""Times what the peer takes. With a corner marker hidden, pictures that are not large miss it: the peer takes half as
-long there as at 1080p, and what is done besides as long. The marker is sought where the others put it, the printed
-lines of each quarter are compared, and what covers squares is looked at from straight above; each keeps a wrong place
-or a wrong empty square from being believed."""
+"""Times what the peer takes. With a corner marker hidden, pictures that are not large come near to it: the peer takes
+half as long there as at 1080p, and what is done besides as long. The marker is sought where the others put it, the
+printed lines of each quarter are compared, and what covers squares is looked at; each keeps a wrong place or a wrong
+empty square from being believed."""
 TIMES = 5
 _ROUNDS, _NEAR = 3, 0.2
 """A picture whose cost is as near to the bound as this, by its share, is read in so many rounds of `TIMES`: single
