@@ -20,8 +20,9 @@ from vision.profiles import profiles
 
 _LARGE_PX = 1600
 """Pictures wider than this are looked at in half their size first, ..."""
-FEW_PX, _LEAST_LARGE_PX = 960, 15.0
-"""... others in this width; large markers have sides that are longer than this in them."""
+FEW_PX, _LEAST_LARGE_PX, _MOST_LARGE_PX = 960, 15.0, 320.0
+"""... others in this width; large markers have sides that are longer than this in them. Of markers that fill a third of
+the width no two are in view; the outlines of whole boards, of thousands of pixels, need not be followed."""
 _SHADOWS_PX = (11, 19)
 """Two or three modules of small markers, and of large ones."""
 _REFINE_PX = 3
@@ -77,7 +78,8 @@ class Scanner:
         if self._thorough or is_large(luma):
             return None
         small, share = _narrowed(luma)
-        return replace(_enlarged(luma, self._large.find(small, _LEAST_LARGE_PX), share), small=small)
+        found = self._large.find(small, _LEAST_LARGE_PX, _MOST_LARGE_PX)
+        return replace(_enlarged(luma, found, share), small=small)
 
     def patiently(self, luma: Luma) -> Found:
         """All markers of a picture, through so many windows that it takes several times as long."""
@@ -168,6 +170,8 @@ def is_soft(luma: Luma, quads: Sequence[Points]) -> bool:
         dark, bright = quantiles(patch, 0.05, 0.95)
         rises = cv2.absdiff(patch[1:], patch[:-1]), cv2.absdiff(patch[:, 1:], patch[:, :-1])
         sharpness.append(min(quantiles(rise, 0.98)[0] for rise in rises) / max(bright - dark, 1.0))
+        if 2 * sum(each >= _SOFT for each in sharpness) > len(quads):
+            return False  # whatever the others are
     return bool(sharpness) and median(np.array(sharpness)) < _SOFT
 
 
