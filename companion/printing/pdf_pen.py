@@ -193,10 +193,14 @@ class Pen:
         self._canvas.drawString(x - {"left": 0.0, "middle": 0.5, "right": 1.0}[anchor] * width, y, words)
         return width
 
-    def notation(self, x: float, y: float, words: str, size: float) -> None:
-        """Values and suits in heavy cells of equal width from x on, `CELL` sizes each and `DIGIT` sizes high."""
+    def notation(self, x: float, y: float, words: str, size: float, *, squeezed: float = 1.0) -> None:
+        """Values and suits in heavy cells of equal width from x on, `CELL` sizes each and `DIGIT` sizes high.
+
+        `squeezed` narrows the cells and what stands in them, not their height.
+        """
         for place, letter in enumerate(words):
-            with self.at(x + (place + 0.5) * CELL * size, y + DIGIT * size / 2, scale=size):
+            with self.at(x + (place + 0.5) * CELL * size * squeezed, y + DIGIT * size / 2, scale=size):
+                self._canvas.scale(squeezed, 1)
                 if strokes := _STROKES.get(letter):
                     for points in strokes:
                         self.line(*points, width=_STEM, colour=BLACK)

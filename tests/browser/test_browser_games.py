@@ -198,6 +198,9 @@ def test_a_piece_is_dragged_with_the_mouse_and_by_keys(tmp_path: Path, windows: 
         shape = until("the robot", lambda: bench.find_elements(By.CSS_SELECTOR, f"polygon[data-id='{piece}']"))[0]
         squares = client.get("/workbench/state")["squares"]
         scale = bench.execute_script("return document.getElementById('scene').getScreenCTM().a")
+        edges = "return ['#scene', '.hands'].map(part => document.querySelector(part).getBoundingClientRect())"
+        picture, keys = bench.execute_script(edges)
+        assert picture["bottom"] <= keys["top"], "no key lies over the board"
         right = (squares["c2"][0] - squares["a1"][0]) * scale
         up = (squares["c2"][1] - squares["a1"][1]) * scale
         ActionChains(bench).click_and_hold(shape).move_by_offset(round(right), round(up)).release().perform()

@@ -158,7 +158,7 @@ for (const part of document.querySelectorAll('main h1, main h2, main p, main li,
 return cut;
 """
 _OVER = """
-const parts = [...document.querySelectorAll('.g, .seat, .page > .rivals, .ways, .more, .page > .lesson, .lanes, .facts > *, .chance, .page > .sign, .view .board, .asking > .key, .whole-word, #to-seat')]
+const parts = [...document.querySelectorAll('.g, .seat, .page > .dial, .page > .rivals, .ways, .more, .page > .lesson, .lanes, .facts > *, .chance, .page > .sign, .view .board, .asking > .key, .whole-word, #to-seat')]
   .map(part => [part, part.getBoundingClientRect()]).filter(([, box]) => box.width && box.height);
 const over = [];
 for (const [one, here] of parts) for (const [other, there] of parts) {

@@ -57,6 +57,12 @@ def test_a_lesson_has_three_parts_and_words_that_fit(game: Game[Any, Any]) -> No
 
 
 @EACH
+def test_a_lesson_does_not_say_again_what_the_game_is(game: Game[Any, Any]) -> None:
+    beginnings = [words.split(",")[0] for words in (game.summary, lesson_of(game).goal)]
+    assert beginnings[0] != beginnings[1], "one stands right above the other on the page of rules"
+
+
+@EACH
 def test_the_orders_of_a_lesson_can_be_tapped(game: Game[Any, Any]) -> None:
     """As a seat taps them they spell the very text that the table asks for."""
     for state, step, _ in played(game):

@@ -72,7 +72,7 @@ LESSON = Lesson(
 
 HELP = {
     "Play face down": say("a card onto a lane"),
-    "Face up": say("few cards, on few stacks"),
+    "Face up": say("a card that everybody sees"),
     "Draw": say("the top card of a lane"),
     "Attacker deck": say("draw from your own pile"),
     "Combat": say("both stacks are turned up"),

@@ -43,7 +43,7 @@ class Scouts(ChessClockGame[State, str]):
 
     name = "scouts"
     title = say("Scouts")
-    summary = say("Cross the board, gather intel, bring it home")
+    summary = say("Dash and jump across the board, on a chess clock")
     sides = SIDES
     options_type = ScoutsOptions
     option_rows = OPTION_ROWS

@@ -28,6 +28,8 @@ _PICTURE_MM = 14.0
 """Width of the big suit, and of the big value beside it."""
 _FIGURE_MM = 23.0
 """Size of the big value; its digits are `DIGIT` of that."""
+_NARROWED = 0.75
+"""A big value of two digits is that narrow, so as not to be much lower than the others."""
 _APART_MM = 1.0
 _ABOVE_MM = 5.0
 _PLACE_GAP_MM = 3.0
@@ -176,11 +178,11 @@ def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     middle = deck.height_mm / 2
     pen.rectangle(inset + side, middle, deck.width_mm - 2 * (inset + side), _RULE_MM, fill=BLACK)
     centre = deck.width_mm / 2
-    size = min(_FIGURE_MM, _PICTURE_MM / (CELL * len(card.value)))
-    width, low = CELL * size * len(card.value), middle + _ABOVE_MM
-    pen.notation(
-        centre - _APART_MM - (_PICTURE_MM + width) / 2, low + (_PICTURE_MM - DIGIT * size) / 2, card.value, size
-    )
+    squeezed = 1.0 if len(card.value) == 1 else _NARROWED
+    cells = CELL * squeezed * len(card.value)
+    size = min(_FIGURE_MM, _PICTURE_MM / cells)
+    left, low = centre - _APART_MM - (_PICTURE_MM + cells * size) / 2, middle + _ABOVE_MM
+    pen.notation(left, low + (_PICTURE_MM - DIGIT * size) / 2, card.value, size, squeezed=squeezed)
     pen.drawing(card.drawing, centre + _APART_MM, low, _PICTURE_MM, None, fill=BLACK)
 
 
