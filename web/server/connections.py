@@ -25,6 +25,7 @@ from web.security.admission import Admission, Asker
 from web.security.host_names import OWN_ADDRESS, asked_host
 from web.security.proxies import Caller, Proxies
 from web.security.rate_limit import OWN_ADDRESSES, plain_address
+from web.server.refusals import RefusedTask
 
 if TYPE_CHECKING:
     from web.security.tls import TlsListener
@@ -209,6 +210,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress comes without type
     """A connection: its address counts as long as it is open."""
 
     task_class = _StampedTask
+    error_task_class = RefusedTask
     is_streaming = False
     """Is its answer a stream, which no thread of the server writes any more?"""
     is_written = False

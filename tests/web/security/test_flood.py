@@ -218,6 +218,21 @@ def test_too_much_is_refused_before_it_is_kept(server: Server, request_head: byt
         assert line.recv(64).split()[1] == status
 
 
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "That is too large"), ("es-MX", "demasiado grande"), ("fr", "trop volumineux")],
+)
+def test_a_browser_that_sends_too_much_reads_why_and_finds_back(server: Server, language: str, words: str) -> None:
+    head = f"POST /join/south HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\nAccept-Language: {language}\r\n"
+    with connect(server, BAD) as line:
+        line.sendall(f"{head}Content-Length: 900000000\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: line.recv(4096), b"")).decode()
+    assert answer.startswith("HTTP/1.1 413 ")
+    assert words in answer, "why"
+    assert '<a href="/">' in answer
+    assert f'lang="{language[:2]}"' in answer
+
+
 def test_the_host_may_bring_files(place: Place, server: Server) -> None:
     host = place.browser()
     host.post("/host", data={"key": HOST_KEY})
