@@ -25,7 +25,7 @@ from web.security.admission import Admission, Asker
 from web.security.host_names import OWN_ADDRESS, asked_host
 from web.security.proxies import Caller, Proxies
 from web.security.rate_limit import OWN_ADDRESSES, plain_address
-from web.server.refusals import RefusedTask
+from web.server.refused import RefusedTask
 
 if TYPE_CHECKING:
     from web.security.tls import TlsListener
