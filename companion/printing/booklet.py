@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from companion.core.i18n import joined, say, speaking
@@ -28,7 +29,7 @@ _OUTER_MM, _FOLD_MM, _TOP_MM, _FOOT_MM = 10.0, 12.0, 11.0, 13.0
 _SIZES_MM = (3.9, 3.7, 3.5, 3.3, 3.1, 2.9, 2.7)
 """Sizes of the text; the largest with which the rules need no more sheets than with `_PLAIN_MM` is taken."""
 _PLAIN_MM = 3.3
-_NUMBER_MM, _GAP_MM = 8.0, 3.2
+_NUMBER_MM, _GAP_MM, _WIDEST_GAP_MM = 8.0, 3.2, 8.0
 _FIGURE_MM, _SUM_MM, _CAPTION_MM = (46.0, 52.0), 7.0, 2.8
 _NAME_MM = 2.9
 
@@ -105,7 +106,7 @@ def _print(booklet: Booklet, paper: Paper) -> bytes:
         pen.page(landscape=True)
         for page, x in ((left, _OUTER_MM), (right, half + _FOLD_MM)):
             with pen.at(x, height - _TOP_MM):
-                _leaf(pen, leaves[page - 1])
+                _leaf(pen, leaves[page - 1], room[1])
             if page > 1:
                 middle = x + room[0] / 2
                 pen.text(middle, 5.2, str(page), 3.4, bold=True, anchor="middle")
@@ -117,12 +118,15 @@ def _print(booklet: Booklet, paper: Paper) -> bytes:
     return pen.bytes()
 
 
-def _leaf(pen: Pen, blocks: _Leaf) -> None:
-    y = 0.0
+def _leaf(pen: Pen, blocks: _Leaf, height: float) -> None:
+    """A page: what its blocks leave over stands between them, as far as they still belong together."""
+    y, gap = 0.0, _GAP_MM
+    if len(blocks) > 1:
+        gap = min(_WIDEST_GAP_MM, (height - sum(block.height for block in blocks)) / (len(blocks) - 1))
     for block in blocks:
         with pen.at(0, y):
             block.draw(pen)
-        y -= block.height + _GAP_MM
+        y -= block.height + gap
 
 
 # ---- what stands on which page ----------------------------------------------------------------------------------
@@ -131,11 +135,15 @@ def _leaf(pen: Pen, blocks: _Leaf) -> None:
 def _leaves(booklet: Booklet, width: float, height: float) -> list[_Leaf]:
     """Cover, then everything else, as many sheets as plain text needs, in the largest text.
 
-    Pages that are left over are score sheets, and the last one is for notes.
+    What is left over, a third of a page or whole ones, are score sheets; a whole last one is for notes.
     """
 
     def flowed(size: float) -> list[_Leaf]:
-        return [[_cover(booklet, width, height)], *_evenly(list(_blocks(booklet, width, size)), height)]
+        *others, last = _evenly(list(_blocks(booklet, width, size)), height)
+        rest = height - sum(block.height + _GAP_MM for block in last)
+        if rest > height / 3:
+            last = [*last, _scores(booklet.kit, width, rest)]
+        return [[_cover(booklet, width, height)], *others, last]
 
     sheets = -(-len(flowed(_PLAIN_MM)) // 4)
     fitting = (leaves for size in _SIZES_MM if len(leaves := flowed(size)) <= 4 * sheets)
@@ -146,10 +154,27 @@ def _leaves(booklet: Booklet, width: float, height: float) -> list[_Leaf]:
 
 
 def _evenly(blocks: list[_Block], height: float) -> list[_Leaf]:
-    """Blocks on as few pages as they need, none much emptier than another."""
-    pages = list(_flow(blocks, height))
-    lower = (list(_flow(blocks, height * share / 100)) for share in range(50, 100, 2))
-    return next((even for even in lower if len(even) == len(pages)), pages)
+    """Blocks on as few pages as they need, all pages but the last as full as can be, none much emptier than another."""
+    tall = [block.height + _GAP_MM for block in blocks]
+
+    @cache
+    def best(first: int, pages: int) -> tuple[float, tuple[int, ...]]:
+        """How much the blocks from `first` on leave over, the squares of it added up, and where their pages end."""
+        used = 0.0
+        found: tuple[float, tuple[int, ...]] = (math.inf, (len(blocks),))
+        for end in range(first + 1, len(blocks) + 1):
+            used += tall[end - 1]
+            if used > height + _GAP_MM and end > first + 1:
+                break
+            if pages == 1 and end == len(blocks):
+                return 0.0, (end,)
+            if pages > 1:
+                waste, ends = best(end, pages - 1)
+                found = min(found, (waste + max(0.0, height - used) ** 2, (end, *ends)))
+        return found
+
+    ends = best(0, len(list(_flow(blocks, height))))[1]
+    return [blocks[first:end] for first, end in pairwise((0, *ends))]
 
 
 def _flow(blocks: list[_Block], height: float) -> Iterator[_Leaf]:

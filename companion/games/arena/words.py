@@ -28,7 +28,7 @@ OPTION_ROWS = (
         say("Arena"),
         say(
             "Nine by nine squares, the same with walls, or your own map, at most 12 x 12: "
-            ". free, # wall, s and n starts, S and N spawn points."
+            "a dot is a free square, # a wall, s and n starts, S and N spawn points."
         ),
         ((say("9 x 9"), STANDARD_MAP), (say("Walls"), WALLS_MAP)),
         free_text=True,

@@ -11,8 +11,8 @@ OPTION_ROWS = (
         "board",
         say("Board"),
         say(
-            "Three files and four ranks, a larger one with walls, or your own map: . free, # wall, s and n starts, S "
-            "and N bases."
+            "Three files and four ranks, a larger one with walls, or your own map: a dot is a free tile, # a wall, "
+            "s and n starts, S and N bases."
         ),
         (("3 x 4", STANDARD_MAP), (say("Walls"), WALLS_MAP)),
         free_text=True,
@@ -72,6 +72,13 @@ RULES = (
             "right, wait (idle) or shoot, in any order, repeats allowed. Directions are seen from your own "
             "seat: up is away from you. Then the buffers are revealed, one pair of commands after "
             "the other."
+        ),
+        Example(
+            ("URS | ULI",),
+            caption=say(
+                "Purple’s buffer: up, right, shoot. Lime’s: up, left, wait. The first pair moves both up, each away "
+                "from its own seat."
+            ),
         ),
     ),
     Rule(
