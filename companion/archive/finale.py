@@ -30,6 +30,7 @@ def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
     line, turns, evening = told.line, len(told.turns), tuple(evening)
     counted = told.turns[-1].counted if turns else 0
     turn = turning_point(told.leads, line.winners)
+    turning = _turned(told, turn, line.winners[0]) if turn else None
     return Finale(
         number=line.number,
         kit=told.kit,
@@ -38,8 +39,10 @@ def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
         names=_names(told),
         headline=_headline(told),
         counts=_counts(told),
-        stills=tuple(_still(told, number) for number in _shown(turn or turns, turns)),
-        turning=_turned(told, turn, line.winners[0]) if turn else None,
+        stills=tuple(
+            turning if turning and number == turn else _still(told, number) for number in _shown(turn or turns, turns)
+        ),
+        turning=turning,
         best={seat: _still(told, best, _deeds(told, best, seat)) for seat in SEATS if (best := _best(told, seat))},
         proofs=told.proofs,
         fits=not told.trouble,
@@ -101,8 +104,9 @@ def _best(told: Retelling, seat: Seat) -> int | None:
 
 
 def _deeds(told: Retelling, turn: int, seat: Seat) -> list[Event]:
-    """What a seat did in a turn, without what came to nothing."""
-    return [event for event in told.events_of(turn) if event.seat is seat and event.kind not in _CAME_TO_NOTHING]
+    """What a seat did in a turn, without what came to nothing and what it lost."""
+    own = [event for event in told.events_of(turn) if event.seat is seat and not event.kind.is_loss]
+    return [event for event in own if event.kind not in _CAME_TO_NOTHING]
 
 
 def evening_of(at: float) -> date:
@@ -180,8 +184,9 @@ def _shown(turn: int, turns: int) -> tuple[int, ...]:
 
 
 def _turned(told: Retelling, turn: int, winner: Seat) -> Still:
-    """The turn in which the game turned; of two things that people remember alike, the winner's is told."""
-    return _still(told, turn, sorted(told.events_of(turn), key=lambda event: event.seat is winner))
+    """The turn in which the game turned; of things remembered alike, what the winner did or the other side lost."""
+    events = told.events_of(turn)
+    return _still(told, turn, sorted(events, key=lambda event: (event.seat is winner) is not event.kind.is_loss))
 
 
 def _still(told: Retelling, turn: int, events: Sequence[Event] = ()) -> Still:

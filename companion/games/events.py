@@ -48,12 +48,13 @@ class Highlight:
     """An event that people remember: a key on the time line of a replay, and a figure when the game is over.
 
     `drawing` is what the key shows, `counted` says how many of them there were, such as `2 bounces`. Where two lie too
-    close on the line, the one of greater `weight` is shown.
+    close on the line, the one of greater `weight` is shown. `is_loss`: its side has lost something by it.
     """
 
     drawing: str
     counted: Callable[[int], str]
     weight: int = 1
+    is_loss: bool = False
 
 
 class EventKind(StrEnum):
@@ -78,6 +79,11 @@ class EventKind(StrEnum):
         kind._value_ = name
         kind.look, kind.cue, kind.highlight = look, cue, highlight
         return kind
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether it is remembered as something that its side has lost."""
+        return self.highlight is not None and self.highlight.is_loss
 
 
 _SHOT = EventCue("shot", "E6 40 ·60 A4 160")

@@ -105,12 +105,19 @@ def test_the_picture_of_a_try_shows_where_the_run_began(room: Room) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_a_best_moment_is_no_bounce_and_the_turning_point_is_what_weighs_most(room: Room, seed: int) -> None:
-    play(room.table, room.clock, "arena", 8, seed)
+def test_a_best_moment_is_no_bounce_and_no_loss_and_the_turning_point_is_what_weighs_most(
+    room: Room, seed: int
+) -> None:
+    play(room.table, room.clock, "arena", 12, seed)
     told = finale(room)
     assert told.best
-    assert not [still.words for still in told.best.values() if "bounces" in still.words]
+    for still in told.best.values():
+        assert "bounces" not in still.words
+        assert "leaves the board" not in still.words
     if told.turning:
+        assert told.turning in told.stills, "the table screen frames what the phones tell"
+        own = told.turning.words.lower().startswith(GAMES["arena"].sides[told.winners[0]].name)
+        assert own is not told.turning.words.endswith("leaves the board."), "what the other side has lost"
         weights = [event.kind.highlight.weight for event in told.turning.scene.events if event.kind.highlight]
         told_of = next(event for event in told.turning.scene.events if event.text == told.turning.words)
         assert (told_of.kind.highlight.weight if told_of.kind.highlight else 0) == max(weights, default=0)
