@@ -15,15 +15,14 @@ from companion.games.kahmate.board import (
     OWN_RANKS,
     PIECE_NAMES,
     ROLE_OF,
-    SEAT_OF,
     SIDE_NAMES,
     SIDES,
     SQUARES,
     TEAMS,
     rank_of,
 )
-from companion.games.kahmate.moves import able, canonical
-from companion.games.kahmate.state import EMPTY, FULL_HAND, RUNS, Course, FaceOff, Kind, State
+from companion.games.kahmate.moves import able, canonical, kicks, passes, ways_to_carrier
+from companion.games.kahmate.state import FULL_HAND, RUNS, Course, FaceOff, Kind, State
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
 
@@ -68,16 +67,33 @@ def _sign(state: State) -> str:
         return say("Both: place your six pieces")
     if state.course:
         return say("Both: choose a card")
-    carrier = state.carrier
-    if carrier != EMPTY and SEAT_OF[carrier] == state.seat:
-        if able(state):
+    match _allowed(state):
+        case True, True, True, _:
             return say("{side!c}: run, pass, kick or end the round", side=side)
-        return say("{side!c}: pass, kick or end the round", side=side)
-    if not able(state):
-        return say("{side!c}: end the round", side=side)
-    if carrier == EMPTY:
-        return say("{side!c}: run or end the round", side=side)
-    return say("{side!c}: run, tackle or end the round", side=side)
+        case True, True, False, _:
+            return say("{side!c}: run, pass or end the round", side=side)
+        case True, False, True, _:
+            return say("{side!c}: run, kick or end the round", side=side)
+        case True, _, _, True:
+            return say("{side!c}: run, tackle or end the round", side=side)
+        case True, _, _, _:
+            return say("{side!c}: run or end the round", side=side)
+        case _, True, True, _:
+            return say("{side!c}: pass, kick or end the round", side=side)
+        case _, True, _, _:
+            return say("{side!c}: pass or end the round", side=side)
+        case _, _, True, _:
+            return say("{side!c}: kick or end the round", side=side)
+    return say("{side!c}: end the round", side=side)
+
+
+def _allowed(state: State) -> tuple[bool, bool, bool, bool]:
+    """Whether the seat on turn can run, pass, kick and tackle."""
+    return bool(able(state)), any(passes(state)), any(kicks(state)), _can_tackle(state)
+
+
+def _can_tackle(state: State) -> bool:
+    return any(path for piece in able(state) for path in ways_to_carrier(state, piece))
 
 
 def _hint(state: State) -> str:
@@ -86,7 +102,7 @@ def _hint(state: State) -> str:
         return say("The ball’s card and who begins are drawn when both are ready.")
     if state.course:
         return _HINTS[state.course.kind]
-    return "" if state.outcome else say("A tackle ends the round.")
+    return say("A tackle ends the round.") if not state.outcome and _can_tackle(state) else ""
 
 
 def _facts(state: State, seat: int) -> str:

@@ -63,9 +63,15 @@ def random_states(seed: int, count: int) -> list[State]:
         (NEW, "Both: place your six pieces"),
         (placed(), "Blue: run or end the round"),
         (placed(starter="north"), "Pink: run or end the round"),
-        (at("B@e5", "S@e6", "e5"), "Blue: run, pass, kick or end the round"),
+        (at("B@e5 T@e4", "S@e6", "e5"), "Blue: run, pass, kick or end the round"),
+        (at("B@e5 T@e4 R@e6", "S@e7", "e5"), "Blue: run, pass or end the round"),
+        (at("B@e5", "S@e6", "e5"), "Blue: run, kick or end the round"),
+        (at("B@e5 R@e6", "S@e7", "e5"), "Blue: run or end the round"),
         (TACKLED, "Blue: run, tackle or end the round"),
+        (at("B@e5", "S@e11", "e11"), "Blue: run or end the round"),
         (at("B@e5 T@e4 S@a3", "S@e6", "e5", ran="e4 a3"), "Blue: pass, kick or end the round"),
+        (at("B@e5 T@e4 S@a6", "S@e6", "e5", ran="e4 a6"), "Blue: pass or end the round"),
+        (at("B@e5 T@e2 S@a1", "S@e6", "e5", ran="e2 a1"), "Blue: kick or end the round"),
         (at("B@e5 T@e4 S@a3", "S@e6", "e6", ran="e4 a3"), "Blue: end the round"),
         (do(TACKLED, "e5xe6").state, "Both: choose a card"),
         (do(at("R@h10", "", "h10"), "h10-h11-goal").state, "Blue wins by a try"),
@@ -75,6 +81,17 @@ def test_the_sign_says_in_40_characters_what_is_awaited(state: State, sign: str)
     for viewer in (None, *SEATS):
         assert GAME.standing(state, viewer).sign == sign
     assert len(sign) <= 40
+
+
+def test_the_sign_names_what_there_is_a_key_for() -> None:
+    for state in random_states(3, 60):
+        if not state.course:
+            standing = GAME.standing(state, SEATS[state.seat])
+            keys = {key.name for key in standing.keys}
+            assert [word for word in ("pass", "kick", "tackle") if word in standing.sign] == [
+                name for name in ("pass", "kick", "tackle") if name in keys
+            ]
+            assert standing.hint == ("A tackle ends the round." if "tackle" in keys else "")
 
 
 def test_facts_and_hands_are_open_to_everybody() -> None:
