@@ -31,6 +31,8 @@ def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
     counted = told.turns[-1].counted if turns else 0
     turn = turning_point(told.leads, line.winners)
     turning = _turned(told, turn, line.winners[0]) if turn else None
+    can_tell = [number for number in range(1, turns + 1) if _memorable(told.events_of(number))]
+    framed = turn or max(can_tell, default=turns)
     return Finale(
         number=line.number,
         kit=told.kit,
@@ -40,7 +42,7 @@ def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
         headline=_headline(told),
         counts=_counts(told),
         stills=tuple(
-            turning if turning and number == turn else _still(told, number) for number in _shown(turn or turns, turns)
+            turning if turning and number == turn else _still(told, number) for number in _shown(framed, can_tell)
         ),
         turning=turning,
         best={seat: _still(told, best, _deeds(told, best, seat)) for seat in SEATS if (best := _best(told, seat))},
@@ -171,16 +173,19 @@ def _counts(told: Retelling) -> tuple[str, ...]:
     return tuple(kind.highlight.counted(counted[kind]) for kind in weighty if kind.highlight)
 
 
-def _shown(turn: int, turns: int) -> tuple[int, ...]:
-    """The three turns of the tableau: that before the one that is framed, this, and the last; fewer in a short game.
+def _shown(turn: int, turns: Iterable[int]) -> tuple[int, ...]:
+    """The three turns of the tableau, of those that can be told: before the framed one, this, and the last.
 
-    >>> _shown(4, 9), _shown(9, 9), _shown(1, 5), _shown(1, 1)
-    ((3, 4, 9), (7, 8, 9), (1, 2, 5), (1,))
+    Fewer in a short game; `turn` is 0 where none was played.
+
+    >>> _shown(4, (1, 2, 4, 9)), _shown(9, (7, 8, 9)), _shown(1, (1, 3, 5)), _shown(1, (1,)), _shown(0, ())
+    ((2, 4, 9), (7, 8, 9), (1, 3, 5), (1,), ())
     """
-    wanted = {turn - 1, turn, turns} if turn < turns else {turns - 2, turns - 1, turns}
-    if 0 in wanted:
-        wanted.add(turn + 1)
-    return tuple(sorted(number for number in wanted if 0 < number <= turns))
+    told = sorted({*turns, turn} - {0})
+    before, after = [each for each in told if each < turn], [each for each in told if each > turn]
+    if not after:
+        return tuple(told[-3:])
+    return tuple(sorted({*(before[-1:] or after[:1]), turn, after[-1]}))
 
 
 def _turned(told: Retelling, turn: int, winner: Seat) -> Still:

@@ -123,12 +123,15 @@ def test_a_best_moment_is_no_bounce_and_no_loss_and_the_turning_point_is_what_we
         assert (told_of.kind.highlight.weight if told_of.kind.highlight else 0) == max(weights, default=0)
 
 
-@pytest.mark.parametrize("game", ["scouts", "kahmate"])
-def test_the_end_of_a_turn_is_nothing_to_remember(room: Room, game: str) -> None:
-    for seed in (1, 2, 3):
-        play(room.table, room.clock, game, 40, seed)
-        told = finale(room)
-        assert not [still.words for still in told.stills if " ends the " in still.words]
+@pytest.mark.parametrize("game", GAMES)
+def test_every_picture_has_something_to_tell(room: Room, game: str) -> None:
+    """The end of a turn is nothing to remember, whether the game is resigned or played to its end."""
+    for seed, turns in ((1, 5), (5, 5), (2, 40), (1, 3000)):
+        play(room.table, room.clock, game, turns, seed)
+        words = [still.words for still in finale(room).stills]
+        assert len(words) == min(3, turns)
+        assert all(words)
+        assert not [each for each in words if " ends the " in each]
 
 
 def test_whoever_resigns_while_leading_leaves_no_turning_point(room: Room) -> None:

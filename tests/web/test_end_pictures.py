@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from history_tools import play
+from web_fixtures import open_place
 
 from companion.core.grid import Square
 from companion.games import GAMES
@@ -69,3 +72,22 @@ def test_a_photograph_shows_the_square_of_its_turn_or_the_next_piece(square: str
 def test_every_part_of_a_photograph_can_be_shown() -> None:
     style = (STATIC / "wall-end.css").read_text()
     assert {int(tenth) for tenth in re.findall(r"\.down-(\d+)\{", style)} == set(range(11)) - {5}, "5 is the middle"
+
+
+@pytest.mark.parametrize("turns", [3000, 5, 1])
+@pytest.mark.parametrize("game", GAMES)
+def test_every_picture_of_the_tableau_says_which_turn_it_is_and_what_happened(
+    game: str, turns: int, tmp_path: Path
+) -> None:
+    """Why the game ended is said once: under the last picture, or above all of them."""
+    with open_place(tmp_path) as place:
+        play(place.table, place.clock, game, turns)
+        page = place.browser().get("/").get_data(as_text=True)
+        captions = re.findall(r"<p><b>(.+?)</b>(.*?)</p></li>", page)
+        assert len(captions) == min(3, turns)
+        for title, words in captions:
+            assert title == "Set-up" or int(re.findall(r"^Turn (\d+)", title)[0])
+            assert words.strip()
+        outcome = place.table.view().match.outcome
+        assert outcome
+        assert page.partition('id="finale"')[2].partition('id="said"')[0].count(str(outcome.reason)) == 1
