@@ -195,6 +195,14 @@ def test_who_watches_before_a_game_is_told_that_it_comes_and_what_to_do_meanwhil
     assert page.count("Sit down</a>") == 1, "in the menu alone: both seats are taken"
 
 
+def test_who_watches_a_clock_that_stands_reads_why_and_of_no_key(place: Place) -> None:
+    place.sit("south"), place.sit("north")
+    begin(place, "binmat")
+    assert "Tap “Start the clock”" in place.table.view().sign.text
+    (sign,) = re.findall(r'<div class="sign[^>]*>(.*?)</div>', page(place, "/watch"), re.DOTALL)
+    assert sign == "<span>The clock has not been started.</span>"
+
+
 def test_without_scripts_a_page_that_needs_them_says_so(place: Place) -> None:
     """Its keys are pressed by scripts; pages of forms and links work without."""
     told, south = '<noscript><p class="lost" role="status">This page needs JavaScript', place.sit("south")

@@ -116,7 +116,7 @@ def legal(state: State, seat: Seat) -> list[str]:
         for lane, ways in enumerate(special.get(card[0], plain_faces)):
             texts += [f"{face}{card}{lane}" for face in ways]
     if seat is ATTACKER or not state.is_hackmud:
-        texts += [f"c{lane}" for lane in LANES if _may_fight(state, lane)]
+        texts += [f"c{lane}" for lane in LANES if may_fight(state, lane)]
     if state.is_hackmud:
         if seat is DEFENDER:
             texts += [f"x{card}{lane}" for card in hand for lane in LANES]
@@ -158,7 +158,7 @@ def _may_draw(state: State, seat: Seat, lane: int) -> bool:
     return can_draw(state, lane) if seat is ATTACKER else bool(state.decks[lane] or state.discards[lane])
 
 
-def _may_fight(state: State, lane: int) -> bool:
+def may_fight(state: State, lane: int) -> bool:
     """Is there a stack to declare combat with? In the hackmud edition the defender's is enough."""
     return bool(state.attack[lane] or (state.is_hackmud and state.defence[lane]))
 
@@ -182,7 +182,7 @@ def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
 def _combat_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
     if seat is DEFENDER and state.is_hackmud:
         return Reason.ATTACKER_ONLY, say("Only the attacker declares combat in the hackmud edition"), "combat"
-    if _may_fight(state, lane):
+    if may_fight(state, lane):
         return None
     if state.is_hackmud:
         text = say("Lane {lane} has no stack: combat needs one", lane=lane)

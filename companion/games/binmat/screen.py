@@ -8,7 +8,7 @@ from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
 from companion.games.binmat.cards import DECK, SHOWN, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Edition
-from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, PASS, UP, legal
+from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, PASS, UP, legal, may_fight
 from companion.games.binmat.state import (
     LANES,
     BinmatOptions,
@@ -122,12 +122,18 @@ def _held(hand: Cards) -> str:
 
 
 def sign(state: State) -> str:
-    """What the table waits for, in at most 40 characters."""
+    """What the table waits for, in at most 40 characters; how many cards lie where is open to all."""
     if state.outcome:
         return ""
-    if state.seat is ATTACKER or not state.is_hackmud:
-        return say("{role!c}: draw, play or declare combat", role=ROLES[state.seat])
-    return say("Defender: draw, play or discard")
+    seat, role = state.seat, ROLES[state.seat]
+    can_play = bool(state.hands[SEATS.index(seat)])
+    can_fight = (seat is ATTACKER or not state.is_hackmud) and any(may_fight(state, lane) for lane in LANES)
+    if can_fight:
+        with_play = say("{role!c}: draw, play or declare combat", role=role)
+        return with_play if can_play else say("{role!c}: draw or declare combat", role=role)
+    if can_play and state.is_hackmud and seat is DEFENDER:
+        return say("Defender: draw, play or discard")
+    return say("{role!c}: draw or play", role=role) if can_play else say("{role!c}: draw a card", role=role)
 
 
 def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:

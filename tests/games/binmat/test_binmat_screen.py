@@ -121,6 +121,21 @@ def test_the_tableau_shows_counts_piles_and_words() -> None:
     assert [key.name for key in seen.keys if key.is_main] == ["down"]
 
 
+def test_the_sign_names_only_what_there_may_be_a_card_for() -> None:
+    for state, words in (
+        (at(start()), "draw a card"),
+        (at(start(), south="8&"), "draw or play"),
+        (at(start(), 2, attack="5&"), "draw or declare combat"),
+        (at(start(), 2, attack="5&", south="8&"), "draw, play or declare combat"),
+        (at(start(edition="hackmud"), 2, attack="5&"), "draw a card"),
+        (at(start(edition="hackmud"), 2, attack="5&", south="8&"), "draw, play or discard"),
+    ):
+        for viewer in (None, *SEATS):
+            tableau = GAME.tableau(state, viewer)
+            assert tableau
+            assert tableau.sign == f"Defender: {words}"
+
+
 def test_the_kit_has_78_cards_on_six_lanes_of_two_zones() -> None:
     kit = GAME.kit(GAME.options({}))
     assert kit.deck
