@@ -16,7 +16,7 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
-from vision.order_statistics import counts, median, medians_of_known
+from vision.order_statistics import counts, median, medians_of_known, quantiles
 from vision.pieces.shaded_squares import Unexplained, reflectance
 from vision.pieces.snapshots import LINE, Snapshot, Snapshots, Tone
 from vision.pieces.square_cells import CLOSE, GENTLE_MM, Mask, cells_of
@@ -27,11 +27,13 @@ _GENTLE = 0.2
 """A soft shadow changes paper's brightness by less, a logarithm, within `GENTLE_MM`."""
 _SAME_PRINT = 0.55
 """A square's picture that correlates more with how it looked when empty may be the same print in a shadow."""
+_MOST_MISSING = 1 / 9
+"""Under a shadow so much of what is in sight of an outline may not be there."""
 _MOST_GLARE = 0.12
 """A square of which more is burnt out is not judged."""
-_PLAIN, _MOST_DARK, _WHOLE = 0.9, 0.02, 0.98
+_PLAIN, _MOST_DARK, _WHOLE = 0.9, 0.02, 0.85
 """Of a square's paper at most this share is darker than so much of its brightness, and so much of it is in sight, where
-no marker can lie: a marker's rim alone is more."""
+no marker can lie: half of a marker is black, a sixth of the paper and more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +88,11 @@ class EmptySquares:
         """Which of these squares, none of which is bare in plain light, are so under shadows with edges?"""
         left = [square for square in squares if shot.glare[shot.row[square]] <= _MOST_GLARE]
         return {square for square in left if self._as_shaded(shot, square)}
+
+    def unlined_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
+        """Which of these squares lie in even light, and show too little of their outlines for bare ones? The edge of a
+        sheet hides a line, and seldom that of a shadow, which mostly crosses the paper."""
+        return {square for square in squares if self._is_unlined(shot, square)}
 
     def covered_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
         """Which of these squares were empty once and, in full view, show another picture now, whatever the light?"""
@@ -211,7 +218,18 @@ class EmptySquares:
         needed, there = 0.4 * shot.line_share, ~np.isnan(lines[0])
         there &= ~cells.walled[number]
         missing = there & (np.where(there, lines[0], 0) < needed)
-        return bool(there.sum() >= 3 and missing.sum() <= there.sum() / 9)
+        return bool(there.sum() >= 3 and missing.sum() <= _MOST_MISSING * there.sum())
+
+    def _is_unlined(self, shot: Snapshot, square: Square) -> bool:
+        row, paper = shot.row[square], self._cells.paper[::4]
+        tones = shot.tones[row].ravel()[paper][shot.visible[row].ravel()[paper]]
+        if not tones.size:
+            return False
+        low, high = quantiles(tones, 0.01, 0.9)
+        there = ~np.isnan(shot.lines[row])
+        needed = 0.4 * shot.line_share[there] * shot.shade[row][there]
+        missing = np.count_nonzero(shot.lines[row][there] < needed)
+        return low >= _DIM * high and bool(missing > _MOST_MISSING * there.sum())
 
     def _outlined(self, shot: Snapshot, squares: Sequence[Square], needed: Tone, shaded: Mask) -> Mask:
         """(N,): are the outline's visible parts there, (N, 12) so deep as `needed`? Where a square lies in the shade

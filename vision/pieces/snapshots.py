@@ -258,7 +258,7 @@ def _line(band: Tone, seen: Mask) -> tuple[Points, Points]:
     low = np.floor(place).astype(int)
     rows = np.arange(len(ordered))
     lower, upper = ordered[rows, low], ordered[rows, np.minimum(low + 1, last)]
-    hidden = counts.mean(axis=1) / length < 0.6
+    hidden = counts.sum(axis=1) < 0.6 * counts.shape[1] * length
     with np.errstate(invalid="ignore"):
         shade = lower + (place - low) * (upper - lower)
     return np.where(hidden, np.nan, depths), np.where(hidden, np.nan, shade)

@@ -198,6 +198,8 @@ class SquareJudge:
             if not missing:
                 break
         rest = missing - pieces.doubtful - picture.vague
+        if picture.at_a_glance:
+            rest -= empties.unlined_among(shot, rest)  # the next picture is asked about these
         bare |= empties.shaded_among(shot, rest) if picture.shaded else set()
         return pieces, bare, self._closer.light | plain
 
