@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from companion.core.grid import Square
+from companion.core.ports import Frame
 from companion.tools.bench.reading.corners import cover_corner
 from companion.tools.bench.reading.scenes import default_kits, kits, layout_of
 from vision.detection.marker_scan import Scanner
@@ -187,3 +188,20 @@ def test_a_corner_marker_is_found_although_the_edge_of_a_card_touches_it(covered
     assert reader.pose.markers == len(kit.board.corners) - covered
     place = corner_points_mm(kit.board, marker)
     assert np.abs(reader.pose.to_px(place) - true.to_px(place)).max() < 1.5
+
+
+@pytest.mark.parametrize(("dark", "soft_px"), [(0.2, 1.0), (0.2, 3.0), (0.35, 1.0)])
+def test_where_a_shadow_ends_along_a_line_a_later_picture_tells_the_squares(dark: float, soft_px: float) -> None:
+    """A first picture takes what hides a line of a square in even light for a sheet, and does not ask any further."""
+    kit, view = default_kits()["scouts"], replace(VIEW, width=1280, height=720)
+    table, true, board = SimulatedTable(kit, view), camera_pose(kit, view), kit.board
+    table.set_up({})
+    edge_mm = board.centre_mm(Square(2, 0))[0] - board.pitch_mm / 2
+    ends = flat(np.array([(edge_mm, -200.0), (edge_mm, 900.0), (2000.0, 900.0), (2000.0, -200.0)]))
+    light = np.ones((view.height, view.width), np.float32)
+    cv2.fillConvexPoly(light, true.to_px(ends).round().astype(np.int32), dark)
+    luma = (table.render_luma() * cv2.GaussianBlur(light, (0, 0), soft_px)).astype(np.uint8)
+    reader = board_reader({kit.game: kit})
+    unknown = [len(reader.read(Frame(luma, number / 5, number)).unknown) for number in range(4)]
+    assert unknown[0] > 0
+    assert unknown[2:] == [0, 0]
