@@ -37,6 +37,8 @@ _ADVICE = {
     500: say("Nothing was changed. The companion’s log says more."),
     503: say("Wait a moment and load the page again."),
 }
+AGAIN_S = 5
+"""So soon a browser asks again for what the table could not answer."""
 
 
 def register(app: Flask) -> None:
@@ -114,12 +116,14 @@ def _answer(
     g.refusal = kind
     link = link or current_app.extensions["paragraph"](rule)
     if wants_page():
-        page = render_template("error.html", status=status, title=_words(status), message=message, link=link)
+        page = render_template(
+            "error.html", status=status, title=_words(status), message=message, link=link, again_s=AGAIN_S
+        )
         answer = make_response(page)
     else:
         said = joined(". ", (_words(status), message)) if kind.startswith("http_") else message
         answer = jsonify(error={"kind": kind, "message": said, "rule": rule, "reason": reason, "link": link})
     answer.status_code = status
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
-        answer.headers["Retry-After"] = "5"
+        answer.headers["Retry-After"] = str(AGAIN_S)
     return answer

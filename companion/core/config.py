@@ -325,13 +325,14 @@ def _place(message: str) -> str:
     return say("{error} in [{place}]", error=text, place=place) if separator and place else text
 
 
-_TOPIC = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*")
+TOPIC = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
+"""How a topic is spelled that the table’s own ones begin with."""
 
 
 def _refuse_topics(mqtt: MqttSettings, name: str) -> None:
     """Raise `ConfigError` for a topic that a broker or Home Assistant would take for something else."""
     for key, topic in (("mqtt.topic", mqtt.topic), ("mqtt.discovery", mqtt.discovery)):
-        if not _TOPIC.fullmatch(topic):
+        if not re.fullmatch(TOPIC, topic):
             raise ConfigError(
                 say("{file}: use letters, digits, _ and - with slashes between in [{place}]", file=name, place=key)
             )

@@ -239,3 +239,34 @@ def test_a_stale_page_of_yesterdays_game(tmp_path: Path, window: WebDriver) -> N
             companion.table.free_seat(Seat.SOUTH)
             companion.table.abandon()
         until("the way back in", lambda: window.current_url.endswith("/join/south"))
+
+
+def test_a_table_that_is_late_says_so_and_is_asked_again(
+    tmp_path: Path, window: WebDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing entered is lost, and a page comes by itself once the table can answer."""
+
+    def late(*_: object, **__: object) -> None:
+        raise TimeoutError
+
+    def reads(words: str) -> None:
+        until(words, lambda: words in window.find_element(By.TAG_NAME, "main").text)
+
+    with opened(tmp_path) as companion:
+        cdp(window, "Network.clearBrowserCookies")
+        window.get(f"{url(companion)}/join/south")
+        window.find_element(By.NAME, "name").send_keys("Mara")
+        with monkeypatch.context() as patched:
+            patched.setattr(companion.table, "take_seat", late)
+            tap(window, ".join .go")
+            reads("The table cannot answer now")
+            tap(window, ".entry .go")
+            reads("What you entered is kept")
+        tap(window, ".entry .go")
+        until("the seat", lambda: window.current_url.endswith("/seat/south"))
+        assert companion.table.view().seats[Seat.SOUTH].name == "Mara"
+        with monkeypatch.context() as patched:
+            patched.setattr(companion.table, "view", late)
+            window.get(f"{url(companion)}/watch")
+            reads("This page tries again by itself")
+        until("the page itself", lambda: not window.find_elements(By.CSS_SELECTOR, "[data-again]"))

@@ -644,6 +644,31 @@ def test_the_sign_of_an_upright_lobby_stands_between_its_tips(window: WebDriver,
         assert min(rooms) >= 50
 
 
+_UNEVEN = """
+return [...document.querySelectorAll('.begins')].filter(row =>
+  new Set([...row.children].map(key => Math.round(key.getBoundingClientRect().bottom))).size > 1).map(row => row.innerText);
+"""
+_CAPTIONS = """
+return [...document.querySelectorAll('figcaption')].filter(each => {
+  const box = each.getBoundingClientRect(), next = each.closest('.top-part, section').nextElementSibling;
+  return next && box.bottom > next.getBoundingClientRect().top;
+}).map(each => each.innerText);
+"""
+
+
+def test_keys_in_a_row_end_on_one_line_and_no_caption_lies_on_the_next_part(window: WebDriver) -> None:
+    with touring() as tour:
+        tour.client.post("/api/seat/south/take", name="Mara")
+        dress(window, SIZES["phone"], "light")
+        visit(window, tour, Stop("seat", "/seat/south"), "fr")
+        assert window.execute_script("return document.querySelectorAll('.begins').length") == 4
+        assert not window.execute_script(_UNEVEN)
+        for game, size in product(GAMES, ("phone", "tablet", "laptop")):
+            dress(window, SIZES[size], "light")
+            visit(window, tour, Stop("rules", f"/rules/{game}"))
+            assert not window.execute_script(_CAPTIONS), (game, size)
+
+
 _BROKEN_KEYS = """
 const range = document.createRange(), broken = [];
 for (const key of document.querySelectorAll('.phone .key')) {

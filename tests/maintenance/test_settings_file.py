@@ -80,7 +80,10 @@ def test_a_choice_offers_all_values_of_its_type() -> None:
         ("panel.brightness", "nan", "Enter a number from 0 to 1."),
         ("camera.fps", "0", "Enter a number above 0 and at most 60."),
         ("table.theme", "pink", "Choose one"),
-        ("camera.source", "", "Enter at most 200 characters."),
+        ("camera.source", "", "This may not be empty."),
+        ("wifi.name", 33 * "n", "Enter at most 32 characters."),
+        ("wifi.password", "clé secrète", "Enter 8 to 63 letters, digits and signs without accents, or leave it empty."),
+        ("mqtt.topic", "a b", "Use letters, digits, _ and -, with slashes between."),
         ("quiet.from", "24:00", "Enter a time such as 22:00, or leave it empty."),
     ],
 )

@@ -143,7 +143,9 @@ def test_what_belongs_together_is_told_where_it_is_missing(tmp_path: Path) -> No
     with kept(tmp_path) as place:
         answer = save(place, quiet__from="22:00")
         assert answer.status_code == 400
-        assert "needs both from and to" in answer.get_data(as_text=True)
+        page = answer.get_data(as_text=True)
+        assert "Enter both times, or neither." in page
+        assert re.search(r'id="quiet.to"[^>]*aria-invalid="true"', page), "where it is missing"
         assert not place.path.exists()
         sent = {"seen": "", "panel.south.sent": "yes", "panel.north.sent": "yes"}
         sent |= {f"panel.north.low.{lamp}": "yes" for lamp in ("lamp_2", "lamp_3", "lamp_turn")}
@@ -153,7 +155,9 @@ def test_what_belongs_together_is_told_where_it_is_missing(tmp_path: Path) -> No
         assert place.used[-1].quiet.begin == "22:00"
         answer = save(place, wifi__password="short")
         assert answer.status_code == 400
-        assert re.search(r'id="wifi.password"[^>]*aria-invalid="true"', answer.get_data(as_text=True))
+        page = answer.get_data(as_text=True)
+        assert re.search(r'id="wifi.password"[^>]*aria-invalid="true"', page)
+        assert "Enter 8 to 63 letters, digits and signs without accents" in page
 
 
 def test_a_stale_page_and_a_broken_file_are_told_and_nothing_is_lost(tmp_path: Path) -> None:

@@ -281,6 +281,22 @@ def test_a_page_that_could_not_be_made_leads_to_itself(place: Place, monkeypatch
     page = browser.get("/watch?name=x", headers=accept).get_data(as_text=True)
     assert "The table is busy: try again" in page
     assert '<a class="key go" href="">Try again</a>' in page
+    assert 'data-again="5"' in page, "by itself, too"
+
+
+def test_a_form_that_could_not_be_taken_is_sent_again_with_what_was_entered(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*_: object, **__: object) -> None:
+        raise TimeoutError
+
+    browser, accept = place.browser(), {"Accept": "text/html", "Accept-Language": "fr"}
+    monkeypatch.setattr(place.table, "take_seat", late)
+    page = browser.post("/join/south", data={"name": 'Mara "M"'}, headers=accept).get_data(as_text=True)
+    assert "La table est occupée" in page
+    assert '<input type="hidden" name="name" value="Mara &#34;M&#34;">' in page
+    assert "Envoyer de nouveau" in page
+    assert "data-again" not in page, "a page that is loaded again would lose it"
 
 
 # ---- secrecy -----------------------------------------------------------------------------------------------------------

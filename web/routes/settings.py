@@ -274,7 +274,11 @@ def _typed(said: Mapping[str, Any], form: Mapping[str, str]) -> tuple[dict[str, 
     for seat in pad_rows():
         if f"panel.{seat}.sent" in form:
             values[f"panel.{seat}.lamps_active_low"] = _ticked(form, seat)
-    errors |= _double_pins({**said, **values}, values)
+    after = {**said, **values}
+    errors |= _double_pins(after, values)
+    hours = ("quiet.from", "quiet.to")
+    if not errors.keys() & set(hours) and len(missing := [key for key in hours if not after.get(key)]) == 1:
+        errors[missing[0]] = say("Enter both times, or neither.")
     return values, errors
 
 

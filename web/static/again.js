@@ -17,16 +17,19 @@ async function ask() {
   if (document.hidden || asking) return;
   asking = true;
   try {
-    const answer = await fetch(location.href, { cache: 'no-store' });
+    const answer = await fetch(location.href, { cache: 'no-store', headers: { Accept: 'text/html' } });
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const fresh = page.querySelector('[data-again]');
     if (fresh && !answer.redirected) show(fresh);
-    else location.replace(location.href);
+    else {
+      clearInterval(timer); // what comes may be a file, which leaves this page where it is
+      location.replace(location.href);
+    }
   } catch {
     // No connection: the next time comes soon.
   }
   asking = false;
 }
 
-setInterval(ask, waiting.dataset.again * 1000);
+const timer = setInterval(ask, waiting.dataset.again * 1000);
 document.addEventListener('visibilitychange', ask);

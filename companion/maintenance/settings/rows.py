@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import inspect
 
-from companion.core.config import Settings
+from companion.core.config import TOPIC, Settings
 from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.kit import SEAT_WORDS, SEATS
@@ -24,6 +24,13 @@ from companion.maintenance.settings.file import flat
 from companion.maintenance.settings.words import PAD_PARTS, SECTIONS, WORDS, Words
 
 MAX_TEXT = 200
+_LEVELS = say("Use letters, digits, _ and -, with slashes between.")
+_SPELLED = {
+    "wifi.password": say("Enter 8 to 63 letters, digits and signs without accents, or leave it empty."),
+    "mqtt.topic": _LEVELS,
+    "mqtt.discovery": _LEVELS,
+}
+"""How texts are written that have a `spelling`."""
 _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 
 
@@ -53,6 +60,7 @@ def _figure(number: float) -> float | int:
 class SettingRow:
     """One setting. `low` and `high` bound a number; `is_above`: `low` itself is too little.
 
+    `longest` is how many characters a text has at most, `spelling` the expression that it matches, where it has one.
     `choices` are values with their words. `at_once`: a change works without a restart. `may_be_empty`: nothing is a
     value too, such as a pin that is not wired. `page`: see `Words`.
     """
@@ -66,6 +74,8 @@ class SettingRow:
     low: float = -math.inf
     high: float = math.inf
     is_above: bool = False
+    longest: int = MAX_TEXT
+    spelling: str = ""
     choices: tuple[tuple[Any, str], ...] = ()
     at_once: bool = False
     may_be_empty: bool = False
@@ -104,8 +114,12 @@ class SettingRow:
             case FieldKind.LIST:
                 return text.replace(",", " ").split()
             case _:
-                if not text or len(text) > MAX_TEXT or not text.isprintable():
-                    raise Malformed(say("Enter at most {number} characters.", number=MAX_TEXT))
+                if not text:
+                    raise Malformed(say("This may not be empty."))
+                if len(text) > self.longest or not text.isprintable():
+                    raise Malformed(say("Enter at most {number} characters.", number=self.longest))
+                if self.spelling and not re.fullmatch(self.spelling, text):
+                    raise Malformed(_SPELLED[self.key])
                 return text
 
     @property
@@ -268,6 +282,9 @@ def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
             return replace(row, kind=FieldKind.LIST, may_be_empty=True)
         case inspect.StrType(pattern=pattern) if pattern and ":" in pattern:
             return replace(row, kind=FieldKind.TIME, may_be_empty=True)
+        case inspect.StrType(pattern=pattern, max_length=longest):
+            spelling = TOPIC if key in ("mqtt.topic", "mqtt.discovery") else pattern or ""
+            return replace(row, longest=longest or MAX_TEXT, spelling=spelling, may_be_empty=default == "")
         case _:
             return replace(row, kind=FieldKind.TEXT, may_be_empty=default == "")
 
