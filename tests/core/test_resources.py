@@ -159,7 +159,7 @@ def test_the_bench_of_memory_can_be_lost(
 ) -> None:
     def spend(self: memory.Evening) -> list[MemorySample]:
         self.games = memory.GAMES_PLAYED
-        return [MemorySample(asked, mb_of(asked)) for asked in range(0, 20_000, 100)]
+        return [MemorySample(asked, mb_of(asked)) for asked in range(0, memory.REQUESTS, memory.SAMPLE_EACH)]
 
     class Running:
         def __enter__(self) -> tuple[int, str, str]:
@@ -171,7 +171,7 @@ def test_the_bench_of_memory_can_be_lost(
     monkeypatch.setattr(memory.Evening, "spend", spend)
     monkeypatch.setattr(memory, "running_service", Running)
     assert memory.bench_memory() is is_good
-    assert "20,000 requests over 20 games" in capsys.readouterr().out
+    assert f"20,000 requests over {memory.GAMES_PLAYED} games" in capsys.readouterr().out
 
 
 def test_games_of_different_sizes_slant_no_line() -> None:
@@ -180,7 +180,9 @@ def test_games_of_different_sizes_slant_no_line() -> None:
     assert set(order) == set(GAMES)
     size_mb = {name: 150.0 + 10 * number for number, name in enumerate(GAMES)}
     each = memory.REQUESTS // len(order)
-    samples = [MemorySample(asked, size_mb[order[asked // each]]) for asked in range(0, memory.REQUESTS, 100)]
+    samples = [
+        MemorySample(asked, size_mb[order[asked // each]]) for asked in range(0, memory.REQUESTS, memory.SAMPLE_EACH)
+    ]
     assert abs(growth_mb(samples[len(samples) // 2 :])) < 0.5
     leak = [MemorySample(at.requests, at.mb + at.requests / 4000) for at in samples]
     assert growth_mb(leak[len(leak) // 2 :]) > memory.MOST_GROWTH_MB
