@@ -57,8 +57,12 @@ def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
 def turning_point(leads: Sequence[float], winners: Sequence[Seat]) -> int | None:
     """The turn after which the winner led to the end; None: nobody has won alone, or the winner did not lead.
 
+    Where the winner never was behind, it is the turn but the last by which the lead grew most.
+
     >>> turning_point((0, 1, -2, 0, 3, 4), (Seat.SOUTH,)), turning_point((0, 2, 1), (Seat.NORTH,))
     (4, None)
+    >>> turning_point((0, -1, -1, -5, -4, -9), (Seat.NORTH,))
+    3
     """
     if len(winners) != 1 or not leads:
         return None
@@ -66,7 +70,11 @@ def turning_point(leads: Sequence[float], winners: Sequence[Seat]) -> int | None
     since = len(leads)
     while since and leads[since - 1] * sign > 0:
         since -= 1
-    return since if 0 < since < len(leads) else None
+    if not 0 < since < len(leads):
+        return None
+    if any(lead * sign < 0 for lead in leads[:since]):
+        return since
+    return max(range(since, len(leads) - 1), key=lambda turn: (leads[turn] - leads[turn - 1]) * sign, default=since)
 
 
 def turns_to_review(leads: Sequence[float], winners: Sequence[Seat]) -> tuple[int, ...]:

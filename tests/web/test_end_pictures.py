@@ -79,8 +79,9 @@ def test_every_part_of_a_photograph_can_be_shown() -> None:
 def test_every_picture_of_the_tableau_says_which_turn_it_is_and_what_happened(
     game: str, turns: int, tmp_path: Path
 ) -> None:
-    """Why the game ended is said once: under the last picture, or above all of them."""
+    """Why the game ended is said once: under the last picture, or above all of them; phones say how long it was."""
     with open_place(tmp_path) as place:
+        phone = place.sit("south")
         play(place.table, place.clock, game, turns)
         page = place.browser().get("/").get_data(as_text=True)
         captions = re.findall(r"<p><b>(.+?)</b>(.*?)</p></li>", page)
@@ -91,3 +92,5 @@ def test_every_picture_of_the_tableau_says_which_turn_it_is_and_what_happened(
         outcome = place.table.view().match.outcome
         assert outcome
         assert page.partition('id="finale"')[2].partition('id="said"')[0].count(str(outcome.reason)) == 1
+        head = phone.get("/seat/south").get_data(as_text=True).partition('<header class="top">')[2]
+        assert re.search(r"</h1><span>(After \d+ turn|Before the first turn)", re.sub(r"\s*\n", "", head))

@@ -44,7 +44,9 @@ def board_svg(scene: BoardPicture, turned: bool = False) -> Markup:
     """
     sketch = _Sketch(scene, turned)
     grid = f"{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {int(turned)}"
-    return _whole(sketch, sketch.box(), f' data-grid="{grid}"', '<g id="under"></g>', '<g id="plan"></g>')
+    words = escape(translate(board_words(sketch.scene)))
+    meant = f' role="img" aria-label="{words}" data-grid="{grid}"'
+    return _whole(sketch, sketch.box(), meant, '<g id="under"></g>', '<g id="plan"></g>')
 
 
 def board_part(scene: BoardPicture, square: Square | None) -> Markup:
@@ -52,7 +54,7 @@ def board_part(scene: BoardPicture, square: Square | None) -> Markup:
 
     It is cut between ranks, never through a piece; a small board is shown whole.
 
-    Scripts draw nothing on it.
+    Scripts draw nothing on it. It is for the eye alone: the words below it say what happened there.
     """
     sketch = _Sketch(scene, False)
     x, top, width, height = sketch.box()
@@ -63,7 +65,8 @@ def board_part(scene: BoardPicture, square: Square | None) -> Markup:
     end = top + height if lower == ranks else lower * sketch.pitch
     seen = {each: faces for each, faces in scene.layout.items() if upper <= ranks - 1 - each.rank < lower}
     badges = {each: replace(badge, text="") for each, badge in scene.badges.items() if each in seen}
-    return _whole(_Sketch(replace(scene, layout=seen, badges=badges), False, (y, end)), (x, y, width, end - y))
+    part = _Sketch(replace(scene, layout=seen, badges=badges), False, (y, end))
+    return _whole(part, (x, y, width, end - y), ' aria-hidden="true"')
 
 
 def _strip(scene: BoardPicture, ranks: int, least: int, square: Square | None) -> tuple[int, int]:
@@ -84,12 +87,11 @@ def _strip(scene: BoardPicture, ranks: int, least: int, square: Square | None) -
 
 
 def _whole(
-    sketch: _Sketch, box: tuple[float, float, float, float], grid: str = "", under: str = "", plan: str = ""
+    sketch: _Sketch, box: tuple[float, float, float, float], meant: str, under: str = "", plan: str = ""
 ) -> Markup:
     view_box = " ".join(f"{number:g}" for number in box)
-    words = escape(translate(board_words(sketch.scene)))
     return Markup(
-        f'<svg class="board" viewBox="{view_box}" role="img" aria-label="{words}"{grid}>'
+        f'<svg class="board" viewBox="{view_box}"{meant}>'
         f"{sketch.ground()}{under}{sketch.stances()}{sketch.shots()}{sketch.followers()}"
         f"{sketch.pieces()}{sketch.blows()}{sketch.hands()}{sketch.bounces()}{plan}</svg>"
     )
