@@ -295,7 +295,9 @@ def _sprite(names: tuple[str, ...]) -> Markup:
     """Every drawing, as each page carries them: what scripts fetch or draw finds them there."""
     text = sprite(names).replace('style="position:absolute"', 'class="sprite"')
     text = text.replace('stroke="var(--edge,var(--line))" stroke-width="5"', 'class="rim"')
-    return Markup(text.replace('fill="none" stroke="currentColor"', 'class="pen"'))
+    text = text.replace('fill="none" stroke="var(--line)" stroke-width="8" stroke-linecap="square"', 'class="edging"')
+    text = text.replace('fill="none" stroke="currentColor"', 'class="pen"')
+    return Markup(text.replace('class="pen" stroke-width="4.6" stroke-linecap="square"', 'class="core"'))
 
 
 def _styles(version: str, *names: str) -> Markup:

@@ -66,6 +66,7 @@ FULL = {("phone", "light"), ("screen", "dark")}
 
 SMALL = (320, 640)
 SMALLEST = (320, 568)
+LOW = (360, 640)
 IN_SIGHT = ("lesson", "setup", "orders", "stages", "over")
 """The states in which the page of a seat or a spectator must fit on a phone."""
 WIDTHS = (320, 390, 768, 1024, 1366, 1920, 2560)
@@ -246,7 +247,7 @@ def arrived(window: WebDriver, tour: Tour, stop: Stop) -> Found:
 def below_the_edge(window: WebDriver, stop: Stop, game: str, language: str = "en") -> Found:
     """An open page of a seat or a spectator on phones, the smallest too: its keys and what it is about are in sight."""
     is_meant = stop.name.startswith(tuple(f"{game}-{state}" for state in IN_SIGHT))
-    for size in (SMALLEST, PHONE) if is_meant and stop.name.endswith(("south", "north", "watch")) else ():
+    for size in (SMALLEST, LOW, PHONE) if is_meant and stop.name.endswith(("south", "north", "watch")) else ():
         resize(window, size)
         if (height := window.execute_async_script(_HEIGHT)) > size[1]:
             yield f"scrolls: {height} px high in {size[1]}", language
