@@ -113,7 +113,6 @@ _ROWS: Mapping[Cue, _Row] = {
     Cue.SEAT_TAKEN: _Row(Rank.TURN, tone("E6 40")),
     Cue.ORDERS_WANTED: _Row(Rank.TURN, tone("C6 80")),
     Cue.KEY_TAKEN: _Row(Rank.KEY, tone("A5 40")),
-    Cue.KEY_TAKEN_FREE: _Row(Rank.KEY, tone("A5 40")),
     Cue.KEY_REFUSED: _Row(Rank.KEY, tone("A4 160")),
     Cue.KEY_BACK: _Row(Rank.KEY, tone("E5 40")),
     Cue.KEYS_CLEARED: _Row(Rank.KEY, tone("E5 40 ·40 E5 40")),

@@ -32,7 +32,7 @@ AnyCue = Cue | EventCue
 ALL_CUES: tuple[AnyCue, ...] = (*Cue, *event_cues())
 CUE_NAMED = {str(cue): cue for cue in ALL_CUES}
 BOUNCED, SHOT, FLAG_TAKEN, COMBAT = (CUE_NAMED[name] for name in ("bounced", "shot", "flag_taken", "combat"))
-KEYS = (Cue.KEY_TAKEN, Cue.KEY_TAKEN_FREE, Cue.KEY_REFUSED, Cue.KEY_BACK, Cue.KEYS_CLEARED, Cue.SEALED)
+KEYS = (Cue.KEY_TAKEN, Cue.KEY_REFUSED, Cue.KEY_BACK, Cue.KEYS_CLEARED, Cue.SEALED)
 ENDLESS = (Cue.OFF_WAIT, Cue.OFF)
 LASTING = (*ENDLESS, Cue.TIME_SHORT, Cue.CLOCK_LOW, Cue.CLOCK_LAST)
 """Cues whose lamps go on until something else ends them."""
@@ -64,11 +64,8 @@ def test_a_tone_is_read_as_it_is_written() -> None:
     assert [note.hz for note in tone("A4 1 ·1 A5 1 A6 1")] == [440.0, None, 880.0, 1760.0]
 
 
-def test_a_key_that_counts_sounds_the_same_in_every_game() -> None:
-    assert tone_of(Cue.KEY_TAKEN) == tone_of(Cue.KEY_TAKEN_FREE) == (Note("A5", 40),)
-
-
 def test_rhythms_mean_what_the_language_says() -> None:
+    assert tone_of(Cue.KEY_TAKEN) == (Note("A5", 40),)
     assert shape(tone_of(Cue.KEY_TAKEN)) == "s"
     assert shape(tone_of(Cue.SEALED)) == "s·s"
     assert shape(tone_of(Cue.KEY_REFUSED)) == "L"

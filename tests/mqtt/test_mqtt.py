@@ -97,7 +97,7 @@ def test_a_whole_game_is_told_and_no_order_before_its_step(tmp_path: Path, broke
         kinds = [json.loads(p)["event_type"] for t, p, _ in ear.heard if t == "tabletop/event"]
         assert {"orders_wanted", "sealed", "reveal", "hands_wanted"} < set(kinds)
         assert kinds[-1] in ("won", "tie")
-        assert not set(kinds) & {"key_taken", "key_refused", "key_back", "keys_cleared", "key_taken_free"}
+        assert not set(kinds) & {"key_taken", "key_refused", "key_back", "keys_cleared"}
 
 
 @pytest.mark.parametrize("secret", ["buffer", "card", "order sheet", "strength card"])
@@ -457,7 +457,7 @@ def test_a_topic_is_made_of_plain_words(topic: str) -> None:
 
 
 def test_no_key_of_a_pad_is_an_event() -> None:
-    secret = {Cue.KEY_TAKEN, Cue.KEY_TAKEN_FREE, Cue.KEY_REFUSED, Cue.KEY_BACK, Cue.KEYS_CLEARED, Cue.ASKED}
+    secret = {Cue.KEY_TAKEN, Cue.KEY_REFUSED, Cue.KEY_BACK, Cue.KEYS_CLEARED, Cue.ASKED}
     assert not secret & set(told.EVENTS)
 
 

@@ -40,7 +40,6 @@ class Cue(StrEnum):
     SEAT_TAKEN = "seat_taken"
     ORDERS_WANTED = "orders_wanted"
     KEY_TAKEN = "key_taken"
-    KEY_TAKEN_FREE = "key_taken_free"
     KEY_REFUSED = "key_refused"
     KEY_BACK = "key_back"
     KEYS_CLEARED = "keys_cleared"
