@@ -270,7 +270,6 @@ _STEADY: Mapping[TurnLamp, Track] = {
         is_cycle=True,
     ),
 }
-_ENTERING = _blink(800.0)
 _MARKED = _blink(1000.0)
 
 
@@ -291,8 +290,6 @@ def _turn(pattern: TurnLamp, t_ms: float, pwm: bool) -> tuple[float, float]:
 def _order(lamps: SeatLamps, number: int, t_ms: float) -> tuple[float, float]:
     if lamps.mark:
         return _brightness(_MARKED, t_ms) if number in lamps.mark else (0.0, math.inf)
-    if lamps.entering:
-        return _brightness(_ENTERING, t_ms)
     return float(number in lamps.order_lamps), math.inf
 
 

@@ -203,4 +203,4 @@ def _order_pattern(lamps: SeatLamps) -> str:
     """The name of what a seat's order lamps show together: which lamps they are makes another mark."""
     if lamps.mark:
         return f"mark {sorted(lamps.mark)}"
-    return "entering" if lamps.entering else "count"
+    return "count"

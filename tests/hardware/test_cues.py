@@ -127,13 +127,9 @@ def test_a_dimmable_pulse_swells_and_sinks_without_a_jump() -> None:
     assert max(abs(b - a) for a, b in itertools.pairwise(levels)) < 0.01
 
 
-def test_order_lamps_count_or_blink_together() -> None:
+def test_order_lamps_count() -> None:
     counted = SeatLamps(frozenset({1, 2}))
     assert [steady(counted, str(n), 700.0, pwm=True)[0] for n in (1, 2, 3)] == [1, 1, 0]
-    free = SeatLamps(entering=True)
-    assert [steady(free, str(n), 399.0, pwm=True)[0] for n in (1, 2, 3)] == [1, 1, 1]
-    assert [steady(free, str(n), 400.0, pwm=True)[0] for n in (1, 2, 3)] == [0, 0, 0]
-    assert steady(free, "2", 800.0, pwm=True)[0] == 1
 
 
 @pytest.mark.parametrize("cue", ALL_CUES, ids=str)
@@ -171,7 +167,7 @@ def test_every_cue_sounds_its_tone_from_the_first_moment(cue: AnyCue) -> None:
     assert player.tone_hz(float(t)) is None
 
 
-LAMPS_SHOWN = {SOUTH: SeatLamps(frozenset({2}), TurnLamp.HANDS), NORTH: SeatLamps(entering=True)}
+LAMPS_SHOWN = {SOUTH: SeatLamps(frozenset({2}), TurnLamp.HANDS), NORTH: SeatLamps(mark=frozenset({1, 3}))}
 
 
 def all_seen(player: CuePlayer) -> list[list[float]]:
@@ -364,7 +360,7 @@ def test_nothing_changes_before_the_next_change_that_was_announced(
         ]
         return [*lamps, player.tone_hz(at_ms)]
 
-    player.show({SOUTH: SeatLamps(turn=pattern, entering=True)}, False, now)
+    player.show({SOUTH: SeatLamps(turn=pattern, mark=frozenset({1, 2}))}, False, now)
     for cue, seat, wait_ms in signals:
         player.signal(Signal(cue, frozenset({seat})), now)
         end = now + wait_ms

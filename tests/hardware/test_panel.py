@@ -192,13 +192,6 @@ def test_trouble_shows_on_both_turn_lamps(rig: Rig) -> None:
     assert rig.lit() == {"south_turn", "north_turn", "north_1"}
 
 
-def test_entering_blinks_all_order_lamps_together(rig: Rig) -> None:
-    rig.show(SeatLamps(frozenset({1}), entering=True))
-    assert rig.lit() == {"south_1", "south_2", "south_3"}
-    rig.after(400)
-    assert rig.lit() == set()
-
-
 def test_lamps_that_cannot_be_dimmed_are_on_or_off_and_the_buzzer_is_named() -> None:
     clock = FakeClock()
     factory = MockFactory(pin_class=MockPin)

@@ -83,14 +83,13 @@ class TurnLamp(StrEnum):
 class SeatLamps:
     """The steady pattern of one seat's four lamps: so many order lamps on, and the turn lamp.
 
-    `order_lamps` lists which of the lamps 1, 2, 3 are on. `entering`: they blink together instead, because a first
-    key is entered in a game whose number of orders is free (a count would tell too much). `mark`: these order lamps
-    blink instead, the others are dark: the mark of a phone that asks to go on for this pad.
+    `order_lamps` lists which of the lamps 1, 2, 3 are on: on a pad the rules fix how many orders there are, so that a
+    count tells nothing. `mark`: these order lamps blink instead, the others are dark: the mark of a phone that asks to
+    go on for this pad.
     """
 
     order_lamps: frozenset[int] = frozenset()
     turn: TurnLamp = TurnLamp.OFF
-    entering: bool = False
     mark: frozenset[int] = frozenset()
 
 
