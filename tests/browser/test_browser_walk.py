@@ -461,8 +461,16 @@ return document.querySelector('.help-wall').getBoundingClientRect().top
 """
 
 
-def test_help_hides_nothing(window: WebDriver) -> None:
-    """On a low phone its last key lies on no row, on an upright table screen it keeps off the letters of the board."""
+_OVER_FACTS = """
+return document.querySelector('.help-wall').getBoundingClientRect().top
+  - document.querySelector('.facts').getBoundingClientRect().top;
+"""
+
+
+def test_help_hides_nothing_or_all(window: WebDriver) -> None:
+    """On a low phone its last key lies on no row. On an upright table screen it keeps off the letters of the board and
+    leaves nothing of what stands below.
+    """
     with touring() as tour:
         tour.client.post("/api/seat/south/take", name="Mara")
         tour.table.new_game("arena", {}, 7)
@@ -480,6 +488,57 @@ def test_help_hides_nothing(window: WebDriver) -> None:
             dress(window, size, "light")
             visit(window, tour, Stop("help", "/"))
             assert window.execute_script(_ON_BOARD) > 0, size
+            assert window.execute_script(_OVER_FACTS) <= 1, size
+
+
+_RAYS_OVER = """
+const box = each => each.getBoundingClientRect();
+const rays = [...document.querySelectorAll('.bounce .rays')].map(box);
+const lie = [...document.querySelectorAll('.sign, .strip, .top, .steps thead th.now, .tell, .key')].filter(each => rays.some(ray =>
+  ray.left < box(each).right && ray.right > box(each).left && ray.top < box(each).bottom && ray.bottom > box(each).top));
+return [rays.length, ...lie.map(each => each.className), ...rays.filter(ray => ray.bottom > innerHeight).map(() => 'the edge')];
+"""
+
+
+def test_what_bounces_off_the_edge_of_the_board_touches_nothing(window: WebDriver) -> None:
+    with touring() as tour:
+        for seat, name in ((Seat.SOUTH, "Mara"), (Seat.NORTH, "Jonas")):
+            tour.client.post(f"/api/seat/{seat}/take", name=name)
+        tour.table.new_game("outbuffered", {}, 7)
+        tour.go_on()
+        for seat in (Seat.SOUTH, Seat.NORTH):
+            tour.table.hand_in(seat, tour.table.view().moment, "DII")
+        for path, sizes in {
+            "/": (SIZES["screen"], UPRIGHT, TABLET, (1024, 768)),
+            "/seat/north": (PHONE, LAPTOP, SIZES["screen"]),
+            "/seat/south": (PHONE, LAPTOP, SIZES["screen"]),
+            "/watch": (PHONE, LAPTOP, SIZES["screen"]),
+        }.items():
+            for size in sizes:
+                dress(window, size, "light")
+                visit(window, tour, Stop(path, path))
+                assert window.execute_script(_RAYS_OVER) == [2], f"{path} {size}"
+
+
+_PRESS_OVER = """
+const box = each => each.getBoundingClientRect();
+const tag = box(document.getElementById('press'));
+return [...document.querySelectorAll('.view [data-at]')].map(each => [each.dataset.at, box(each)]).filter(([, piece]) =>
+  tag.left < piece.right && tag.right > piece.left && tag.top < piece.bottom && tag.bottom > piece.top).map(([at]) => at);
+"""
+
+
+def test_the_small_sign_of_a_lesson_hides_no_piece_of_a_large_board(window: WebDriver) -> None:
+    with touring() as tour:
+        tour.client.post("/api/seat/south/take", name="Mara")
+        tour.table.lessons.begin("scouts")
+        tour.table.confirm("host", tour.table.view().moment, 0, force=True)
+        for size in (LAPTOP, SIZES["screen"]):
+            dress(window, size, "light")
+            visit(window, tour, Stop("lesson", "/seat/south"))
+            seen = "return document.getElementById('press')?.hidden === false"
+            until("the small sign", lambda script=seen: window.execute_script(script))
+            assert window.execute_script(_PRESS_OVER) == [], size
 
 
 def test_one_phone_for_both_needs_no_scrolling(window: WebDriver) -> None:

@@ -395,7 +395,7 @@ class _Sketch:
         degrees = math.degrees(math.atan2(-ranks, files))
         return (
             f'<g class="bounce" transform="translate({x:g} {y:g}) rotate({degrees:g})"><path d="M50 -40V40"/>'
-            '<path class="rays" d="M61 0h13M60 -17l11 -8M60 17l11 8"/></g>'
+            '<path class="rays" d="M60 0h10M59 -17l8 -6M59 17l8 6"/></g>'
         )
 
     def _shot(self, origin: Square, target: Square, beat: int) -> str:

@@ -33,20 +33,21 @@ function tips(target) {
   });
 }
 
-// The tag’s place there, as far to the left or right as hides the fewest pieces.
-const NEAR = 4;
+// How much of a piece lies under the tag, in square pixels.
+const hidden = (box, left, top, width, height) => Math.max(0, Math.min(box.right, left + width) - Math.max(box.left, left))
+  * Math.max(0, Math.min(box.bottom, top + height) - Math.max(box.top, top));
+
+// The tag’s place there, as far to the left or right as hides least of other pieces.
 function place(target, width, height) {
   const here = page().getBoundingClientRect();
-  const pieces = [...page().querySelectorAll('.view [data-at]')].filter(each => `@${each.dataset.at}` !== target).map(each => {
-    const box = each.getBoundingClientRect();
-    return [box.left + box.width / 2 - here.left, box.top + box.height / 2 - here.top];
-  });
+  const pieces = [...page().querySelectorAll('.view [data-at]')].filter(each => `@${each.dataset.at}` !== target)
+    .map(each => each.getBoundingClientRect());
   const most = page().clientWidth - width - 4;
   const places = tips(target).flatMap(([x, y, isUnder]) => (target.startsWith('@') ? [.5, .35, .65, .2, .8, .13, .87] : [.5]).map(share => {
     const left = Math.max(4, Math.min(most, x - share * width));
     const top = isUnder ? y : y - height;
-    const hidden = near => pieces.filter(([px, py]) => px > left - near && px < left + width + near && py > top - near && py < top + height + near).length;
-    return { left, top, isUnder, at: x - left, hides: hidden(0) + hidden(NEAR) / 100 };
+    const hides = pieces.reduce((sum, box) => sum + hidden(box, left + here.left, top + here.top, width, height), 0);
+    return { left, top, isUnder, at: x - left, hides };
   }));
   return places.reduce((best, each) => (each.hides < best.hides ? each : best), places[0]);
 }
