@@ -1,8 +1,8 @@
 """One stylesheet a surface: a phone, the table screen, or a document such as the host's page.
 
 Each is served as one file, `phone.css`, and is made of some in `web/static`, in the order in which they apply. Games of
-pieces and of cards need more of their surface: `phone-cards` comes on top of `phone`. A document loads `document` and
-a sheet of its own.
+pieces and of cards need more of their surface: `phone-cards` comes on top of `phone`, `phone-dealt` once it is over. A
+document loads `document` and a sheet of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ STYLESHEETS: Mapping[str, tuple[str, ...]] = {
     "phone": (*_BASE, "forms", "phone"),
     "phone-join": ("phone-join",),
     "phone-cards": ("cards", "hand"),
+    "phone-dealt": ("cards",),
     "phone-pieces": ("pieces",),
     "phone-guide": ("phone-guide",),
     "phone-end": ("phone-end",),
