@@ -165,7 +165,7 @@ mutants: $(VENV)/.tests
 # Pictures of every page in every state: four sizes, light and dark, three languages; some 2,600 files in a quarter of an hour.
 # ARGS="--sizes phone --languages fr --only over" makes fewer.
 screenshots: $(VENV)/.tests tools
-	PYTHONPATH=tests $(BIN)/python -m tour $(SCREENSHOTS) $(ARGS)
+	PYTHONPATH=tests $(BIN)/python -m screenshots $(SCREENSHOTS) $(ARGS)
 
 # What docs/hardware.md and README show, drawn anew: the wiring as on /check, the printed parts by OpenSCAD, and, without
 # ARGS, the pages in README.

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from flask import Flask
-from inside import session_of
+from inside import ledger_of, session_of
 from table_tools import Played
 
 from companion.core.clock import Clock, FakeClock
 from companion.core.config import WebSettings
 from companion.core.i18n import packed, say
-from companion.core.kit import SEATS
+from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.hub_server.league_file import LeagueFile
 from companion.league.league import League
+from companion.league.ports import Changes, KeptResult
+from companion.league.results import GameResult, Player
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, PublicState
@@ -106,6 +108,12 @@ def played_records(game: str, decisions: int, seed: int) -> list[PublicRecord]:
 def room_of_twelve(clock: Clock) -> Room:
     """The room, with a call at table 7 and a table that nobody hears."""
     room = Room("Tuesday club", clock)
+    fill(room, clock)
+    return room
+
+
+def fill(room: Room, clock: Clock) -> None:
+    """Let the twelve tables come to a room."""
     for number, (game, decisions) in enumerate(PLAN, start=1):
         name = f"id{number}"
         room.put(RoomTable(name, number, "" if number != 6 else "By the window"))
@@ -116,15 +124,27 @@ def room_of_twelve(clock: Clock) -> Room:
         health = packed(say("The card is nearly full.")) if number == 4 else ""
         state = PublicState("1.0.0", clock.wall_s(), names, call, "south" if number == 7 else "", health)
         room.state(name, state)
-    return room
+
+
+def keep_result(
+    league: League, south: int, north: int, winner: Seat | None, game: str = "scouts", at_s: float = 0.0
+) -> None:
+    """A result as if a table had told it."""
+    told = GameResult(
+        "a" * 16, f"{at_s}-{south}-{north}", game, {}, at_s, at_s, Player(), Player(), winner, 7, "0123456789ab"
+    )
+    ledger_of(league).store.write(Changes(come=[KeptResult(told, south, north)]))
+    league.ladders.count_machines(league.ladders.machines)
 
 
 @contextmanager
-def league_of(folder: Path, clock: Clock, *tables: str) -> Iterator[League]:
+def league_of(
+    folder: Path, clock: Clock, *tables: str, when_changed: Callable[[], None] = lambda: None
+) -> Iterator[League]:
     """A league on a file of its own, with tables that are always free."""
     file = LeagueFile(folder)
     try:
-        yield League(file, clock, lambda: tables)
+        yield League(file, clock, lambda: tables, when_changed)
     finally:
         file.close()
 

@@ -1,11 +1,10 @@
 """A walk through every page in every state of every game: what screenshots show and what the accessibility check reads.
 
-`python -m tour FOLDER`, with `tests` on the path, writes the pictures: four sizes, light and dark, three languages.
+`tour_hub` walks on through a hub and through a game at two tables.
 """
 
 from __future__ import annotations
 
-import argparse
 import base64
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Protocol
 
 from inside import session_of
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import Client, browser, until
+from service import Client, until
 
+from companion.bots.characters import CHARACTERS
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, Settings, TableSettings, WebSettings
-from companion.core.i18n import LANGUAGES
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.service.app import Companion
@@ -34,30 +33,44 @@ SIZES: Mapping[str, tuple[int, int]] = {
     "screen": (1920, 1080),
 }
 THEMES = ("light", "dark")
+NOWHERE = "/nowhere"
 LONGEST_PX = 4000
 """So much of a long page a picture shows."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """One page in one state: its name, its path, and whether the guest's browser has neither seat nor host key."""
+    """One page in one state: its name, its path, and whether the guest's browser has neither seat nor host key.
+
+    `client` is whoever looks at it, where that is not the walk's own one.
+    """
 
     name: str
     path: str
     is_guest: bool = False
+    client: Client | None = None
+
+
+class Walk(Protocol):
+    """What leads from state to state: `stops` are the pages, as `client` sees them."""
+
+    client: Client
+
+    def stops(self) -> Iterator[Stop]:
+        """Every page in every state; what a stop shows holds until the next one is asked for."""
 
 
 class Tour:
     """A simulated companion without threads, led from state to state; `stops` is the walk."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clock: FakeClock | None = None) -> None:
         settings = Settings(
             state_dir=str(folder),
             camera=CameraSettings(size="1280x720"),
             web=WebSettings(host="127.0.0.1", port=0),
             table=TableSettings(),
         )
-        self.clock = FakeClock()
+        self.clock = clock or FakeClock()
         self.companion = Companion(settings, simulate=True, clock=self.clock, threads=False)
         self.table = self.companion.table
         self.client = Client(f"http://127.0.0.1:{self.companion.server.port}")
@@ -68,10 +81,11 @@ class Tour:
         self.companion.close()
 
     def stops(self, games: tuple[str, ...] = tuple(GAMES)) -> Iterator[Stop]:
-        """Every page in every state; what a stop shows holds until the next one is asked for."""
+        """As in `Walk`, with the pages of these games."""
         yield from self._before()
         for name in games:
             yield from self._game(name)
+            yield from self._machine(name)
         yield from self._documents()
 
     # ---- states ------------------------------------------------------------------------------------------------------
@@ -82,7 +96,7 @@ class Tour:
         yield Stop("join-seat", "/join/south", is_guest=True)
         yield Stop("host-key", "/host", is_guest=True)
         yield Stop("history-empty", "/history")
-        yield Stop("missing", "/nowhere")
+        yield Stop("missing", NOWHERE)
         self._sit()
         yield Stop("taken", "/join/south", is_guest=True)
         yield Stop("lobby-seat", "/seat/south")
@@ -132,6 +146,27 @@ class Tour:
         yield Stop(f"{name}-host", f"/host?game={name}")
         yield Stop(f"{name}-rules", f"/rules/{name}")
 
+    def _machine(self, name: str) -> Iterator[Stop]:
+        """The same game against the machine: it is awaited, and it wins."""
+        self.table.free_seat(Seat.NORTH)
+        self.table.machines.seat(Seat.NORTH, CHARACTERS[0].name)
+        self.table.new_game(name, dict(GAMES[name].presets[0].options), 7)
+        while self.table.view().phase is not Phase.ORDERS or session_of(self.table).paused:
+            self.go_on()
+        while Seat.SOUTH in session_of(self.table).awaited:
+            self.table.hand_in(Seat.SOUTH, self.table.view().moment, self.next_action()[1])
+        self._look()
+        yield from (
+            Stop(f"{name}-orders-machine-{page}", path) for page, path in (("screen", "/"), ("south", "/seat/south"))
+        )
+        yield Stop(f"{name}-here", "/here")
+        self.table.resign(Seat.SOUTH)
+        yield from (
+            Stop(f"{name}-over-machine-{page}", path) for page, path in (("screen", "/"), ("south", "/seat/south"))
+        )
+        self.table.free_seat(Seat.NORTH)
+        self.client.post("/api/seat/north/take", name="Jonas")
+
     def _documents(self) -> Iterator[Stop]:
         yield Stop("rules", "/rules/")
         yield Stop("history", "/history")
@@ -142,8 +177,13 @@ class Tour:
         yield Stop("check", "/check")
         yield Stop("doctor", "/doctor")
         yield Stop("camera", "/camera")
+        if self.companion.eye and (frames := self.companion.eye.settled()):
+            yield Stop("camera-settled", f"/camera/settled/{frames[-1].number}")
         yield Stop("pass", "/pass")
         yield Stop("workbench", "/workbench")
+        yield Stop("hub-join", "/host/hub")
+        yield Stop("hub-game-without-hub", "/host/hub/game")
+        yield Stop("hub-far-without-hub", "/host/hub/far")
 
     # ---- one step of a game ------------------------------------------------------------------------------------------
 
@@ -213,13 +253,14 @@ def dress(window: WebDriver, size: tuple[int, int], theme: str) -> None:
     cdp(window, "Emulation.setEmulatedMedia", features=features)
 
 
-def visit(window: WebDriver, tour: Tour, stop: Stop, language: str = "en") -> None:
+def visit(window: WebDriver, walk: Walk, stop: Stop, language: str = "en") -> None:
     """Open a page as the stop's visitor and wait until it stands."""
-    url = tour.client.url
+    client = stop.client or walk.client
+    url = client.url
     cdp(window, "Network.clearBrowserCookies")
     cookies = {"language": language}
     if not stop.is_guest:
-        cookies |= {cookie.name: cookie.value or "" for cookie in tour.client.jar}
+        cookies |= {cookie.name: cookie.value or "" for cookie in client.jar}
     cdp(
         window,
         "Network.setCookies",
@@ -242,35 +283,3 @@ def picture(window: WebDriver) -> bytes:
 def cdp(window: WebDriver, command: str, **parameters: Any) -> Any:
     """One command of Chromium's own protocol."""
     return window.execute_cdp_cmd(command, parameters)  # type: ignore[attr-defined]  # Chrome has it
-
-
-def main() -> None:
-    """Write pictures of everything."""
-    parser = argparse.ArgumentParser(description="Pictures of every page in every state.")
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
-    parser.add_argument("--themes", nargs="+", choices=THEMES, default=list(THEMES))
-    parser.add_argument("--languages", nargs="+", choices=LANGUAGES, default=list(LANGUAGES))
-    parser.add_argument("--only", nargs="+", default=[""], help="only stops whose name has one of these words")
-    parser.add_argument("--games", nargs="+", choices=GAMES, default=list(GAMES))
-    arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
-    count = 0
-    with touring() as tour, browser(SIZES["phone"]) as window:
-        cdp(window, "Network.enable")
-        for stop in tour.stops(tuple(arguments.games)):
-            if not any(words in stop.name for words in arguments.only):
-                continue
-            for size in arguments.sizes:
-                for theme in arguments.themes:
-                    for language in arguments.languages:
-                        dress(window, SIZES[size], theme)
-                        visit(window, tour, stop, language)
-                        path = arguments.folder / f"{stop.name}.{size}.{theme}.{language}.png"
-                        path.write_bytes(picture(window))
-                        count += 1
-    print(f"{count} pictures in {arguments.folder}")
-
-
-if __name__ == "__main__":
-    main()

@@ -7,7 +7,7 @@ and in every language, too.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, product
 
@@ -16,11 +16,12 @@ from flask import Response
 from inside import app_of
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, too_wide, until
-from tour import SIZES, THEMES, Stop, Tour, cdp, dress, resize, touring, visit
+from tour import SIZES, THEMES, Stop, Tour, Walk, cdp, dress, resize, touring, visit
 
 from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.table.session import Phase
+from web.server.sse import Server
 
 pytestmark = pytest.mark.browser
 
@@ -221,9 +222,15 @@ def window() -> Iterator[WebDriver]:
 def touring_with_axe(axe: str) -> Iterator[Tour]:
     """A walk whose service has axe too: a page that calls for it takes it from the browser's cache, already compiled."""
     with touring() as tour:
-        answer = {"mimetype": "text/javascript", "headers": {"Cache-Control": "max-age=3600"}}
-        app_of(tour.companion.server).add_url_rule("/axe.js", view_func=lambda: Response(axe, **answer))
+        offer(axe, tour.companion.server)
         yield tour
+
+
+def offer(axe: str, *servers: Server) -> None:
+    """Have these servers offer axe under an address of their own."""
+    answer = {"mimetype": "text/javascript", "headers": {"Cache-Control": "max-age=3600"}}
+    for server in servers:
+        app_of(server).add_url_rule("/axe.js", view_func=lambda: Response(axe, **answer))
 
 
 def heard(window: WebDriver, stop: Stop) -> None:
@@ -232,7 +239,7 @@ def heard(window: WebDriver, stop: Stop) -> None:
     until(f"the stream of {stop.name}", lambda: window.execute_script(script))
 
 
-def arrived(window: WebDriver, tour: Tour, stop: Stop) -> Found:
+def arrived(window: WebDriver, tour: Walk, stop: Stop) -> Found:
     """Open a page at its usual size: drawings that are missing, and how far its parts move until they stand."""
     is_large = stop.name.endswith("-screen") or stop.name in ("workbench", "camera")
     dress(window, SIZES["screen"] if is_large else PHONE, "light")
@@ -317,7 +324,7 @@ def weak_from_afar(window: WebDriver) -> Found:
             yield "from afar: the sign was not read at all", theme
 
 
-def cut(window: WebDriver, tour: Tour, stop: Stop, game: str) -> Found:
+def cut(window: WebDriver, tour: Walk, stop: Stop, game: str) -> Found:
     """Keys that lose words and pages that scroll, in the longer languages.
 
     The table screen and the workbench are not made for the smallest phone and for twice the text.
@@ -340,32 +347,39 @@ def cut(window: WebDriver, tour: Tour, stop: Stop, game: str) -> Found:
         yield from ((each, "fr, twice the text") for each in window.execute_script(_CUT))
 
 
+def looked_at(window: WebDriver, walk: Walk, stop: Stop, game: str) -> Found:
+    """All that is wrong with a page; `game` is what the names of pages with states begin with."""
+    return chain(
+        arrived(window, walk, stop),
+        below_the_edge(window, stop, game),
+        laid_out(window, stop, game),
+        wide(window),
+        violations(window, stop, stop.name.startswith(game)),
+        cut(window, walk, stop, game),
+    )
+
+
+def nothing_wrong(window: WebDriver, walk: Walk, stops: Iterable[Stop], game: str) -> None:
+    """Look at all these pages and tell everything at once."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for stop in stops:
+        for what, where in looked_at(window, walk, stop, game):
+            found[what].append(f"{stop.name} {where}")
+        if stop.name.endswith("-watch"):  # the last page of its state: none follows the game to the next one
+            window.get("about:blank")
+    told = [f"{what}\n    on {', '.join(where[:4])} ({len(where)})" for what, where in found.items()]
+    assert not told, "\n".join(told)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("game", GAMES)
 def test_every_page_in_every_state(game: str, window: WebDriver, axe: str) -> None:
     """Pages that belong to no game are looked at along with the first."""
-    found: dict[str, list[str]] = defaultdict(list)
     is_first = game == next(iter(GAMES))
     with touring_with_axe(axe) as tour:
-        for stop in tour.stops((game,)):
-            is_of_game = stop.name.startswith(game)
-            if not is_of_game and not is_first:
-                continue
-            looks = (
-                arrived(window, tour, stop),
-                below_the_edge(window, stop, game),
-                laid_out(window, stop, game),
-                wide(window),
-                violations(window, stop, is_of_game),
-                cut(window, tour, stop, game),
-            )
-            for what, where in chain.from_iterable(looks):
-                found[what].append(f"{stop.name} {where}")
-            if stop.name.endswith("-watch"):  # the last page of its state: none follows the game to the next one
-                window.get("about:blank")
-    told = [f"{what}\n    on {', '.join(where[:4])} ({len(where)})" for what, where in found.items()]
-    assert not told, "\n".join(told)
+        stops = (stop for stop in tour.stops((game,)) if is_first or stop.name.startswith(game))
+        nothing_wrong(window, tour, stops, game)
 
 
 def test_a_phone_is_asked_for_its_role_on_its_side_too(window: WebDriver) -> None:

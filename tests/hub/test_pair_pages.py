@@ -8,6 +8,8 @@ import pytest
 from flask.testing import FlaskClient
 from hub_tools import services, until
 from inside import app_of, session_of
+from service import Client
+from tour_hub import touring_tables
 
 from companion.cli import main
 from companion.core.kit import Seat
@@ -78,3 +80,24 @@ def test_a_game_begins_by_the_command_line(tmp_path: Path, capsys: pytest.Captur
         assert main(["hub", "play", "wrong1", *known[1], *ports[1]]) == 1
         assert "No game is offered under that code" in capsys.readouterr().err
         assert main(["hub", "withdraw", *known[0], *ports[0]]) == 0
+
+
+def test_no_page_offers_what_is_for_the_other_table_to_do() -> None:
+    """Its clock, its seat, and hands that have nothing to do until it has done its part."""
+    not_on = {
+        "tables-binmat-join": ("/seat/north", "/pass"),
+        "tables-binmat-setup-north": ("/resume",),
+        "tables-binmat-waits-south": ("/pause",),
+        "tables-binmat-host": ("/seat/north/card",),
+        "tables-scouts-setup-south": ("/resume",),
+        "tables-scouts-host": ("Start again with these options",),
+        "tables-scouts-stages-south": ("/confirm",),
+    }
+    with touring_tables() as tables:
+        for stop in tables.stops(("binmat", "scouts")):
+            client = Client(tables.client.url) if stop.is_guest else stop.client or tables.client
+            page = client.send(stop.path, None, {"Accept": "text/html"})[1].decode()
+            assert not [each for each in not_on.pop(stop.name, ()) if each in page], stop.name
+            if not not_on:
+                break
+    assert not not_on

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from hub_room import hub_pages, room_of_twelve
+from hub_room import hub_pages, keep_result, room_of_twelve
 from inside import ledger_of
 
 from companion.core.clock import FakeClock
@@ -39,17 +39,6 @@ def phone(app: Flask) -> FlaskClient:
 def card(phone: FlaskClient, name: str, *, shown: bool = True) -> None:
     answer = phone.post("/card/make", data={"name": name, **({"shown": "on"} if shown else {})}, environ_overrides=FAR)
     assert answer.status_code == 303, answer.text
-
-
-def result(
-    league: League, south: int, north: int, winner: Seat | None, game: str = "scouts", at_s: float = 0.0
-) -> None:
-    """A result as if a table had told it."""
-    told = GameResult(
-        "a" * 16, f"{at_s}-{south}-{north}", game, {}, at_s, at_s, Player(), Player(), winner, 7, "0123456789ab"
-    )
-    ledger_of(league).store.write(Changes(come=[KeptResult(told, south, north)]))
-    league.ladders.count_machines(league.ladders.machines)
 
 
 def test_a_card_is_made_opened_elsewhere_and_forgotten(phone: FlaskClient, app: Flask, league: League) -> None:
@@ -102,7 +91,7 @@ def test_guessing_codes_and_making_heaps_of_cards_is_slowed(app: Flask, league: 
 def test_names_are_shown_only_where_that_was_agreed(phone: FlaskClient, app: Flask, league: League) -> None:
     card(phone, "Mara")
     card(app.test_client(), "Secretia", shown=False)
-    result(league, 1, 2, Seat.SOUTH)
+    keep_result(league, 1, 2, Seat.SOUTH)
     for path in ("/standings?game=scouts", "/standings.csv?game=scouts", "/standings.json?game=scouts", "/results.csv",
                  "/results.json", "/", "/card"):  # fmt: skip
         told = phone.get(path)
@@ -123,7 +112,7 @@ def test_names_are_shown_only_where_that_was_agreed(phone: FlaskClient, app: Fla
 def test_a_name_runs_no_formula_in_a_spreadsheet(phone: FlaskClient, league: League) -> None:
     card(phone, "=1+1")
     league.cards.make("Jonas")
-    result(league, 1, 2, None)
+    keep_result(league, 1, 2, None)
     assert "'=1+1" in phone.get("/standings.csv?game=scouts").text
 
 
@@ -141,7 +130,7 @@ def test_the_host_alone_sees_and_does_what_is_about_people(phone: FlaskClient, l
     assert [person.is_shown for person in league.cards.people()] == [True, False]
     assert league.ladders.machines
     assert [season.name for season in league.ladders.seasons()] == ["", "Spring"]
-    result(league, 1, 2, Seat.NORTH)
+    keep_result(league, 1, 2, Seat.NORTH)
     page = phone.get("/host/people", headers=KEY).text
     for part in ("Mara", "Jonas", "0123456789ab", "Do not count it"):
         assert part in page

@@ -1,0 +1,33 @@
+"""The walk through the pages of a hub and of two tables that play one game over it, held to the same as every other page.
+
+In a file of its own, so that another worker looks at it meanwhile.
+"""
+
+from __future__ import annotations
+
+import pytest
+from selenium.webdriver.remote.webdriver import WebDriver
+from test_browser_walk import nothing_wrong, offer, window
+from tour_hub import touring_hub, touring_tables
+
+__all__ = ["window"]
+pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(600)]
+
+LIKE_OTHERS = ("-arena-", "-kahmate-", "-scouts-", "-over-overlay", "-orders-", "-stages-")
+"""States in which a page is made of the same parts as in another one, here or at one table alone."""
+
+
+def test_every_page_of_a_hub(window: WebDriver, axe: str) -> None:
+    with touring_hub() as hub:
+        offer(axe, hub.server)
+        stops = (stop for stop in hub.stops() if not any(state in stop.name for state in LIKE_OTHERS))
+        nothing_wrong(window, hub, stops, "hub-")
+
+
+def test_every_page_of_a_game_at_two_tables(window: WebDriver, axe: str) -> None:
+    with touring_tables() as tables:
+        assert tables.hub.far_server
+        offer(axe, tables.hub.far_server, *(tour.companion.server for tour in tables.tables.values()))
+        stops = tables.stops(("outbuffered",))
+        stops = (stop for stop in stops if not any(state in stop.name for state in LIKE_OTHERS))
+        nothing_wrong(window, tables, stops, "tables-outbuffered")

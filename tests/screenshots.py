@@ -1,0 +1,64 @@
+"""Pictures of every page in every state of every game, at four sizes, light and dark, in three languages.
+
+`python -m screenshots FOLDER`, with `tests` on the path.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import browser
+from tour import SIZES, THEMES, Stop, Walk, cdp, dress, picture, touring, visit
+from tour_hub import touring_hub, touring_tables
+
+from companion.core.i18n import LANGUAGES
+from companion.games import GAMES
+
+
+def main() -> None:
+    """Write pictures of everything."""
+    parser = argparse.ArgumentParser(description="Pictures of every page in every state.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--themes", nargs="+", choices=THEMES, default=list(THEMES))
+    parser.add_argument("--languages", nargs="+", choices=LANGUAGES, default=list(LANGUAGES))
+    parser.add_argument("--only", nargs="+", default=[""], help="only stops whose name has one of these words")
+    parser.add_argument("--games", nargs="+", choices=GAMES, default=list(GAMES))
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    count = 0
+    with browser(SIZES["phone"]) as window:
+        cdp(window, "Network.enable")
+        for walk, stop in walks(tuple(arguments.games)):
+            if any(words in stop.name for words in arguments.only):
+                count += shoot(window, walk, stop, arguments)
+    print(f"{count} pictures in {arguments.folder}")
+
+
+def walks(games: tuple[str, ...]) -> Iterator[tuple[Walk, Stop]]:
+    """Every stop of every walk."""
+    with touring() as tour:
+        yield from ((tour, stop) for stop in tour.stops(games))
+    with touring_hub() as hub:
+        yield from ((hub, stop) for stop in hub.stops())
+    with touring_tables() as tables:
+        yield from ((tables, stop) for stop in tables.stops())
+
+
+def shoot(window: WebDriver, walk: Walk, stop: Stop, wanted: argparse.Namespace) -> int:
+    """All wanted pictures of one page; answers how many."""
+    looks = list(product(wanted.sizes, wanted.themes, wanted.languages))
+    for size, theme, language in looks:
+        dress(window, SIZES[size], theme)
+        visit(window, walk, stop, language)
+        path = wanted.folder / f"{stop.name}.{size}.{theme}.{language}.png"
+        path.write_bytes(picture(window))
+    return len(looks)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,291 @@
+"""The walk through the pages of a hub, and through those of two tables that play one game over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import urlencode
+
+from hub_room import NAMES, fill, hub_pages, keep_result, league_of
+from hub_tools import hub_settings, until
+from inside import session_of
+from service import Client
+from tour import NOWHERE, Stop, Tour
+
+from companion.core.clock import FakeClock
+from companion.core.config import WebSettings
+from companion.core.kit import SEATS, Seat
+from companion.games import GAMES
+from companion.hub.pair_line import GONE_S
+from companion.hub_server.app import Hub
+from companion.league.league import League
+from companion.league.tournament import BoardEnd, System
+from companion.table.remote.remote_game import RemoteGame
+from companion.table.session import Phase, Session
+from web.hub.room import Room
+from web.server.sse import Server, serve
+
+HUB_KEY = "abcde-fghij"
+"""Of the host of the hub whose pages are shown without a network."""
+WATCHED = {1: "outbuffered", 3: "over", 4: "kahmate", 5: "scouts", 6: "arena", 8: "binmat", 12: "free"}
+"""The tables of the room that is shown, by what is to be seen at them."""
+
+
+class HubTour:
+    """The pages of a hub over a room without a network, led from state to state."""
+
+    def __init__(self, room: Room, league: League, clock: FakeClock, server: Server) -> None:
+        self._room, self._league, self._clock = room, league, clock
+        self.server = server
+        self.client = Client(f"http://127.0.0.1:{server.port}")
+        self._player = Client(self.client.url)
+
+    def stops(self) -> Iterator[Stop]:
+        """Every page in every state; what a stop shows holds until the next one is asked for."""
+        yield Stop("hub-empty-screen", "/")
+        yield from (
+            Stop(f"hub-empty{path.replace('/', '-')}", path, is_guest=True)
+            for path in ("/watch", "/tournaments", "/standings")
+        )
+        yield Stop("hub-key", "/host", is_guest=True)
+        yield Stop("hub-missing", NOWHERE, is_guest=True)
+        _become_host(self.client, HUB_KEY)
+        yield Stop("hub-empty-host", "/host")
+        yield Stop("hub-empty-people", "/host/people")
+        fill(self._room, self._clock)
+        yield Stop("hub-screen", "/")
+        yield Stop("hub-watch", "/watch", is_guest=True)
+        for number, what in WATCHED.items():
+            yield Stop(f"hub-{what}-watch", f"/watch/{number}", is_guest=True)
+            if what != "free":
+                yield Stop(f"hub-{what}-overlay-screen", f"/overlay/{number}", is_guest=True)
+        yield Stop("hub-host", "/host")
+        yield from self._people()
+        yield from self._tournament()
+
+    def _people(self) -> Iterator[Stop]:
+        yield Stop("hub-card-none", "/card", is_guest=True)
+        _send(self._player, "/card/make", name="Mara", shown="on")
+        yield Stop("hub-card-new", "/card", client=self._player)
+        for name in NAMES[1:9]:
+            self._league.cards.make(name)
+        rng = Random(5)
+        for number in range(40):
+            south, north = rng.sample(range(1, 10), 2)
+            keep_result(self._league, south, north, rng.choice((*SEATS, None)), "outbuffered", at_s=float(number))
+        yield Stop("hub-standings", "/standings?game=outbuffered", is_guest=True)
+        yield Stop("hub-people", "/host/people")
+
+    def _tournament(self) -> Iterator[Stop]:
+        cups = self._league.tournaments
+        wish = {"name": "Cup of the long evenings", "system": System.SWISS, "game": "outbuffered"}
+        _send(self.client, "/host/tournaments", **wish, rounds="3", minutes="20", team_size="1")
+        yield Stop("hub-cup-new-director", "/host/tournament/1")
+        for number in range(1, 10):
+            cups.enter(1, [number])
+        yield Stop("hub-cup-entered-director", "/host/tournament/1")
+        yield Stop("hub-cup-entered", "/tournament/1", is_guest=True)
+        cups.pair_round(1)
+        yield from self._round("round")
+        for place, verdict in enumerate((BoardEnd.SOUTH, BoardEnd.DRAW, BoardEnd.NORTH_BY_DEFAULT, BoardEnd.NEITHER)):
+            _send(self.client, "/host/tournament/1", do="decide", place=f"0.{place}.0", verdict=verdict)
+        yield from self._round("decided")
+        _send(self.client, "/host/tournament/1", do="end")
+        yield from self._round("over")
+        yield Stop("hub-tournaments", "/tournaments")
+
+    def _round(self, state: str) -> Iterator[Stop]:
+        yield Stop(f"hub-cup-{state}-screen", "/")
+        yield Stop(f"hub-cup-{state}", "/tournament/1", is_guest=True)
+        yield Stop(f"hub-cup-{state}-director", "/host/tournament/1")
+        yield Stop(f"hub-cup-{state}-card", "/card", client=self._player)
+
+
+@contextmanager
+def touring_hub() -> Iterator[HubTour]:
+    """A walk through a hub in a folder of its own."""
+    clock = FakeClock()
+    room = Room("Tuesday club", clock)
+    with (
+        TemporaryDirectory() as folder,
+        league_of(Path(folder), clock, "id9", "id10", "id11", "id12", when_changed=room.change) as league,
+        hub_pages(room, clock, league=league) as app,
+        serve(app, "127.0.0.1", 0, 16) as server,
+    ):
+        server.start()
+        yield HubTour(room, league, clock, server)
+
+
+class TablesTour:
+    """Two simulated companions at a real hub that play one game, and a remote phone, led from state to state."""
+
+    def __init__(self, hub: Hub, tables: Mapping[Seat, Tour], clock: FakeClock) -> None:
+        self.hub, self.tables, self.clock = hub, tables, clock
+        self.client = tables[Seat.SOUTH].client
+        self.phone = Client(hub.far_url().rstrip("/"))
+
+    def stops(self, games: tuple[str, ...] = tuple(GAMES)) -> Iterator[Stop]:
+        """As in `Walk`; each game once at two tables."""
+        yield from self._before()
+        for name in games:
+            yield from self._game(name)
+        yield from self._rematch()
+        yield from self._far()
+
+    def _before(self) -> Iterator[Stop]:
+        for table in self.tables.values():
+            _become_host(table.client, table.companion.host_key)
+            table.companion.hub.join(self.hub.urls()[0], self.hub.door.code, names=True)
+        self._until("both are there", lambda seat: "of Our club" in self.tables[seat].companion.hub.sentence)
+        yield Stop("tables-hub", "/host/hub")
+        yield Stop("tables-offer", "/host/hub/game")
+        self._offer("outbuffered")
+        yield Stop("tables-offered", "/host/hub/game")
+        yield Stop("tables-offered-host", "/host")
+        for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
+            self.tables[seat].client.post(f"/api/seat/{seat}/take", name=name)
+        yield Stop("tables-card", "/seat/south/card")
+
+    def _game(self, name: str) -> Iterator[Stop]:
+        """From its set-up to its end, which South announces by resigning."""
+        self.tables[Seat.NORTH].client.post("/api/host/hub/take", code=self._offer(name), name="Jonas")
+        self._until("the game begins", self._may_begin)
+        yield from self._everybody(f"tables-{name}-setup")
+        yield Stop(f"tables-{name}-on", "/host/hub/game")
+        yield Stop(f"tables-{name}-join", "/join", is_guest=True)
+        yield Stop(f"tables-{name}-host", "/host")
+        self._confirm()
+        self._until("orders are due", lambda seat: self._phase(seat) is Phase.ORDERS)
+        yield from self._everybody(f"tables-{name}-orders")
+        first = next(seat for seat in SEATS if seat in self._session(seat).awaited)
+        heard = self._remote(first.other).heard
+        self._hand_in(first)
+        self._until("it is told", lambda _: self._remote(first.other).heard > heard)
+        yield from self._everybody(f"tables-{name}-waits")
+        while first.other not in self._session(first.other).awaited:
+            self._confirm()
+        self._hand_in(first.other)
+        self._until("both are open", lambda seat: first.other not in self._session(seat).awaited)
+        yield from self._everybody(f"tables-{name}-stages")
+        self.tables[Seat.SOUTH].table.resign(Seat.SOUTH)
+        self._until("it is over", lambda seat: self._phase(seat) is Phase.OVER and not self._session(seat).is_covered)
+        yield from self._everybody(f"tables-{name}-over")
+
+    def _rematch(self) -> Iterator[Stop]:
+        """One table wants a rematch, the other one agrees and falls silent."""
+        for asks in self.tables.values():
+            asks.table.rematch(swap=False)
+            if asks.client is self.client:
+                self._until("it is asked", lambda seat: "ematch" in self._notices(seat))
+                yield from self._everybody("tables-again")
+        self._until("the game begins", lambda seat: self._phase(seat) is not Phase.OVER)
+        self.tables[Seat.NORTH].companion.hub.close()
+        self.clock.advance(GONE_S)
+        self._until("it is silent", lambda _: "silent" in self._notices(Seat.SOUTH))
+        yield from self._everybody("tables-silent")
+        yield Stop("tables-silent-host", "/host")
+        for _ in range(2):  # asked twice, the other table is not waited for
+            self.tables[Seat.SOUTH].table.abandon()
+
+    def _far(self) -> Iterator[Stop]:
+        """A remote phone takes a seat of South's table."""
+        table, hub = self.tables[Seat.SOUTH].table, self.tables[Seat.SOUTH].companion.hub
+        table.free_seat(Seat.NORTH)
+        yield Stop("far-enter", "/enter", client=self.phone)
+        code = hub.invite(Seat.NORTH).code
+        yield Stop("far-invited", "/host/hub/far")
+        yield Stop("far-link", f"/{code}", client=self.phone)
+        _send(self.phone, "/enter", code=code)
+        yield Stop("far-join", "/join/north", client=self.phone)
+        _send(self.phone, "/join/north", name="Ines")
+        yield Stop("far-taken", "/host/hub/far")
+        yield Stop("far-lobby-north", "/seat/north", client=self.phone)
+        table.new_game("outbuffered")
+        table.confirm("host", table.view().moment, 0, force=True)
+        yield Stop("far-orders-north", "/seat/north", client=self.phone)
+        yield Stop("far-not-possible", "/watch", client=self.phone)
+        hub.close()
+        yield Stop("far-down", "/seat/north", client=self.phone)
+
+    # ---- one step ----
+
+    def _everybody(self, state: str) -> Iterator[Stop]:
+        """The screen and the seat of both tables, and South's spectators."""
+        for seat, tour in self.tables.items():
+            yield Stop(f"{state}-{seat}-screen", "/", client=tour.client)
+            yield Stop(f"{state}-{seat}", f"/seat/{seat}", client=tour.client)
+        yield Stop(f"{state}-watch", "/watch")
+
+    def _offer(self, game: str) -> str:
+        """South's host offers a game; the code."""
+        return str(self.client.post("/api/host/hub/offer", game=game, seat="south", name="Mara")["code"])
+
+    def _session(self, seat: Seat) -> Session:
+        return session_of(self.tables[seat].table)
+
+    def _phase(self, seat: Seat) -> Phase:
+        return self._session(seat).phase
+
+    def _may_begin(self, seat: Seat) -> bool:
+        """Hands may act; cards are dealt by then."""
+        return self._phase(seat) is Phase.ORDERS or (
+            self._phase(seat) is Phase.SETUP and not self._session(seat).is_covered
+        )
+
+    def _remote(self, seat: Seat) -> RemoteGame:
+        remote = self._session(seat).remote
+        assert remote
+        return remote
+
+    def _until(self, what: str, holds: Callable[[Seat], Any]) -> None:
+        """Let time pass until it holds at both tables: what comes too often is not taken."""
+
+        def does_hold() -> bool:
+            self.clock.advance(0.005)
+            for tour in self.tables.values():
+                tour.table.step()
+            return all(holds(seat) for seat in self.tables)
+
+        until(what, does_hold)
+
+    def _notices(self, seat: Seat) -> str:
+        return " ".join(self.tables[seat].table.view().devices.notices)
+
+    def _confirm(self) -> None:
+        """Both boards are as they should be."""
+        for seat in SEATS:
+            session = self._session(seat)
+            if session.phase in (Phase.SETUP, Phase.STAGES) and not self._remote(seat).is_shown_here:
+                self.tables[seat].table.confirm("host", session.moment, session.stage, force=True)
+
+    def _hand_in(self, seat: Seat) -> None:
+        session, table = self._session(seat), self.tables[seat].table
+        if session.paused:
+            table.resume(seat)
+        action = session.playing.random_action(session.state, seat, Random(3))
+        table.hand_in(seat, session.moment, session.playing.format(action))
+
+
+@contextmanager
+def touring_tables() -> Iterator[TablesTour]:
+    """A walk through two tables and their hub, in a folder of its own."""
+    clock = FakeClock()
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        place, web = Path(folder), WebSettings(host="127.0.0.1", port=0, viewers=64)
+        hub = stack.enter_context(Hub(hub_settings(place / "hub", web=web, far_port=0), clock))
+        tables = {seat: stack.enter_context(closing(Tour(place / seat, clock))) for seat in SEATS}
+        yield TablesTour(hub, tables, clock)
+
+
+def _become_host(client: Client, key: str) -> None:
+    _send(client, "/host", key=key)
+
+
+def _send(client: Client, path: str, **form: str) -> None:
+    """What a form of a page sends; it is taken."""
+    status, page, _ = client.send(path, urlencode(form).encode(), {"Accept": "text/html"})
+    assert status == 200, page
