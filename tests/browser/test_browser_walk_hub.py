@@ -13,7 +13,7 @@ from tour_hub import touring_hub, touring_tables
 __all__ = ["window"]
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(600)]
 
-LIKE_OTHERS = ("-arena-", "-kahmate-", "-scouts-", "-over-overlay", "-orders-", "-stages-")
+LIKE_OTHERS = ("-arena-", "-kahmate-", "-scouts-", "-over-overlay", "-setup-", "-orders-", "-stages-", "-north-screen")
 """States in which a page is made of the same parts as in another one, here or at one table alone."""
 
 

@@ -190,7 +190,8 @@ class CameraPage:
         drawing = read_svg(board, f"/camera/settled/{number}/board.jpg") if board else ""
         words = count_words(board) if board else say("No board was seen.")
         return render_template(
-            "settled.html", frame=frame, board=board, drawing=drawing, words=words, at=self._time_of(frame),
+            "settled.html", frame=frame, size=frame.frame.luma.shape[::-1], board=board,
+            drawing=drawing, words=words, at=self._time_of(frame),
             symbols=weak_symbols(), places=weak_places(board) if board else (), weak_words=WEAK_WORDS,
             name=partial(square_words, board.kit) if board else str,
         )  # fmt: skip
