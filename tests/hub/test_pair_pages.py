@@ -83,7 +83,10 @@ def test_a_game_begins_by_the_command_line(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_no_page_offers_what_is_for_the_other_table_to_do() -> None:
-    """Its clock, its seat, and hands that have nothing to do until it has done its part."""
+    """Its clock, its seat, and hands that have nothing to do until it has done its part.
+
+    Nor is the chance of such a game held against what this table told its phones before.
+    """
     not_on = {
         "tables-binmat-join": ("/seat/north", "/pass"),
         "tables-binmat-setup-north": ("/resume",),
@@ -91,13 +94,18 @@ def test_no_page_offers_what_is_for_the_other_table_to_do() -> None:
         "tables-binmat-host": ("/seat/north/card",),
         "tables-scouts-setup-south": ("/resume",),
         "tables-scouts-host": ("Start again with these options",),
-        "tables-scouts-stages-south": ("/confirm",),
+        "tables-kahmate-over-south": ('"is_here": true',),
     }
     with touring_tables() as tables:
-        for stop in tables.stops(("binmat", "scouts")):
+        for stop in tables.stops(("binmat", "scouts", "kahmate")):
             client = Client(tables.client.url) if stop.is_guest else stop.client or tables.client
             page = client.send(stop.path, None, {"Accept": "text/html"})[1].decode()
             assert not [each for each in not_on.pop(stop.name, ()) if each in page], stop.name
+            if stop.name == "tables-scouts-stages-watch":
+                south = tables.tables[Seat.SOUTH].table
+                south.confirm("host", south.view().moment, south.view().turn.stage, force=True)
+                for path in ("/seat/south", "/host"):
+                    assert b"/confirm" not in tables.client.send(path)[1], "its board is right already"
             if not not_on:
                 break
     assert not not_on
