@@ -155,7 +155,6 @@ class Tour:
             self.go_on()
         while Seat.SOUTH in session_of(self.table).awaited:
             self.table.hand_in(Seat.SOUTH, self.table.view().moment, self.next_action()[1])
-        self._look()
         yield from (
             Stop(f"{name}-orders-machine-{page}", path) for page, path in (("screen", "/"), ("south", "/seat/south"))
         )

@@ -19,7 +19,6 @@ from tour import NOWHERE, Stop, Tour
 from companion.core.clock import FakeClock
 from companion.core.config import WebSettings
 from companion.core.kit import SEATS, Seat
-from companion.games import GAMES
 from companion.hub.pair_line import GONE_S
 from companion.hub_server.app import Hub
 from companion.league.league import League
@@ -33,6 +32,10 @@ HUB_KEY = "abcde-fghij"
 """Of the host of the hub whose pages are shown without a network."""
 WATCHED = {1: "outbuffered", 3: "over", 4: "kahmate", 5: "scouts", 6: "arena", 8: "binmat", 12: "free"}
 """The tables of the room that is shown, by what is to be seen at them."""
+
+
+PLAYED = ("outbuffered", "scouts", "binmat")
+"""At two tables: a game of orders that both seal, one of turns, and one whose cards the hub deals."""
 
 
 class HubTour:
@@ -128,7 +131,7 @@ class TablesTour:
         self.client = tables[Seat.SOUTH].client
         self.phone = Client(hub.far_url().rstrip("/"))
 
-    def stops(self, games: tuple[str, ...] = tuple(GAMES)) -> Iterator[Stop]:
+    def stops(self, games: tuple[str, ...] = PLAYED) -> Iterator[Stop]:
         """As in `Walk`; each game once at two tables."""
         yield from self._before()
         for name in games:
