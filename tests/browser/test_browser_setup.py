@@ -99,6 +99,11 @@ def test_what_is_typed_into_the_settings_outlives_a_lost_connection_and_a_wrong_
         tap(window, ".foot button")
         until("what is wrong", lambda: "Nothing was written" in window.execute_script(_MAIN))
         assert window.find_element(By.ID, "web.viewers").get_attribute("value") == "many"
+        in_sight = (
+            "return ['.o.wrong', '.nav .g'].map(each => document.querySelector(each).getBoundingClientRect())"
+            ".every(box => box.top >= 0 && box.bottom <= innerHeight)"
+        )
+        until("the field and the index in sight", lambda: window.execute_script(in_sight))
         missing = "return [...document.querySelectorAll('use')].filter(each => !document.querySelector(each.getAttribute('href'))).length"
         assert window.execute_script(missing) == 0, "the sign before the sentence is drawn"
 
