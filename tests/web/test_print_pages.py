@@ -174,6 +174,13 @@ def test_examples_are_played_by_the_game_and_lie_on_its_board(name: str) -> None
         assert bool(figure(picture)) is not bool(picture.kit.deck), rule
 
 
+@pytest.mark.parametrize(("name", "columns"), [("scouts", [8]), ("arena", [8, 8]), ("kahmate", [10, 10, 1])])
+def test_many_pieces_stand_below_each_other_side_by_side(place: Place, name: str, columns: list[int]) -> None:
+    page = page_of(place.browser(), f"/rules/{name}")
+    lists = re.findall(r'<ul class="faces">(.*?)</ul>', page, re.DOTALL)
+    assert [each.count("<li>") for each in lists] == columns
+
+
 def test_an_example_that_the_rules_forbid_is_a_defect() -> None:
     game = GAMES["outbuffered"]
     example = next(rule.example for rule in game.rules if rule.example)
