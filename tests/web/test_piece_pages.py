@@ -20,6 +20,7 @@ from companion.table.board_check import HandMove, tops
 from companion.table.session import Phase
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture, board_words
+from web.rendering.pieces import is_big, picture
 from web.server.sse import message
 
 PLACES = ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")
@@ -145,6 +146,15 @@ def test_a_boulder_is_drawn_once_over_its_squares_and_a_rock_either_way() -> Non
     for layout, middle in ((across, (100.0, 950.0)), (along, (50.0, 900.0))):
         ((x, y, size),) = numbers(f'href="#rock"{AT}', board_svg(BoardPicture(kit, layout)))
         assert (x + size / 2, y + size / 2, size) == (*middle, 200.0)
+
+
+def test_a_boulder_alone_carries_its_owners_shape() -> None:
+    kit = GAMES["scouts"].kit(GAMES["scouts"].options({}))
+    stones = [face for face in kit.faces if is_big(kit, face.name)]
+    assert len(stones) == 4
+    for face in stones:
+        assert face.seat
+        assert f'href="#{kit.sides[face.seat].drawing}"' in picture(kit, face.name)
 
 
 def test_a_boulder_that_hands_lay_is_shown_on_all_its_squares() -> None:

@@ -118,7 +118,10 @@ def big_piece(kit: Kit, name: str, centres: Sequence[tuple[float, float]]) -> st
 def picture(kit: Kit, name: str, burden: str = "") -> Markup:
     """A piece alone, in a line of text or on a key; `burden` is the face that it carries."""
     if is_big(kit, name):
-        drawn = use(kit.face(name).drawing, 50, 50, 84, side_class(kit, kit.face(name).seat))
+        face = kit.face(name)
+        drawn = use(face.drawing, 50, 50, 84, colour := side_class(kit, face.seat))
+        if face.seat:
+            drawn += use(kit.sides[face.seat].drawing, 54, 57, 30, colour)
     else:
         drawn = stack(kit, (name, burden) if burden else (name,), 50, 47)
     return Markup(f'<svg class="ic piece" viewBox="8 8 84 84" aria-hidden="true">{drawn}</svg>')
