@@ -48,6 +48,16 @@ return !sign ? [] : [...document.querySelectorAll('.view [data-at]')].filter(eac
 }).map(each => each.dataset.at);
 """
 """The pieces that nobody sees for the small sign."""
+_COVERED = """
+const sign = document.getElementById('press'), box = sign?.getBoundingClientRect();
+if (!box?.width) return [];
+const [top, bottom] = sign.classList.contains('under') ? [box.top + 8, box.bottom] : [box.top, box.bottom - 8];
+return [...document.querySelectorAll('.key :is(b, .leg), .slot b')].filter(each => {
+  const { left, right, top: upper, bottom: lower, width } = each.getBoundingClientRect();
+  return width && right > box.left && left < box.right && lower > top + 2 && upper < bottom - 2;
+}).map(each => each.innerText);
+"""
+"""The words and letters of keys and orders under the small sign."""
 _ROOM = """
 const [sign, words, frame] = ['#press', '.guide p', '.board .frame'].map(each => document.querySelector(each));
 if (!frame) return 0;
@@ -110,6 +120,7 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Ru
     touched: list[str] = []
     scrolls: list[tuple[str, str]] = []
     hides: dict[str, int] = {}
+    covers: list[str] = []
     told = ""
     for _ in range(40 * MOST_TOUCHES):
         target = window.execute_script(_AT)
@@ -121,6 +132,7 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Ru
         if target:
             touched += [target] if touched[-1:] != [target] else []
             hides[target] = len(window.execute_script(_HIDDEN))
+            covers += window.execute_script(_COVERED)
             assert len(touched) < MOST_TOUCHES, touched
             touch(window, target)
         wait(0.1)
@@ -137,6 +149,7 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Ru
     ask(window, "/api/seat/south/resign", "{}")
     ask(window, "/api/seat/north/machine-leaves", "{}")
     assert scrolls == []
+    assert covers == []
     assert max(hides.values()) <= (name == "scouts"), "between two scouts in a file it hides one"
 
 

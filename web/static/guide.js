@@ -18,12 +18,12 @@ function next() {
 }
 
 // Where the tag’s tip may point, in the page’s own measure, and whether the tag hangs below: at a key or a square from
-// above, or at a square from below.
+// above, or from below.
 function tips(target) {
   const here = page().getBoundingClientRect();
   if (!target.startsWith('@')) {
     const box = find(target)?.getBoundingClientRect();
-    return box ? [[box.left + box.width / 2 - here.left, box.top + 10 - here.top, false]] : [];
+    return box ? [[box.top + 10, false], [box.bottom - 10, true]].map(([y, isUnder]) => [box.left + box.width / 2 - here.left, y - here.top, isUnder]) : [];
   }
   if (!board()) return [];
   const [x, y] = centre(target.slice(1));
@@ -33,20 +33,24 @@ function tips(target) {
   });
 }
 
-// How much of a piece lies under the tag, in square pixels.
+const TIP = 8; // so much of the tag is only its tip
+
+// How much of a piece or a word lies under the tag, in square pixels.
 const hidden = (box, left, top, width, height) => Math.max(0, Math.min(box.right, left + width) - Math.max(box.left, left))
   * Math.max(0, Math.min(box.bottom, top + height) - Math.max(box.top, top));
 
-// The tag’s place there, as far to the left or right as hides least of other pieces.
+// The tag’s place there, as far to the left or right as hides least: of other pieces, or at a key of the words of keys and orders.
 function place(target, width, height) {
   const here = page().getBoundingClientRect();
-  const pieces = [...page().querySelectorAll('.view [data-at]')].filter(each => `@${each.dataset.at}` !== target)
+  const isKey = !target.startsWith('@');
+  const others = [...page().querySelectorAll(isKey ? '.key :is(b, .leg), .slot b' : '.view [data-at]')].filter(each => `@${each.dataset.at}` !== target)
     .map(each => each.getBoundingClientRect());
   const most = page().clientWidth - width - 4;
-  const places = tips(target).flatMap(([x, y, isUnder]) => (target.startsWith('@') ? [.5, .35, .65, .2, .8, .13, .87] : [.5]).map(share => {
+  const places = tips(target).flatMap(([x, y, isUnder]) => (isKey ? [.5, .3, .7] : [.5, .35, .65, .2, .8, .13, .87]).map(share => {
     const left = Math.max(4, Math.min(most, x - share * width));
     const top = isUnder ? y : y - height;
-    const hides = pieces.reduce((sum, box) => sum + hidden(box, left + here.left, top + here.top, width, height), 0);
+    const body = isKey ? [top + here.top + (isUnder ? TIP : 0), width, height - TIP] : [top + here.top, width, height];
+    const hides = others.reduce((sum, box) => sum + hidden(box, left + here.left, ...body), 0);
     return { left, top, isUnder, at: x - left, hides };
   }));
   return places.reduce((best, each) => (each.hides < best.hides ? each : best), places[0]);
