@@ -99,7 +99,7 @@ def _can_tackle(state: State) -> bool:
 def _hint(state: State) -> str:
     """Why, or by which rule."""
     if state.is_placing:
-        return say("The ball’s card and who begins are drawn when both are ready.")
+        return say("Then the ball’s card and who begins are drawn.")
     if state.course:
         return _HINTS[state.course.kind]
     return say("A tackle ends the round.") if not state.outcome and _can_tackle(state) else ""
