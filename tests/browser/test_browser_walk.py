@@ -11,13 +11,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, product
 
+import msgspec
 import pytest
 from flask import Response
+from history_tools import SHORT
 from inside import app_of
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, too_wide, until
 from tour import SIZES, THEMES, Stop, Tour, Walk, cdp, dress, resize, touring, visit
 
+from companion.core.config import QuietSettings
 from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.table.session import Phase
@@ -478,6 +481,40 @@ def test_a_step_that_follows_another_moves_nothing_else(window: WebDriver, game:
             if tour.table.view().phase is not Phase.OVER:
                 tour.table.abandon()
     assert found == []
+
+
+_MOVED = """
+window.moved = [];
+window.OscillatorNode = class { constructor() { window.moved.push('a tone'); } };
+localStorage.setItem('voice', 'on');
+document.addEventListener('shown', () => setTimeout(() => window.moved.push(...document.getAnimations()
+  .map(each => `${each.animationName ?? each.transitionProperty ?? 'a script'} of ${each.effect.target.outerHTML.slice(0, 80)}`))));
+"""
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_in_stillness_and_at_night_nothing_moves_or_sounds_up_to_the_end(window: WebDriver, game: str) -> None:
+    """Where reduced motion is asked for, in quiet hours: steps are shown one after the other all the same."""
+    with touring() as tour:
+        for seat, name in ((Seat.SOUTH, "Mara"), (Seat.NORTH, "Jonas")):
+            tour.client.post(f"/api/seat/{seat}/take", name=name)
+        tour.companion.use(msgspec.structs.replace(tour.companion.settings, quiet=QuietSettings("00:00", "00:00")))
+        for path in ("/", "/seat/south"):
+            tour.table.new_game(game, SHORT[game], 7)
+            dress(window, PHONE if path == "/seat/south" else SIZES["screen"], "light")
+            visit(window, tour, Stop(path, path))
+            heard(window, Stop(path, path))
+            window.execute_script(_MOVED)
+            stages = 0
+            while stages < LAST_STEP and tour.table.view().phase is not Phase.OVER:
+                window.execute_script("window.heard = false")
+                tour.go_on()
+                stages += tour.table.view().phase is Phase.STAGES
+                until("the step", lambda: window.execute_script("return window.heard"))
+            tour.table.resign(Seat.NORTH)
+            until("the end", lambda: window.execute_script("return !!document.querySelector('.finale')"))
+            assert window.execute_async_script(_SHIFT)
+            assert window.execute_script("return window.moved") == []
 
 
 _UNDER_HELP = """
