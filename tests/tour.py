@@ -155,6 +155,7 @@ class Tour:
             self.go_on()
         while Seat.SOUTH in session_of(self.table).awaited:
             self.table.hand_in(Seat.SOUTH, self.table.view().moment, self.next_action()[1])
+        self._lay()
         yield from (
             Stop(f"{name}-orders-machine-{page}", path) for page, path in (("screen", "/"), ("south", "/seat/south"))
         )
@@ -201,6 +202,13 @@ class Tour:
         for _ in range(3):
             self.clock.advance(0.2)
             self.companion.step()
+
+    def _lay(self) -> None:
+        """Hands lay the rendered table as the game has it."""
+        target = session_of(self.table).target
+        if self.companion.simulation and target is not None:
+            self.companion.simulation.world.set_up(target)
+        self._look()
 
     def go_on(self) -> None:
         """One step of the game that is on: the board is confirmed, the clock started, or an action handed in."""

@@ -26,7 +26,8 @@ from companion.core.network import shown, shown_code
 from companion.core.ports import CameraState
 from companion.games.base import Game
 from companion.maintenance.settings.words import WORDS
-from companion.table.seats.claims import mark_words
+from companion.table.remote.remote_table import REMATCH_HERE, REMATCH_THERE
+from companion.table.seats.claims import mark_words, sentence_of
 from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.table_view import TableView
@@ -43,6 +44,9 @@ from web.security.far_access import code_of
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
 from web.static_files import static_version
+
+_ASKING = frozenset({REMATCH_HERE, REMATCH_THERE, *map(sentence_of, SEATS)})
+"""The notices by which somebody asks for something; the others say what is wrong."""
 
 
 class _Asked(NamedTuple):
@@ -258,6 +262,7 @@ def register_template_helpers(app: Flask) -> None:
         board=_board,
         words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
         ic=icon,
+        notice_drawing=notice_drawing,
         pointing=pointing,
         cards=cards,
         guide=guide,
@@ -335,6 +340,11 @@ def icon(drawing: str, classes: str = "") -> Markup:
     """A drawing in a line of text; it says nothing that the text does not. At a hub a table has told its name."""
     picture = Markup('<svg class="ic {}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{}"/></svg>')
     return picture.format(classes, drawing)
+
+
+def notice_drawing(notice: str) -> str:
+    """The drawing beside a standing notice: somebody asks for something, or something is wrong."""
+    return "bell" if notice in _ASKING else "noentry"
 
 
 def pointing(drawing: str, degrees: int) -> Markup:

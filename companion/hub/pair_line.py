@@ -54,6 +54,8 @@ from companion.storage.journal import Journal
 from companion.table.records import NewGame
 from companion.table.remote.messages import GameLeft, encoded_message
 from companion.table.remote.remote_table import (
+    REMATCH_HERE,
+    REMATCH_THERE,
     RemoteBeginning,
     RemoteProgress,
     progress_of_remote,
@@ -71,8 +73,6 @@ _LOOK_BACK = 20
 """The last game at two tables is among so many games: what it still has to tell is told, also while another is on."""
 _NO_DEALER = say("The hub that dealt the cards no longer knows this game: end it.")
 _OLDER = say("This table’s journal is older than what the other table knows: this game cannot go on.")
-_ASKS = say("Rematch: waiting for the other table.")
-_ASKED = say("The other table wants a rematch: press Rematch here, too.")
 _UNFIT = say("What the other table sends does not fit this game: it cannot go on")
 
 
@@ -392,7 +392,9 @@ class PairLine:
         if self._pair is None or progress is None or progress.game != self._pair.id or progress.is_over:
             trouble = self._fault if self._pair and progress is None else ""
             if self._pair is not None and progress is not None and progress.game == self._pair.id:
-                trouble = _ASKS if self._again is not None else _ASKED if self._is_again_there else trouble
+                trouble = (
+                    REMATCH_HERE if self._again is not None else REMATCH_THERE if self._is_again_there else trouble
+                )
         elif self._fault:
             trouble = self._fault
         elif not trouble and self._clock.monotonic_s() - self._heard_s >= GONE_S:

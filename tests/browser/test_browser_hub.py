@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from service import WALL, browser, too_wide, until
 from tour import dress, resize
 
 from companion.core.clock import RealClock
-from companion.core.i18n import Verbatim, packed
+from companion.core.i18n import LANGUAGES, Verbatim, packed
 from companion.core.kit import SEATS
 from companion.league.tournament import System
 from companion.table.public.messages import PublicState
@@ -138,6 +139,22 @@ def test_codes_beside_the_tables_stand_clear_of_the_sign(window: WebDriver, addr
         room_left = window.execute_script(script)
         assert len(room_left) == 4
         assert min(room_left) >= 0, size
+
+
+def test_codes_of_an_empty_wall_stand_clear_of_the_sign_in_every_language(window: WebDriver) -> None:
+    with hub_pages(Room("Club", RealClock()), RealClock()) as app, serve(app, "127.0.0.1", 0, 16) as server:
+        server.start()
+        script = """const top = document.querySelector('.sign').getBoundingClientRect().top;
+        return [...document.querySelectorAll('.side .far')].map(each => top - each.getBoundingClientRect().bottom)"""
+        for language, size in product(LANGUAGES, (WALL, (1366, 768))):
+            resize(window, size)
+            window.get(f"http://127.0.0.1:{server.port}/")
+            window.add_cookie({"name": "language", "value": language})
+            window.refresh()
+            room_left = window.execute_script(script)
+            assert len(room_left) == 2
+            assert min(room_left) >= 0, (language, size, room_left)
+        window.delete_all_cookies()
 
 
 def test_a_tournament_and_its_director(window: WebDriver, axe: str, tmp_path: Path) -> None:

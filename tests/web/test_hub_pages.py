@@ -278,7 +278,9 @@ def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
     assert browser.get("/host").status_code == 403
     assert "That is not the hub’s key" in browser.post("/host", data={"key": "wrong"}).text
     assert browser.post("/host", data={"key": "abcde-fghij"}).status_code == 303
-    told = words(browser.get("/host").text)
+    html = browser.get("/host").text
+    assert '<use href="#bell"/></svg>It is calling.' in html
+    told = words(html)
     for part in ("It is calling.", "Somebody is coming", "The card is nearly full.", "By the window", "1.0.0"):
         assert part in told
 

@@ -9,7 +9,7 @@ from web_fixtures import Place, page_of
 
 from companion.core.kit import Seat
 from companion.games import GAMES
-from companion.table.remote.remote_table import RemoteBeginning
+from companion.table.remote.remote_table import REMATCH_HERE, REMATCH_THERE, RemoteBeginning
 
 
 def begin(place: Place, game: str) -> None:
@@ -182,6 +182,20 @@ def test_a_phone_at_the_table_screen_is_not_offered_a_seat_at_another_table(plac
     page = page_of(place.browser(), "/")
     assert "Sit down at South" in page
     assert "Sit down at North" not in page
+
+
+def test_a_notice_has_the_drawing_of_its_kind(place: Place) -> None:
+    place.to_orders()
+    for sentence, drawing in (
+        (REMATCH_HERE, "bell"),
+        (REMATCH_THERE, "bell"),
+        ("The other table is silent.", "noentry"),
+    ):
+        place.table.remote.line_is(sentence)
+        place.table.step()
+        for path in ("/", "/watch"):
+            (shown,) = re.findall(r'<p class="notice">.*?href="#(\w+)".*?</p>', page(place, path))
+            assert shown == drawing, (path, sentence)
 
 
 def test_who_watches_before_a_game_is_told_that_it_comes_and_what_to_do_meanwhile(place: Place) -> None:

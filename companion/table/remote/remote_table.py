@@ -25,6 +25,9 @@ from companion.table.session import Phase, Session
 
 MOST_AHEAD = 1_000_000
 """A game at two tables has the higher of both numbers, at most so much more than this table's own."""
+REMATCH_HERE = say("Rematch: waiting for the other table.")
+REMATCH_THERE = say("The other table wants a rematch: press Rematch here, too.")
+"""What `RemoteTable.line_is` is told where a table wants another game: this one, the other one."""
 
 
 @dataclass(frozen=True)
