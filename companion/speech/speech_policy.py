@@ -87,6 +87,13 @@ class SpeechPolicy(Closeable):
         """Do the settings and the hour let a screen speak?"""
         return self._settings.voice.by in ("auto", "screen") and not self._is_quiet()
 
+    def quiet_until(self) -> str | None:
+        """When the quiet hours end that hold now; empty: never, None: none hold."""
+        if not self._is_quiet():
+            return None
+        hours = self._settings.quiet
+        return hours.end if hours.begin != hours.end else ""
+
     def screen_speaks(self, speaks: bool) -> None:
         """A screen has begun to speak, or has ended."""
         with self._lock:

@@ -515,6 +515,8 @@ def test_in_stillness_and_at_night_nothing_moves_or_sounds_up_to_the_end(window:
             until("the end", lambda: window.execute_script("return !!document.querySelector('.finale')"))
             assert window.execute_async_script(_SHIFT)
             assert window.execute_script("return window.moved") == []
+            if path == "/":
+                assert window.find_element("id", "hush").text == "Quiet all day"
 
 
 _UNDER_HELP = """

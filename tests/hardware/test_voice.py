@@ -313,8 +313,10 @@ def test_quiet_hours_begin_and_end_by_the_clock(ear: Ear, monkeypatch: pytest.Mo
     assert voice.said == []
     assert voice.hushed == 1
     assert not manners.screen_may_speak()
+    assert manners.quiet_until() == NIGHT.end
     clock.advance(10 * 3600)
     manners.step()
+    assert manners.quiet_until() is None
     assert told == [(False, 0.4), (True, 0.1), (False, 0.4)]
     assert voice.said == [], "what happened at night is not said in the morning"
 

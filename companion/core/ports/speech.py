@@ -28,6 +28,9 @@ class Spoken(Protocol):
     def screen_may_speak(self) -> bool:
         """Do the settings and the hour let a screen speak?"""
 
+    def quiet_until(self) -> str | None:
+        """When the quiet hours end that hold now, such as 08:00; empty: never, None: none hold."""
+
     def recent(self) -> tuple[Utterance, ...]:
         """The last sentences, oldest first; nothing that somebody at the table may not know."""
 
