@@ -21,6 +21,7 @@ from service import PHONE, browser, too_wide, until
 from tour import SIZES, THEMES, Stop, Tour, Walk, cdp, dress, resize, touring, visit
 
 from companion.core.config import QuietSettings
+from companion.core.i18n import LANGUAGES
 from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.table.session import Phase
@@ -787,6 +788,12 @@ return [...document.querySelectorAll('figcaption')].filter(each => {
 """
 
 
+_BROKEN_SUMS = """
+return [...document.querySelectorAll('.adds')].filter(each =>
+  each.lastElementChild.offsetTop >= each.querySelector('b').offsetTop + each.querySelector('b').offsetHeight).length;
+"""
+
+
 def test_keys_in_a_row_end_on_one_line_and_no_caption_lies_on_the_next_part(window: WebDriver) -> None:
     with touring() as tour:
         tour.client.post("/api/seat/south/take", name="Mara")
@@ -798,6 +805,10 @@ def test_keys_in_a_row_end_on_one_line_and_no_caption_lies_on_the_next_part(wind
             dress(window, SIZES[size], "light")
             visit(window, tour, Stop("rules", f"/rules/{game}"))
             assert not window.execute_script(_CAPTIONS), (game, size)
+        for language, size in product(LANGUAGES, ("phone", "tablet", "laptop")):
+            dress(window, SIZES[size], "light")
+            visit(window, tour, Stop("rules", "/rules/binmat"), language)
+            assert not window.execute_script(_BROKEN_SUMS), (language, size)
 
 
 _BROKEN_KEYS = """

@@ -181,6 +181,11 @@ def test_many_pieces_stand_below_each_other_side_by_side(place: Place, name: str
     assert [each.count("<li>") for each in lists] == columns
 
 
+@pytest.mark.parametrize("name", GAMES)
+def test_what_the_keys_call_orders_the_rules_call_orders(place: Place, name: str) -> None:
+    assert not re.search(">[^<]*ommand", page_of(place.browser(), f"/rules/{name}"))
+
+
 def test_an_example_that_the_rules_forbid_is_a_defect() -> None:
     game = GAMES["outbuffered"]
     example = next(rule.example for rule in game.rules if rule.example)

@@ -66,12 +66,11 @@ RULES = (
     ),
     Rule(
         "commands",
-        say("Commands"),
+        say("Orders"),
         say(
-            "Each turn both players hand in a buffer of three commands in secret: up, down, left, "
-            "right, wait (idle) or shoot, in any order, repeats allowed. Directions are seen from your own "
-            "seat: up is away from you. Then the buffers are revealed, one pair of commands after "
-            "the other."
+            "Each turn both players hand in a buffer of three orders in secret: up, down, left, right, wait (idle) or "
+            "shoot; an order may repeat. Directions are seen from your own seat: up is away from you. Then the buffers "
+            "are revealed, one pair of orders after the other."
         ),
         Example(
             ("URS | ULI",),
@@ -105,7 +104,7 @@ RULES = (
         say("Shots"),
         say(
             "A shot goes along the rank and the file in all four directions, over any distance, until a wall. A robot "
-            "that is hit drops the flag that it carries and returns to its start tile. Its remaining commands go on "
+            "that is hit drops the flag that it carries and returns to its start tile. Its remaining orders go on "
             "from there."
         ),
         Example(("UII | UUI", "SII | III")),
