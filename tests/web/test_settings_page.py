@@ -75,6 +75,17 @@ def test_every_setting_is_a_row_with_its_value_and_the_page_is_small(tmp_path: P
         spanish = place.host.get("/settings", headers={"Accept-Language": "es"}).get_data(as_text=True)
         assert "De 0 a 1. Por defecto: 0,6." in flat(spanish)
         assert "Por defecto: 1." in flat(spanish)
+        assert re.search(r'name="voice.volume" value="0,6"', flat(spanish)), "as the sentence beside it writes it"
+
+
+@pytest.mark.parametrize(("language", "shown"), [("en", "0.6"), ("es", "0,6"), ("fr", "0,6")])
+def test_a_broken_number_that_is_sent_as_it_was_shown_changes_nothing(
+    tmp_path: Path, language: str, shown: str
+) -> None:
+    with kept(tmp_path, OURS) as place:
+        place.host.set_cookie("language", language)
+        assert save(place, voice__volume=shown).location == "/settings?saved=0"
+        assert "volume" not in place.path.read_text()
 
 
 def test_a_change_is_written_and_works_at_once_where_it_can(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from msgspec import inspect
 
 from companion.core.config import TOPIC, Settings
 from companion.core.errors import Malformed
-from companion.core.i18n import say
+from companion.core.i18n import COMMA, say, spoken
 from companion.core.kit import SEAT_WORDS, SEATS
 from companion.maintenance.settings.file import flat
 from companion.maintenance.settings.words import PAD_PARTS, SECTIONS, WORDS, Words
@@ -88,14 +88,16 @@ class SettingRow:
         return self.page
 
     def typed(self, value: Any) -> str:
-        """A value as it stands in its field."""
+        """A value as it stands in its field, with the comma of the language spoken now."""
         if value is None:
             return ""
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, list | tuple):
             return " ".join(value)
-        return f"{value:g}" if isinstance(value, float) else str(value)
+        if isinstance(value, float):
+            return f"{value:g}".replace(".", "," if spoken() in COMMA else ".")
+        return str(value)
 
     def read(self, text: str) -> Any:
         """The value that was typed; raises `Malformed` with what would be right."""
@@ -134,8 +136,7 @@ class SettingRow:
     @property
     def default_words(self) -> str:
         """The delivered value, as a sentence."""
-        is_broken = isinstance(self.default, float)
-        return say("Default: {value}.", value=_figure(self.default) if is_broken else self.typed(self.default))
+        return say("Default: {value}.", value=self.typed(self.default))
 
     def _chosen(self, text: str) -> Any:
         for value, _ in self.choices:
