@@ -54,7 +54,7 @@ def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> 
     for part in ("Round 1: find your name", "Name1", "Name4", "Sonneborn-Berger", "ends in"):
         assert part in page
     wall = words(app.test_client().get("/").text)
-    for part in ("Cup, round 1: find your name", "Round ends in", "Name1", "Name4"):
+    for part in ("Cup, round 1: find your name", "Round ends in", "Name1", "Name4", "Standings"):
         assert part in wall
     assert act(app, do="pair") == 409  # boards are open
     assert act(app, do="decide", place="0.0.0", verdict="south") == 303
@@ -62,6 +62,7 @@ def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> 
     assert act(app, do="decide", place="0.1.0", verdict="north") == 303
     told = words(app.test_client().get("/host/tournament/1", headers=KEY).text)
     assert "1.2.1 ½ : ½ → 0 : 1" in told
+    assert "find your name" not in app.test_client().get("/tournament/1", environ_overrides=FAR).text
     assert act(app, do="enter", people="Late") == 303
     assert act(app, do="withdraw", entrant="1") == 303
     page = app.test_client().get("/host/tournament/1", headers=KEY).text
