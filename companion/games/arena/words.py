@@ -27,7 +27,7 @@ OPTION_ROWS = (
         "board",
         say("Arena"),
         say(
-            "Nine by nine squares, the same with walls, or your own map, at most 12 x 12: "
+            "Nine by nine squares, the same with walls, or your own map, at most 12\u00a0x\u00a012: "
             "a dot is a free square, # a wall, s and n starts, S and N spawn points."
         ),
         ((say("9 x 9"), STANDARD_MAP), (say("Walls"), WALLS_MAP)),
