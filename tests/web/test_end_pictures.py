@@ -93,4 +93,4 @@ def test_every_picture_of_the_tableau_says_which_turn_it_is_and_what_happened(
         assert outcome
         assert page.partition('id="finale"')[2].partition('id="said"')[0].count(str(outcome.reason)) == 1
         head = phone.get("/seat/south").get_data(as_text=True).partition('<header class="top">')[2]
-        assert re.search(r"</h1><span>(After \d+ turn|Before the first turn)", re.sub(r"\s*\n", "", head))
+        assert re.search(r"</h1><span[^>]*>(After \d+ turn|Before the first turn)", re.sub(r"\s*\n", "", head))
