@@ -412,7 +412,7 @@ def test_binmat_by_cards(tmp_path: Path, window: WebDriver) -> None:
     with playing(window, tmp_path, "binmat", way="full") as reader:
         reader.hears("Tap “Start the clock”")
         reader.does("Start the clock")
-        reader.hears("Draw or play")
+        reader.hears("Draw a card")
         reader.focus()
         reader.does("Draw lane")
         reader.does("Lane 3: Attacker no card, Defender no card. Deck: 13 cards (10^)")
