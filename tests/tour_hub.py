@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -18,6 +18,7 @@ from tour import NOWHERE, Stop, Tour
 
 from companion.core.clock import FakeClock
 from companion.core.config import WebSettings
+from companion.core.errors import Stale
 from companion.core.kit import SEATS, Seat
 from companion.hub.pair_line import GONE_S
 from companion.hub_server.app import Hub
@@ -263,7 +264,8 @@ class TablesTour:
         for seat in SEATS:
             session = self._session(seat)
             if session.phase in (Phase.SETUP, Phase.STAGES) and not self._remote(seat).is_shown_here:
-                self.tables[seat].table.confirm("host", session.moment, session.stage, force=True)
+                with suppress(Stale):  # what the other table told meanwhile began the next step
+                    self.tables[seat].table.confirm("host", session.moment, session.stage, force=True)
 
     def _hand_in(self, seat: Seat) -> None:
         session, table = self._session(seat), self.tables[seat].table
