@@ -53,7 +53,7 @@ def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) ->
         code = browser.post("/api/host/hub/offer", json=form, headers=key).get_json()["code"]
         taken = other.post("/host/hub/game", data={"code": f" {code.upper()} ", "name": "Jonas"}, headers=other_key)
         assert (taken.status_code, taken.location) == (303, "/host")
-        until("the game begins", lambda: at_two_tables([south, north]))
+        until("the game begins", lambda: at_two_tables([south, north]) and not south.hub.offered)
         for client, name in ((browser, "Jonas"), (other, "Mara")):
             page = client.get("/join").text
             assert f"{name} plays at the other table." in page
