@@ -28,6 +28,8 @@ class Sign:
     seats: frozenset[Seat] = frozenset()
     orders_left: int = 0
     """How many orders it says are to go: the page of the seat counts them down as they are entered."""
+    is_elsewhere: bool = False
+    """Is there nothing to do for hands here until the other table, or the hub, has done its part?"""
 
 
 # ---- the sign -----------------------------------------------------------------------------------------------------
@@ -113,7 +115,7 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
         small = live.why_not.message if live.why_not else _perhaps_hidden(live, problem) or before_colon(problem.text)
         return Sign(problem.sign, small, _owners(session.kit, problem.face))
     if session.remote is not None and (waits := remote_words(session, session.remote)):
-        return Sign(*waits)
+        return Sign(*waits, is_elsewhere=True)
     match session.phase:
         case Phase.LOBBY:
             return _lobby_sign(live, viewer)
