@@ -299,6 +299,23 @@ def test_a_form_that_could_not_be_taken_is_sent_again_with_what_was_entered(
     assert "data-again" not in page, "a page that is loaded again would lose it"
 
 
+def test_what_another_site_sends_is_never_offered_to_be_sent_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From our own page it would count as ours."""
+
+    def late(*_: object, **__: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(place.table, "take_seat", late)
+    for name in ("view", "progress"):
+        monkeypatch.setattr(place.table, name, late)
+    for headers in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+        answer = place.browser().post("/join/south", data={"name": "Eve"}, headers={"Accept": "text/html", **headers})
+        assert answer.status_code == 403
+        assert "Eve" not in answer.get_data(as_text=True)
+
+
 # ---- secrecy -----------------------------------------------------------------------------------------------------------
 
 
