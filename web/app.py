@@ -15,10 +15,9 @@ from companion.core.i18n import best_language, speak, spoken
 from companion.games.base import Game
 from companion.table.table import Table
 from web import error_pages
-from web.context import PageContext, register_template_helpers
+from web.context import PageContext
 from web.features import Features, Site
 from web.rendering.json_view import SpokenJson
-from web.rendering.template_cache import CompiledTemplates
 from web.routes.api.api import Api
 from web.routes.camera import CameraPage
 from web.routes.check import CheckPage
@@ -44,6 +43,8 @@ from web.security.far_access import FarAccess, is_far
 from web.security.host_names import OWN_ADDRESS, Names, UnknownName, asked_host
 from web.security.join_code import JoinCode
 from web.server.sse import ARRIVED, Streams
+from web.templating.helpers import register_template_helpers
+from web.templating.template_cache import CompiledTemplates
 
 MAX_BODY_BYTES = 16 * 1024
 _POLICY = (

@@ -19,7 +19,7 @@ from werkzeug.exceptions import NotFound
 
 from companion.core import i18n
 from companion.core.i18n import LANGUAGES, words_for_scripts
-from web.rendering.stylesheets import stylesheets
+from web.templating.stylesheets import stylesheets
 
 STATIC = Path(__file__).parent / "static"
 YEAR_S = 365 * 24 * 3600

@@ -20,7 +20,7 @@ from companion.cli.main import main
 from companion.core.config import WebSettings
 from companion.service.lifecycle import MALLOC
 from companion.service.systemd import POWER_FILE
-from web.rendering.template_cache import CompiledTemplates
+from web.templating.template_cache import CompiledTemplates
 
 SYSTEMD = Path(__file__).parents[2] / "systemd"
 UNITS = sorted(path.name for path in SYSTEMD.iterdir() if path.suffix in (".service", ".path") and path.stem != "avahi")

@@ -9,9 +9,9 @@ import pytest
 
 import web
 from companion.core.i18n import speaking
-from web.context import qr_code
-from web.rendering.stylesheets import STYLESHEETS
 from web.static_files import static_files
+from web.templating.icons import qr_code
+from web.templating.stylesheets import STYLESHEETS
 
 WEB = Path(web.__file__).parent
 TEMPLATES = sorted((WEB / "templates").glob("*.html"))

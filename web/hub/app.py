@@ -18,7 +18,6 @@ from companion.league.league import League
 from companion.league.people import shown_name
 from web import error_pages
 from web.app import bare_app, watch_names, watch_requests
-from web.context import register_template_helpers
 from web.hub import drawing
 from web.hub.cards import CardPages
 from web.hub.director import DirectorPages
@@ -32,6 +31,7 @@ from web.security.auth import Auth
 from web.security.host_names import Names
 from web.server.sse import Streams
 from web.static_files import StaticFiles
+from web.templating.helpers import register_template_helpers
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from companion.core.kit import Seat
 from companion.core.ports.far import COOKIES, FarAnswer, FarRequest, LineBusy, LineDown, most_bytes
 from web import error_pages
 from web.app import bare_app, watch_names, watch_requests
-from web.context import register_template_helpers
 from web.error_pages import status_of, wants_page
 from web.hub.app import HubSite
 from web.hub.room import Room
@@ -33,6 +32,7 @@ from web.security.host_names import Names, asked_host
 from web.server.sse import LOOK_S, RETRY_MS, Audience, Streams
 from web.server.stream_writer import Idle, Messages
 from web.static_files import StaticFiles
+from web.templating.helpers import register_template_helpers
 
 PLACE = "far"
 """The cookie that says at which table a phone sits, signed by the hub."""

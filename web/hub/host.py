@@ -18,7 +18,6 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.network import new_code, plain_code
 from companion.maintenance.settings.rows import sections
-from web.context import Fragment, Needs, render_fragment
 from web.hub.room import MOST_DELAY_S, Room
 from web.routes.api.body import Body, Text, read_body
 from web.security.auth import Auth
@@ -26,6 +25,7 @@ from web.security.join_code import EACH, EVERYBODY, LENGTH
 from web.security.rate_limit import Guesses
 from web.server.asked import this_app
 from web.server.sse import Audience, Streams
+from web.templating.fragments import Fragment, Needs, render_fragment
 
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
 

@@ -12,12 +12,12 @@ from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import spoken
 from companion.table.session import Phase
-from web.context import Fragment, Needs, render_fragment
 from web.hub.drawing import seats_of, sentence
 from web.hub.room import MOST_RECENT, Delayed, Room, RoomTable, Shown, late_words
 from web.server.asked import this_app
 from web.server.sse import Changes, Streams, message
 from web.server.stream_writer import Writer
+from web.templating.fragments import Fragment, Needs, render_fragment
 
 
 @dataclass(frozen=True)

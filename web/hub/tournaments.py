@@ -14,12 +14,12 @@ from companion.league.league import League
 from companion.league.people import shown_name
 from companion.league.standings import half_words, quarter_words, standings
 from companion.league.tournament import BoardEnd, Match, System, Tournament
-from web.context import Fragment, Needs, render_fragment
 from web.hub.drawing import sentence
 from web.hub.room import Room
 from web.security.auth import Auth
 from web.server.asked import this_app
 from web.server.sse import Streams
+from web.templating.fragments import Fragment, Needs, render_fragment
 
 SYSTEM_WORDS = {
     System.SWISS: say("Swiss"),

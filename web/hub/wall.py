@@ -16,7 +16,6 @@ from companion.league.standings import standings
 from companion.table.public.messages import PublicRecord, PublicView
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
-from web.context import Fragment, Needs, render_fragment
 from web.hub.drawing import ShownSeat, seats_of
 from web.hub.host import JoinDoor
 from web.hub.room import Room, RoomTable, Shown, late_words
@@ -25,6 +24,7 @@ from web.hub.tournaments import TournamentWords
 from web.security.auth import Auth, is_own_screen
 from web.server.asked import this_app
 from web.server.sse import Audience, Streams
+from web.templating.fragments import Fragment, Needs, render_fragment
 
 
 @dataclass(frozen=True)

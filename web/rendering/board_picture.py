@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
-from companion.core.kit import Kit, Layout
+from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Event
 from companion.games.screen import Badge
 from companion.table.board_check import HandMove, Problem
@@ -115,3 +115,16 @@ def board_words(scene: BoardPicture) -> str:
         return words
     hidden = joined(", ", sorted(scene.unknown))
     return joined(". ", (words, say("The camera cannot see {squares}", squares=hidden)))
+
+
+def own_square(view: TableView, seat: Seat) -> Square | None:
+    """Where the one piece lies that stands for a side; None when there is none, or several."""
+    if view.kit is None:
+        return None
+    drawing = view.kit.sides[seat].drawing
+    found = [
+        square
+        for square, faces in view.board.layout.items()
+        if any(view.kit.face(face).seat is seat and view.kit.face(face).drawing == drawing for face in faces)
+    ]
+    return found[0] if len(found) == 1 else None

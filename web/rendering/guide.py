@@ -17,7 +17,7 @@ from companion.games.spelling import choice_of
 from companion.table.board_check import HandMove
 from companion.table.table_view import TableView
 from web.rendering.board import board_svg
-from web.rendering.board_picture import scene_of
+from web.rendering.board_picture import own_square, scene_of
 
 HAND_IN, COMMIT = "#hand-in", "#commit"
 
@@ -143,7 +143,7 @@ def _ways(view: TableView, seat: Seat) -> Iterator[HandMove]:
     """What an order moves, from square to square; what comes along is drawn where the last of its steps ends."""
     layout, guide = view.board.layout, view.guide
     steps = [
-        (origin or _own_square(view, seat), target) for origin, target in (guide.ways.get(seat, ()) if guide else ())
+        (origin or own_square(view, seat), target) for origin, target in (guide.ways.get(seat, ()) if guide else ())
     ]
     starts = {start for start, _ in steps}
     first: dict[Square, Square] = {}
@@ -152,14 +152,3 @@ def _ways(view: TableView, seat: Seat) -> Iterator[HandMove]:
             first[target] = first.get(start, start)
             is_last = target not in layout and target not in starts
             yield HandMove(layout.get(first[target], ()) if is_last else (), start, target)
-
-
-def _own_square(view: TableView, seat: Seat) -> Square | None:
-    """Where the one piece stands that gets a seat's orders."""
-    if view.kit is None:
-        return None
-    kit, drawing = view.kit, view.kit.sides[seat].drawing
-    found = (
-        square for square, faces in view.board.layout.items() for face in faces if kit.face(face).drawing == drawing
-    )
-    return next(found, None)

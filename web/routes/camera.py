@@ -19,7 +19,7 @@ from companion.core.i18n import say, translate
 from companion.core.ports import Advice, BoardSeen, CameraOffer, CameraState, Eye, SettledFrame
 from companion.table.table_view import TableView
 from companion.table.views import turn_title
-from web.context import PageContext, clock_words
+from web.context import PageContext
 from web.features import CameraRoom
 from web.rendering.camera_overlay import (
     WEAK_WORDS,
@@ -35,6 +35,7 @@ from web.security.auth import is_own_screen
 from web.server.asked import this_app
 from web.server.sse import CAMERA, PING, RETRY_MS, Audience, message
 from web.server.stream_writer import Idle, Messages
+from web.templating.phrases import clock_words
 
 LOOK_S = 0.25
 """How often a stream asks whether its viewer is still there."""

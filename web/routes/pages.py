@@ -21,7 +21,7 @@ from flask import (
 
 from companion.core.kit import Seat
 from companion.table.table_view import TableView
-from web.context import PageContext, render_fragment
+from web.context import PageContext
 from web.routes.api.body import SEAT
 from web.routes.join import Joining
 from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
@@ -29,6 +29,7 @@ from web.security.auth import is_own_screen
 from web.server.asked import this_app, this_request
 from web.server.sse import Audience, message
 from web.static_files import StaticFiles
+from web.templating.fragments import render_fragment
 
 
 class Pages:

@@ -16,12 +16,13 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
 from companion.table.session import Phase
 from companion.table.table_view import TableView
-from web.context import PageContext, render_fragment
+from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.join import Joining, wanted_name
 from web.security.auth import Auth
 from web.server.asked import this_app, this_request
 from web.server.sse import Audience
+from web.templating.fragments import render_fragment
 
 COVER = '<main id="live" data-go="/pass"></main>'
 """A fragment that leads to the cover."""

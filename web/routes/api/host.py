@@ -8,8 +8,9 @@ import msgspec
 from flask import Blueprint, Response, g, jsonify, request
 
 from companion.core.kit import Seat
-from web.context import PageContext, start_board
+from web.context import PageContext
 from web.routes.api.body import Body, Confirm, Rematch, Text, read_body
+from web.templating.icons import start_board
 
 
 class NewGame(Body, frozen=True):

@@ -8,8 +8,9 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.pads import Key
-from web.context import PageContext, own_square
+from web.context import PageContext
 from web.rendering.board import plan_svg
+from web.rendering.board_picture import own_square
 from web.rendering.json_view import plain_view
 from web.rendering.piece_controls import plain_plays
 from web.routes.api.body import SEAT, Body, Confirm, Entered, Long, Moment, Rematch, Text, read_body

@@ -1,0 +1,112 @@
+"""What templates may use beside their own values."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import Any
+
+from flask import Flask
+from markupsafe import Markup
+
+from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
+from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
+from companion.core.kit import SEAT_WORDS, SEATS
+from companion.core.network import shown, shown_code
+from companion.table.seats.claims import mark_words
+from companion.table.table_view import TableView
+from web.rendering import cards, guide, piece_controls
+from web.rendering.beats import tones_of
+from web.rendering.board import board_svg
+from web.rendering.board_picture import board_words, scene_of
+from web.rendering.finale import again_words, end_words, length_of, nearest_tenth, still_picture, tale_of
+from web.rendering.pieces import picture
+from web.static_files import static_version
+from web.templating.fragments import Needs
+from web.templating.icons import icon, notice_drawing, pointing, qr_code, small_board, start_board
+from web.templating.phrases import clock_words, first_up, groups, rule_words, side_of
+
+
+def register_template_helpers(app: Flask) -> None:
+    """What templates may use beside their own values."""
+    version = static_version()
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    app.jinja_env.finalize = _in_words
+    app.jinja_env.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    app.jinja_env.globals.update(
+        say=say,
+        say_n=say_n,
+        joined=joined,
+        listed=listed,
+        mark_words=mark_words,
+        spoken=spoken,
+        LANGUAGES=LANGUAGES,
+        sprite=lambda *names: _sprite(names or tuple(name for name in DRAWINGS if name not in ON_PAPER)),
+        styles=partial(_styles, version),
+        scripts=partial(_scripts, version),
+        asset=lambda name: f"/static/{version}/{name}",
+        board=_board,
+        words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
+        ic=icon,
+        notice_drawing=notice_drawing,
+        pointing=pointing,
+        cards=cards,
+        guide=guide,
+        beside=piece_controls,
+        tale_of=tale_of,
+        length_of=length_of,
+        end_words=end_words,
+        again_words=again_words,
+        tones_of=tones_of,
+        still_picture=still_picture,
+        nearest_tenth=nearest_tenth,
+        picture=picture,
+        small_board=lambda game: small_board(game.kit(game.options({}))),
+        start_board=start_board,
+        qr=qr_code,
+        side_of=side_of,
+        SEATS=SEATS,
+        SEAT_WORDS=SEAT_WORDS,
+    )
+    app.context_processor(lambda: {"needs": Needs()})
+    app.jinja_env.filters.update(
+        clock=clock_words,
+        code=shown_code,
+        groups=groups,
+        first_up=first_up,
+        shown=shown,
+        rule_words=rule_words,
+        t=translate,
+        to_owner=to_owner,
+    )
+
+
+@lru_cache(maxsize=1)
+def _sprite(names: tuple[str, ...]) -> Markup:
+    """Every drawing, as each page carries them: what scripts fetch or draw finds them there."""
+    text = sprite(names).replace('style="position:absolute"', 'class="sprite"')
+    text = text.replace('stroke="var(--edge,var(--line))" stroke-width="5"', 'class="rim"')
+    text = text.replace('fill="none" stroke="var(--line)" stroke-width="8" stroke-linecap="square"', 'class="edging"')
+    text = text.replace('fill="none" stroke="currentColor"', 'class="pen"')
+    return Markup(text.replace('class="pen" stroke-width="4.6" stroke-linecap="square"', 'class="core"'))
+
+
+def _styles(version: str, *names: str) -> Markup:
+    """The links to some stylesheets."""
+    link = Markup('<link rel="stylesheet" href="/static/{}/{}.css">\n')
+    return Markup().join(link.format(version, name) for name in names)
+
+
+def _scripts(version: str, *names: str) -> Markup:
+    """The tags of some modules, in order; an empty name is none."""
+    tag = Markup('<script type="module" src="/static/{}/{}.js"></script>\n')
+    return Markup().join(tag.format(version, name) for name in names if name)
+
+
+def _board(view: TableView, turned: bool = False) -> Markup:
+    scene = scene_of(view)
+    return board_svg(scene, turned) if scene else Markup()
+
+
+def _in_words(value: Any) -> Any:
+    """Whatever a template prints: a sentence in the viewer's language, anything else as it is."""
+    return translate(value) if isinstance(value, Said) else value

@@ -1,0 +1,86 @@
+"""Drawings in a line of text or in a corner of a page: icons, boards as small signs, codes to scan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+import segno
+from markupsafe import Markup
+
+from companion.core.i18n import say, translate
+from companion.core.kit import SEATS, Kit
+from companion.games.base import Game
+from companion.table.remote.remote_table import REMATCH_HERE, REMATCH_THERE
+from companion.table.seats.claims import sentence_of
+from web.rendering.board import board_svg
+from web.rendering.board_picture import BoardPicture
+from web.rendering.cards import lanes_sign
+
+_ASKING = frozenset({REMATCH_HERE, REMATCH_THERE, *map(sentence_of, SEATS)})
+"""The notices by which somebody asks for something; the others say what is wrong."""
+
+
+def icon(drawing: str, classes: str = "") -> Markup:
+    """A drawing in a line of text; it says nothing that the text does not. At a hub a table has told its name."""
+    picture = Markup('<svg class="ic {}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{}"/></svg>')
+    return picture.format(classes, drawing)
+
+
+def notice_drawing(notice: str) -> str:
+    """The drawing beside a standing notice: somebody asks for something, or something is wrong."""
+    return "bell" if notice in _ASKING else "noentry"
+
+
+def pointing(drawing: str, degrees: int) -> Markup:
+    """A drawing in a line of text, turned clockwise."""
+    return Markup(
+        '<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#{}" transform="rotate({} 50 50)"/></svg>'
+    ).format(drawing, degrees % 360)
+
+
+def small_board(kit: Kit) -> Markup:
+    """A board as a small sign: its squares in two tones, or its lanes."""
+    if kit.deck:
+        return lanes_sign(kit)
+    board = kit.board
+    dark = "".join(
+        f"M{s.file * 10} {(board.ranks - 1 - s.rank) * 10}h10v10h-10z"
+        for s in board.squares
+        if (s.file + s.rank) % 2 or s in board.holes
+    )
+    width, height = board.files * 10, board.ranks * 10
+    if board.tones == 2:
+        lines, tone = f"M0 0h{width}v{height}h-{width}z", "tile-4"
+    else:
+        lines, tone = "".join(f"M{f * 10} 0v{height}" for f in range(board.files + 1)), "tile-2"
+        lines += "".join(f"M0 {r * 10}h{width}" for r in range(board.ranks + 1))
+    return Markup(
+        f'<svg class="mini" viewBox="-1 -1 {width + 2} {height + 2}" aria-hidden="true">'
+        f'<rect class="tile-1" width="{width}" height="{height}"/><path class="{tone}" d="{dark}"/>'
+        f'<path class="lines" d="{lines}"/></svg>'
+    )
+
+
+def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> Markup:
+    """The beginning of a game with its delivered or other options, as South sees it; raises `Malformed`."""
+    options = game.options(raw or {})
+    if game.kit(options).deck:
+        return lanes_sign(game.kit(options))
+    state = game.setup(options, Random(0))
+    shown = game.standing(state, None)
+    return board_svg(BoardPicture(game.kit(options), game.expected(state) or {}, badges=shown.badges if shown else {}))
+
+
+def qr_code(url: str) -> Markup:
+    """A QR code as inline SVG with a name for those who do not see it, black on white whatever the theme."""
+    return Markup('<svg role="img" aria-label="{}" {}').format(translate(say("Code to scan")), _qr_drawing(url))
+
+
+@lru_cache(maxsize=16)
+def _qr_drawing(url: str) -> Markup:
+    code = segno.make(url, error="m", micro=False)
+    drawing = code.svg_inline(border=3, omitsize=True, light="#fff", dark="#000", svgclass="qr", lineclass=None)
+    return Markup(drawing.removeprefix("<svg "))

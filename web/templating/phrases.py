@@ -1,0 +1,72 @@
+"""Words that several pages say of a view: names, times, receipts, and how the devices are."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from companion.core.i18n import Said, joined, say
+from companion.core.kit import Seat, Side
+from companion.core.ports import CameraState
+from companion.games.base import Game
+from companion.table.table_view import TableView
+
+
+def side_of(view: TableView, seat: Seat) -> Side:
+    """How a seat appears: in its game's colours, or plain while no game is on."""
+    shown = view.seats[seat].side
+    if shown:
+        return shown
+    plain = {Seat.SOUTH: (say("South"), "ink", "disc"), Seat.NORTH: (say("North"), "bare", "diamond")}
+    name, colour, drawing = plain[seat]
+    return Side(name, colour, "#1B1814", drawing)
+
+
+def clock_words(at_s: float) -> str:
+    """Unix time as the table's clock shows it."""
+    return time.strftime("%H:%M:%S", time.localtime(at_s))
+
+
+def groups(receipt: str) -> list[str]:
+    """A receipt in groups of four, to be read aloud."""
+    return [receipt[i : i + 4] for i in range(0, len(receipt), 4)]
+
+
+def first_up(text: str) -> str:
+    """With a capital letter, the rest as it is."""
+    return text.capitalize() if isinstance(text, Said) else text[:1].upper() + text[1:]
+
+
+def rule_words(game: Game[Any, Any], rule: str) -> str:
+    """A paragraph of the rules by number and title."""
+    for number, paragraph in enumerate(game.rules, start=1):
+        if paragraph.id == rule:
+            return say("Rule {number}, {title}", number=number, title=paragraph.title)
+    return say("Rules")
+
+
+def tip_of(view: TableView, south: str) -> str:
+    """To which side the sign's tip points on the table screen: a class, empty for the table itself."""
+    seats = view.sign.seats
+    if len(seats) == 2:
+        return "both"
+    if not seats:
+        return ""
+    other = "right" if south == "left" else "left"
+    return south if Seat.SOUTH in seats else other
+
+
+def device_words(view: TableView) -> str:
+    """Camera and pads in one line; where cards are merely counted nobody needs a camera that is well."""
+    tableau = view.board.tableau
+    is_read = tableau is None or bool(tableau.lanes) or view.devices.camera.state is CameraState.TROUBLE
+    camera = {
+        CameraState.NONE: say("No camera: confirm by hand."),
+        CameraState.SEES_BOARD: say("Camera sees the board."),
+        CameraState.NO_BOARD: say("Camera sees no board."),
+        CameraState.TROUBLE: say("Camera has a problem."),
+    }[view.devices.camera.state]
+    told = ((view.devices.camera.sentence or camera) if is_read else "", view.devices.panel)
+    return joined(
+        " ", [sentence if sentence.endswith(".") else joined("", (sentence, ".")) for sentence in told if sentence]
+    )
