@@ -1,4 +1,4 @@
-"""What templates may use beside their own values."""
+"""The functions and filters that all templates have."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from web.templating.phrases import clock_words, first_up, groups, rule_words, si
 
 
 def register_template_helpers(app: Flask) -> None:
-    """What templates may use beside their own values."""
+    """Give an application's templates their functions and filters."""
     version = static_version()
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.finalize = _in_words
