@@ -69,17 +69,6 @@ def open_folder(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
-def compute_on_one_core_each(config: pytest.Config) -> None:
-    """Have workers and what they start compute with one thread each: there are more of them than cores.
-
-    Threads of numpy and OpenCV that wait for a core took a third of the reading of boards. The service says for itself
-    how many threads its reading has.
-    """
-    if getattr(config.option, "numprocesses", None):
-        for library in ("OPENBLAS_NUM_THREADS", "OPENCV_FOR_THREADS_NUM"):
-            os.environ.setdefault(library, "1")
-
-
 def compile_templates_once() -> None:
     """Have all applications of a process share what Jinja makes of a file of templates: each test opens a new one."""
     compiled: dict[tuple[str, str | None, str], Any] = {}
@@ -176,7 +165,6 @@ def begin_apart(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     open_folder(config)
     begin_apart(config)
-    compute_on_one_core_each(config)
     compile_templates_once()
     compile_addresses_once()
     config.pluginmanager.register(ExamplesWhereSomeAre())
