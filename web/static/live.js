@@ -107,21 +107,24 @@ async function show(html) {
   while (press) await press;
   if (newest !== html) return;
   const focused = document.activeElement;
+  const menu = focused?.closest('.menu');
   for (const each of fresh) {
     const old = document.getElementById(each.id);
     if (old) morph(old, each);
   }
   document.dispatchEvent(new Event('shown'));
-  refocus(focused);
+  refocus(focused, menu);
 }
 
-// The focus stays; if its place is gone, it goes to the sign, which says what is next.
-function refocus(focused) {
+// The focus stays; if its place is gone, it goes to the key of the menu it was in, else to the sign, which says what is next.
+function refocus(focused, menu) {
   if (!focused || focused === document.body) return;
   const stays = focused.isConnected && focused.getClientRects().length > 0 && !focused.matches(':disabled');
   const isLost = () => [document.body, null].includes(document.activeElement);
   if (stays && isLost()) focused.focus({ preventScroll: true });
-  if (isLost() || (!stays && document.activeElement === focused)) document.querySelector('.sign[tabindex]')?.focus({ preventScroll: true });
+  if (!isLost() && (stays || document.activeElement !== focused)) return;
+  const place = menu?.isConnected ? menu.querySelector('summary') : document.querySelector('.sign[tabindex]');
+  place?.focus({ preventScroll: true });
 }
 
 // The page as the service has it now: newer, in another language, or no longer this browser's.
