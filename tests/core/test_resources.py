@@ -159,7 +159,7 @@ def test_the_bench_of_memory_can_be_lost(
 ) -> None:
     def spend(self: memory.Evening) -> list[MemorySample]:
         self.games = memory.GAMES_PLAYED
-        return [MemorySample(asked, mb_of(asked)) for asked in range(0, memory.REQUESTS, memory.SAMPLE_EACH)]
+        return [MemorySample(asked, mb_of(asked)) for asked in range(memory.REQUESTS)]
 
     class Running:
         def __enter__(self) -> tuple[int, str, str]:
@@ -180,9 +180,7 @@ def test_games_of_different_sizes_slant_no_line() -> None:
     assert set(order) == set(GAMES)
     size_mb = {name: 150.0 + 10 * number for number, name in enumerate(GAMES)}
     each = memory.REQUESTS // len(order)
-    samples = [
-        MemorySample(asked, size_mb[order[asked // each]]) for asked in range(0, memory.REQUESTS, memory.SAMPLE_EACH)
-    ]
+    samples = [MemorySample(asked, size_mb[order[asked // each]]) for asked in range(memory.REQUESTS)]
     assert abs(growth_mb(samples[len(samples) // 2 :])) < 0.5
     leak = [MemorySample(at.requests, at.mb + at.requests / 4000) for at in samples]
     assert growth_mb(leak[len(leak) // 2 :]) > memory.MOST_GROWTH_MB
