@@ -63,6 +63,9 @@ def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> 
     told = words(app.test_client().get("/host/tournament/1", headers=KEY).text)
     assert "1.2.1 ½ : ½ → 0 : 1" in told
     assert "find your name" not in app.test_client().get("/tournament/1", environ_overrides=FAR).text
+    wall = words(app.test_client().get("/", environ_overrides=FAR).text)
+    assert "Cup: round 1 is over" in wall
+    assert "find your name" not in wall
     assert act(app, do="enter", people="Late") == 303
     assert act(app, do="withdraw", entrant="1") == 303
     page = app.test_client().get("/host/tournament/1", headers=KEY).text

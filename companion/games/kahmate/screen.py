@@ -162,6 +162,8 @@ def _deed(state: State, course: Course) -> str:
             return say("passes from {start} to {end}", start=start, end=NAMES[course.ball])
         case _ if course.end == IN_GOAL:
             return say("runs from {start} into goal", start=start)
+        case _ if NAMES[course.end] == start:
+            return say("runs from {start} and comes back", start=start)
     return say("runs from {start} to {end}", start=start, end=NAMES[course.end])
 
 

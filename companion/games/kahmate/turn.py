@@ -223,6 +223,8 @@ def _on_square(piece: int, square: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _runs(piece: int, start: int, end: int) -> str:
+    if end == start:
+        return say("{piece!c} runs from {start} and comes back.", piece=PIECE_NAMES[piece], start=NAMES[start])
     return say("{piece!c} runs from {start} to {end}.", piece=PIECE_NAMES[piece], start=NAMES[start], end=NAMES[end])
 
 

@@ -7,7 +7,7 @@ from random import Random
 
 import msgspec
 import pytest
-from kahmate_tools import GAME, NORTH, SOUTH, at, do, on, placed, with_hands
+from kahmate_tools import GAME, NORTH, SOUTH, at, do, on, placed, told, with_hands
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
@@ -156,6 +156,10 @@ def test_runs_and_passes_that_wait_are_shown_as_duels() -> None:
         ("blue regular", "runs from d4 to d7"),
         ("pink big", "is in the way on d6"),
     ]
+    state = do(at("T@d4", "S@d5 B@d6", "h6"), "d4-d5-d4").state
+    duel = GAME.standing(state, NORTH).duel
+    assert duel is not None
+    assert [side.text for side in duel.sides.values()] == ["runs from d4 and comes back", "is in the way on d5"]
     state = do(at("", "R@d2 ", "d2", NORTH), "d2-d1-goal").state
     duel = GAME.standing(state, SOUTH).duel
     assert duel is not None
@@ -263,6 +267,7 @@ def test_a_run_is_laid_with_the_ball_it_has_or_fetches() -> None:
     assert (laid(state, "d3-d4-e4") or {})["e4"] == ["blue tough", "ball"]
     assert (laid(state, "d3-e3-e4") or {})["e4"] == ["blue tough"]
     assert (laid(state, "d3-e3-e4") or {})["d4"] == ["ball"]
+    assert told(do(state, "d3-d4-d3"))[0] == "Blue tough runs from d3 and comes back."
     won = do(state, "d3-d4-e4")
     assert plain_layout(won.stages[0].expected) == laid(state, "d3-d4-e4")
 
