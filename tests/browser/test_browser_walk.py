@@ -563,6 +563,27 @@ def test_help_hides_nothing_or_all(window: WebDriver) -> None:
             assert window.execute_script(_OVER_FACTS) <= 1, size
 
 
+_BESIDE_HELP = """
+const key = document.querySelector('.openkeys .go'), box = key.getBoundingClientRect();
+const rows = [...document.querySelectorAll('.help-wall li')].map(each => each.getBoundingClientRect().bottom);
+return key.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)) && Math.max(...rows) <= box.top;
+"""
+
+
+def test_the_key_that_starts_the_clock_stands_below_help(window: WebDriver) -> None:
+    """The sign names it."""
+    with touring() as tour:
+        tour.client.post("/api/seat/south/take", name="Mara")
+        tour.table.lessons.begin("scouts")
+        tour.table.confirm("host", tour.table.view().moment, 0, force=True)
+        tour.table.lessons.skip("host")
+        tour.table.help(True)
+        for size in (SIZES["screen"], LAPTOP, UPRIGHT, (1024, 768)):
+            dress(window, size, "light")
+            visit(window, tour, Stop("help", "/"))
+            assert window.execute_script(_BESIDE_HELP), size
+
+
 _RAYS_OVER = """
 const box = each => each.getBoundingClientRect();
 const rays = [...document.querySelectorAll('.bounce .rays')].map(box);
