@@ -2,8 +2,8 @@
 
 First contentful paint and layout shifts are Chromium's own figures (Performance Timeline); a fragment is timed from its
 event to the end of style and layout; a tap from the lifting of the finger (which makes it one) to the frame that shows
-the answer, the table's where it is asked: that a key looks pressed meanwhile is none; a step of a replay from its key to
-the frame that shows it. The peer is a page of one line from a bare `http.server`, loaded in the same browser.
+the answer, the table's where it is asked: that a key looks pressed meanwhile is none; a step of a replay from its key
+to the frame that shows it. The peer is a page of one line from a bare `http.server`, loaded in the same browser.
 
 The games are kept in memory meanwhile where there is such a folder: a disk that is shared stands still for longer than
 a page takes. What it takes for a sync is printed beside, and added by whoever taps on that disk.
