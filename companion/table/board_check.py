@@ -333,9 +333,19 @@ def hidden_growth(kit: Kit, before: Layout, after: Layout) -> tuple[Square, ...]
     )
 
 
-def has_new_marker(square: Square, reading: Reading, before: Mapping[Square, int]) -> bool:
-    """Is another marker read on a square than before?"""
-    return reading.markers.get(square) not in (None, before.get(square))
+def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
+    """Is every piece that comes to lie on one that looks the same told by its marker? True where there is none.
+
+    It is one that was read where a piece has left, or that was read nowhere while the one below was. A marker that
+    was hidden before and is read now tells nothing: the piece may have been put straight.
+    """
+    left = {square for square, stack in before.board.items() if len(after.get(square, ())) < len(stack)}
+    for square in hidden_growth(before.kit, before.board, after):
+        now, was = reading.markers.get(square), before.markers.get(square)
+        homes = {home for home, marker in before.markers.items() if marker == now}
+        if now in (None, was) or (not homes & left if homes else was is None):
+            return False
+    return True
 
 
 def turned_below(before: Layout, after: Layout) -> frozenset[Square]:
@@ -349,7 +359,7 @@ def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:
     was, now = tops(before.board), tops(layout)
     grown = hidden_growth(before.kit, before.board, layout)
     if grown or any(was.get(square) != face for square, face in now.items()):
-        return all(has_new_marker(square, reading, before.markers) for square in grown)
+        return shows_growth(before, layout, reading)
     gone = _faces(before.board) - _faces(layout)
     return bool(gone) and gone <= Counter(reading.beside)
 

@@ -12,7 +12,7 @@ from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS, Kit, Layout, RowSeen, RowsWanted, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.table import board_check
-from companion.table.board_check import HandMove, Problem
+from companion.table.board_check import Before, HandMove, Problem
 from companion.table.records import HandIn
 from companion.table.seats.claims import Mark
 from companion.table.session import Phase, Session
@@ -153,8 +153,9 @@ class TableState:
             return False
         if not board_check.turned_below(self.before, layout) <= self.touched:
             return False
-        grown = board_check.hidden_growth(self.session.kit, self.before, layout) if self.session.kit else ()
-        return all(board_check.has_new_marker(square, self.reading, self.markers_before) for square in grown)
+        kit = self.session.kit
+        before = Before(kit, self.before, self.markers_before) if kit else None
+        return before is None or board_check.shows_growth(before, layout, self.reading)
 
     @property
     def before(self) -> Layout:

@@ -219,6 +219,28 @@ def test_a_piece_that_would_lie_on_one_that_looks_the_same_is_told_by_its_marker
     assert explain(scouts, Seat.NORTH, hidden, outcomes, before) is None, "the piece lies on a5, where nothing is seen"
     shown = replace(hidden, markers={a3: 21, a4: 22})
     assert explain(scouts, Seat.NORTH, shown, outcomes, before) == scouts.parse("a4-a3")
+    assert explain(scouts, Seat.NORTH, shown, outcomes, replace(before, markers={a4: 21})) == scouts.parse("a4-a3")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"a4": 21, "c3": 25}, {"a3": 20, "a4": 21, "c3": 25}),
+        ({"a3": 20, "c3": 25}, {"a3": 20, "a4": 21, "c3": 25}),
+        ({"a3": 20, "a4": 21, "c3": 25}, {"a3": 25, "a4": 21, "c3": 20}),
+    ],
+    ids=["put straight", "the other one put straight", "taken for each other"],
+)
+def test_what_hands_put_straight_or_take_for_each_other_is_no_play(
+    before: dict[str, int], after: dict[str, int]
+) -> None:
+    scouts = game_named("scouts")
+    kit, plain = scouts.kit(scouts.options({})), "black scout"
+    board = layout(a3=plain, a4=f"{plain}, {plain}", c3=plain)
+    outcomes = [(scouts.parse("a4-a3"), (layout(a3=f"{plain}, {plain}", a4=plain, c3=plain),))]
+    was, now = ({sq(square): marker for square, marker in each.items()} for each in (before, after))
+    seen = replace(reading("", a3=plain, a4=plain, c3=plain), game="scouts", markers=now)
+    assert explain(scouts, Seat.NORTH, seen, outcomes, Before(kit, board, was)) is None
 
 
 def test_explain_finds_the_one_play() -> None:
