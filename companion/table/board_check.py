@@ -333,6 +333,17 @@ def hidden_growth(kit: Kit, before: Layout, after: Layout) -> tuple[Square, ...]
     )
 
 
+def markers_known(before: Mapping[Square, int], reading: Reading) -> dict[Square, int]:
+    """The markers that are read on a board as it should be; while something is hidden, those read `before` stay.
+
+    A hand that is still over the board may have laid a piece on one that looks the same.
+    """
+    if not reading.unknown:
+        return dict(reading.markers)
+    places = reading.unknown | reading.markers.keys()
+    return {**reading.markers, **{square: marker for square, marker in before.items() if square in places}}
+
+
 def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
     """Is every piece that comes to lie on one that looks the same told by its marker? True where there is none.
 

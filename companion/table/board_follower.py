@@ -46,13 +46,14 @@ class BoardFollower:
         live = replace(before, reading=reading, suggested=suggested, laid=laid, choices=(), touched=touched)
         self._pipeline.live = live
         found = problems_of(live)
-        is_other = found or reading.markers != before.markers_before  # a piece may lie on one that looks the same
+        shown = {square: marker for square, marker in before.markers_before.items() if square not in reading.unknown}
+        is_other = found or reading.markers != shown  # a piece may lie on one that looks the same
         is_due = reading.quiet and live.watched and live.session.phase is Phase.ORDERS
         if is_other and is_due and (seat := _on_turn(live)) is not None:
             self._recognise(seat, found)
         else:
             if is_due and not found:
-                live = replace(live, markers_before=reading.markers)
+                live = replace(live, markers_before=board_check.markers_known(before.markers_before, reading))
             self._publish(replace(live, problems=found), before.problems)
         self.tick_off()
         self.settle_early_press()
@@ -108,7 +109,7 @@ class BoardFollower:
             return
         if action is None:
             if not found and not in_hand:
-                wrong = replace(wrong, markers_before=reading.markers)
+                wrong = replace(wrong, markers_before=board_check.markers_known(live.markers_before, reading))
             seen = board_check.remembered(reading, session.board or {})
             why_not = None if in_hand else session.playing.why_not(session.state, seat, seen)
             self._publish(replace(wrong, why_not=why_not), live.problems)

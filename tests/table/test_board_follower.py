@@ -197,13 +197,37 @@ def test_a_scout_on_one_that_looks_the_same_is_told_by_its_marker(played: Played
     assert played.table.view().sign.seats == {NORTH}
 
 
-def marked(played: Played, layout: Layout, markers: dict[str, int]) -> None:
-    """The camera sees this, and these markers."""
+def marked(played: Played, layout: Layout, markers: dict[str, int], unknown: str = "") -> None:
+    """The camera sees this, and these markers, but for what is hidden."""
     played.clock.advance(0.1)
     ids = {sq(square): marker for square, marker in markers.items()}
-    reading = Reading(tops(layout), quiet=True, game="scouts", at_s=played.clock.monotonic_s(), markers=ids)
+    hidden = frozenset(map(sq, unknown.split()))
+    seen = {square: face for square, face in tops(layout).items() if square not in hidden}
+    reading = Reading(seen, hidden, quiet=True, game="scouts", at_s=played.clock.monotonic_s(), markers=ids)
     played.table.devices.saw(reading)
     played.table.step()
+
+
+def test_a_scout_that_is_put_straight_beside_a_stack_is_no_play(played: Played) -> None:
+    """Its marker was hidden when the turn began."""
+    begin(played)
+    tap(played, "c1-d1", ".", "c10-c9", "d10-d9", ".")
+    board = now(played)
+    marked(played, board, {"d1": 22, "c9": 30})
+    marked(played, board, {"d1": 22, "e1": 23, "c9": 30})
+    view = played.table.view()
+    assert (now(played), view.board.problems) == (board, ())
+
+
+def test_a_scout_laid_on_another_is_recognised_though_the_hand_hid_both(played: Played) -> None:
+    begin(played)
+    tap(played, "c1-c2", ".", "c10-c9", "d10-d9", ".")
+    board = now(played)
+    marked(played, board, {"d1": 22, "e1": 23})
+    marked(played, board, {}, unknown="d1 e1")
+    marked(played, board, {"d1": 23}, unknown="e1")
+    marked(played, lay(board, e1=None), {"d1": 23})
+    assert now(played)[sq("d1")] == ("white scout", "white scout")
 
 
 def test_what_no_picture_can_tell_is_asked_for(played: Played) -> None:
