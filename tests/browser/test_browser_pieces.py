@@ -369,6 +369,9 @@ def acts(window: WebDriver, client: Client, seat: str, action: str, then: WebDri
     hands_are_done(client, then)
 
 
+_IS_DUE = "return document.querySelector('#live.orders')?.dataset.moment === arguments[0]"
+
+
 def test_a_key_begins_a_play_and_a_piece_may_be_tapped_before_it(tmp_path: Path, windows: Windows) -> None:
     south, north, _ = windows
     with served(tmp_path, picture=floor(tmp_path)) as service:
@@ -382,6 +385,8 @@ def test_a_key_begins_a_play_and_a_piece_may_be_tapped_before_it(tmp_path: Path,
             acts(south, client, "south", action, south)
         acts(north, client, "north", ".", north)
         acts(south, client, "south", "b5-b6", south)
+        moment = client.get("/api/view")["moment"]
+        until("the page to follow", lambda: south.execute_script(_IS_DUE, moment))
         tap_square(south, "b6")
         tap(south, "[data-begin=pass]")
         until("whom to pass to", lambda: south.find_elements(By.CSS_SELECTOR, "#under .may"))
