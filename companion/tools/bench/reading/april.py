@@ -39,6 +39,9 @@ while head := sys.stdin.buffer.read(8):
 os._exit(0)
 """
 
+LEAST_PX = 8
+"""A tag has so many cells a side. In a picture of one pixel the library has looked for ever, now and then."""
+
 
 class AprilTags:
     """The library's detector for 36h11 at full resolution in one thread; `close` may be called twice."""
@@ -56,7 +59,9 @@ class AprilTags:
         """Number and (4, 2) corners, px, of every tag in a picture (h, w); none where the library breaks down."""
         for _ in range(TRIES):
             with contextlib.suppress(OSError, ValueError):  # it is gone, or its answer is not whole
-                return [(number, np.array(corners, np.float64)) for number, corners in self._asked(luma)]
+                if min(luma.shape) < LEAST_PX:
+            return []
+        return [(number, np.array(corners, np.float64)) for number, corners in self._asked(luma)]
             self.close()
         return []
 
