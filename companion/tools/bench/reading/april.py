@@ -57,11 +57,11 @@ class AprilTags:
 
     def find(self, luma: Luma) -> list[tuple[int, NDArray[np.float64]]]:
         """Number and (4, 2) corners, px, of every tag in a picture (h, w); none where the library breaks down."""
+        if min(luma.shape) < LEAST_PX:
+            return []
         for _ in range(TRIES):
             with contextlib.suppress(OSError, ValueError):  # it is gone, or its answer is not whole
-                if min(luma.shape) < LEAST_PX:
-            return []
-        return [(number, np.array(corners, np.float64)) for number, corners in self._asked(luma)]
+                return [(number, np.array(corners, np.float64)) for number, corners in self._asked(luma)]
             self.close()
         return []
 
