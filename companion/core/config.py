@@ -312,7 +312,7 @@ def load_settings(path: Path | None) -> Settings:
     if path is None:
         return Settings()
     try:
-        text = read_file(path, MAX_TEXT).decode()
+        text = read_file(path, MAX_TEXT).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(say("{file}: cannot be read: {error}", file=str(path), error=str(error))) from None
     return read_settings(text, str(path))
