@@ -259,3 +259,10 @@ def test_any_change_says_exactly_what_it_should_and_loses_no_remark(text: str, w
     assert re.findall(r"#.*", text) == re.findall(r"#.*", re.sub(r'"[^"\n]*"', "", written))
     untouched = {key: value for key, value in flat(before).items() if key not in wanted}
     assert untouched.items() <= flat(read_settings(written)).items()
+
+
+def test_a_file_with_a_retired_setting_is_still_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("companion.core.config.RETIRED_SETTINGS", ("metrics",))
+    path = tmp_path / "settings.toml"
+    old = OURS + "[metrics]\nport = 9\n"
+    assert edited(path, old, camera__fps=12.5) == old.replace("fps = 10 ", "fps = 12.5 ")
