@@ -269,3 +269,10 @@ def test_a_byte_order_mark_stops_nothing(tmp_path: Path) -> None:
     file.change({"table.theme": "dark"}, file.read().seen)
     assert load_settings(path).table.theme == "dark"
     assert load_settings(path).web.port == 8765
+
+
+def test_a_file_with_a_retired_setting_is_still_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("companion.core.config.RETIRED_SETTINGS", ("metrics",))
+    path = tmp_path / "settings.toml"
+    old = OURS + "[metrics]\nport = 9\n"
+    assert edited(path, old, camera__fps=12.5) == old.replace("fps = 10 ", "fps = 12.5 ")
