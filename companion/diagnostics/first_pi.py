@@ -25,9 +25,9 @@ from companion.core.ports import Frame
 from companion.diagnostics import probes
 from companion.diagnostics.probes import Machine
 from companion.games.outbuffered import Outbuffered
+from companion.printing.printed_kit import printed_table
 from vision.cameras.ribbon import PiDevice, close_device, open_device, pi_devices
 from vision.pieces.board_reader import board_reader
-from vision.simulation.table import SimulatedTable
 
 _PACKAGES = ("opencv-python-headless", "numpy", "picamera2", "gpiod", "gpiozero")
 _PROPERTIES = ("PixelArraySize", "UnitCellSize", "PixelArrayActiveAreas", "Rotation", "Location")
@@ -159,7 +159,7 @@ def reading_ms() -> dict[str, float]:
     game = Outbuffered()
     options = game.options({})
     kit: Kit = game.kit(options)
-    world = SimulatedTable(kit)
+    world = printed_table(kit)
     world.set_up(game.expected(game.setup(options, Random(1))) or {})
     reader, numbers = board_reader({game.name: kit}), iter(range(1, 1000))
     reader.use(kit)

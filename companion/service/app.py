@@ -36,6 +36,7 @@ from companion.maintenance.settings.sandbox import try_in_child
 from companion.maintenance.upkeep import InstallationUpkeep, SettingsActions
 from companion.mqtt.adapter import MqttAdapter
 from companion.printing.kit_printer import KitPrinter
+from companion.printing.printed_kit import printed_table
 from companion.service.board_watch import BoardWatch
 from companion.service.bug_bundle import make_bundle
 from companion.service.game_log import GameLog
@@ -283,7 +284,7 @@ class Companion(Closeable):
     def _open_simulation(self) -> None:
         first = next(iter(GAMES.values()))
         options = first.options({})
-        world = SimulatedTable(first.kit(options))
+        world = printed_table(first.kit(options))
         world.set_up(first.expected(first.setup(options, Random(0))) or {})
         panel, hands = simulated_panel(
             self.settings.panel,

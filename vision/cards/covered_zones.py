@@ -1,7 +1,8 @@
 """Which zones of a board of cards hold something that is neither paper nor a card that was read.
 
-A hand, a thing, glare or a card without a readable marker: it has edges, or bold print, where the board has none. Cards
-that lie face down are no reason to doubt a zone without open cards.
+A hand, a thing, glare or a card without a readable marker: it has edges, or bold print, where the board has none.
+A zone is empty only where its own sign is seen. Cards that lie face down are no reason to doubt a zone without open
+cards.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.grid import Square
-from companion.core.kit import Board, Deck
+from companion.core.kit import Board, Deck, Seat
 from vision.cards.card_view import PAPER, CardView
 from vision.cards.fans import Lying, zones_of
 from vision.detection.markers import Luma
@@ -35,6 +36,8 @@ _ART_MM = 13.0
 """Half the width of the sign, the arrow and other art in the middle of a zone, which is not judged."""
 _BACK, _BACK_MM2, _OUT_MM = 0.45, 150.0, 12.0
 """Backs are darker than this, by paper, in one piece larger than this, and may stick out of the zone so far."""
+_SIGN_MM, _PRINTED, _LEAST_SIGN_MM2 = 14.0, 0.7, 3.0
+"""So far round the middle of the first card's place a bare zone shows so much that is darker than this, by paper."""
 _OUTLINE_MM = 5.0
 """Half the width of what is printed as the outline of a zone, with blur."""
 
@@ -43,7 +46,8 @@ class ZoneCover:
     """Judges the zones of one board."""
 
     def __init__(self, board: Board, deck: Deck) -> None:
-        self._board = board
+        self._board, self._deck = board, deck
+        self._up = {rank: 1.0 if seat is Seat.SOUTH else -1.0 for seat, rank in deck.zones.items()}
         self._zones = zones_of(board, deck)
         middles = np.array([board.centre_mm(zone) for zone in self._zones])
         corners = np.array([board.corner_centres_mm[marker] for marker in board.corners])
@@ -64,11 +68,21 @@ class ZoneCover:
             here = _rows_and_columns(view.maps, *self._rectangle(zone))
             is_covered = cv2.countNonZero(edges[here]) > _MAX_EDGES_MM2 * scale**2
             if zone not in with_cards:
+                is_covered |= not self._shows_sign(zone, small, view.maps)
                 is_covered |= cv2.countNonZero(bold[here]) > _MAX_PRINT_MM2 * scale**2
                 is_covered = is_covered and not self._is_face_down(here, scale, edges | bold, small)
             if is_covered or np.count_nonzero(glare[here]) > _MAX_EDGES_MM2 * scale**2:
                 covered.add(zone)
         return covered
+
+    def _shows_sign(self, zone: Square, small: Luma, maps: Maps) -> bool:
+        """Tell whether something dark is seen where the sign and the words of a bare zone are printed."""
+        x, y = self._board.centre_mm(zone)
+        first = y - self._up[zone.rank] * (self._board.depth_mm - self._deck.height_mm) / 2
+        half = np.array([_SIGN_MM, _SIGN_MM])
+        here = _rows_and_columns(maps, np.array([x, first]) - half, np.array([x, first]) + half)
+        dark = np.count_nonzero(small[here] < _PRINTED * PAPER)
+        return dark >= _LEAST_SIGN_MM2 * (maps.scale / _SHRINK) ** 2
 
     def _known(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[Lying]) -> Luma:
         """Mark with 255 where the board has art, and cards with what is close to them."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.kit import CARD_DICTIONARY, Kit
-from vision.cards.card_view import PAPER, SCALE, CardView
+from vision.cards.card_view import SCALE, CardView
 from vision.cards.fans import (
     UNREAD,
     Lying,
@@ -30,7 +30,7 @@ from vision.cards.fans import (
 from vision.cards.marker_fit import fitted_squares
 from vision.cards.marker_prints import MarkerPrints
 from vision.detection.marker_scan import Box, boxes_of
-from vision.detection.markers import Luma, MarkerFinder, Sighting, best_guess, modules_in, sharpened
+from vision.detection.markers import Luma, MarkerFinder, Sighting, best_guess, resembles_marker, sharpened
 from vision.detection.motion import BLOCK_PX
 from vision.pose.pose import Maps, Points
 
@@ -41,8 +41,6 @@ _MARGIN_MM = 3.0
 _LIKELY = 0.78, 0.18
 """Correlation of a soft print with that of one card, and how much more than with any other. Measured over 100 tables:
 the right card has .83 and .16 at least."""
-_DARK = 0.6
-"""A marker as a whole is darker than this, by paper."""
 _LIKE_A_MARKER = 0.4, 1.6
 """By the side of a marker: what is so large may be one, or a part of one."""
 _NUMBER_MM = 7.0
@@ -221,7 +219,7 @@ class CardFinder:
             middle = quad.mean(axis=0)
             if (np.abs(seen - middle).max(axis=1) < self._deck.marker_mm * 0.6).any():
                 continue
-            if modules_in(view, self._to_view(quad)).mean() > _DARK * PAPER:
+            if not resembles_marker(view, self._to_view(quad)):
                 continue
             seen = np.vstack([seen, middle])
             found.append(unread_card(quad))

@@ -105,12 +105,18 @@ def halved(luma: Luma) -> Luma:
 
 
 def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
-    """Corners (4, 2) px each, moved to where edges meet in the picture; those that would go far stay."""
+    """Move corners (4, 2) px each to where edges meet in the picture; those that would go far stay."""
     if not quads:
         return []
     rough = np.vstack(quads).astype(np.float32)
-    window, ends = (_REFINE_PX, _REFINE_PX), (cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, 10, 0.05)
-    fine = cv2.cornerSubPix(luma, rough.copy().reshape(-1, 1, 2), window, (-1, -1), ends).reshape(-1, 2)
+    height, width = luma.shape
+    is_inside = ((rough >= 0) & (rough <= (width - 1, height - 1))).all(axis=1)
+    fine = rough.copy()
+    if is_inside.any():
+        window = (_REFINE_PX, _REFINE_PX)
+        ends = (cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, 10, 0.05)
+        start = np.ascontiguousarray(rough[is_inside]).reshape(-1, 1, 2)
+        fine[is_inside] = cv2.cornerSubPix(luma, start, window, (-1, -1), ends).reshape(-1, 2)
     is_near = np.abs(fine - rough).max(axis=1, keepdims=True) <= _NOT_FAR_PX
     return list(np.where(is_near, fine, rough).astype(np.float64).reshape(-1, 4, 2))
 

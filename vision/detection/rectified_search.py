@@ -11,6 +11,7 @@ import numpy as np
 
 from companion.core.grid import Square
 from companion.core.kit import Board, Kit
+from vision.detection.marker_scan import refined
 from vision.detection.markers import (
     Found,
     Luma,
@@ -128,10 +129,15 @@ class RectifiedSearch:
             least = _LEAST_LIKENESS if off_px <= _ASTRAY * _MARKER_PX else _CORNER_LIKENESS
             if len(seen) > 2 and likeness < least:
                 continue
-            for sighting in self._at(view, set(board.corners), lambda _: True, (*PLAIN, *BETTER)):
+            shown = list(self._at(view, set(board.corners), lambda _: True, (*PLAIN, *BETTER)))
+            if likeness >= _CORNER_LIKENESS and all(sighting.marker != marker for sighting in shown):
+                # What touches a marker joins its outline, which is no quadrangle then.
+                guess = best_guess(view.luma, place, board.corners)
+                shown += [guess] if guess is not None else []
+            for sighting in shown:
                 if sighting.marker == marker and sighting.score >= _CORNER_LIKENESS:
                     corners = pose.to_px(flat(maps.to_board(sighting.corners_px)))
-                    found.append(Sighting(marker, corners, sighting.score))
+                    found.append(Sighting(marker, refined(luma, [corners])[0], sighting.score))
                     break
         return tuple(found)
 

@@ -21,6 +21,7 @@ from vision.detection.motion import NOWHERE, Blocks
 from vision.detection.rectified_search import RectifiedSearch
 from vision.pieces.regions import SquaresUnder, grown, touched_by, with_markers
 from vision.pieces.square_judge import LastLook, Located, Part, SquareJudge
+from vision.pieces.tags import tags_of
 from vision.pieces.vague_squares import vague_squares
 from vision.pieces.voting import Vote
 from vision.pose.locator import BoardLocator
@@ -137,7 +138,7 @@ class FrameReader:
 
     def _look_at_all(self, luma: Luma, still: bool, moving_px: Points) -> Vote:
         size = (luma.shape[1], luma.shape[0])
-        kit, found = self._find(luma)
+        kit, found, is_full = self._find(luma)
         if kit is None:
             self.pose = None if not found.sightings else self.pose
             return self._blind()
@@ -154,22 +155,30 @@ class FrameReader:
         if self._judge is None or kit is not self.kit:
             self.kit, self._judge, self._cards = kit, SquareJudge(kit, self._closer), None
         look, self.seen = self._judge.judge(picture, found.sightings, closely=still)
+        if still and not is_full and not _all_pieces(kit, look.ids):
+            # Half the size does not show small markers.
+            more = _others(self._scanner.whole(luma).sightings, self.seen.sightings)
+            if more:
+                look, self.seen = self._judge.judge(picture, (*self.seen.sightings, *more), closely=False)
         return look
 
-    def _find(self, luma: Luma) -> tuple[Kit | None, Found]:
-        """Find the kit in view and the markers: in half the size first, in full where that shows too few corners."""
+    def _find(self, luma: Luma) -> tuple[Kit | None, Found, bool]:
+        """Find the kit in view and the markers: in half the size first, in full where that shows too few corners.
+
+        The last value tells whether it was done in full.
+        """
         quick, before = self._scanner.quickly(luma), self.pose.markers if self.pose else 0
         least = 2 if is_large(luma) else max(3, before)
         kit = self._kit_in_view(quick) if quick else None
         if quick is not None and kit is not None and len(_corners(kit, quick)) >= least:
-            return kit, self._with_corners(luma, kit, quick)
+            return kit, self._with_corners(luma, kit, quick), False
         found = self._scanner.whole(luma)
         kit = self._kit_in_view(found)
         if kit is None or len(_corners(kit, found)) < 2:
             more = self._scanner.with_effort(luma).sightings
             found = Found((*found.sightings, *_others(more, found.sightings)), found.rejected)
             kit = self._kit_in_view(found)
-        return kit, self._with_corners(luma, kit, found) if kit else found
+        return kit, self._with_corners(luma, kit, found) if kit else found, True
 
     def _with_corners(self, luma: Luma, kit: Kit, found: Found) -> Found:
         """Add corner markers that the picture does not show by itself, when there are two at least to go by."""
@@ -266,6 +275,11 @@ class FrameReader:
 def _corners(kit: Kit, found: Found) -> dict[int, Points]:
     """Places (4, 2) of the board's corner markers that were found, by id."""
     return {s.marker: s.corners_px for s in found.sightings if s.marker in kit.board.corners}
+
+
+def _all_pieces(kit: Kit, ids: frozenset[int]) -> bool:
+    """Tell whether a marker of each piece is among these."""
+    return all(any(marker in ids for _, marker in tag) for tag in tags_of(kit))
 
 
 def _same(one: Sighting, other: Sighting) -> bool:
