@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 PRESS_S = 0.002
 """A line that is low for less time than this carries a spike, and nobody pressed a key."""
 HOLD_S = 1.0
 """How long a key is down before it counts as held."""
+LONG_S = 2.0
+"""How long a key is down before it counts as held for long."""
 _ROUNDING_S = 1e-6
 
 
@@ -16,14 +19,19 @@ class Stroke(Enum):
 
     PRESSED = "pressed"
     HELD = "held"
+    HELD_LONG = "held long"
     RELEASED = "released"
+
+
+_HOLDS = ((HOLD_S, Stroke.HELD), (LONG_S, Stroke.HELD_LONG))
 
 
 class Debouncer:
     """One key.
 
-    A press counts if the line is still low 2 ms after its first edge. The next one counts only
-    after the line was high for the debounce time, which is when the key counts as released.
+    A press counts if the line is still low 2 ms later, and has the stamp of its first edge. Edges
+    belong to one press while the line is not high for 2 ms between them. The next press counts
+    only after the line was high for the debounce time, which is when the key counts as released.
 
     Times are monotonic seconds. `is_down` at the start: a key that is already down counts when it
     is pressed anew.
@@ -32,27 +40,27 @@ class Debouncer:
     def __init__(self, debounce_s: float, is_down: bool = False) -> None:
         self._debounce_s = debounce_s
         self._is_down = is_down
-        self._is_held = is_down
+        self._holds_told = len(_HOLDS) if is_down else 0
         self._was_pressed = False
-        self._released_s = 0.0
+        self._released_s = -math.inf
+        self._first_s: float | None = None
         self.is_latched = is_down
         """A press counts and has not been released."""
         self.is_waiting = False
-        """An edge came less than 2 ms ago, as far as is known."""
+        """An edge came, and whether it is a press is not known yet."""
+        self.due_s = 0.0
+        """When the line is to be looked at, while that is not known."""
         self.pressed_s = 0.0
         """The first edge of the press that is, or was last, under way."""
-
-    @property
-    def due_s(self) -> float:
-        """When a press that is waiting is to be looked at."""
-        return self.pressed_s + PRESS_S
 
     def edge(self, is_down: bool, at_s: float) -> tuple[Stroke, ...]:
         """Take in an edge of the line. Return what counts, in order."""
         strokes = self._pass_time(at_s)
         if is_down and not self.is_latched and not self.is_waiting:
             self.is_waiting = True
-            self.pressed_s = at_s
+            self.due_s = at_s + PRESS_S
+            if self._first_s is None or at_s - self._released_s >= PRESS_S:
+                self._first_s = at_s
         if not is_down:
             self._released_s = at_s
         self._is_down = is_down
@@ -75,17 +83,20 @@ class Debouncer:
         strokes: list[Stroke] = []
         if self.is_waiting and now_s >= self.due_s - _ROUNDING_S:
             self.is_waiting = False
-            if self._is_down:
+            if self._is_down and self._first_s is not None:
+                self.pressed_s = self._first_s
+                self._first_s = None
                 self.is_latched = True
-                self._is_held = False
+                self._holds_told = 0
                 self._was_pressed = True
                 strokes.append(Stroke.PRESSED)
         if not self.is_latched:
             return tuple(strokes)
         if self._is_down:
-            if not self._is_held and now_s - self.pressed_s >= HOLD_S - _ROUNDING_S:
-                self._is_held = True
-                strokes.append(Stroke.HELD)
+            for hold_s, stroke in _HOLDS[self._holds_told :]:
+                if now_s - self.pressed_s >= hold_s - _ROUNDING_S:
+                    self._holds_told += 1
+                    strokes.append(stroke)
         elif now_s - self._released_s >= self._debounce_s - _ROUNDING_S:
             self.is_latched = False
             if self._was_pressed:

@@ -24,7 +24,7 @@ from companion.core.config import PanelSettings
 from companion.core.errors import PanelError, trace_of
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.ports import Alarm, Closeable, Press, SeatLamps, Signal
+from companion.core.ports import Alarm, Closeable, PadKey, Press, SeatLamps, Signal
 from hardware.debounce import Debouncer, Stroke
 from hardware.outputs import Outputs, SetAlarms, SetSilent, Show, TryOut
 from hardware.pins import last_failure, missing_pins, open_factory
@@ -266,9 +266,7 @@ class Panel(Closeable):
 
     def _rest_s(self) -> float | None:
         """Return after how many seconds a line is to be read. None: no key is down."""
-        debouncers = [
-            key.debouncer for name, key in self._keys.items() if name not in self._failed
-        ]
+        debouncers = [key.debouncer for name, key in self._keys.items() if name not in self._failed]
         rest_s = [_POLL_S for each in debouncers if each.is_latched]
         now_s = self._clock.monotonic_s()
         for each in debouncers:
@@ -306,7 +304,12 @@ class Panel(Closeable):
             self._tried |= {key.pin.name}
             return
         for stroke in strokes:
-            press = Press(key.pin.seat, key.pin.key, key.debouncer.pressed_s, stroke is Stroke.HELD)
+            is_long = stroke is Stroke.HELD_LONG
+            if is_long and key.pin.key is not PadKey.BACK:
+                continue
+            is_held = is_long or stroke is Stroke.HELD
+            pressed_s = key.debouncer.pressed_s
+            press = Press(key.pin.seat, key.pin.key, pressed_s, is_held, is_long)
             listener = self._on_release if stroke is Stroke.RELEASED else self._on_press
             try:
                 listener(press)

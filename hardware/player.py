@@ -81,8 +81,8 @@ class CuePlayer:
         self._seats = {seat: _SeatState() for seat in SEATS}
         self._overlays: dict[Seat, _Overlay] = {}
         self._voice: _Voice | None = None
-        self._began_ms: dict[str, float] = {}
-        """When each lasting pattern began, for both seats: equal patterns go in step."""
+        self._began_ms: dict[TurnLamp, float] = {}
+        """When each turn lamp pattern began, for both seats: equal patterns go in step."""
         self._sounded_ms: dict[tuple[Tone, frozenset[Seat]], float] = {}
         self._again: tuple[float, Signal] | None = None
 
@@ -96,9 +96,8 @@ class CuePlayer:
                 state.lamps, state.changed_ms = shown, now_ms
                 if shown.turn is TurnLamp.OFF:  # the turn has passed: the old lamp goes off with the new one's on
                     state.short_ms = None
-        patterns = {str(state.lamps.turn) for state in self._seats.values()}
-        patterns |= {_order_pattern(state.lamps) for state in self._seats.values()}
-        self._began_ms = {pattern: self._began_ms.get(pattern, now_ms) for pattern in patterns}
+        patterns = {state.lamps.turn for state in self._seats.values()}
+        self._began_ms = {each: self._began_ms.get(each, now_ms) for each in patterns}
         if not any(state.turn is TurnLamp.WRONG for state in lamps.values()):
             self._again = None
 
@@ -195,12 +194,5 @@ class CuePlayer:
         lamps, short_ms = self._seats[seat].lamps, self._seats[seat].short_ms
         if lamp == "turn" and short_ms is not None and lamps.turn is not TurnLamp.TROUBLE:
             return steady(SeatLamps(turn=self._seats[seat].short_lamp), lamp, at_ms - short_ms)
-        began_ms = self._began_ms.get(str(lamps.turn) if lamp == "turn" else _order_pattern(lamps), at_ms)
+        began_ms = self._began_ms.get(lamps.turn, at_ms)
         return steady(lamps, lamp, at_ms - began_ms)
-
-
-def _order_pattern(lamps: SeatLamps) -> str:
-    """The name of what a seat's order lamps show together: which lamps they are makes another mark."""
-    if lamps.mark:
-        return f"mark {sorted(lamps.mark)}"
-    return "count"
