@@ -32,7 +32,7 @@ from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import examine_broker
 from companion.service.device_findings import profile, tone, voice
-from companion.service.settings_finding import settings_put_back
+from companion.service.settings_finding import settings_findings
 from companion.storage.journal import Journal
 from hardware.panel import Panel, panel_reason, pin_conflicts
 from hardware.pin_owners import pin_owners
@@ -71,7 +71,7 @@ def _all(settings: Settings, path: Path | None) -> Iterable[Finding]:
     told = ask_service(settings)
     if told is not None:
         return told
-    return chain(settings_put_back(path) if path else (), examine(settings))
+    return chain(settings_findings(path) if path else (), examine(settings))
 
 
 def first_pi(settings: Settings, path: Path, machine: Machine | None = None) -> int:

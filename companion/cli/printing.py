@@ -52,7 +52,7 @@ def _kit(options: argparse.Namespace) -> int:
     raw: dict[str, Any] = {}
     try:
         if options.board:
-            raw["board"] = read_file(options.board, MAX_TEXT).decode()
+            raw["board"] = read_file(options.board, MAX_TEXT).decode("utf-8-sig")
         if options.tiles:
             raw["tiles"] = True
     except OSError as error:

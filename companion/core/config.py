@@ -17,6 +17,9 @@ from companion.core.files import MAX_TEXT, expanded, read_file
 from companion.core.i18n import Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
+RETIRED_SETTINGS: tuple[str, ...] = ()
+"""Dotted names of entries and sections that no longer exist. One in a file is told at the start and stops nothing."""
+
 Pin = Annotated[int, Meta(ge=0, le=27)]
 TimeOfDay = Annotated[str, Meta(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]
 """Hours and minutes on the machine's clock, `08:30`; empty: none."""
@@ -286,7 +289,7 @@ def read_settings(text: str, name: str = "settings.toml") -> Settings:
 def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
     """Settings from sections and their values; raises `ConfigError` that names the place."""
     try:
-        settings = msgspec.convert(tree, Settings)
+        settings = msgspec.convert(_without(tree, _retired_in(tree)), Settings)
     except msgspec.ValidationError as error:
         raise ConfigError(headed(name, _place(str(error)))) from None
     _refuse_double_pins(settings.panel, name)
@@ -298,6 +301,51 @@ def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
     if bool(settings.web.certificate) != bool(settings.web.key):
         raise ConfigError(say("{file}: [web] needs both certificate and key, or neither", file=name))
     return settings
+
+
+def retired_settings(path: Path) -> tuple[str, ...]:
+    """Return a sentence for each retired setting in a file. A file that cannot be read has none."""
+    try:
+        tree = tomllib.loads(read_file(path, MAX_TEXT).decode())
+    except (OSError, ValueError):
+        return ()
+    return tuple(_retired_words(name) for name in _retired_in(tree))
+
+
+def _retired_words(name: str) -> str:
+    section, _, entry = name.rpartition(".")
+    place = f"[{section}] {entry}" if section else f"[{entry}]"
+    return say("{setting} is no longer used: remove it from the settings file.", setting=place)
+
+
+def _retired_in(tree: Mapping[str, Any]) -> list[str]:
+    """Return the names of `RETIRED_SETTINGS` that the tree has."""
+    return [name for name in RETIRED_SETTINGS if _has(tree, name.split("."))]
+
+
+def _has(tree: object, steps: list[str]) -> bool:
+    for step in steps:
+        if not isinstance(tree, Mapping) or step not in tree:
+            return False
+        tree = tree[step]
+    return True
+
+
+def _without(tree: Mapping[str, Any], names: list[str]) -> Mapping[str, Any]:
+    """Return the tree without these entries, which it has."""
+    for name in names:
+        tree = _without_one(tree, name.split("."))
+    return tree
+
+
+def _without_one(tree: Mapping[str, Any], steps: list[str]) -> Mapping[str, Any]:
+    first, *deeper = steps
+    left = dict(tree)
+    if deeper:
+        left[first] = _without_one(tree[first], deeper)
+    else:
+        left.pop(first, None)
+    return left
 
 
 def find_settings(path: Path | None, state_dir: str | None) -> Path:
@@ -312,7 +360,7 @@ def load_settings(path: Path | None) -> Settings:
     if path is None:
         return Settings()
     try:
-        text = read_file(path, MAX_TEXT).decode()
+        text = read_file(path, MAX_TEXT).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(say("{file}: cannot be read: {error}", file=str(path), error=str(error))) from None
     return read_settings(text, str(path))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from companion.core.clock import Clock
-from companion.core.config import Settings
+from companion.core.config import Settings, retired_settings
 from companion.core.errors import CompanionError, ConfigError
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import SEATS
@@ -125,8 +125,8 @@ class InstallationUpkeep:
             raise ConfigError(say("Nothing was written. The new settings were tried and do not work: {why}", why=why))
 
     def put_back(self) -> str:
-        """That settings of the page were put back, and why; empty: they were not."""
-        return self._trial.told()
+        """That settings of the page were put back, and which are no longer used; empty: nothing is to be said."""
+        return joined(" ", (self._trial.told(), *retired_settings(self.path)))
 
     def _go_by(self, written: Settings) -> None:
         values = flat(written)

@@ -24,7 +24,7 @@ from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import broker_finding
 from companion.service.device_findings import board_camera, pace, pads, profile, voice
-from companion.service.settings_finding import settings_put_back
+from companion.service.settings_finding import settings_findings
 from companion.storage.disk_space import FULL_BYTES
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class ServiceHealth(Closeable):
     def _look_at_all(self) -> Iterator[Finding]:
         companion, machine = self._companion, self.machine
         yield from self._loops()
-        yield from settings_put_back(companion.settings_path)
+        yield from settings_findings(companion.settings_path)
         yield board_camera(
             companion.table.view().devices.camera, companion.watcher.link.camera if companion.watcher else None
         )

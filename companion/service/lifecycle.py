@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 import time
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from companion.core.config import Settings
+from companion.core.config import Settings, retired_settings
 from companion.core.errors import CompanionError, JournalError, SystemTrouble
 from companion.core.i18n import joined, say
 from companion.core.resources import save_memory
@@ -20,6 +21,8 @@ from companion.service.systemd import Manager, ManagerNotifier, Word
 
 if TYPE_CHECKING:
     from companion.service.app import Companion
+
+log = logging.getLogger(__name__)
 
 RESTART = signal.SIGUSR1
 """What begins the service anew: sent by the settings page, or by `kill -USR1`."""
@@ -78,6 +81,7 @@ def run(
         with companion:
             with attendant:
                 _tell(companion, joined(" ", (trouble, waits)), told, _put_back(settings))
+                _tell_retired(companion, path)
                 trouble = ""
                 greet(companion, before is None)
                 spare_collections()
@@ -96,6 +100,13 @@ def _tell(companion: Companion, trouble: str, told: str, put_back: str) -> None:
         companion.table.notices.tell("upkeep", fault)
     companion.upkeep.done = told
     companion.found[:0] = [sentence for sentence in (trouble, told, put_back) if sentence]
+
+
+def _tell_retired(companion: Companion, path: Path) -> None:
+    """Say which settings of the file are no longer used; the settings page and the doctor say it, too."""
+    for sentence in retired_settings(path):
+        log.warning("%s: %s", path, sentence)
+        companion.found.append(sentence)
 
 
 def _awaited(ends: set[signal.Signals], trial: SettingsTrial, companion: Companion, begun_s: float) -> int:

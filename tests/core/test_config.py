@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from companion.core.config import Settings, load_settings, read_settings
+from companion.core.config import Settings, load_settings, read_settings, retired_settings
 from companion.core.errors import ConfigError
 
 
@@ -58,3 +58,19 @@ def test_pins_can_be_left_out() -> None:
     settings = read_settings('[panel]\ntable_button = ""\n[panel.south]\nready = 10\nlamp_turn = 4\n')
     assert settings.panel.table_button == ""
     assert settings.panel.south.up == ""
+
+
+def test_retired_settings_stop_nothing_and_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("companion.core.config.RETIRED_SETTINGS", ("metrics", "web.flood", "panel.south.extra"))
+    text = "[metrics]\nport = 9\n[web]\nflood = 3\nport = 8765\n[panel.south]\nextra = 1\n"
+    assert read_settings(text).web.port == 8765
+    path = tmp_path / "settings.toml"
+    path.write_text(text)
+    assert [sentence.partition(" is no longer used")[0] for sentence in retired_settings(path)] == [
+        "[metrics]",
+        "[web] flood",
+        "[panel.south] extra",
+    ]
+    path.write_text("metrics = 3\nweb = 4\n")
+    assert len(retired_settings(path)) == 1
+    assert retired_settings(tmp_path / "missing.toml") == ()

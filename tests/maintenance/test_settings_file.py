@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companion.core.config import Settings, read_settings
+from companion.core.config import Settings, load_settings, read_settings
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
 from companion.maintenance.settings.file import SettingsFile, changed, edited_text, flat
 from companion.maintenance.settings.rows import FieldKind, SettingRow, all_keys, pad_rows, sections, works_at_once
@@ -259,3 +259,20 @@ def test_any_change_says_exactly_what_it_should_and_loses_no_remark(text: str, w
     assert re.findall(r"#.*", text) == re.findall(r"#.*", re.sub(r'"[^"\n]*"', "", written))
     untouched = {key: value for key, value in flat(before).items() if key not in wanted}
     assert untouched.items() <= flat(read_settings(written)).items()
+
+
+def test_a_byte_order_mark_stops_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text("[web]\nport = 8765\n", encoding="utf-8-sig")
+    assert load_settings(path).web.port == 8765
+    file = SettingsFile(path)
+    file.change({"table.theme": "dark"}, file.read().seen)
+    assert load_settings(path).table.theme == "dark"
+    assert load_settings(path).web.port == 8765
+
+
+def test_a_file_with_a_retired_setting_is_still_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("companion.core.config.RETIRED_SETTINGS", ("metrics",))
+    path = tmp_path / "settings.toml"
+    old = OURS + "[metrics]\nport = 9\n"
+    assert edited(path, old, camera__fps=12.5) == old.replace("fps = 10 ", "fps = 12.5 ")

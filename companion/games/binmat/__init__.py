@@ -163,7 +163,7 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
 
     def tools(self) -> GameTools:
         """Combats explained, logs of hackmud read and written, and how self-play plays."""
-        return tools_of_binmat(self)
+        return tools_of_binmat()
 
     def _way(self, state: Any) -> FullGame | CounterGame:
         return WAYS[state.options.way]

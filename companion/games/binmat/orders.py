@@ -56,6 +56,8 @@ _EXPECTED = {
 
 def parse_order(text: str) -> str:
     """The action of a notation; raises `Malformed` that says what was expected."""
+    if text[:1] in (DOWN, UP, DISCARD) and text[1:3] == "10":
+        text = f"{text[0]}a{text[3:]}"  # a ten as people read it
     if text in ORDERS:
         return text
     expected = _EXPECTED.get(

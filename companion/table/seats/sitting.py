@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from companion.core.errors import Illegal, Malformed, Refusal
-from companion.core.i18n import is_shown_whole, say
+from companion.core.i18n import say
+from companion.core.names import is_printable, plain_name
 from companion.core.ports import Cue, Signal
 from companion.table.chance.pledges import without
 from companion.table.records import FreeSeat, MoveSeat, ShowCard, TakeSeat
@@ -15,9 +16,12 @@ MAX_NAME = 24
 
 
 def checked_name(text: str) -> str:
-    """A name as it is kept; raises `Malformed` for one that is too long or cannot be shown."""
-    name = text.strip()
-    if len(name) > MAX_NAME or not is_shown_whole(name):
+    """Return a name as it is kept, empty where nothing of it is visible.
+
+    Raises `Malformed` for a name that is too long or cannot be shown.
+    """
+    name = plain_name(text)
+    if len(name) > MAX_NAME or not is_printable(name):
         raise Malformed(say("A name may have at most {number} printable characters", number=MAX_NAME))
     return name
 
@@ -54,7 +58,8 @@ def move_seat(session: Session, record: MoveSeat) -> Advance:
     sitter = session.seats.get(record.seat)
     if sitter is None:
         raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
-    moved = Sitter(record.name or sitter.name, record.nonce or sitter.nonce, _door_of(record), sitter.card)
+    name = plain_name(record.name) or sitter.name
+    moved = Sitter(name, record.nonce or sitter.nonce, _door_of(record), sitter.card)
     return replace(session, seats={**session.seats, record.seat: moved}), (
         Signal(Cue.SEAT_TAKEN, frozenset({record.seat})),
     )
