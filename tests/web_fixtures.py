@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from companion.bots.demonstration import Demonstration
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -15,7 +16,6 @@ from companion.archive.history import History
 from companion.bots.bot_process import BotProcess
 from companion.bots.characters import cast
 from companion.bots.coach import Coach
-from companion.bots.demonstration import Demonstration
 from companion.core.clock import FakeClock
 from companion.core.config import TableSettings, WebSettings
 from companion.core.grid import Square

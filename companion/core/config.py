@@ -142,7 +142,6 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     `tip_south`: to which edge of the table screen the sign's tip points for South.
     `language`: of the table screen, the voice and the console; `auto`: the browser's, else English.
     `coach`: who may ask it: people who play against the machine, everybody, or nobody.
-    `demonstration_minutes`: when nobody has touched the table for so long, two machines play on its screen; 0: never.
     """
 
     reading_time_s: Annotated[float, Meta(ge=0, le=60)] = 3.0
@@ -150,7 +149,6 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     theme: Literal["system", "light", "dark"] = "system"
     language: Literal["auto", "en", "es", "fr"] = "auto"
     coach: Literal["machine", "always", "never"] = "machine"
-    demonstration_minutes: Annotated[int, Meta(ge=0, le=1440)] = 0
 
 
 class HistorySettings(_Section, frozen=True, forbid_unknown_fields=True):

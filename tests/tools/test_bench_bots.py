@@ -9,11 +9,10 @@ from random import Random
 
 import pytest
 
-from companion.archive.statistics import wilson_interval
 from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.tools.bench.bots import Plan, bench_bots, pairings
+from companion.tools.bench.bots import Plan, bench_bots, pairings, wilson_interval
 from companion.tools.bench.bots.matches import play_game
 from companion.tools.bench.bots.perfect import MOST_LOST_A_TURN, losses
 from companion.tools.bench.bots.results import Pairing

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from companion.bots.coach_aloud import CoachAloud, spoken_lines
 from web_fixtures import HOST_KEY, Place, error_of, flat, open_place, page_of, view_of
 
 from companion.bots.base import Choice, Verdict, said_by_bot
 from companion.bots.coach import Coach, Hint
-from companion.bots.coach_aloud import CoachAloud, spoken_lines
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
 from companion.core.ports import PadKey, Press

@@ -129,7 +129,7 @@ def hear_opened(session: Session, opened: CardsOpened) -> Session:
         return with_remote(session, is_false=True)
     if mark != remote.mark:
         return with_remote(session, is_false=True)
-    return replace(session, state=state, turns=turns, chance=fair, seed=fair.seed, is_drawn=True)
+    return replace(session, state=state, turns=turns, chance=fair, seed=fair.seed)
 
 
 def _played_again(session: Session, seed: int, opened: CardsOpened) -> tuple[Any, tuple[Turn, ...], str]:
