@@ -60,7 +60,7 @@ class PageContext:
     features: Features
     imaging: threading.Lock = field(default_factory=threading.Lock)
     """Held while a picture of the camera or of the workbench is made: each takes some 20 MB for a moment."""
-    _drawn: dict[_Asked, tuple[Table, int, Fragment]] = field(default_factory=dict)
+    _drawn: dict[_Asked, tuple[int, Fragment]] = field(default_factory=dict)
     _drawing: dict[_Asked, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     @property
