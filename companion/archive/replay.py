@@ -167,9 +167,7 @@ def tell_chance(played: GameFile) -> list[str]:
     return [
         told.words,
         joined("", ("  ", say("Commitment: {commitment}", commitment=told.commitment))),
-        joined(
-            "", ("  ", say("The seed is SHA-256 of “{text}”: commitment, contributions and seed match.", text=text))
-        ),
+        joined("", ("  ", say("The seed is SHA-256 of “{text}”: commitment and seed match.", text=text))),
     ]
 
 

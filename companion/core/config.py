@@ -17,7 +17,7 @@ from companion.core.files import MAX_TEXT, expanded, read_file
 from companion.core.i18n import Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
-RETIRED_SETTINGS: tuple[str, ...] = ()
+RETIRED_SETTINGS: tuple[str, ...] = ("table.demonstration_minutes",)
 """Dotted names of entries and sections that no longer exist. One in a file is told at the start and stops nothing."""
 
 Pin = Annotated[int, Meta(ge=0, le=27)]

@@ -35,7 +35,7 @@ _WAYS = (
     "/language", "/api/seat/north/../../host", "//evil.example", "/seat/north%2f..%2fhost", "/pass", "/workbench",
 )  # fmt: skip
 _DOORS = (
-    "hand-in take-back plan mine pause resume resign draw contribute disclose start rematch help coach lesson confirm "
+    "hand-in take-back plan mine pause resume resign draw disclose start rematch help coach lesson confirm "
     "take by-pad machine skip-lesson view plays tiles"
 )
 _FIELDS = ("code", "name", "moment", "action", "about", "salt", "entered", "back", "key", "stage", "force", "seat")

@@ -51,7 +51,7 @@ FAR_GETS = (
     "/api/seat/south/view", "/api/seat/north/plays", "/history/1", "/history/1/scene/0", "/history/1.webp",
     "/api/photograph/1/1.0", "/enter", "/api/view", "/nowhere", "/rules/outbuffered", "/abcdefgh",
 )  # fmt: skip
-FAR_POSTS = ("mine", "plan", "hand-in", "take-back", "help", "coach", "lesson", "contribute", "confirm")
+FAR_POSTS = ("mine", "plan", "hand-in", "take-back", "help", "coach", "lesson", "confirm")
 
 
 class FarViewer(Viewer):
