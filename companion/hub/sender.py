@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 import math
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import nats
 from nats.aio.client import Client
@@ -28,7 +28,6 @@ from companion.core.i18n import say
 from companion.hub.joining import trusted
 from companion.hub.loop_thread import LoopThread, SteadyClient, hang_up, note_fault
 from companion.hub.membership import Membership
-from companion.hub.pair_line import PairLine
 from companion.hub.subjects import (
     AGE,
     RECORDS,
@@ -43,6 +42,9 @@ from companion.hub.subjects import (
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, encoded, read_record
+
+if TYPE_CHECKING:
+    from companion.hub.adapter import HubAdapter
 
 log = logging.getLogger(__name__)
 CONNECT_S, ANSWERS_S = 5, 3.0
@@ -70,27 +72,10 @@ class KeepsNothing(CompanionError, RuntimeError):
     kind = "hub_keeps_nothing"
 
 
-class NewsSource(Protocol):
-    """What the line asks of its table, in the line's thread."""
-
-    def state(self) -> bytes:
-        """How the table is now, as it is sent."""
-
-    def command(self, payload: bytes) -> None:
-        """The hub asks for something."""
-
-    def connected(self, is_connected: bool) -> None:
-        """The hub hears us, or does not any more."""
-
-    @property
-    def pairs(self) -> PairLine:
-        """What is told and heard of a game at two tables."""
-
-
 class HubLine:
     """Sends what is new until `close`, which may be called twice; `wake` may be called from any thread."""
 
-    def __init__(self, membership: Membership, journal: Journal, clock: Clock, source: NewsSource) -> None:
+    def __init__(self, membership: Membership, journal: Journal, clock: Clock, source: HubAdapter) -> None:
         self._membership = membership
         self._outbox = Outbox(journal)
         self._source = source
