@@ -18,7 +18,7 @@ from companion.core.files import MAX_TEXT, expanded, read_file
 from companion.core.i18n import Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
-RETIRED_SETTINGS: tuple[str, ...] = ("panel.brightness",)
+RETIRED_SETTINGS: tuple[str, ...] = ("panel.brightness", "table.demonstration_minutes")
 """Dotted names of entries and sections that no longer exist. One in a file is told at the start and stops nothing."""
 
 Pin = Annotated[int, Meta(ge=0, le=27)]
@@ -142,7 +142,6 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     `tip_south`: to which edge of the table screen the sign's tip points for South.
     `language`: of the table screen, the voice and the console; `auto`: the browser's, else English.
     `coach`: who may ask it: people who play against the machine, everybody, or nobody.
-    `demonstration_minutes`: when nobody has touched the table for so long, two machines play on its screen; 0: never.
     """
 
     reading_time_s: Annotated[float, Meta(ge=0, le=60)] = 3.0
@@ -150,7 +149,6 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     theme: Literal["system", "light", "dark"] = "system"
     language: Literal["auto", "en", "es", "fr"] = "auto"
     coach: Literal["machine", "always", "never"] = "machine"
-    demonstration_minutes: Annotated[int, Meta(ge=0, le=1440)] = 0
 
 
 class HistorySettings(_Section, frozen=True, forbid_unknown_fields=True):
