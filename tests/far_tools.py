@@ -24,7 +24,7 @@ from companion.hub_server.app import Hub
 from companion.service.app import Companion
 from companion.table.session import Phase
 from companion.table.table import Table
-from web.server.sse import PortInUse
+from web.server.server import PortInUse
 
 PATIENCE_S = 60.0
 Started = TypeVar("Started")

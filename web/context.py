@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from flask import Flask, Request
+from flask import Request, render_template
 
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
@@ -27,6 +27,7 @@ from web.security.auth import Auth
 from web.security.far_access import code_of
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
+from web.server.worker import Worker
 from web.templating.fragments import Fragment, Needs
 from web.templating.phrases import device_words, rule_words, tip_of
 
@@ -58,8 +59,8 @@ class PageContext:
     join_code: JoinCode | None
     """What whoever sits down must know; None: anybody may."""
     features: Features
-    imaging: threading.Lock = field(default_factory=threading.Lock)
-    """Held while a picture of the camera or of the workbench is made: each takes some 20 MB for a moment."""
+    worker: Worker = field(default_factory=Worker)
+    """Makes pictures, PDFs and films."""
     _drawn: dict[_Asked, tuple[Table, int, Fragment]] = field(default_factory=dict)
     _drawing: dict[_Asked, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
@@ -84,9 +85,7 @@ class PageContext:
         if self.join_code is not None and self.needs_code(asked):
             self.join_code.require(typed, asked.remote_addr or "")
 
-    def fragment(
-        self, app: Flask, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False
-    ) -> Fragment:
+    def fragment(self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False) -> Fragment:
         """The live part of a page for one viewer (None: what everybody may know), drawn once a change and language.
 
         `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
@@ -97,7 +96,7 @@ class PageContext:
             table = self._shown_on(page)
             drawn, version, fragment = self._drawn.get(asked, (table, -1, _NOTHING))
             if drawn is not table or version != table.version:
-                version, fragment = self._draw(app, table, asked)
+                version, fragment = self._draw(table, asked)
                 self._drawn[asked] = (table, version, fragment)
         return fragment
 
@@ -115,13 +114,14 @@ class PageContext:
         """Does the page say what single plays are?"""
         return bool(view.own.choices) or view.turn.is_open or view.guide is not None
 
-    def _draw(self, app: Flask, table: Table, asked: _Asked) -> tuple[int, Fragment]:
+    def _draw(self, table: Table, asked: _Asked) -> tuple[int, Fragment]:
         view = table.view(asked.viewer)
         known = view if asked.viewer is None else table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
             view, known = table.view(asked.viewer), table.view()
         needs = Needs()
-        html = app.jinja_env.get_template(f"_{asked.page}.html").render(
+        html = render_template(
+            f"_{asked.page}.html",
             needs=needs,
             view=view,
             known=known.board.tableau,

@@ -125,7 +125,7 @@ class WebSettings(_Section, frozen=True, forbid_unknown_fields=True):
 
     host: str = "0.0.0.0"
     port: Annotated[int, Meta(ge=0, le=65535)] = 8080
-    viewers: Annotated[int, Meta(ge=4, le=500)] = 64
+    viewers: Annotated[int, Meta(ge=4, le=1000)] = 64
     join: Literal["open", "code"] = "open"
     names: tuple[Name, ...] = ()
     proxies: tuple[str, ...] = ()

@@ -28,11 +28,7 @@ from web.hub.app import HubSite, create_hub_app
 from web.hub.far import create_far_app
 from web.hub.room import Room
 from web.security.tls import certificate_context
-from web.server.sse import Server, serve
-
-MOST_VIEWERS = 500
-"""However few may follow one table, the hub has connections as for so many at each of four."""
-
+from web.server.server import Server, serve
 
 @dataclass(frozen=True)
 class HubSettings:
@@ -126,10 +122,8 @@ class Hub(Closeable):
         )
         app = create_hub_app(self.room, self.league, self.members, clock, site)
         self.door = app.extensions["door"]
-        everybody = max(web.viewers, MOST_VIEWERS)  # places are each table's own, connections the whole hub's
-        self.server: Server = serve(app, web.host, web.port, everybody, tls, proxies=web.proxies)
+        self.server: Server = serve(app, web.host, web.port, tls, proxies=web.proxies)
         self._stack.callback(self.server.close)
-        self._stack.callback(app.extensions["watch"].close)
         if settings.far_port is not None:
             far = create_far_app(self.far, self.room, clock, site)
             self.far_server = serve(far, web.host, settings.far_port, web.viewers, tls, proxies=web.proxies)

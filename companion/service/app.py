@@ -61,7 +61,7 @@ from vision.watcher import Watcher
 from web.app import create_app
 from web.features import CameraRoom, Features, Site, Welcome, Workbench
 from web.security.join_code import JoinCode
-from web.server.sse import Server, serve
+from web.server.server import Server, serve
 
 log = logging.getLogger(__name__)
 
@@ -340,7 +340,7 @@ class Companion(Closeable):
         )
         app = create_app(self.table, GAMES, self.clock, site, self._features())
         self.join_code: JoinCode | None = app.extensions["join_code"]
-        server = serve(app, web.host, web.port, web.viewers, tls, proxies=web.proxies)
+        server = serve(app, web.host, web.port, tls, proxies=web.proxies)
         self._stack.callback(server.close)
         return server
 

@@ -17,7 +17,7 @@ from web_fixtures import open_place
 from window_tools import no_errors, text_of
 
 from companion.core.kit import Seat
-from web.server.sse import serve
+from web.server.server import serve
 
 pytestmark = pytest.mark.browser
 LAPTOP = (1440, 900)
@@ -113,7 +113,7 @@ def test_a_program_from_outside_is_picked_and_hands_in(tmp_path: Path) -> None:
 
 def test_a_handicap_is_one_tap_on_the_phone(tmp_path: Path) -> None:
     """After a game, in sight without a word typed; tapped once more it is lifted."""
-    with open_place(tmp_path) as place, serve(place.app, "127.0.0.1", 0, 16) as server, browser(PHONE) as window:
+    with open_place(tmp_path) as place, serve(place.app, "127.0.0.1", 0) as server, browser(PHONE) as window:
         server.start()
         place.sit("north", "Ada")
         window.get(f"http://127.0.0.1:{server.port}/join/south")

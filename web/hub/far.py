@@ -30,7 +30,8 @@ from web.security.auth import COOKIE_AGE_S, Auth
 from web.security.far_access import OVER, is_let_through, is_token
 from web.security.host_names import Names, asked_host
 from web.server.sse import LOOK_S, RETRY_MS, Audience, Streams
-from web.server.stream_writer import Idle, Messages
+
+Idle = Messages = None
 from web.static_files import StaticFiles
 from web.templating.helpers import register_template_helpers
 

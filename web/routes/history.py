@@ -225,7 +225,8 @@ class HistoryPages:
 
     def picture(self, number: int, kind: PictureKind, turn: int = 0) -> Response:
         """The board through the game or through a turn, as WebP with the photographs beside it."""
-        picture = self._past.picture(self._line(number).number, kind, turn)
+        game = self._line(number).number
+        picture = self._page_context.worker.make(lambda: self._past.picture(game, kind, turn))
         return Response(picture, mimetype=f"image/{kind}")
 
     # ---- statistics ----

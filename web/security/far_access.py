@@ -21,7 +21,8 @@ from companion.core.ports.far import COOKIES, MOST_BODY, PIECE, Cookie, FarAnswe
 from companion.table.table import Table
 from web.security.auth import Auth
 from web.security.proxies import SOMEWHERE
-from web.server.connections import ARRIVED
+
+ARRIVED = "companion.at_s"
 
 CODE = "companion.far"
 """Where a request's environment has the code of the invitation: who has this came from a remote phone."""
