@@ -3,7 +3,7 @@
 An alarm is played at its own due time, not when somebody gets round to it. Three things pay, measured with a busy
 service in the same process (99th percentile of the delay without the one: 4.3, 6.3 and 1.8 ms; with all: about 1 ms):
 the thread goes before ordinary ones where the system permits that, no thread may keep the interpreter for long, and
-this one wakes a little early to watch the clock for the rest. `companion bench` measures what is left.
+this one wakes a little early to watch the clock for the rest.
 """
 
 from __future__ import annotations

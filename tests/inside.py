@@ -73,8 +73,3 @@ def nats_of(hub: Hub) -> str:
 def ledger_of(league: League) -> Ledger:
     """Where a league keeps what tables have told."""
     return league.results._ledger
-
-
-def is_offered(hub: Hub, code: str) -> bool:
-    """Does the hub know a seat under this code? A look that counts as no guess."""
-    return code in hub.far._codes

@@ -216,8 +216,6 @@ class History:
             return msgspec.structs.replace(self._summaries.imported(number), players=players)
         machines = tuple(seat for seat, sitters in line.players.items() if sitters[-1].door == MACHINE)
         session = self._journal.fold(number)
-        if session.is_covered:
-            raise Illegal(Refusal.WRONG_PHASE, say("The hub has not opened the cards of this game yet"))
         return msgspec.structs.replace(game_file(session, players, line.begun), machines=machines)
 
     def as_json(self, number: int) -> bytes:

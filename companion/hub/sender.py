@@ -25,7 +25,6 @@ from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
-from companion.hub.far_line import FarLine
 from companion.hub.joining import trusted
 from companion.hub.loop_thread import LoopThread, SteadyClient, hang_up, note_fault
 from companion.hub.membership import Membership
@@ -86,10 +85,6 @@ class NewsSource(Protocol):
     @property
     def pairs(self) -> PairLine:
         """What is told and heard of a game at two tables."""
-
-    @property
-    def far(self) -> FarLine:
-        """Remote phones that sit at this table."""
 
 
 class HubLine:
@@ -191,7 +186,6 @@ class HubLine:
             await client.subscribe(command_subject(own.table), cb=self._heard)
             sequence = await self._find_place(stream)
             self._source.pairs.connected()
-            await self._source.far.connected(client)
             self._asks_s = 0.0
             self._is(True, self.trouble if self._outbox.next() else "")
             self._told = b""
@@ -203,13 +197,12 @@ class HubLine:
                     try:
                         sequence = await self._send_all(client, stream, sequence)
                         self._is(True, "")
-                    except KeepsNothing as error:  # calls and remote phones need the line all the same
+                    except KeepsNothing as error:  # calls need the line all the same
                         if lost.is_set():  # nothing was answered because the line was cut meanwhile
                             raise ConnectionClosedError from None
                         self._is(True, error.message)
                         sequence = await self._find_place(stream)
                         self._asks_s, keeps_s = 0.0, self._clock.monotonic_s() + KEEPS_AGAIN_S
-                await self._source.far.step(client)
                 pause_s = KEEPS_AGAIN_S if keeps_s > self._clock.monotonic_s() else PULSE_S
                 await self._rest(min(pause_s, self._source.pairs.pause_s), until_news=True)
                 if self._has_news:
@@ -219,7 +212,6 @@ class HubLine:
                     self._told = b""
         finally:
             self._source.pairs.broken()
-            self._source.far.broken()
             await hang_up(client)
 
     async def _send_all(self, client: Client, stream: JetStreamContext, sequence: int) -> int:

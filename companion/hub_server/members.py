@@ -164,7 +164,7 @@ def _key(file: HubFile, table: KnownTable) -> TableKey:
     key, pair = TableKey(table.id, table.key, table.shut), file.pair_of(table.id)
     if pair is None:
         return key
-    return replace(key, pair=pair.id, source=pair.source_of(table.id))
+    return replace(key, pair=pair.id, other=pair.other_of(table.id))
 
 
 def _in_room(table: KnownTable) -> RoomTable:

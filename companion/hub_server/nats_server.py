@@ -64,14 +64,14 @@ class NatsSettings:
 class TableKey:
     """A table and its public NKey; one that is `shut` out may say nothing.
 
-    `pair` is the game at two tables that it is in, and `source` who tells it; empty: none.
+    `pair` is the game at two tables that it is in, and `other` the other table; empty: none.
     """
 
     table: str
     key: str
     shut: bool = False
     pair: str = ""
-    source: str = ""
+    other: str = ""
 
 
 def accounts_text(own_key: str, tables: Iterable[TableKey]) -> str:
@@ -130,7 +130,7 @@ def user_of(table: TableKey) -> dict[str, object]:
 
 
 def _may_publish(table: TableKey) -> list[str]:
-    paired = may_publish_paired(table.pair, table.table, table.source) if table.pair else ()
+    paired = may_publish_paired(table.pair, table.table, table.other) if table.pair else ()
     return [*may_publish(table.table), *paired]
 
 

@@ -43,7 +43,6 @@ from companion.table.records import (
 )
 from companion.table.remote.remote_table import RemoteTable
 from companion.table.seats.coaching import Coaching
-from companion.table.seats.far_seats import FarSeats
 from companion.table.seats.hints import Hints
 from companion.table.seats.lessons import GuidedGames
 from companion.table.seats.machine_seats import MachineSeats
@@ -89,7 +88,6 @@ class Table(Closeable):
         self.hints = Hints(self._pipeline)
         self.coaching = Coaching(self._pipeline, self._owner)
         self.remote = RemoteTable(self._pipeline, self._owner)
-        self.far = FarSeats(self._pipeline, self._owner)
         self._lobby.play_again = self.remote.play_again
         self.notices = Notices(self._pipeline, self._owner, self._lobby)
         self.rounds = Rounds(self._pipeline, self._owner, self._lobby)
@@ -292,13 +290,7 @@ class Table(Closeable):
 
     def resume(self, by: str) -> None:
         """Let the clock of the turn go on."""
-
-        def go_on() -> None:
-            self._pipeline.accept(Resume(by, self._clock.monotonic_s()))
-            if by == "host":
-                self.far.let_run()
-
-        self._owner.ask(go_on)
+        self._owner.ask(lambda: self._pipeline.accept(Resume(by, self._clock.monotonic_s())))
 
     def undo(self, moment: str | None = None) -> None:
         """Take the last turn back: the host's word, or anybody's (who names the moment) where the game is open."""
@@ -353,7 +345,6 @@ class Table(Closeable):
         self._listeners.send_put_off()
         if not self._pipeline.may_write:
             return WRITE_AGAIN_S
-        self.far.keep(now_s)
         shown_s = now_s - self._pipeline.live.stage_since_s
         reading_time_s = self._pipeline.reading_time_s
         if session.is_shown_here and session.phase is Phase.STAGES:
@@ -370,4 +361,4 @@ class Table(Closeable):
         elif not self._owner.has_work and (time_out := self._pipeline.time_out(now_s)):
             self._pipeline.accept(time_out)  # whatever came in before is heard first: it may have been in time
         self._pipeline.note_clock()
-        return self.far.pause_s(self._pipeline.timekeeper.pause_s(self._pipeline.session, now_s))
+        return self._pipeline.timekeeper.pause_s(self._pipeline.session, now_s)

@@ -65,8 +65,7 @@ class ClockView:
     """The clock of the decision that is due. Times are those of `Table.now_s`, seconds.
 
     `due_s`: when it runs out (None: it stands still with `left_s`). `paused` says who stopped it (`start`: nobody has
-    started it yet; `restart`, `undo`; `line`: a remote phone cannot be reached); `has_run_out`: the time is over and
-    only the alarm sounded.
+    started it yet; `restart`, `undo`); `has_run_out`: the time is over and only the alarm sounded.
     """
 
     limit_s: float

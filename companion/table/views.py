@@ -22,7 +22,7 @@ from companion.table.prompts.draw_offer import offer_words
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import sign_of
 from companion.table.seats.claims import sentence_of
-from companion.table.session import LINE, Phase, Sealed, Session
+from companion.table.session import Phase, Sealed, Session
 from companion.table.state import NO_DRAFT, TableState, handicapped, instructions, last_explained
 from companion.table.table_view import (
     BoardView,
@@ -195,8 +195,7 @@ def _clock_view(session: Session) -> ClockView | None:
     countdown = session.countdown
     if countdown is None:
         return None
-    paused = "host" if session.paused == LINE and not session.is_cut else session.paused  # nobody is remote any more
-    return ClockView(countdown.limit_s, countdown.left_s, countdown.due_s, paused, countdown.has_run_out)
+    return ClockView(countdown.limit_s, countdown.left_s, countdown.due_s, session.paused, countdown.has_run_out)
 
 
 def _standing(session: Session, viewer: Seat | None) -> BoardUi | None:

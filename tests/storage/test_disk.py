@@ -13,6 +13,7 @@ from unittest.mock import Mock
 
 import msgspec
 import pytest
+from bench.kills import KilledTable
 from damage_tools import GOLDEN, changed, made_journal
 from history_tools import made_game
 from hypothesis import HealthCheck, given, settings
@@ -31,7 +32,6 @@ from companion.storage import migrations
 from companion.storage.disk_space import RESERVE_BYTES, DiskLevel, Space
 from companion.storage.journal import Journal
 from companion.table.session import Phase
-from companion.tools.bench.kills import KilledTable
 
 # ---- a full disk -----------------------------------------------------------------------------------------------------
 

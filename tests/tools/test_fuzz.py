@@ -30,7 +30,7 @@ from companion.table.board_check import tops
 FEW = {
     "requests": 6, "events": 12, "twins": 8, "journals": 6, "history": 12, "backups": 4, "notation": 120,
     "options": 25, "engine": 60, "settings": 30, "records": 25, "images": 4, "hub-requests": 15, "hub-tables": 15,
-    "far-phones": 12, "far-tables": 25, "pair-messages": 6,
+    "pair-messages": 6,
 }  # fmt: skip
 """Examples of each target; `described` takes seconds to read the description and has its turn in `make fuzz`."""
 

@@ -256,13 +256,6 @@ class OfferedGame(TypedDict):
     code: str
 
 
-class OfferedSeat(TypedDict):
-    """The code by which a remote phone takes a seat, and the address that has it already."""
-
-    code: str
-    link: str
-
-
 class Receipt(TypedDict):
     """SHA-256 of `moment seat action salt`, 64 hexadecimal digits."""
 

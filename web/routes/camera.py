@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -148,7 +149,9 @@ class CameraPage:
         """A stream of the page's fragment, at most once a second and only when something in it has changed."""
         self._require_look()
         is_host = self._guard.is_host(request)
-        draw = copy_current_request_context(lambda: render_template("_camera.html", **self._changing(is_host)))
+        draw: Callable[[], str] = copy_current_request_context(
+            lambda: render_template("_camera.html", **self._changing(is_host))
+        )
         shown = ""
 
         def news() -> str:

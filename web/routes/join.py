@@ -15,7 +15,6 @@ from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.api.body import SEAT
 from web.routes.seats.opponents import begin_lesson
-from web.security.far_access import OVER, code_of
 
 FRAMING = "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
 """What a page may hold that shows two of our own side by side."""
@@ -53,15 +52,14 @@ class Joining:
             return redirect(f"/seat/{mine}")
         if (changed := self.changed_places()) is not None:
             return changed
-        code = code_of(request)
-        if self._table.seat_nonce(mine) is not None and not code:  # with a code the table says that it is over
+        if self._table.seat_nonce(mine) is not None:
             return self.taken(mine, 409)
         if request.method == "GET":
             return self._page("join_seat.html", seat=mine)
         name = wanted_name("name")
         try:
             self._page_context.let_in(request, request.form.get("code", ""))
-            nonce = self._table.far.take(mine, name, code) if code else self._table.take_seat(mine, name)
+            nonce = self._table.take_seat(mine, name)
         except Malformed as error:
             return make_response(self._page("join_seat.html", seat=mine, error=error.message, name=name), 400)
         except Illegal as error:
@@ -181,8 +179,6 @@ class Joining:
 
     def taken(self, seat: Seat, status: int, error: Illegal | None = None) -> Response:
         """Somebody else sits there, and what can be done; `error` says why this browser cannot ask for the seat."""
-        if code_of(request):  # an invitation is good for a free seat alone
-            return make_response("", OVER)
         view = self._table.view()
         page = render_template(
             "taken.html",

@@ -136,7 +136,7 @@ class TlsTerminator:
     async def _first_byte(self, conn: socket.socket) -> bytes:
         """Return the first byte and leave it where it is; empty if there will be none."""
         ready = self._loop.create_future()
-        self._loop.add_reader(conn, lambda: ready.done() or ready.set_result(None))
+        self._loop.add_reader(conn, _set_ready, ready)
         try:
             await ready
             return conn.recv(1, socket.MSG_PEEK)
@@ -155,6 +155,11 @@ class TlsTerminator:
             ssl_shutdown_timeout=CLOSE_TIMEOUT_S if context else None,
         )
         return reader, asyncio.StreamWriter(transport, protocol, reader, self._loop)
+
+
+def _set_ready(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
 
 
 async def _send_to_https(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
