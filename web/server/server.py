@@ -22,6 +22,7 @@ from web.security.proxies import Proxies
 from web.security.rate_limit import OWN_ADDRESSES
 from web.server.listener import Listener
 from web.server.sse import KEPT, Streams
+from web.server.worker import Worker
 
 if TYPE_CHECKING:
     import ssl
@@ -45,7 +46,7 @@ UNREAD_BYTES = 256 * 1024
 UNSENT_BYTES = 64 * 1024
 """Maximum size of what the kernel keeps beside that; without a limit it takes some 3 MB for each."""
 STOP_TIMEOUT_S = 5.0
-_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of glibc's malloc.h
+_M_MMAP_THRESHOLD, _M_MAX_HEAPS = -3, -8  # of glibc's malloc.h
 _MMAP_BYTES = 128 * 1024
 
 
@@ -63,6 +64,7 @@ class Server(Closeable):
         self.listener = listener
         self.port: int = listener.getsockname()[1]
         self._streams: Streams = app.extensions["streams"]
+        self._worker: Worker | None = app.extensions.get("worker")
         self._sockets: dict[int, Any] = {}
         self._waitress = create_server(
             Front(app, Proxies(proxies), "https" if listener.tls else "http"),
@@ -87,6 +89,8 @@ class Server(Closeable):
 
     def start(self) -> None:
         """Serve in a thread of its own."""
+        if self._worker:
+            self._worker.start()
         self._thread = threading.Thread(target=self._waitress.run, name="web", daemon=True)
         self._thread.start()
 
@@ -112,8 +116,8 @@ class Server(Closeable):
             wasyncore.close_all(self._sockets)
         if self.listener.tls:
             self.listener.tls.close()
-        if "worker" in self.app.extensions:
-            self.app.extensions["worker"].close()
+        if self._worker:
+            self._worker.close()
 
     def _in_its_thread(self, act: Callable[[], None]) -> None:
         """Have waitress's own thread do something, and wait for it."""
@@ -165,7 +169,7 @@ def serve(
     With `tls` it is secured. `proxies` are the addresses of those that may stand in front. Raises `PortInUse`.
     """
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    _use_few_arenas()
+    _use_few_heaps()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         bound = socket.create_server((host, port), family=family, dualstack_ipv6=host == "::")
@@ -191,11 +195,11 @@ def serve(
     return Server(app, Listener(bound.detach(), max_each, max_connections, terminator), proxies, max_connections)
 
 
-def _use_few_arenas() -> None:
+def _use_few_heaps() -> None:
     """Have glibc keep what a hundred threads have freed in two places instead of one for each."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
     if mallopt:
-        mallopt(_M_ARENA_MAX, 2)
+        mallopt(_M_MAX_HEAPS, 2)
         mallopt(_M_MMAP_THRESHOLD, _MMAP_BYTES)
 
 

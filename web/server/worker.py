@@ -30,6 +30,10 @@ class Worker(Closeable):
         self._waiting: Counter[str] = Counter()
         self._lock = threading.Lock()
 
+    def start(self) -> None:
+        """Start the thread; otherwise it starts with the first work."""
+        self._thread.submit(int).result()
+
     def make(self, work: Callable[[], T]) -> T:
         """Do the work of a request and wait for it. Raises `ServiceUnavailable` if too many wait already."""
         name = address_group(request.remote_addr or "")
