@@ -17,9 +17,8 @@ from web.server.server import Server
 
 if TYPE_CHECKING:
     from companion.hub_server.app import Hub
-    from companion.hub_server.league_file import LeagueFile
     from companion.league.league import League
-    from companion.league.ledger import Ledger
+    from companion.league.league_file import LeagueFile, Ledger
 
 
 def pipeline_of(table: Table) -> Pipeline:

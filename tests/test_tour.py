@@ -16,7 +16,6 @@ NO_PAGES = {
     "/camera/settled/<int:number>.jpg",
     "/camera/settled/<int:number>/board.jpg",
     "/history/<int:number>/scene/<int:place>",
-    "/history/<int:number>/turn/<int:turn>.gif",
     "/history/<int:number>/turn/<int:turn>.webp",
     "/history/<int:number>/turn/<int:turn>/better",
     "/kit/<name>.pdf",

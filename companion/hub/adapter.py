@@ -62,7 +62,15 @@ class HubAdapter(Closeable):
         self._answer: tuple[int, str] = (0, "")
         self.pairs = PairLine(table, journal, clock, membership.table, self._wake)
         self._keeping = threading.Lock()
-        self._line = HubLine(membership, journal, clock, self)
+        self._line = HubLine(
+            membership,
+            journal,
+            clock,
+            self.pairs,
+            state=self.state,
+            command=self.command,
+            connected=self.connected,
+        )
         table.connect(on_lamps=lambda _lamps, _trouble: self._wake())
 
     def start(self) -> None:

@@ -14,7 +14,6 @@ from companion.core.network import bracketed, from_here, host_key_text, page_url
 from companion.core.ports import Closeable
 from companion.hub.pairing import Pair
 from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder
-from companion.hub_server.league_file import LeagueFile
 from companion.hub_server.listener import HubListener
 from companion.hub_server.members import Members, Rights
 from companion.hub_server.nats_server import NatsServer, NatsSettings
@@ -22,6 +21,7 @@ from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.store import HubStore, StoreSettings
 from companion.hub_server.wishes import Wishes
 from companion.league.league import League
+from companion.league.league_file import LeagueFile
 from web.hub.app import HubSite, create_hub_app
 from web.hub.room import Room
 from web.security.tls import certificate_context

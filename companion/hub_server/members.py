@@ -11,9 +11,8 @@ from typing import Literal
 import msgspec
 
 from companion.hub.commands import HubCommand
-from companion.hub_server.cluster import cluster_text, tell_cluster
 from companion.hub_server.folder import HubFile, HubFolder, KnownTable, public_key
-from companion.hub_server.nats_server import NatsServer, TableKey, accounts_text
+from companion.hub_server.nats_server import NatsServer, TableKey, accounts_text, cluster_text, tell_cluster
 from companion.hub_server.wishes import Wishes
 from web.hub.host import Joined
 from web.hub.room import Room, RoomTable

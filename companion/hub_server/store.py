@@ -13,12 +13,13 @@ import shutil
 import ssl
 import threading
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
@@ -48,10 +49,10 @@ from companion.hub.subjects import (
     state_subject,
     table_of,
 )
-from companion.hub_server.flood import BAD_COUNTS, WISH_COUNTS, FloodGuard
 from companion.hub_server.listener import HubListener, RecordPlace
-from companion.hub_server.nats_server import NatsServer
+from companion.hub_server.nats_server import NatsServer, table_of_account
 from companion.table.public.messages import MOST_BYTES, read_record, read_state
+from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
 KEPT_EACH = 5000
@@ -71,6 +72,16 @@ some 20 MB, leaves what others have told in the store."""
 MOST_AGE_S = 86_400.0
 PAIRS_KEPT_S = 60 * 86_400.0
 """So long a game at two tables may rest."""
+
+FLOOD = Rate(20_000, 100.0)
+"""What a table may send: a long outage at once, and then more than any table does. A message that is none counts
+`BAD_COUNTS` times."""
+BAD_COUNTS = 200
+WISH_COUNTS = 20
+LARGE_BYTES = 4096
+"""A message counts once more for each of these that it has: the hub holds what spectators are to see later."""
+_ASKER = "Nats-Request-Info"
+"""The header in which NATS itself says from which account a message comes; it overwrites one that a table has set."""
 
 
 class StoreAnew(CompanionError, RuntimeError):
@@ -418,6 +429,32 @@ class HubStore:
         if self._settings.server:
             return say("The hub’s store does not answer; it is being restarted.")
         return say("The NATS cluster does not answer.")
+
+
+class _Asker(msgspec.Struct):
+    acc: str = ""
+
+
+class FloodGuard:
+    """Counts, in the line's thread; `when_too_much` is told the table each time."""
+
+    def __init__(self, when_too_much: Callable[[str], None]) -> None:
+        self._when_too_much = when_too_much
+        self._buckets = Buckets(FLOOD, time.monotonic)
+
+    def count(self, table: str, times: int = 1) -> None:
+        """A table has said something."""
+        if not all(self._buckets.take(table) for _ in range(times)):
+            self._when_too_much(table)
+
+    async def overhear(self, message: Msg) -> None:
+        """Something that the store answers by itself, or refuses, and that no table is told of."""
+        try:
+            asker = msgspec.json.decode((message.headers or {}).get(_ASKER, "{}"), type=_Asker)
+        except msgspec.MsgspecError:
+            return
+        if table := table_of_account(asker.acc):
+            self.count(table, 1 + len(message.data) // LARGE_BYTES)
 
 
 def _told_age_s(headers: Mapping[str, str] | None) -> float:

@@ -42,14 +42,6 @@ class SeatView:
 
 
 @dataclass(frozen=True)
-class ClaimSign:
-    """That a phone asks for a pad's seat: the numbers of the order lamps that blink, and the notice that says so."""
-
-    lamps: tuple[int, ...]
-    notice: str
-
-
-@dataclass(frozen=True)
 class Opened:
     """An order that everybody may check: `receipt` is SHA-256 of `"moment seat action salt"`."""
 
@@ -168,13 +160,11 @@ class MatchView:
 
 @dataclass(frozen=True)
 class DevicesView:
-    """Camera, pads and what is wrong; `claims` are the phones that ask for a pad's seat, and nothing of them but the
-    pad's mark."""
+    """Camera, pads and what is wrong."""
 
     camera: CameraStatus
     panel: str
     notices: tuple[str, ...]
-    claims: Mapping[Seat, ClaimSign]
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,10 @@ from companion.table.chance.chance_view import chance_of, pledge_of
 from companion.table.prompts.draw_offer import offer_words
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import sign_of
-from companion.table.seats.claims import sentence_of
 from companion.table.session import Phase, Sealed, Session
 from companion.table.state import NO_DRAFT, TableState, handicapped, instructions, last_explained
 from companion.table.table_view import (
     BoardView,
-    ClaimSign,
     ClockView,
     DevicesView,
     FairnessView,
@@ -80,7 +78,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         own=_own_view(live, viewer),
         time=TimeView(_clock_view(session), _chess_clocks(session)),
         match=_match_view(live),
-        devices=DevicesView(live.camera, live.panel, live.notices, _claims(live)),
+        devices=DevicesView(live.camera, live.panel, live.notices),
         fairness=_fairness_view(session),
         guide=guide_of(session),
         help=_help(live),
@@ -171,10 +169,6 @@ def _match_view(live: TableState) -> MatchView:
 def _fairness_view(session: Session) -> FairnessView:
     hides = session.phase is Phase.OVER and not session.is_opened and session.chance is not None
     return FairnessView(chance_of(session), pledge_of(session), hides)
-
-
-def _claims(live: TableState) -> Mapping[Seat, ClaimSign]:
-    return {seat: ClaimSign(tuple(sorted(mark)), sentence_of(seat)) for seat, mark in sorted(live.claims.items())}
 
 
 def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:

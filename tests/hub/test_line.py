@@ -44,7 +44,7 @@ from companion.hub.loop_thread import SteadyClient
 from companion.hub.membership import Membership
 from companion.hub.subjects import RECORDS, command_subject, inbox_prefix, record_subject, state_subject
 from companion.hub_server.app import Hub
-from companion.hub_server.flood import BAD_COUNTS, FLOOD
+from companion.hub_server.store import BAD_COUNTS, FLOOD
 from companion.table.public.messages import encoded
 from companion.table.seats.staff_call import Call
 

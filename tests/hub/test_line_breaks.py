@@ -191,10 +191,17 @@ class Pairs:
 @contextmanager
 def line_on(lines: Lines, pairs: Pairs, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubLine]:
     monkeypatch.setattr("companion.hub.sender.SteadyClient", lines)
-    source = SimpleNamespace(state=lambda: b"{}", command=lambda _: None, connected=lambda _: None, pairs=pairs)
     with Journal(folder / "journal.sqlite") as journal:
         member = Membership("http://hub", "a-table", 1, "Our club", ("nats://x",), "")
-        line = HubLine(member, journal, RealClock(), cast(Any, source))
+        line = HubLine(
+            member,
+            journal,
+            RealClock(),
+            cast(PairLine, pairs),
+            state=lambda: b"{}",
+            command=lambda _: None,
+            connected=lambda _: None,
+        )
         pairs.line = line
         line.start()
         try:

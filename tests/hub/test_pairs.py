@@ -30,9 +30,9 @@ from companion.hub.pairing import Pair, PairAnswer, PairLook, PairOffer, PairTak
 from companion.hub.subjects import PAIRS, message_subject, near_subject, wish_subject
 from companion.hub_server import pairs
 from companion.hub_server.app import Hub, HubSettings
-from companion.hub_server.flood import BAD_COUNTS, FLOOD
 from companion.hub_server.folder import SEATED_EACH, HubFolder
 from companion.hub_server.pairs import AGREED, PairKeeper
+from companion.hub_server.store import BAD_COUNTS, FLOOD
 from companion.table.session import Phase
 
 

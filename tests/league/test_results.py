@@ -21,11 +21,10 @@ from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed, SystemTrouble
 from companion.core.kit import SEATS, Seat
 from companion.hub_server import listener
-from companion.hub_server.league_file import LeagueFile
 from companion.hub_server.listener import HubListener, RecordPlace
 from companion.league.league import League
+from companion.league.league_file import Changes, LeagueFile
 from companion.league.people import Person, shown_name
-from companion.league.ports import Changes
 from companion.league.ratings import RatedGame, ladder
 from companion.league.result_keeper import KEEP_S
 from companion.storage.journal import Journal

@@ -115,7 +115,7 @@ def test_the_engine_takes_any_limit() -> None:
 
 def test_a_game_of_a_number_beyond_all_is_not_there(tmp_path: Path) -> None:
     with open_place(tmp_path) as place:
-        for end in ("", ".json", ".txt", ".gif", "/scene/0"):
+        for end in ("", ".json", ".txt", ".webp", "/scene/0"):
             assert place.browser().get(f"/history/{2**63}{end}").status_code == 404
 
 

@@ -413,8 +413,8 @@ class WorldJson(TypedDict):
 
 
 class WorkbenchJson(WorldJson):
-    """The rendered table and the simulated panel: brightness of each lamp, the tone in Hz, the keys."""
+    """The rendered table and the simulated panel: which lamps are lit, the tone in Hz, the keys."""
 
-    lamps: dict[str, float]
+    lamps: dict[str, bool]
     tone: float | None
     buttons: list[str]

@@ -26,7 +26,6 @@ _METHODS = ("GET", "POST")
 _PARAMETER = re.compile(r"<(?:[^:<>]+:)?([^<>:]+)>")
 _SUFFIXES = {
     ".jpg": "image/jpeg",
-    ".gif": "image/gif",
     ".webp": "image/webp",
     ".pdf": "application/pdf",
     ".zip": "application/zip",
