@@ -31,8 +31,6 @@ from web.routes.openapi import OpenApiRoutes
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.rules import RulesPages
-from web.routes.seats.demonstration import Demonstrations
-from web.routes.seats.handicaps import Handicaps
 from web.routes.seats.opponents import Lessons, Opponents
 from web.routes.seats.tiles import TileRoutes
 from web.routes.settings import SettingsPage
@@ -82,7 +80,6 @@ def create_app(
             SharedPhonePages,
             HostPages,
             Api,
-            Handicaps,
             Lessons,
             Opponents,
             OpenApiRoutes,
@@ -93,7 +90,6 @@ def create_app(
         (StaffKeys, features.staff), (HubDoor, features.hub),
         (HistoryPages, features.past), (Bench, features.workbench),
         (KitPages, features.printer), (CameraPage, features.camera),
-        (Demonstrations, features.demonstration),
     )  # fmt: skip
     rooms += [room(page_context, what).blueprint() for room, what in there if what]
     for room in rooms:

@@ -14,8 +14,6 @@ from companion import __version__
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
 from companion.bots.coach import Coach
-from companion.bots.coach_aloud import CoachAloud
-from companion.bots.demonstration import Demonstration
 from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
 from companion.core.command_line import command_words, public_command
@@ -121,7 +119,6 @@ class Companion(Closeable):
         self.key_command = command_words("host-key", "" if folder == usual else folder)
         choices = Choices(self.settings.journal_path.with_name("choices.json"))
         self.table = self._stack.enter_context(Table(self.journal, self.clock, self.settings.table, choices))
-        self.demonstration = self._stack.enter_context(Demonstration(self.table, self.clock))
         self.board = BoardWatch(
             self.settings,
             self.clock,
@@ -160,8 +157,6 @@ class Companion(Closeable):
             self.board.photographer.start()
         self.speech.start()
         self.machines.start()
-        self.demonstration.start()
-        self.coach_aloud.start()
         self.housekeeping.start()
         self.hub.open()
 
@@ -207,7 +202,6 @@ class Companion(Closeable):
         machines = MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
         self.machines = self._stack.enter_context(machines)
         self.coach = Coach(self.table, key)
-        self.coach_aloud = self._stack.enter_context(CoachAloud(self.table, self.coach))
 
     def _open_health(self) -> None:
         """Whoever asks whether the service is alive, and what its log says of games."""
@@ -276,7 +270,6 @@ class Companion(Closeable):
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _pressed(self, press: Press) -> None:
-        self.demonstration.touched()
         play = self.power.pressed if self.power else self.table.devices.pressed
         play(press)
 
@@ -371,7 +364,6 @@ class Companion(Closeable):
             staff=self.broker.bell,
             hub=self.hub,
             opponents=self.machines.characters,
-            demonstration=self.demonstration,
             coach=self.coach,
         )
 
@@ -422,8 +414,6 @@ class Companion(Closeable):
         self.speech.step()
         self.broker.step()
         self.machines.step()
-        self.demonstration.step()
-        self.coach_aloud.step()
         if self.panel:
             self.panel.step()
 

@@ -235,16 +235,10 @@ class HistoryPages:
     def statistics(self) -> str:
         """What each player did."""
         records = self._past.statistics()
-        table = self._page_context.table
-        handicap = self._page_context.features.handicap(table.view(), table.settings)
         most = max((record.total.games for record in records), default=1)
         return render_template(
             "statistics.html",
             records=records,
-            mismatches=self._past.mismatches(),
-            handicap=handicap,
-            is_set=handicap is not None and table.view().match.handicap is handicap[0],
-            own=self._page_context.guard.seats_of(request),
             most=most,
             bar=bar,
             seconds=seconds,
