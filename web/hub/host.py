@@ -23,7 +23,6 @@ from web.routes.api.body import Body, Text, read_body
 from web.security.auth import Auth
 from web.security.join_code import EACH, EVERYBODY, LENGTH
 from web.security.rate_limit import Guesses
-from web.server.asked import this_app
 from web.server.sse import Audience, Streams
 from web.templating.fragments import Fragment, Needs, render_fragment
 
@@ -201,13 +200,7 @@ class HubHostPages:
     def live(self) -> Response:
         """The stream of the host's page."""
         self._guard.require_host(request)
-        app = this_app()
-
-        def render() -> str:
-            with app.app_context():
-                return self._draw().html
-
-        return self._streams.follow(request.environ, render, Audience.SEAT)
+        return self._streams.follow(self._room, lambda: self._draw().html, Audience.SEAT)
 
     def _draw(self) -> Fragment:
         now_s, needs = self._room.now_s(), Needs()

@@ -66,7 +66,7 @@ def add_hub(
     command.add_argument("--nats-port", type=port, default=NATS_PORT, help=f"port for tables ({NATS_PORT})")
     command.add_argument("--names", action="append", default=[], metavar="NAME", help="further names of the pages")
     command.add_argument("--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them")
-    command.add_argument("--viewers", type=int, default=200, metavar="N", help="spectators of one table at once")
+    command.add_argument("--viewers", type=int, default=1000, metavar="N", help="spectators at once")
     command.add_argument("--delay", type=_delay, metavar="SECONDS", help="how much later spectators see everything")
     command.add_argument("--language", choices=("auto", "en", "es", "fr"), default="auto", help="of the wall")
     command.add_argument(
