@@ -192,7 +192,7 @@ class Companion(Closeable):
                 self.clock,
                 bell=broker.bell,
                 health=self.health.line,
-                change_settings=lambda typed: self.upkeep.change_from_afar(typed),  # noqa: PLW0108 - made later
+                change_settings=lambda typed: self.upkeep.change_for_hub(typed),  # noqa: PLW0108 - made later
             )
         )
 
