@@ -21,7 +21,7 @@ from companion.core.config import TableSettings, WebSettings
 from companion.core.grid import Square
 from companion.core.kit import Layout
 from companion.core.ports import PanelView, WorldPiece
-from companion.diagnostics.findings import Finding, Grade, Health, Meter, RefusalCounter, Status
+from companion.diagnostics.findings import Finding, Grade, Health, RefusalCounter, Status
 from companion.games import GAMES
 from companion.printing.kit_printer import KitPrinter
 from companion.service.share_pictures import share_picture
@@ -39,7 +39,6 @@ class FakeHealth:
 
     def __init__(self) -> None:
         self.tally = RefusalCounter()
-        self.meter: Meter | None = None
         self.now = Health(Status.OK, "1.2.3", 61.26, {}, "ok", "none", "none", 4321, Grade.OK)
         self.found: tuple[Finding, ...] = ()
 
@@ -48,6 +47,9 @@ class FakeHealth:
 
     def examine(self) -> tuple[Finding, ...]:
         return self.found
+
+    def bundle(self) -> bytes:
+        return b"PK bundle"
 
     def line(self) -> str:
         return next((each.text for each in self.found if each.grade in (Grade.WARN, Grade.FAIL)), "")

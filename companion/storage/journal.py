@@ -10,7 +10,6 @@ import math
 import secrets
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -172,15 +171,12 @@ class Journal(Closeable):
 
     Raises `JournalError` when another service uses the file, it cannot be written, or a newer program has written it.
     A damaged file is set aside and what can be read of it is kept, a damaged end of the game that is on is cut off:
-    `notice` then says so. `read_only` looks at a journal that may be in use, whatever its format. `on_written_s` is
-    called with the seconds that each input took to be on disk. `close` may be called twice.
+    `notice` then says so. `read_only` looks at a journal that may be in use, whatever its format.
+    `close` may be called twice.
     """
 
-    def __init__(
-        self, path: Path, read_only: bool = False, on_written_s: Callable[[float], None] | None = None
-    ) -> None:
+    def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
-        self._on_written_s = on_written_s
         self._lock_file: IO[str] | None = None if read_only else hold(path)
         self._run: ServiceRun | None = None
         self.head = HeadFile(path)
@@ -236,10 +232,7 @@ class Journal(Closeable):
             self.database.tell_second_place()
             return run
 
-        begun_s = time.perf_counter()
         self._run = self.database.write(add, input_not_kept) or self._run
-        if self._on_written_s:
-            self._on_written_s(time.perf_counter() - begun_s)
 
     def _run_of(self, db: sqlite3.Connection, stamp: Stamp) -> ServiceRun:
         """The run of the service to which an input belongs, noted where it is new or the clock was set; lock held."""

@@ -31,7 +31,7 @@ SECRET = "URU"
 _WAYS = (
     "/", "/join", "/enter", "/join/north", "/join/south", "/seat/north", "/seat/south", "/clock", "/rules/", "/host",
     "/rules/outbuffered", "/history/1", "/history/1/scene/0", "/api/photograph/1/1.1", "/api/view", "/settings", "/camera",
-    "/api/seat/north/view", "/api/seat/south/view", "/api/host/free-seat", "/static/x/phone.css", f"/{CODE}", "/metrics",
+    "/api/seat/north/view", "/api/seat/south/view", "/api/host/free-seat", "/static/x/phone.css", f"/{CODE}",
     "/language", "/api/seat/north/../../host", "//evil.example", "/seat/north%2f..%2fhost", "/pass", "/workbench",
 )  # fmt: skip
 _DOORS = (
