@@ -8,8 +8,8 @@ VENV4 := .venv-opencv4
 READING := board_reader boards calibrate cards colours frame_reader glints heap lens_models lenses marker_fit order_statistics shaded_squares simulation still_pictures two_corners
 VISION := $(READING:%=tests/vision/test_%.py) $(wildcard tests/vision/test_*camera*.py) tests/vision/test_usb.py \
 	tests/printing/test_sheets_cards.py tests/printing/test_sheets.py::test_every_tag_is_there_as_often_as_asked
-# On a Raspberry Pi the camera's library comes from the distribution: the environment must see its packages.
-SITE := $(shell python3 -c "import importlib.util as u; print('--system-site-packages' if u.find_spec('picamera2') else '')" 2>/dev/null)
+# On a Raspberry Pi the libraries of camera and pins come from the distribution: the environment must see its packages.
+SITE := $(shell python3 -c "import importlib.util as u; print('--system-site-packages' if u.find_spec('picamera2') or u.find_spec('lgpio') else '')" 2>/dev/null)
 # Bookworm's picamera2 was built for numpy 1: there the newest OpenCV that works with it is 4.11.
 PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m; print('numpy<2 opencv-python-headless<4.12' if u.find_spec('picamera2') and m.version('numpy')[0] == '1' else '')" 2>/dev/null)
 # How to install a system package here: as root, by a sudo that asks nothing, or not at all.

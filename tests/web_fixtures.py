@@ -15,7 +15,6 @@ from companion.archive.history import History
 from companion.bots.bot_process import BotProcess
 from companion.bots.characters import cast
 from companion.bots.coach import Coach
-from companion.bots.demonstration import Demonstration
 from companion.core.clock import FakeClock
 from companion.core.config import TableSettings, WebSettings
 from companion.core.grid import Square
@@ -24,11 +23,11 @@ from companion.core.ports import PanelView, WorldPiece
 from companion.diagnostics.findings import Finding, Grade, Health, RefusalCounter, Status
 from companion.games import GAMES
 from companion.printing.kit_printer import KitPrinter
-from companion.service.share_pictures import share_picture
 from companion.storage.journal import Journal
 from companion.table.table import Table
 from web.app import create_app
 from web.features import CameraRoom, Features, Site, Welcome, Workbench
+from web.rendering.moving_picture import moving_picture
 
 HOST_KEY = "abcde-fghij"
 SALT = "0123456789abcdef" * 2
@@ -100,7 +99,6 @@ def open_place(
     join: Literal["open", "code"] = "open",
     engines: tuple[str, ...] = (),
     open_coach: Callable[[Sequence[str]], Any] = BotProcess,
-    demonstration: Callable[[Table, FakeClock], Demonstration] | None = None,
 ) -> Iterator[Place]:
     """A table whose work is done in the caller's thread."""
     clock, health = FakeClock(), FakeHealth()
@@ -112,12 +110,11 @@ def open_place(
             camera=camera,
             printer=KitPrinter(GAMES),
             past=History(
-                journal, folder / "history", clock, on_table=lambda: table.progress().number, paint=share_picture
+                journal, folder / "history", clock, on_table=lambda: table.progress().number, paint=moving_picture
             ),
             health=health,
             opponents=cast(engines),
             coach=Coach(table, b"k" * 32, open_coach),
-            demonstration=demonstration(table, clock) if demonstration else None,
         )
         site = Site(WebSettings(viewers=viewers, join=join), lambda: urls, b"k" * 32, HOST_KEY)
         app = create_app(table, GAMES, clock, site, features)

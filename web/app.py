@@ -30,8 +30,6 @@ from web.routes.openapi import OpenApiRoutes
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.rules import RulesPages
-from web.routes.seats.demonstration import Demonstrations
-from web.routes.seats.handicaps import Handicaps
 from web.routes.seats.opponents import Lessons, Opponents
 from web.routes.seats.tiles import TileRoutes
 from web.routes.settings import SettingsPage
@@ -39,7 +37,6 @@ from web.routes.shared_phone import SharedPhonePages
 from web.routes.staff import StaffKeys
 from web.routes.workbench import Bench
 from web.security.auth import Auth
-from web.security.far_access import FarAccess, is_far
 from web.security.host_names import OWN_ADDRESS, Names, UnknownName, asked_host
 from web.security.join_code import JoinCode
 from web.server.sse import ARRIVED, Streams
@@ -65,7 +62,7 @@ def create_app(
     app.extensions |= {"streams": streams, "guard": guard, "now_s": table.now_s, "join_code": join_code}
     page_context = PageContext(table, games, clock, guard, streams, site.join_urls, join_code, features)
     register_template_helpers(app)
-    app.jinja_env.globals.update(own_seats=lambda: guard.seats_of(request), is_far=is_far, key_command=site.key_command)
+    app.jinja_env.globals.update(own_seats=lambda: guard.seats_of(request), key_command=site.key_command)
     app.extensions["paragraph"] = page_context.paragraph
     error_pages.register(app)
 
@@ -81,7 +78,6 @@ def create_app(
             SharedPhonePages,
             HostPages,
             Api,
-            Handicaps,
             Lessons,
             Opponents,
             OpenApiRoutes,
@@ -92,13 +88,10 @@ def create_app(
         (StaffKeys, features.staff), (HubDoor, features.hub),
         (HistoryPages, features.past), (Bench, features.workbench),
         (KitPages, features.printer), (CameraPage, features.camera),
-        (Demonstrations, features.demonstration),
     )  # fmt: skip
     rooms += [room(page_context, what).blueprint() for room, what in there if what]
     for room in rooms:
         app.register_blueprint(room)
-    if features.hub:
-        features.hub.use_pages(FarAccess(app, table, guard))
     return app
 
 

@@ -29,12 +29,11 @@ from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, worst
 from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import examine_broker
-from companion.service.device_findings import profile, tone, voice
+from companion.service.device_findings import profile, voice
 from companion.service.settings_finding import settings_findings
 from companion.service.support_bundle import make_bundle
 from companion.storage.journal import Journal
-from hardware.panel import panel_reason, pin_conflicts
-from hardware.pin_owners import pin_owners
+from hardware.panel import panel_reason
 from vision.cameras.blank_detector import BLACK_WORDS, is_black
 from vision.cameras.catalogue import cameras, open_camera
 from vision.cameras.lenses import LensShelf
@@ -156,7 +155,7 @@ def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Find
     machine = machine or Machine()
     yield from _camera(settings)
     yield from profile(settings.camera)
-    yield from _pins(settings, machine)
+    yield from _pins(settings)
     yield voice(settings.voice)
     yield from examine_broker(settings.mqtt)
     yield from machinery.thorough_look(machine, settings.journal_path.parent)
@@ -214,8 +213,8 @@ def _lens_words(settings: Settings, camera: Camera) -> str:
     return f"About {angle:.0f} degrees across; the board teaches the rest, companion calibrate measures it."
 
 
-def _pins(settings: Settings, machine: Machine) -> Iterator[Finding]:
-    """Can the pins be used, and whose are they until then?"""
+def _pins(settings: Settings) -> Iterator[Finding]:
+    """Can the pins be used?"""
     if settings.panel.enabled == "no":
         yield Finding("pins", Grade.NOTE, "Switched off in the settings: phones only.")
         return
@@ -228,11 +227,6 @@ def _pins(settings: Settings, machine: Machine) -> Iterator[Finding]:
         yield Finding("pins", grade, f"{reason} Without pads the phones do everything.")
         return
     yield Finding("pins", Grade.OK, "The pins can be used.")
-    owners = pin_owners(machine.root)
-    for conflict in pin_conflicts(settings.panel, owners):
-        yield Finding("pins", Grade.WARN, conflict)
-    if isinstance(settings.panel.buzzer, int):
-        yield tone(settings.panel.buzzer in owners and owners[settings.panel.buzzer].kind == "pwm")
 
 
 def _certificate(web: WebSettings) -> Iterator[Finding]:

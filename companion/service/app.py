@@ -14,8 +14,6 @@ from companion import __version__
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
 from companion.bots.coach import Coach
-from companion.bots.coach_aloud import CoachAloud
-from companion.bots.demonstration import Demonstration
 from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
 from companion.core.command_line import command_words, public_command
@@ -40,7 +38,6 @@ from companion.service.game_log import GameLog
 from companion.service.health import ServiceHealth
 from companion.service.hub_link import HubLink
 from companion.service.poweroff import power_key
-from companion.service.share_pictures import share_picture
 from companion.service.support_bundle import LastLines, make_bundle
 from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.journal import Journal
@@ -58,6 +55,7 @@ from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.watcher import Watcher
 from web.app import create_app
 from web.features import CameraRoom, Features, Site, Welcome, Workbench
+from web.rendering.moving_picture import moving_picture
 from web.security.join_code import JoinCode
 from web.server.sse import Server, serve
 
@@ -119,7 +117,6 @@ class Companion(Closeable):
         self.key_command = command_words("host-key", "" if folder == usual else folder)
         choices = Choices(self.settings.journal_path.with_name("choices.json"))
         self.table = self._stack.enter_context(Table(self.journal, self.clock, self.settings.table, choices))
-        self.demonstration = self._stack.enter_context(Demonstration(self.table, self.clock))
         self.board = BoardWatch(
             self.settings,
             self.clock,
@@ -157,8 +154,6 @@ class Companion(Closeable):
             self.board.photographer.start()
         self.speech.start()
         self.machines.start()
-        self.demonstration.start()
-        self.coach_aloud.start()
         self.housekeeping.start()
         self.hub.open()
 
@@ -171,7 +166,7 @@ class Companion(Closeable):
             self.clock,
             on_table=lambda: self.table.progress().number,
             album=self.album,
-            paint=share_picture,
+            paint=moving_picture,
         )
         self.housekeeping = self._stack.enter_context(
             Housekeeping(
@@ -204,7 +199,6 @@ class Companion(Closeable):
         machines = MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
         self.machines = self._stack.enter_context(machines)
         self.coach = Coach(self.table, key)
-        self.coach_aloud = self._stack.enter_context(CoachAloud(self.table, self.coach))
 
     def _open_health(self) -> None:
         """Whoever asks whether the service is alive, and what its log says of games."""
@@ -270,7 +264,6 @@ class Companion(Closeable):
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _pressed(self, press: Press) -> None:
-        self.demonstration.touched()
         play = self.power.pressed if self.power else self.table.devices.pressed
         play(press)
 
@@ -311,8 +304,8 @@ class Companion(Closeable):
             self._stack.enter_context(voice)
             if self.settings.voice.by in ("auto", "machine") and not voice.is_there:
                 self._say("This machine has no voice: sudo apt install espeak-ng. Table screens speak by themselves.")
-        adjust = self.panel.adjust if self.panel else None
-        self.speech = self._stack.enter_context(SpeechPolicy(self.table, self.settings, self.clock, adjust, voice))
+        be_silent = self.panel.be_silent if self.panel else None
+        self.speech = self._stack.enter_context(SpeechPolicy(self.table, self.settings, self.clock, be_silent, voice))
         self.network = self._stack.enter_context(Network(self.settings.wifi, self.clock, self.table.redraw))
 
     def _open_server(self) -> Server:
@@ -363,7 +356,6 @@ class Companion(Closeable):
             staff=self.broker.bell,
             hub=self.hub,
             opponents=self.machines.characters,
-            demonstration=self.demonstration,
             coach=self.coach,
         )
 
@@ -414,8 +406,6 @@ class Companion(Closeable):
         self.speech.step()
         self.broker.step()
         self.machines.step()
-        self.demonstration.step()
-        self.coach_aloud.step()
         if self.panel:
             self.panel.step()
 

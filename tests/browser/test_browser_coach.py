@@ -86,9 +86,9 @@ def test_the_coach_is_asked_before_and_after(seat: tuple[Served, WebDriver]) -> 
         until("the key", lambda: wall.find_elements(By.CSS_SELECTOR, ".wall-why"))
         assert wall.execute_script(_CLEAR), "the key lies on the words, or under another key"
         tap(wall, ".wall-why")
-        until("the words", lambda: "This looks best" in text_of(wall, ".advice"), PATIENCE_S)
+        until("the words", lambda: "This looks best" in text_of(wall, ".reasons"), PATIENCE_S)
         wall.find_element(By.TAG_NAME, "body").send_keys(Keys.ESCAPE)
-        until("closed", lambda: not wall.find_elements(By.CSS_SELECTOR, ".advice"))
+        until("closed", lambda: not wall.find_elements(By.CSS_SELECTOR, ".reasons"))
         no_errors(wall)
 
 

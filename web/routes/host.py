@@ -11,7 +11,7 @@ from werkzeug.exceptions import NotFound
 
 from companion.core.errors import CompanionError, Illegal
 from companion.core.i18n import say
-from companion.games.base import Drawn, Game, OptionRow
+from companion.games.base import Game, OptionRow
 from companion.table.session import Phase
 from web.context import PageContext
 from web.numbers import whole_number
@@ -106,7 +106,6 @@ class HostPages:
             game=game,
             fields=_fields(game, chosen),
             error=error,
-            has_chance=has_chance(game),
             is_on=self._table.progress().phase in (Phase.ORDERS, Phase.STAGES),
         )
 
@@ -154,9 +153,3 @@ def _chosen(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
     if place is None and row.free_text and isinstance(value, str):
         return ChosenRow(row, None, value)
     return ChosenRow(row, place or 0, sample)
-
-
-def has_chance(game: Game[Any, Any]) -> bool:
-    """Is anything drawn in one of the ways in which the game can be begun?"""
-    ways = ({}, *(preset.options for preset in game.presets))
-    return any(game.drawn(game.options(way)) is not Drawn.NEVER for way in ways)

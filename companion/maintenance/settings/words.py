@@ -85,13 +85,6 @@ WORDS: Mapping[str, Words] = {
         at_once=True,
         page=True,
     ),
-    "table.demonstration_minutes": Words(
-        say("Demonstration after"),
-        say("Minutes without anybody at the table until two machines play on its screen, for a shop window. 0: never."),
-        unit=say("min"),
-        at_once=True,
-        page=True,
-    ),
     "voice.by": Words(
         say("Who speaks"),
         say("The table screen’s browser, espeak-ng on this machine, either one, or nobody."),
@@ -125,9 +118,6 @@ WORDS: Mapping[str, Words] = {
         say("Use the pins if there are any, insist on them, or leave them alone."),
         choices={"auto": say("If there are any"), "yes": say("Always"), "no": say("Never")},
         page=True,
-    ),
-    "panel.brightness": Words(
-        say("Brightness of the lamps"), say("1 is as bright as they can be."), at_once=True, page=True
     ),
     "panel.silent": Words(
         say("Silent"),

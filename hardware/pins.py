@@ -1,8 +1,9 @@
-"""The machine's own pins: what they lack, and opening them."""
+"""The machine's own pins: what they lack, and opening them through gpiozero and lgpio."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ last_failure: list[str] = []
 
 
 def missing_pins() -> str | None:
-    """What this machine lacks for pins of its own; None: nothing, or the environment chooses other pins."""
+    """Return what this machine lacks for pins of its own. None: nothing, or others are chosen."""
     if os.environ.get("GPIOZERO_PIN_FACTORY"):
         return None
     try:
@@ -26,11 +27,12 @@ def missing_pins() -> str | None:
     except (PinUnknownPi, OSError, ValueError):
         return say("This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate.")
     chips = sorted(Path("/dev").glob("gpiochip*"))
-    return obstacle(bool(chips), any(os.access(chip, os.R_OK | os.W_OK) for chip in chips))
+    may_use_chips = any(os.access(chip, os.R_OK | os.W_OK) for chip in chips)
+    return obstacle(bool(chips), may_use_chips)
 
 
 def obstacle(has_chips: bool, may_use_chips: bool) -> str | None:
-    """What a Raspberry Pi lacks, and what to do."""
+    """Return what a Raspberry Pi lacks, and what to do."""
     if not has_chips:
         return say("There is no /dev/gpiochip*: the kernel or the service's DeviceAllow hides the pins.")
     if not may_use_chips:
@@ -42,7 +44,10 @@ def obstacle(has_chips: bool, may_use_chips: bool) -> str | None:
 
 
 def open_factory() -> Any:
-    """The machine's pin factory; raises `PanelError`. `GPIOZERO_PIN_FACTORY` chooses one of gpiozero's instead."""
+    """Open the machine's pin factory.
+
+    `GPIOZERO_PIN_FACTORY` chooses one of gpiozero's instead. Raises `PanelError`.
+    """
     last_failure.clear()
     if missing := missing_pins():
         raise PanelError(missing)
@@ -50,10 +55,26 @@ def open_factory() -> Any:
         if os.environ.get("GPIOZERO_PIN_FACTORY"):
             Device.ensure_pin_factory()
             return Device.pin_factory
-        from hardware.pins.kernel import KernelFactory, header_chip  # noqa: PLC0415 - Linux alone has them
-
-        return KernelFactory(header_chip())
+        return _lgpio_factory()
+    except ModuleNotFoundError as error:
+        sentence = say("The pins need lgpio: sudo apt install python3-lgpio.")
+        last_failure.append(sentence)
+        raise PanelError(sentence) from error
     except Exception as error:  # the pin libraries raise what they like
         sentence = say("The pins cannot be opened: {error}.", error=str(error))
         last_failure.append(sentence)
         raise PanelError(sentence) from error
+
+
+def _lgpio_factory() -> Any:
+    # When lgpio is imported it goes to the folder LG_WD and makes a pipe there, which it opens.
+    # So it gets a folder for that moment, and the process returns to where it was.
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory(prefix="lgpio-") as folder:
+        os.environ["LG_WD"] = folder
+        try:
+            from gpiozero.pins.lgpio import LGPIOFactory  # noqa: PLC0415 - not on every machine
+        finally:
+            del os.environ["LG_WD"]
+            os.chdir(before)
+    return LGPIOFactory()

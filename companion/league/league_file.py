@@ -1,22 +1,24 @@
-"""The league's file: one SQLite database in the hub's folder, synced with every change."""
+"""What a league keeps, in one SQLite database in the hub's folder: everything of one change at once, or nothing."""
 
 from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
+from companion.core.clock import Clock
 from companion.core.errors import SystemTrouble
 from companion.core.files import why_refused
 from companion.core.i18n import say
 from companion.core.kit import Seat
+from companion.league.director import Place
 from companion.league.people import Person
-from companion.league.ports import Changes, KeptLeague, KeptResult, LogLine, Season
 from companion.league.ratings import RatedGame
 from companion.league.results import GameFollowed, GameResult
 from companion.league.tournament import Tournament
@@ -42,6 +44,69 @@ CREATE INDEX results_ended ON results (game, ended_s);
 CREATE INDEX results_south ON results (south);
 CREATE INDEX results_north ON results (north);
 """
+
+
+class Season(msgspec.Struct, frozen=True):
+    """From when on results count for it (Unix time); it ends as the next one begins."""
+
+    number: int
+    name: str
+    begins_s: float
+
+
+class KeptResult(msgspec.Struct, frozen=True):
+    """A result with the people who played it by their numbers: None showed no card, 0 is the machine.
+
+    `is_void`: the host has said that it does not count.
+    """
+
+    result: GameResult
+    south: int | None
+    north: int | None
+    is_void: bool = False
+
+
+class LogLine(msgspec.Struct, frozen=True):
+    """What was done about a tournament: by whom (`director`, or a table's name in subjects), and what it changed."""
+
+    tournament: int
+    at_s: float
+    who: str
+    what: str
+    entrant: int = 0
+    place: Place | None = None
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True)
+class KeptLeague:
+    """All that is read at the start; `sequence` is how far the records of tables were followed."""
+
+    sequence: int
+    machines: bool
+    followed: Mapping[str, GameFollowed]
+    people: Sequence[Person]
+    shown: frozenset[tuple[str, str]]
+    seasons: Sequence[Season]
+    tournaments: Sequence[Tournament]
+
+
+@dataclass
+class Changes:
+    """What is to be kept together. `shown` are cards and the tables where they were shown."""
+
+    sequence: int | None = None
+    machines: bool | None = None
+    followed: dict[str, GameFollowed] = field(default_factory=dict)
+    people: list[Person] = field(default_factory=list)
+    shown: list[tuple[str, str]] = field(default_factory=list)
+    seasons: list[Season] = field(default_factory=list)
+    tournaments: list[Tournament] = field(default_factory=list)
+    log: list[LogLine] = field(default_factory=list)
+    come: list[KeptResult] = field(default_factory=list)
+    gone: list[GameResult] = field(default_factory=list)
+    void: list[tuple[str, bool]] = field(default_factory=list)
 
 
 class LeagueFile:
@@ -180,6 +245,30 @@ class LeagueFile:
                 raise
             why = why_refused(error)
             raise SystemTrouble(say("{file} cannot be used: {error}", file=str(self._path), error=why)) from None
+
+
+class Ledger:
+    """Whatever a part changes is written here, under `lock`, before anybody sees it."""
+
+    def __init__(self, store: LeagueFile, clock: Clock, when_changed: Callable[[], None]) -> None:
+        self.store = store
+        self.clock = clock
+        self.lock = threading.RLock()
+        self.writing = threading.Lock()
+        """Held, behind the other one, while the disk is waited for: what was decided first is written first."""
+        self.version = 0
+        """Another one after every change that a page could show."""
+        self._when_changed = when_changed
+
+    def write(self, changes: Changes) -> None:
+        """Keep all of it, on the disk when this returns, or nothing; raises `SystemTrouble`."""
+        with self.writing:
+            self.store.write(changes)
+
+    def changed(self) -> None:
+        """Pages show something else from now on."""
+        self.version += 1
+        self._when_changed()
 
 
 def _data(value: msgspec.Struct) -> bytes:
