@@ -11,12 +11,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from companion.maintenance.releases.install import BUILD_LOCK, LOCK, PARTS, read_package
+from companion.maintenance.releases.releases import PENDING
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from companion.core.config import Settings, read_settings
-from companion.maintenance.releases.install import BUILD_LOCK, LOCK, PARTS, read_package
-from companion.maintenance.releases.releases import PENDING
 from companion.maintenance.settings.rows import all_keys
 from companion.maintenance.settings.template import settings_text
 
