@@ -8,8 +8,8 @@ VENV4 := .venv-opencv4
 READING := board_reader boards calibrate cards colours frame_reader glints heap lens_models lenses marker_fit order_statistics shaded_squares simulation still_pictures two_corners
 VISION := $(READING:%=tests/vision/test_%.py) $(wildcard tests/vision/test_*camera*.py) tests/vision/test_usb.py \
 	tests/printing/test_sheets_cards.py tests/printing/test_sheets.py::test_every_tag_is_there_as_often_as_asked
-# On a Raspberry Pi the camera's library comes from the distribution: the environment must see its packages.
-SITE := $(shell python3 -c "import importlib.util as u; print('--system-site-packages' if u.find_spec('picamera2') else '')" 2>/dev/null)
+# On a Raspberry Pi the libraries of camera and pins come from the distribution: the environment must see its packages.
+SITE := $(shell python3 -c "import importlib.util as u; print('--system-site-packages' if u.find_spec('picamera2') or u.find_spec('lgpio') else '')" 2>/dev/null)
 # Bookworm's picamera2 was built for numpy 1: there the newest OpenCV that works with it is 4.11.
 PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m; print('numpy<2 opencv-python-headless<4.12' if u.find_spec('picamera2') and m.version('numpy')[0] == '1' else '')" 2>/dev/null)
 # How to install a system package here: as root, by a sudo that asks nothing, or not at all.
@@ -20,7 +20,7 @@ MINUTES ?= 60
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
-.PHONY: play hub install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi bench-hub appliance arm64 selfplay night fuzz mutants screenshots docs-pictures tools clean
+.PHONY: play hub install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi bench-hub appliance arm64 selfplay night fuzz screenshots docs-pictures tools clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
@@ -102,29 +102,23 @@ format: $(VENV)/.tests
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Measures speeds, latencies and memory and fails where they fall short; on two cores some 50 minutes, nine of them a
-# game on the clock at its real length, six the reading of boards, alone with `companion bench vision`, ten an evening's
-# memory, alone with `companion bench memory`, and a quarter of them 1,000 kills of the service, alone with `companion
-# bench kills`.
+# What is measured lies in tests/bench and is told of in tests/README.md: `make bench ARGS=reading` measures one part.
+BENCH := PATH="$(abspath $(BIN)):$$PATH" PYTHONPATH=tests $(BIN)/python -m bench
 bench: $(VENV)/.tests
-	$(BIN)/companion bench --real-time $(ARGS)
+	$(BENCH) $(ARGS)
 
-# How strong the opponents are: some 2,100 games of each game, HOURS, and fails where one falls short of its bar. Games
-# are kept in bench-bots.jsonl: what was broken off (Ctrl-C prints the table so far) goes on. A look of five minutes:
-# `make bench-bots ARGS=--quick`; a part: ARGS="--only scouts". OpenSpiel's search plays too where pip finds it.
+# How strong the opponents are: some 2,000 games of each game, HOURS. Games are kept in bench-bots.jsonl: what was broken
+# off goes on. ARGS=--quick is a look of five minutes, ARGS="--only scouts" a part.
 bench-bots: $(VENV)/.tests
-	@$(BIN)/python -c "import pyspiel" 2>/dev/null || $(BIN)/pip install --quiet open_spiel || echo "Without OpenSpiel."
-	$(BIN)/companion bench bots --results bench-bots.jsonl $(ARGS)
+	$(BENCH) bots --results bench-bots.jsonl $(ARGS)
 
-# The service with the processor time of a Raspberry Pi 4 and of a 3B+, a share of one core of this machine; ten minutes,
-# as root, on a machine that has nothing else to do. `companion bench pi --only 3B` is a half of it; --real-time takes
-# turns of five seconds.
+# The service with the processor time of a Raspberry Pi 4 and of a 3B+: as root, on a machine that does nothing else.
 bench-pi: $(VENV)/.tests
-	$(BIN)/companion bench pi $(ARGS)
+	$(BENCH) pi $(ARGS)
 
-# A hub and a table: kills of the hub and of NATS under load, and a table's own inputs with the hub there, hanging and gone.
+# A hub that is full, and kills of the hub, of NATS and of two tables that play with each other.
 bench-hub: $(VENV)/.tests
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/companion bench hub $(ARGS)
+	$(BENCH) hub $(ARGS)
 
 # The whole machine under QEMU: installed, booted, played on, its plug pulled; the package on an emulated Raspberry Pi 3B;
 # ARGS=--short for the main things. The first run fetches Debian's packages, later ones take what it has built from the
@@ -150,17 +144,12 @@ selfplay: $(VENV)/.runs
 	done
 
 # All games in turn at one table for an hour, on a clock that runs faster: nothing may grow beyond what the games need.
-night: $(VENV)/.runs
-	$(BIN)/companion selfplay --night $(MINUTES) $(ARGS)
+night: $(VENV)/.tests
+	$(BENCH) night --minutes $(MINUTES) $(ARGS)
 
 # Generated requests, events, files and texts; prints counts, seeds and what failed. ARGS="--only events --seed 7" chooses.
 fuzz: $(VENV)/.tests
 	PYTHONPATH=tests $(BIN)/python -m fuzz --cases $(N) --jobs $(JOBS) $(ARGS)
-
-# Small faults put into the program, to see which ones no test notices: a random sample, written to mutants.json, so that a
-# run that was cut short goes on. ARGS="web/security tests/web/security --sample 100 --seed 7" chooses.
-mutants: $(VENV)/.tests
-	PYTHONPATH=tests $(BIN)/python -m mutants $(or $(ARGS),companion/table tests/table)
 
 # Pictures of every page in every state: four sizes, light and dark, three languages; some 2,600 files in a quarter of an hour.
 # ARGS="--sizes phone --languages fr --only over" makes fewer.

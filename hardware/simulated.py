@@ -43,10 +43,7 @@ class _StampedPin(MockPWMPin):  # type: ignore[misc]  # gpiozero has no types
 
 
 class SimulatedPanelHands:
-    """Fingers on the mock pins, and what one sees and hears; safe to use from several threads.
-
-    A lamp's brightness is the share of time that it is lit: with the default settings 0.4 where it is fully on.
-    """
+    """Fingers on the mock pins, and what one sees and hears; safe to use from several threads."""
 
     def __init__(self, settings: PanelSettings, panel: Panel, factory: MockFactory) -> None:
         self._lock = threading.Lock()
@@ -80,8 +77,8 @@ class SimulatedPanelHands:
         """Lamps and tone at this moment; a closed panel is dark and silent."""
         lamps = {}
         for name, (pin, is_active_low) in self.lamps.items():
-            is_driven, state = pin.function == "output", float(pin.state)
-            lamps[name] = round(1 - state if is_active_low else state, 2) if is_driven else 0.0
+            is_driven = pin.function == "output"
+            lamps[name] = is_driven and bool(pin.state) is not is_active_low
         hz = self._buzzer.frequency if self._buzzer is not None and self._buzzer.state else None
         return PanelView(lamps, hz)
 

@@ -39,8 +39,8 @@ from companion.hub.subjects import (
     wish_subject,
 )
 from companion.hub_server.app import Hub, HubSettings
-from companion.hub_server.flood import FLOOD
 from companion.hub_server.nats_server import account_of
+from companion.hub_server.store import FLOOD
 from companion.service.app import Companion
 from companion.storage.journal import Journal
 from companion.table.public.messages import PublicRecord, read_record

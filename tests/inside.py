@@ -17,9 +17,8 @@ from web.server.sse import Server
 
 if TYPE_CHECKING:
     from companion.hub_server.app import Hub
-    from companion.hub_server.league_file import LeagueFile
     from companion.league.league import League
-    from companion.league.ledger import Ledger
+    from companion.league.league_file import LeagueFile, Ledger
 
 
 def pipeline_of(table: Table) -> Pipeline:
@@ -73,8 +72,3 @@ def nats_of(hub: Hub) -> str:
 def ledger_of(league: League) -> Ledger:
     """Where a league keeps what tables have told."""
     return league.results._ledger
-
-
-def is_offered(hub: Hub, code: str) -> bool:
-    """Does the hub know a seat under this code? A look that counts as no guess."""
-    return code in hub.far._codes

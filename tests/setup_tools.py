@@ -54,7 +54,7 @@ class Kept:
 
     def lit(self) -> set[str]:
         self.panel.step()
-        return {name for name, level in self.hands.view().lamps.items() if level > 0}
+        return {name for name, is_lit in self.hands.view().lamps.items() if is_lit}
 
     def press(self, seat: Seat | None, key: PadKey) -> None:
         self.table.devices.pressed(Press(seat, key, self.clock.monotonic_s()))

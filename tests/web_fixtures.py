@@ -24,11 +24,11 @@ from companion.core.ports import PanelView, WorldPiece
 from companion.diagnostics.findings import Finding, Grade, Health, Meter, RefusalCounter, Status
 from companion.games import GAMES
 from companion.printing.kit_printer import KitPrinter
-from companion.service.share_pictures import share_picture
 from companion.storage.journal import Journal
 from companion.table.table import Table
 from web.app import create_app
 from web.features import CameraRoom, Features, Site, Welcome, Workbench
+from web.rendering.moving_picture import moving_picture
 
 HOST_KEY = "abcde-fghij"
 SALT = "0123456789abcdef" * 2
@@ -110,7 +110,7 @@ def open_place(
             camera=camera,
             printer=KitPrinter(GAMES),
             past=History(
-                journal, folder / "history", clock, on_table=lambda: table.progress().number, paint=share_picture
+                journal, folder / "history", clock, on_table=lambda: table.progress().number, paint=moving_picture
             ),
             health=health,
             opponents=cast(engines),

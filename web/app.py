@@ -39,7 +39,6 @@ from web.routes.shared_phone import SharedPhonePages
 from web.routes.staff import StaffKeys
 from web.routes.workbench import Bench
 from web.security.auth import Auth
-from web.security.far_access import FarAccess, is_far
 from web.security.host_names import OWN_ADDRESS, Names, UnknownName, asked_host
 from web.security.join_code import JoinCode
 from web.server.sse import ARRIVED, Streams
@@ -65,7 +64,7 @@ def create_app(
     app.extensions |= {"streams": streams, "guard": guard, "now_s": table.now_s, "join_code": join_code}
     page_context = PageContext(table, games, clock, guard, streams, site.join_urls, join_code, features)
     register_template_helpers(app)
-    app.jinja_env.globals.update(own_seats=lambda: guard.seats_of(request), is_far=is_far, key_command=site.key_command)
+    app.jinja_env.globals.update(own_seats=lambda: guard.seats_of(request), key_command=site.key_command)
     app.extensions["paragraph"] = page_context.paragraph
     error_pages.register(app)
 
@@ -97,8 +96,6 @@ def create_app(
     rooms += [room(page_context, what).blueprint() for room, what in there if what]
     for room in rooms:
         app.register_blueprint(room)
-    if features.hub:
-        features.hub.use_pages(FarAccess(app, table, guard))
     return app
 
 

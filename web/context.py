@@ -24,7 +24,6 @@ from web.features import Features
 from web.rendering import cards
 from web.rendering.finale import end_words
 from web.security.auth import Auth
-from web.security.far_access import code_of
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
 from web.templating.fragments import Fragment, Needs
@@ -70,7 +69,7 @@ class PageContext:
 
     def needs_code(self, asked: Request) -> bool:
         """Must whoever asks know the code to sit down?"""
-        is_let_in = code_of(asked) or self.guard.is_at_table(asked) or self.guard.is_host(asked)
+        is_let_in = self.guard.is_at_table(asked) or self.guard.is_host(asked)
         return self.join_code is not None and not is_let_in
 
     def require_at_table(self, asked: Request) -> None:

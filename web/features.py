@@ -15,12 +15,10 @@ from companion.core.config import TableSettings, WebSettings
 from companion.core.kit import Seat
 from companion.core.network import Wifi
 from companion.core.ports import Album, Eye, PanelHands, Spoken, World
-from companion.core.ports.far import FarPages
 from companion.diagnostics.findings import HealthRoom
 from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
 from companion.printing.printing import Printer
-from companion.table.seats.far_seats import Invitation
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import MACHINE, Phase
 from companion.table.table_view import TableView
@@ -106,19 +104,6 @@ class HubSeat(Protocol):
 
     def withdraw_game(self) -> None:
         """Offer nothing any more; raises a `CompanionError`."""
-
-    def use_pages(self, pages: FarPages) -> None:
-        """These answer remote phones that have taken a seat."""
-
-    @property
-    def invitations(self) -> Mapping[Seat, Invitation]:
-        """The seats that are offered to remote phones."""
-
-    def invite(self, seat: Seat) -> Invitation:
-        """Offer a free seat to a remote phone; raises a `CompanionError`."""
-
-    def uninvite(self, seat: Seat) -> None:
-        """Offer this seat no longer, and free it where such a phone has it; raises a `CompanionError`."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from companion.archive.replay import GameFile
 from companion.archive.retelling import Retelling, ended_by_word
 from companion.archive.scoresheet import read_sheet
 from companion.core.errors import Malformed
-from companion.core.i18n import is_shown_whole, say
+from companion.core.i18n import say
+from companion.core.names import is_printable
 from companion.games import game_named
 
 MOST_TURNS = 2000
@@ -50,7 +51,7 @@ def check_game(played: GameFile) -> None:
     if not (math.isfinite(played.begun) and 0 <= played.begun <= _LATEST):
         raise Malformed(say("The start of the game is not a valid date"))
     for name in played.players.values():
-        if len(name) > _LONGEST_NAME or not is_shown_whole(name):
+        if len(name) > _LONGEST_NAME or not is_printable(name):
             raise Malformed(say("A name may have at most {number} printable characters", number=_LONGEST_NAME))
     end_reason(played)
 

@@ -25,7 +25,6 @@ from companion.archive.played_games import (
     Finale,
     GameLine,
     Mismatch,
-    PictureKind,
     PlayerRecord,
     SeatedPlayer,
 )
@@ -47,7 +46,7 @@ from companion.table.session import MACHINE, chosen_words
 
 _REPLAYS = 6
 """So many games told again stay in memory."""
-Painter = Callable[[Retelling, PictureKind, int, Callable[[str], bytes | None]], bytes]
+Painter = Callable[[Retelling, int, Callable[[str], bytes | None]], bytes]
 """Draws a game or one of its turns; the last is asked for photographs by their moments."""
 
 
@@ -216,8 +215,6 @@ class History:
             return msgspec.structs.replace(self._summaries.imported(number), players=players)
         machines = tuple(seat for seat, sitters in line.players.items() if sitters[-1].door == MACHINE)
         session = self._journal.fold(number)
-        if session.is_covered:
-            raise Illegal(Refusal.WRONG_PHASE, say("The hub has not opened the cards of this game yet"))
         return msgspec.structs.replace(game_file(session, players, line.begun), machines=machines)
 
     def as_json(self, number: int) -> bytes:
@@ -230,12 +227,12 @@ class History:
         self.replay(number)
         return write_sheet(self.file(number))
 
-    def picture(self, number: int, kind: PictureKind = PictureKind.GIF, turn: int = 0) -> bytes:
+    def picture(self, number: int, turn: int = 0) -> bytes:
         """The board through the game, or a turn (from 1); raises as `replay`, and `Illegal` while others are drawn."""
         told = self.replay(number)
         if not 0 <= turn <= len(told.turns):
             raise Malformed(say("The game has no turn {number}", number=turn))
-        stamp = f"{self._summaries.stamp(number)} {kind} {turn} {len(told.photographs)}"
+        stamp = f"{self._summaries.stamp(number)} {turn} {len(told.photographs)}"
         kept = self._pictures.get(number, stamp) if self._pictures else None
         if kept is not None:
             return kept
@@ -244,7 +241,7 @@ class History:
         if not self._drawing.acquire(timeout=5):
             raise Illegal(Refusal.WRONG_PHASE, say("Other pictures are being drawn: try again in a few seconds"))
         try:
-            picture = self._paint(told, kind, turn, partial(self._photograph, number))
+            picture = self._paint(told, turn, partial(self._photograph, number))
         finally:
             self._drawing.release()
         if self._pictures and self._may_keep():

@@ -37,13 +37,6 @@ class Ending(StrEnum):
     """Its rules or its inputs cannot be read any more."""
 
 
-class PictureKind(StrEnum):
-    """A moving picture: the drawn board alone, or with the photographs beside it."""
-
-    GIF = "gif"
-    WEBP = "webp"
-
-
 @dataclass(frozen=True)
 class SeatedPlayer:
     """Somebody who sat at a seat: `door` as of a sitter, empty for a game from elsewhere."""
@@ -321,7 +314,7 @@ class GameArchive(Protocol):
     def as_text(self, number: int) -> str:
         """The game in notation; raises as `replay`."""
 
-    def picture(self, number: int, kind: PictureKind = PictureKind.GIF, turn: int = 0) -> bytes:
+    def picture(self, number: int, turn: int = 0) -> bytes:
         """The board through the game, or a turn (from 1); raises as `replay`, and `Illegal` while others are drawn."""
 
     def bring_in(self, content: bytes) -> int:

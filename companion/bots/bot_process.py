@@ -22,8 +22,9 @@ import msgspec
 from companion.bots.base import Choice, Verdict
 from companion.bots.priority import give_way
 from companion.core.errors import CompanionError
-from companion.core.i18n import is_shown_whole, plain_words, unpacked
+from companion.core.i18n import plain_words, unpacked
 from companion.core.kit import Seat
+from companion.core.names import is_printable
 
 MAX_LINE = 1_000_000
 """So many bytes a request or a reply has at most."""
@@ -279,7 +280,7 @@ def _reason(told: str | _Sentence) -> str:
 
 def _shown(reason: str) -> str:
     """A program's words in one line, without what cannot be shown or turns the writing round."""
-    return " ".join("".join(each for each in reason if each.isspace() or is_shown_whole(each)).split())
+    return " ".join("".join(each for each in reason if each.isspace() or is_printable(each)).split())
 
 
 def _pipe(pipe: IO[bytes] | None) -> int:

@@ -200,6 +200,6 @@ class _Stage:
 
 
 def _touchable(view: TableView) -> tuple[Any, ...]:
-    """What people change: who sits where, what game is on, who asks for a seat."""
+    """What people change: who sits where, what game is on."""
     sitters = tuple((sitter.sitting, sitter.name, sitter.door) for sitter in view.seats.values())
-    return (view.phase, view.moment, sitters, tuple(view.devices.claims))
+    return (view.phase, view.moment, sitters)

@@ -31,11 +31,10 @@ from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, worst
 from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import examine_broker
-from companion.service.device_findings import profile, tone, voice
+from companion.service.device_findings import profile, voice
 from companion.service.settings_finding import settings_findings
 from companion.storage.journal import Journal
-from hardware.panel import Panel, panel_reason, pin_conflicts
-from hardware.pin_owners import pin_owners
+from hardware.panel import Panel, panel_reason
 from vision.cameras.blank_detector import BLACK_WORDS, is_black
 from vision.cameras.catalogue import cameras, open_camera
 from vision.cameras.lenses import LensShelf
@@ -82,7 +81,7 @@ def first_pi(settings: Settings, path: Path, machine: Machine | None = None) -> 
         )
     machine = machine or Machine()
     print("Looking at machine, pins and cameras: half a minute …", flush=True)
-    found = first.look(machine, settings.journal_path.parent, _first_pins(settings.panel, machine))
+    found = first.look(machine, settings.journal_path.parent, _first_pins(settings.panel))
     first.write(found, path)
     cameras_found = ", ".join(camera.sensor for camera in found.cameras) or "no ribbon camera"
     print(f"{path}: {found.model or 'a machine without a name'}, {cameras_found}.")
@@ -90,15 +89,13 @@ def first_pi(settings: Settings, path: Path, machine: Machine | None = None) -> 
     return 0
 
 
-def _first_pins(panel: PanelSettings, machine: Machine) -> first.FirstPins:
-    """Whose pins are, and how a panel that is opened for some seconds does."""
-    owners = {str(pin): owner.device for pin, owner in sorted(pin_owners(machine.root).items())}
+def _first_pins(panel: PanelSettings) -> first.FirstPins:
+    """Open a panel for some seconds and look how it does."""
     try:
         with Panel(panel, RealClock(), lambda _: None) as opened:
-            rate = switches_per_s(WAKE_S)
-            return first.FirstPins(owners, opened.problems, opened.tone_by_hardware, rate)
+            return first.FirstPins(opened.problems, switches_per_s(WAKE_S))
     except PanelError as error:
-        return first.FirstPins(owners, (error.message,))
+        return first.FirstPins((error.message,))
 
 
 def switches_per_s(seconds: float) -> float:
@@ -169,7 +166,7 @@ def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Find
     machine = machine or Machine()
     yield from _camera(settings)
     yield from profile(settings.camera)
-    yield from _pins(settings, machine)
+    yield from _pins(settings)
     yield voice(settings.voice)
     yield from examine_broker(settings.mqtt)
     yield from machinery.thorough_look(machine, settings.journal_path.parent)
@@ -227,8 +224,8 @@ def _lens_words(settings: Settings, camera: Camera) -> str:
     return f"About {angle:.0f} degrees across; the board teaches the rest, companion calibrate measures it."
 
 
-def _pins(settings: Settings, machine: Machine) -> Iterator[Finding]:
-    """Can the pins be used, and whose are they until then?"""
+def _pins(settings: Settings) -> Iterator[Finding]:
+    """Can the pins be used?"""
     if settings.panel.enabled == "no":
         yield Finding("pins", Grade.NOTE, "Switched off in the settings: phones only.")
         return
@@ -241,11 +238,6 @@ def _pins(settings: Settings, machine: Machine) -> Iterator[Finding]:
         yield Finding("pins", grade, f"{reason} Without pads the phones do everything.")
         return
     yield Finding("pins", Grade.OK, "The pins can be used.")
-    owners = pin_owners(machine.root)
-    for conflict in pin_conflicts(settings.panel, owners):
-        yield Finding("pins", Grade.WARN, conflict)
-    if isinstance(settings.panel.buzzer, int):
-        yield tone(settings.panel.buzzer in owners and owners[settings.panel.buzzer].kind == "pwm")
 
 
 def _certificate(web: WebSettings) -> Iterator[Finding]:

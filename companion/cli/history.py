@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +17,6 @@ from companion.core.config import Settings
 from companion.core.errors import Malformed
 from companion.core.files import MAX_GAME, read_file
 from companion.core.kit import SEATS, Seat
-from companion.games import GAMES
-from companion.games.tools import GameWriter, PlayedGame, tools_of
 from companion.table.session import MACHINE, Session
 
 if TYPE_CHECKING:
@@ -174,11 +172,7 @@ def _add_replay(
     command.add_argument(
         "--photographs", type=Path, metavar="DIR", help="write the photographs of its turns to this folder"
     )
-    shape = command.add_mutually_exclusive_group()
-    shape.add_argument("--json", action="store_true", help="print the game as a file instead")
-    for writer in _writers():
-        choices = writer.choices
-        shape.add_argument(f"--{writer.name}", nargs="?", choices=choices, const=choices[0], help=writer.help)
+    command.add_argument("--json", action="store_true", help="print the game as a file instead")
     command.set_defaults(run=lambda options: _replay(options, settings_of))
 
 
@@ -199,32 +193,11 @@ def _replay(options: argparse.Namespace, settings_of: SettingsOf) -> int:
     if options.json:
         print(plain_game(played))
         return 0
-    for writer in _writers():
-        if choice := getattr(options, writer.name.replace("-", "_")):
-            for line in writer.write(resolved(played), choice):
-                print(line)
-            return 0
     for sentence in retell(played):
         print(sentence)
     if settings and session and (kept := _photographs_of(settings, session)):
         print(f"Photographs, written out by --photographs DIR: {', '.join(title for title, _ in kept)}")
     return 0
-
-
-def _writers() -> Iterator[GameWriter]:
-    """The other forms in which games can be printed."""
-    return (writer for game in GAMES.values() for writer in tools_of(game).writers)
-
-
-def resolved(played: GameFile) -> PlayedGame:
-    """A game whose turns are resolved anew, and checked, as they are asked for."""
-    from companion.archive.replay import play_again  # noqa: PLC0415 - brings the games
-
-    turns = (
-        (before, {seat: order.action for seat, order in turn.orders.items()}, step)
-        for before, turn, step in play_again(played)
-    )
-    return PlayedGame(played.game, played.options, turns)
 
 
 def _played_here(number: int, settings: Settings) -> tuple[Session | None, Callable[[], GameFile]]:

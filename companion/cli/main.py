@@ -25,7 +25,7 @@ from companion.cli.kiosk import add_kiosk
 from companion.cli.lamp import add_lamp
 from companion.cli.printing import add_print_commands
 from companion.core.config import Settings, find_settings, load_settings
-from companion.core.errors import CompanionError, Malformed, SystemTrouble
+from companion.core.errors import CompanionError, SystemTrouble
 from companion.core.i18n import plain_words
 from companion.games import GAMES, game_named
 from companion.games.outside import load_games, outside_games
@@ -83,7 +83,6 @@ def parser() -> argparse.ArgumentParser:
     _add_selfplay(commands)
     _add_engine(commands)
     add_bot(commands)
-    _add_bench(commands)
     add_hotspot(commands, _add_settings, _settings_path)
     add_kiosk(commands)
     add_lamp(commands, _add_settings, _settings_of)
@@ -260,18 +259,14 @@ def _calibrate(options: argparse.Namespace) -> int:
     return 0
 
 
-# ---- selfplay, engine, bench -----------------------------------------------------------------------------------------
+# ---- selfplay, engine ------------------------------------------------------------------------------------------------
 
 
 def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("selfplay", help="whole games through the real interfaces")
-    command.add_argument("--game", choices=sorted(GAMES), help="which one; all in turn with --night")
-    command.add_argument(
-        "--night", type=count, metavar="MINUTES", help="play all games in turn at one table, and watch its growth"
-    )
+    command.add_argument("--game", choices=sorted(GAMES), required=True, help="which one")
     command.add_argument("--games", type=count, default=1, metavar="N")
     command.add_argument("--seed", type=int, default=1, metavar="S")
-    command.add_argument("--two-tables", action="store_true", help="at two installations of a hub, a side at each")
     own = [character.name for character in CHARACTERS]
     command.add_argument("--against", choices=own, default="", metavar="NAME", help=f"the machine: {', '.join(own)}")
     command.add_argument("--json", action="store_true", help="one JSON line per game")
@@ -279,21 +274,10 @@ def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def _selfplay(options: argparse.Namespace) -> int:
-    if options.night is not None:
-        from companion.tools.selfplay.night import as_installed, play_night  # noqa: PLC0415
-
-        as_installed()
-        return 0 if play_night(options.night, options.seed) else 1
     from companion.tools.selfplay import play_games  # noqa: PLC0415
 
-    if options.game is None:
-        raise Malformed(f"Name a game with --game ({', '.join(sorted(GAMES))}), or play a --night")
-    good, reports = True, play_games(options.game, options.games, options.seed, options.against)
-    if options.two_tables:
-        from companion.tools.selfplay.two_tables import play_at_two_tables  # noqa: PLC0415
-
-        reports = play_at_two_tables(options.game, options.games, options.seed)
-    for report in reports:
+    good = True
+    for report in play_games(options.game, options.games, options.seed, options.against):
         if options.json:
             print(msgspec.json.encode(report, enc_hook=plain_words).decode(), flush=True)
         else:
@@ -313,71 +297,3 @@ def _engine(options: argparse.Namespace) -> int:
 
     serve_lines(game_named(options.game), sys.stdin.buffer, sys.stdout.buffer)
     return 0
-
-
-def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("bench", help="measure speeds and latencies on this machine")
-    command.add_argument("--games", type=count, default=100_000, metavar="N", help="random games through the engine")
-    command.add_argument("--real-time", action="store_true", help="also a game on the clock at its real length")
-    command.add_argument(
-        "part", nargs="?", choices=("vision", "kills", "memory", "bots", "pi", "hub"), help="measure only this"
-    )
-    command.add_argument("--kills", type=count, default=1000, metavar="N", help="SIGKILLs of the service at random")
-    command.add_argument("--matches", type=count, metavar="N", help="bots: how many games of each pairing")
-    command.add_argument("--results", type=Path, metavar="FILE", help="bots: keep every game there, and go on")
-    command.add_argument("--sample", type=int, default=0, metavar="N", help="bots: which deals and seeds")
-    command.add_argument("--jobs", type=count, metavar="N", help="bots: how many games at a time")
-    command.add_argument(
-        "--quick", action="store_true", help="vision: about a tenth of it; bots: as much as four minutes hold"
-    )
-    command.add_argument("--json", action="store_true", help="vision: the same as JSON")
-    command.add_argument(
-        "--only",
-        default="",
-        metavar="NAME",
-        help="vision: scenes whose name starts like this, such as tilt-3; or game, cost, photograph, printed, "
-        "corners, lens. "
-        "bots: pairings that begin like this, such as scouts or 'kahmate 3 v 2', more than one with commas between; "
-        "costs as 'scouts costs'; thinking: lamps and buzzer beside a machine that thinks. "
-        "pi: the board of that name. hub: load, latency, pairs, cup or kills",
-    )
-    command.add_argument("--keep", type=Path, metavar="DIR", help="vision: keep pictures that were not read, and why")
-    command.set_defaults(run=_bench)
-
-
-def _bench(options: argparse.Namespace) -> int:
-    if options.part == "vision":
-        from companion.tools.bench.reading import run_vision  # noqa: PLC0415
-
-        vision = run_vision(quick=options.quick, as_json=options.json, only=options.only, keep=options.keep)
-        return 0 if vision else 1
-    if options.part == "kills":
-        from companion.tools.bench.bots.kills import bench_bot_kills  # noqa: PLC0415
-        from companion.tools.bench.kills import bench_kills  # noqa: PLC0415
-
-        is_good = bench_bot_kills(min(options.kills, 100))
-        return 0 if bench_kills(options.kills) and is_good else 1
-    if options.part == "hub":
-        from companion.tools.bench.hub.parts import bench_hub  # noqa: PLC0415
-
-        return 0 if bench_hub(options.kills, options.only) else 1
-    if options.part == "memory":
-        from companion.tools.bench.memory import bench_memory  # noqa: PLC0415
-
-        return 0 if bench_memory() else 1
-    if options.part == "bots" and not (options.json or options.keep):
-        from companion.tools.bench.bots import QUICK_MINUTES, Plan, bench_bots  # noqa: PLC0415
-
-        only = [name.strip() for name in options.only.split(",") if name.strip()]
-        minutes = QUICK_MINUTES if options.quick else None
-        plan = Plan(only, options.matches, options.results, options.sample, options.jobs, minutes)
-        return 0 if bench_bots(plan) else 1
-    if options.part == "pi" and not (options.quick or options.json or options.keep):
-        from companion.tools.bench.pi.measure import bench_pi  # noqa: PLC0415
-
-        return 0 if bench_pi(options.only, options.real_time) else 1
-    if options.quick or options.json or options.only or options.keep:
-        raise Malformed("--quick, --json, --only and --keep are for: companion bench vision")
-    from companion.tools.bench import run  # noqa: PLC0415
-
-    return 0 if run(options.games, options.real_time, options.kills) else 1

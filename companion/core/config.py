@@ -17,7 +17,7 @@ from companion.core.files import MAX_TEXT, expanded, read_file
 from companion.core.i18n import Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
-RETIRED_SETTINGS: tuple[str, ...] = ()
+RETIRED_SETTINGS: tuple[str, ...] = ("panel.brightness",)
 """Dotted names of entries and sections that no longer exist. One in a file is told at the start and stops nothing."""
 
 Pin = Annotated[int, Meta(ge=0, le=27)]
@@ -55,7 +55,7 @@ NORTH_PINS = PadPins(12, 16, 20, 21, 7, 8, 25, 24, 23, 15, 14, 2, ("lamp_2", "la
 
 
 class PanelSettings(_Section, frozen=True, forbid_unknown_fields=True):
-    """Pads, lamps and buzzer. `brightness` 0..1; `silent` plays every tone on the turn lamps instead.
+    """Pads, lamps and buzzer. `silent` plays every tone on the turn lamps instead.
 
     `switch_off`: the table button, held for five seconds, switches the machine off. `system_lamp` says booting, ready,
     fault, safe to unplug; wired between 3V3 and its pin while `system_lamp_active_low`. GPIO 1 is all that the two pads
@@ -70,7 +70,6 @@ class PanelSettings(_Section, frozen=True, forbid_unknown_fields=True):
     switch_off: bool = True
     system_lamp: Pin | Literal[""] = 1
     system_lamp_active_low: bool = True
-    brightness: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.4
     silent: bool = False
     debounce_ms: Annotated[int, Meta(ge=1, le=200)] = 20
 
@@ -360,7 +359,7 @@ def load_settings(path: Path | None) -> Settings:
     if path is None:
         return Settings()
     try:
-        text = read_file(path, MAX_TEXT).decode()
+        text = read_file(path, MAX_TEXT).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(say("{file}: cannot be read: {error}", file=str(path), error=str(error))) from None
     return read_settings(text, str(path))

@@ -55,14 +55,6 @@ class Verbatim(str):
     __slots__ = ()
 
 
-def is_shown_whole(name: str) -> bool:
-    """Can all of a name be shown? Emoji and some scripts join letters by signs that are not printed themselves."""
-    return name.translate(_JOINERS).isprintable()
-
-
-_JOINERS = dict.fromkeys((0x200C, 0x200D))
-
-
 class _Comma(float):
     """A number that writes 0,5, whatever the pattern asks of its digits."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import fcntl
 import secrets
 import shutil
@@ -15,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from segno import helpers
 
@@ -35,6 +35,8 @@ HOTSPOT_NAMES = ("table.lan", "table")
 """Its names there; not `.local`, which older phones do not find."""
 HOTSPOT_NAMES_FILE = Path("etc/NetworkManager/dnsmasq-shared.d/tabletop-companion.conf")
 """What makes them known, below the root; there while `companion hotspot` is on."""
+NETWORK_FOLDER = Path("/sys/class/net")
+"""Where the kernel lists network interfaces: those with hardware have an entry `device`."""
 _SIOCGIFADDR = 0x8915
 
 
@@ -140,25 +142,44 @@ def from_here(host: str) -> str:
 # ---- addresses -------------------------------------------------------------------------------------------------------
 
 
-def addresses(
-    host: str, own: Callable[[], Sequence[str]] | None = None, routed: Callable[[], str] | None = None
-) -> list[str]:
-    """Under which addresses and names this machine is reached when it listens on `host`; the one for phones first.
+class InterfaceAddress(NamedTuple):
+    """The IPv4 address of a network interface. VPNs and containers have no hardware behind theirs."""
 
-    Asks the kernel alone, and waits for nothing: without any network it is the machine itself.
+    ip: str
+    has_hardware: bool
+
+
+def addresses(
+    host: str,
+    own: Callable[[], Sequence[InterfaceAddress]] | None = None,
+    routed: Callable[[], str] | None = None,
+) -> list[str]:
+    """Return the addresses and names under which this machine is reached, the one for phones first.
+
+    The own hotspot comes first, then interfaces with hardware, then all others. Asks the kernel
+    alone and waits for nothing. Without any network the machine itself is returned.
     """
     if host not in ("0.0.0.0", "::"):
         return [host]
     interfaces = list((own or own_addresses)())
-    has_hotspot = HOTSPOT_ADDRESS in interfaces
-    first = (routed or routed_address)()
-    found = [HOTSPOT_ADDRESS] if has_hotspot else []
-    found += [first] if first and first not in found else []
-    found = found or interfaces[:1]
+    way_out = (routed or routed_address)()
+    has_hotspot = any(interface.ip == HOTSPOT_ADDRESS for interface in interfaces)
+
+    def rank(interface: InterfaceAddress) -> tuple[bool, bool, bool]:
+        return (
+            interface.ip != HOTSPOT_ADDRESS,
+            not interface.has_hardware,
+            interface.ip != way_out,
+        )
+
+    found = [interface.ip for interface in sorted(interfaces, key=rank)]
     if not found:
-        return ["127.0.0.1"]
-    names = HOTSPOT_NAMES[:1] if has_hotspot and (Path("/") / HOTSPOT_NAMES_FILE).exists() else ()
-    return [*found, *names, f"{socket.gethostname().partition('.')[0]}.local"]
+        return [way_out or "127.0.0.1"]
+    names = []
+    if has_hotspot and (Path("/") / HOTSPOT_NAMES_FILE).exists():
+        names.append(HOTSPOT_NAMES[0])
+    names.append(f"{socket.gethostname().partition('.')[0]}.local")
+    return [*found, *names]
 
 
 def routed_address() -> str:
@@ -171,15 +192,25 @@ def routed_address() -> str:
         return str(probe.getsockname()[0])
 
 
-def own_addresses() -> list[str]:
-    """The first IPv4 address of each network interface that has one, without the machine's talk to itself."""
+def own_addresses() -> list[InterfaceAddress]:
+    """Return the first IPv4 address of each network interface but the loopback."""
     found = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
-            with contextlib.suppress(OSError):  # this one has none
-                answer = fcntl.ioctl(probe, _SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
-                found.append(socket.inet_ntoa(answer[20:24]))
-    return [address for address in found if not address.startswith("127.")]
+            ip = _address_of(probe, name)
+            if ip and not ip.startswith("127."):
+                has_hardware = (NETWORK_FOLDER / name / "device").exists()
+                found.append(InterfaceAddress(ip, has_hardware))
+    return found
+
+
+def _address_of(probe: socket.socket, interface: str) -> str:
+    try:
+        request = struct.pack("256s", interface.encode()[:15])
+        answer = fcntl.ioctl(probe, _SIOCGIFADDR, request)
+    except OSError:  # the interface has no address
+        return ""
+    return socket.inet_ntoa(answer[20:24])
 
 
 # ---- the Wi-Fi ------------------------------------------------------------------------------------------------------

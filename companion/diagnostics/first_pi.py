@@ -29,7 +29,7 @@ from vision.cameras.ribbon import PiDevice, close_device, open_device, pi_device
 from vision.pieces.board_reader import board_reader
 from vision.simulation.table import SimulatedTable
 
-_PACKAGES = ("opencv-python-headless", "numpy", "picamera2", "gpiod", "gpiozero")
+_PACKAGES = ("opencv-python-headless", "numpy", "picamera2", "lgpio", "gpiozero")
 _PROPERTIES = ("PixelArraySize", "UnitCellSize", "PixelArrayActiveAreas", "Rotation", "Location")
 _LOOKS = 5
 MOST_BYTES = 1_000_000
@@ -47,11 +47,9 @@ class FirstCamera(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FirstPins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Pins: drivers that have one by BCM number, what the panel could not use, and how often it wakes at rest."""
+    """Pins: what the panel could not use, and how often it wakes at rest."""
 
-    owners: Mapping[str, str] = {}
     problems: tuple[str, ...] = ()
-    is_tone_by_hardware: bool | None = None
     wakeups_per_s: float | None = None
 
 

@@ -220,7 +220,7 @@ def clock(machine: Machine) -> Finding:
 def versions(machine: Machine) -> Finding:
     """What runs here, for whoever is asked for help."""
     told = [f"companion {__version__}{_how_installed()}", f"Python {platform.python_version()}"]
-    for package, title in (("opencv-python-headless", "OpenCV"), ("picamera2", "Picamera2"), ("gpiod", "gpiod")):
+    for package, title in (("opencv-python-headless", "OpenCV"), ("picamera2", "Picamera2"), ("lgpio", "lgpio")):
         with suppress(importlib.metadata.PackageNotFoundError):
             told.append(f"{title} {importlib.metadata.version(package)}")
     told += [probes.system_name(machine), f"Linux {probes.kernel(machine)}"]

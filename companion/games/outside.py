@@ -139,6 +139,6 @@ def _check_markers(kit: Kit) -> None:
 def _check_tools(game: Game[Any, Any]) -> None:
     """What it brings to the command line is called by its name, so that nothing there is called the same."""
     brought = tools_of(game)
-    for name in [each.name for each in brought.commands] + [each.name for each in brought.writers]:
+    for name in [command.name for command in brought.commands]:
         if not name.startswith(f"{game.name}-"):
             raise UnusableGameError(f"The command line cannot have its “{name}”: call it “{game.name}-{name}”")

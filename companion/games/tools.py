@@ -1,4 +1,4 @@
-"""What a game may bring beside its rules: commands, other ways to write a finished game down, and how people play it.
+"""What a game may bring beside its rules: commands, and how people play it.
 
 The command line and self-play find it through `tools_of` and know no game by name.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
-from companion.games.base import Game, Step
+from companion.games.base import Game
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -30,28 +30,6 @@ class Command:
     help: str
     add: Callable[[ArgumentParser], None]
     run: Callable[[Namespace], int]
-
-
-@dataclass(frozen=True)
-class PlayedGame:
-    """A finished game as it is resolved anew: every turn's state before it, its actions, and what came of them."""
-
-    game: str
-    options: Mapping[str, Any]
-    turns: Iterable[tuple[Any, Mapping[Seat, str], Step[Any]]]
-
-
-@dataclass(frozen=True)
-class GameWriter:
-    """An option `--NAME` of `companion replay` that prints a game in another form, of which there are `choices`.
-
-    The first of them is meant where none is named. `write` raises `Malformed` for a game that has no such form.
-    """
-
-    name: str
-    help: str
-    choices: tuple[str, ...]
-    write: Callable[[PlayedGame, str], Iterator[str]]
 
 
 @dataclass(frozen=True)
@@ -109,7 +87,6 @@ class GameTools:
     """Everything that one game brings."""
 
     commands: tuple[Command, ...] = ()
-    writers: tuple[GameWriter, ...] = ()
     rehearsal: CardRehearsal | None = None
 
 

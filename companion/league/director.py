@@ -10,6 +10,7 @@ import msgspec
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
+from companion.core.names import is_printable, plain_name
 from companion.games import game_named
 from companion.league.pairing import by_strength, next_matches
 from companion.league.results import is_same_game
@@ -43,8 +44,8 @@ def new_tournament(
     team_size: int,
 ) -> Tournament:
     """A tournament without anybody; raises `Malformed`."""
-    title = " ".join(name.split())
-    if not title or len(title) > MOST_NAME or not title.isprintable():
+    title = plain_name(" ".join(name.split()))
+    if not title or len(title) > MOST_NAME or not is_printable(title):
         raise Malformed(say("Give the tournament a name of at most {number} characters", number=MOST_NAME))
     game_named(game).options(options)
     for value, most, what in (
@@ -69,8 +70,8 @@ def enter(tournament: Tournament, people: Sequence[int], rating: float, team: st
         raise Illegal(
             Refusal.TOO_LATE, say("There are {number} entries, and no more can be taken", number=MOST_ENTRANTS)
         )
-    team = " ".join(team.split())
-    if len(team) > MOST_NAME or not team.isprintable():
+    team = plain_name(" ".join(team.split()))
+    if len(team) > MOST_NAME or not is_printable(team):
         raise Malformed(say("Give the team a name of at most {number} characters", number=MOST_NAME))
     known = next((found for person in people if (found := tournament.entrant_of(person))), None)
     if known is not None:

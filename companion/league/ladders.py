@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from companion.core.errors import Malformed
 from companion.core.i18n import say
-from companion.league.ledger import Ledger
-from companion.league.ports import Changes, KeptLeague, Season
+from companion.core.names import is_printable, plain_name
+from companion.league.league_file import Changes, KeptLeague, Ledger, Season
 from companion.league.ratings import Strength, ladder
 
 LAST_S = 1e12
@@ -30,8 +30,8 @@ class Ladders:
 
     def new_season(self, name: str) -> Season:
         """A season begins now; raises `Malformed`."""
-        title = " ".join(name.split())
-        if not title or len(title) > MOST_NAME or not title.isprintable():
+        title = plain_name(" ".join(name.split()))
+        if not title or len(title) > MOST_NAME or not is_printable(title):
             raise Malformed(say("Give the season a name of at most {number} characters", number=MOST_NAME))
         with self._ledger.lock:
             season = Season(len(self._seasons) + 1, title, self._ledger.clock.wall_s())

@@ -9,9 +9,8 @@ import msgspec
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.network import plain_code
-from companion.league.ledger import Ledger
+from companion.league.league_file import Changes, KeptLeague, Ledger
 from companion.league.people import MACHINE_NUMBER, MOST_PEOPLE, Person, new_person, player_name
-from companion.league.ports import Changes, KeptLeague
 from companion.league.results import Player
 
 

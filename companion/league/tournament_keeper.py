@@ -12,9 +12,8 @@ from companion.core.i18n import packed, say
 from companion.league import director
 from companion.league.director import Place, Reported
 from companion.league.ladders import Ladders
-from companion.league.ledger import Ledger
+from companion.league.league_file import Changes, KeptLeague, KeptResult, Ledger, LogLine
 from companion.league.player_cards import PlayerCards
-from companion.league.ports import Changes, KeptLeague, KeptResult, LogLine
 from companion.league.results import GameResult
 from companion.league.tournament import System, Tournament
 

@@ -93,7 +93,7 @@ def password_of(path: str) -> str | None:
         return None
     try:
         with open_file(path) as file:
-            text = file.read(MAX_PASSWORD + 2).decode().rstrip("\r\n")
+            text = file.read(MAX_PASSWORD + 5).decode("utf-8-sig").rstrip("\r\n")
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else say("not UTF-8 text")
         raise Refused(say("The password file {file} cannot be read: {why}.", file=path, why=why or "")) from None

@@ -42,7 +42,6 @@ from companion.service.health import ServiceHealth
 from companion.service.hub_link import HubLink
 from companion.service.measured_journal import open_journal
 from companion.service.poweroff import power_key
-from companion.service.share_pictures import share_picture
 from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
@@ -59,6 +58,7 @@ from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.watcher import Watcher
 from web.app import create_app
 from web.features import CameraRoom, Features, Site, Welcome, Workbench
+from web.rendering.moving_picture import moving_picture
 from web.security.join_code import JoinCode
 from web.server.sse import Server, serve
 
@@ -173,7 +173,7 @@ class Companion(Closeable):
             self.clock,
             on_table=lambda: self.table.progress().number,
             album=self.album,
-            paint=share_picture,
+            paint=moving_picture,
         )
         self.housekeeping = self._stack.enter_context(
             Housekeeping(
@@ -316,8 +316,10 @@ class Companion(Closeable):
             self._stack.enter_context(voice)
             if self.settings.voice.by in ("auto", "machine") and not voice.is_there:
                 self._say("This machine has no voice: sudo apt install espeak-ng. Table screens speak by themselves.")
-        adjust = self.panel.adjust if self.panel else None
-        self.speech = self._stack.enter_context(SpeechPolicy(self.table, self.settings, self.clock, adjust, voice))
+        be_silent = self.panel.be_silent if self.panel else None
+        self.speech = self._stack.enter_context(
+            SpeechPolicy(self.table, self.settings, self.clock, be_silent, voice)
+        )
         self.network = self._stack.enter_context(Network(self.settings.wifi, self.clock, self.table.redraw))
 
     def _open_server(self) -> Server:

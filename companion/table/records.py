@@ -8,7 +8,7 @@ import msgspec
 
 from companion.core.kit import Seat
 from companion.table.chance.fairness import FairChance
-from companion.table.remote.messages import RemoteMessage, RemoteSeat
+from companion.table.remote.messages import KeptMessage, RemoteSeat
 
 
 class Record(msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True, omit_defaults=True):
@@ -142,7 +142,7 @@ class TimeOut(Record, frozen=True, tag="time_out"):
 
 
 class Pause(Record, frozen=True, tag="pause"):
-    """The clock of the turn stands still; `by` as in `Begin`, `restart`, or `line` (to a remote phone)."""
+    """The clock of the turn stands still; `by` as in `Begin`, or `restart`."""
 
     by: str
     now_s: float
@@ -198,7 +198,7 @@ class RemoteSaid(Record, frozen=True, tag="remote_said"):
     """The other table of a game has told its message of this number."""
 
     number: int
-    message: RemoteMessage
+    message: KeptMessage
     now_s: float = 0.0
 
 

@@ -14,7 +14,7 @@ from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.games import game_named
 from companion.games.base import Drawn, Outcome
-from companion.games.mixins import TimedGame, chess_clock_of, dealt_game, time_limit_of
+from companion.games.mixins import TimedGame, chess_clock_of, time_limit_of
 from companion.games.spelling import asked_again
 from companion.table.chance.fairness import Pledge
 from companion.table.chance.pledges import contribute, with_draw
@@ -44,14 +44,12 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
-from companion.table.remote.dealt import dealt_step
 from companion.table.remote.fold import advance_remote
-from companion.table.remote.remote_game import REMOTE, remote_beginning
+from companion.table.remote.remote_game import REMOTE, RemoteGame
 from companion.table.seats.sitting import checked_name, free_seat, move_seat, show_card, take_seat
 from companion.table.session import (
     ABANDONED,
     BOTH,
-    LINE,
     Advance,
     Phase,
     Sealed,
@@ -128,14 +126,15 @@ def _advance(session: Session, record: AnyRecord) -> Advance:
 def _new_game(session: Session, record: NewGame) -> Advance:
     game = game_named(record.game)
     options = game.options(record.options)
+    if record.remote is not None and record.remote.commitment:  # by a hub of an earlier version
+        raise Illegal(Refusal.WRONG_PHASE, say("A hub dealt the cards of this game, and no hub does that any more"))
     has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
     if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
         raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
     is_from_orders = record.remote is not None and record.chance is None
     is_drawn = not is_from_orders and (record.chance is None or game.drawn(options) is not Drawn.PLAY)
     seed = record.seed if record.chance is None else record.chance.seed if is_drawn else 0
-    dealt = dealt_game(game, options) if record.remote else None
-    state = dealt.undealt(options) if dealt else game.setup(options, chance(seed, 0))
+    state = game.setup(options, chance(seed, 0))
     board = game.expected(state)
     fresh = Session(
         seats=_seated(session, record),
@@ -153,9 +152,9 @@ def _new_game(session: Session, record: NewGame) -> Advance:
         phase=Phase.SETUP,
         board=board,
         score=record.score,
-        remote=remote_beginning(record.remote) if record.remote else None,
+        remote=RemoteGame(record.remote) if record.remote else None,
     )
-    if board is None and dealt is None:
+    if board is None:
         return _await_orders(fresh, 0.0)
     return fresh, (Signal(Cue.HANDS_WANTED, BOTH),)
 
@@ -243,7 +242,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     sealed = Sealed(text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner)
     full = replace(session, sealed={**session.sealed, seat: sealed})
     signal = Signal(Cue.SEALED, frozenset({seat}))
-    if full.awaited or full.awaits_dealer:
+    if full.awaited:
         return full, (signal,)
     revealed, signals = _reveal(full, record.now_s, go_on_s=max(record.now_s, record.read_s))
     return revealed, ((signal, *signals) if len(full.sealed) > 1 else signals)
@@ -280,7 +279,7 @@ def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: floa
     go_on_s = now_s if go_on_s is None else go_on_s
     game, countdown = session.playing, session.countdown
     actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
-    step = dealt_step(session, actions) or game.apply(session.state, actions, session.rng)
+    step = game.apply(session.state, actions, session.rng)
     due_s = countdown.due_s if countdown else None
     turn = Turn(session.moment, session.sealed, step.stages, step.events, now_s, by_time, due_s, session.turn_due)
     after = replace(
@@ -346,16 +345,15 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
 def _pause(session: Session, record: Pause) -> Advance:
     if session.phase is not Phase.ORDERS or session.countdown is None or session.paused:
         raise Illegal(Refusal.WRONG_PHASE, say("No clock is running"))
-    return replace(session, countdown=session.countdown.stopped(record.now_s), paused=record.by), (
-        Signal(Cue.PAUSED, BOTH),
-    )
+    # "line": an earlier version stopped the clock of a remote phone that it could not reach
+    by = "restart" if record.by == "line" else record.by
+    stopped = session.countdown.stopped(record.now_s)
+    return replace(session, countdown=stopped, paused=by), (Signal(Cue.PAUSED, BOTH),)
 
 
 def _resume(session: Session, record: Resume) -> Advance:
     if session.countdown is None or not session.paused:
         raise Illegal(Refusal.WRONG_PHASE, say("The clock is not stopped"))
-    if session.is_cut and record.by not in ("host", LINE):
-        raise Illegal(Refusal.WRONG_PHASE, say("The remote phone cannot be reached: only the host can start the clock"))
     return replace(session, countdown=session.countdown.started(record.now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
 
 

@@ -24,10 +24,6 @@ from companion.table.remote.remote_game import REMOTE, RemoteGame
 BOTH = frozenset(SEATS)
 MACHINE = "machine"
 """The door of a seat that a program plays."""
-FAR = "far"
-"""The door of a seat that a remote phone has taken, through a hub."""
-LINE = "line"
-"""Who stops a clock where nobody does: the line to a remote phone is down."""
 ABANDONED = Outcome(frozenset(), say("The host ended the game."))
 """How a game ends that the host ends: nobody has won, and it does not count."""
 
@@ -47,7 +43,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class Sitter:
-    """Who sits at a seat, and through which door (`phone`, `far`, `pad`, `machine` or `remote`).
+    """Who sits at a seat, and through which door (`phone`, `pad`, `machine` or `remote`).
 
     `card` is the player's card of a hub that was shown; empty: none.
     """
@@ -194,16 +190,6 @@ class Session:
         return chance(self.seed, len(self.turns) + 1 if counts_turns else self.tick)
 
     @property
-    def is_covered(self) -> bool:
-        """Is it a game of which a dealer keeps the cards, and has not opened them?"""
-        return self.remote is not None and bool(self.remote.at.commitment) and self.chance is None
-
-    @property
-    def awaits_dealer(self) -> bool:
-        """Is an order carried out by a dealer alone, who has not told it yet?"""
-        return self.remote is not None and self.remote.awaits_dealer
-
-    @property
     def is_opened(self) -> bool:
         """May everybody see where chance came from? When the game is over and nothing hidden can be of use any more."""
         if self.phase is not Phase.OVER or self.game is None:
@@ -303,16 +289,6 @@ class Session:
     def is_here(self, seat: Seat) -> bool:
         """Does a person at this table play this seat, or nobody yet?"""
         return not (self.is_machines(seat) or self.is_remote(seat))
-
-    @property
-    def awaits_far(self) -> bool:
-        """Is an action of a remote phone awaited?"""
-        return any((sitter := self.seats.get(seat)) is not None and sitter.door == FAR for seat in self.awaited)
-
-    @property
-    def is_cut(self) -> bool:
-        """Does the clock stand still because such a phone cannot be reached?"""
-        return self.paused == LINE and self.awaits_far
 
     @property
     def is_shown_here(self) -> bool:

@@ -14,7 +14,6 @@ from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.table import board_check
 from companion.table.board_check import Before, HandMove, Problem
 from companion.table.records import HandIn
-from companion.table.seats.claims import Mark
 from companion.table.session import Phase, Session
 
 NO_CAMERA = CameraStatus(CameraState.NONE)
@@ -129,8 +128,6 @@ class TableState:
     notices: tuple[str, ...] = ()
     round: str = ""
     """Who is to play here in a tournament's round, as a sentence; empty: nobody in particular."""
-    claims: Mapping[Seat, Mark] = field(default_factory=dict)
-    """The marks of the phones that ask for a pad's seat."""
 
     @property
     def has_cards(self) -> bool:

@@ -42,14 +42,6 @@ class SeatView:
 
 
 @dataclass(frozen=True)
-class ClaimSign:
-    """That a phone asks for a pad's seat: the numbers of the order lamps that blink, and the notice that says so."""
-
-    lamps: tuple[int, ...]
-    notice: str
-
-
-@dataclass(frozen=True)
 class Opened:
     """An order that everybody may check: `receipt` is SHA-256 of `"moment seat action salt"`."""
 
@@ -65,8 +57,7 @@ class ClockView:
     """The clock of the decision that is due. Times are those of `Table.now_s`, seconds.
 
     `due_s`: when it runs out (None: it stands still with `left_s`). `paused` says who stopped it (`start`: nobody has
-    started it yet; `restart`, `undo`; `line`: a remote phone cannot be reached); `has_run_out`: the time is over and
-    only the alarm sounded.
+    started it yet; `restart`, `undo`); `has_run_out`: the time is over and only the alarm sounded.
     """
 
     limit_s: float
@@ -169,13 +160,11 @@ class MatchView:
 
 @dataclass(frozen=True)
 class DevicesView:
-    """Camera, pads and what is wrong; `claims` are the phones that ask for a pad's seat, and nothing of them but the
-    pad's mark."""
+    """Camera, pads and what is wrong."""
 
     camera: CameraStatus
     panel: str
     notices: tuple[str, ...]
-    claims: Mapping[Seat, ClaimSign]
 
 
 @dataclass(frozen=True)

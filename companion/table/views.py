@@ -21,12 +21,10 @@ from companion.table.chance.chance_view import chance_of, pledge_of
 from companion.table.prompts.draw_offer import offer_words
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import sign_of
-from companion.table.seats.claims import sentence_of
-from companion.table.session import LINE, Phase, Sealed, Session
+from companion.table.session import Phase, Sealed, Session
 from companion.table.state import NO_DRAFT, TableState, handicapped, instructions, last_explained
 from companion.table.table_view import (
     BoardView,
-    ClaimSign,
     ClockView,
     DevicesView,
     FairnessView,
@@ -80,7 +78,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         own=_own_view(live, viewer),
         time=TimeView(_clock_view(session), _chess_clocks(session)),
         match=_match_view(live),
-        devices=DevicesView(live.camera, live.panel, live.notices, _claims(live)),
+        devices=DevicesView(live.camera, live.panel, live.notices),
         fairness=_fairness_view(session),
         guide=guide_of(session),
         help=_help(live),
@@ -173,10 +171,6 @@ def _fairness_view(session: Session) -> FairnessView:
     return FairnessView(chance_of(session), pledge_of(session), hides)
 
 
-def _claims(live: TableState) -> Mapping[Seat, ClaimSign]:
-    return {seat: ClaimSign(tuple(sorted(mark)), sentence_of(seat)) for seat, mark in sorted(live.claims.items())}
-
-
 def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
     """What the game shows; where cards are asked for in no named lane, in the only one where North's lie open."""
     game, kit = live.session.game, live.session.kit
@@ -195,8 +189,7 @@ def _clock_view(session: Session) -> ClockView | None:
     countdown = session.countdown
     if countdown is None:
         return None
-    paused = "host" if session.paused == LINE and not session.is_cut else session.paused  # nobody is remote any more
-    return ClockView(countdown.limit_s, countdown.left_s, countdown.due_s, paused, countdown.has_run_out)
+    return ClockView(countdown.limit_s, countdown.left_s, countdown.due_s, session.paused, countdown.has_run_out)
 
 
 def _standing(session: Session, viewer: Seat | None) -> BoardUi | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bench.bots.solve import Solver, mirrored, reachable
 from bot_tools import states_in_a_row
 
 from companion.bots.base import LEVELS
@@ -17,7 +18,6 @@ from companion.bots.outbuffered.turns import BUFFERS, LOST, TIED, WON, Turns, bu
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.outbuffered.board import STANDARD_MAP, WALLS_MAP
-from companion.tools.solve import Solver, mirrored, reachable
 
 GAME = game_named("outbuffered")
 BOARDS = [STANDARD_MAP, WALLS_MAP, "..N\ns.n\nS..", ".Nn\nsS.", "n.N\n.#.\nS.s"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from bench.bots.matches import play_game
+from bench.bots.results import Pairing
 from bot_tools import bot_of, is_legal, states
 from scouts_tools import GAME, after, at
 
@@ -15,8 +17,6 @@ from companion.games.scouts.board import squares_in
 from companion.games.scouts.moves import chains, dashes, movers
 from companion.games.scouts.state import Position, State
 from companion.games.scouts.state import moved as after_play
-from companion.tools.bench.bots.matches import play_game
-from companion.tools.bench.bots.results import Pairing
 
 VALUES = rank_values(Random(0), 0.0)
 

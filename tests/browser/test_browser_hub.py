@@ -145,7 +145,7 @@ def test_codes_of_an_empty_wall_stand_clear_of_the_sign_in_every_language(window
     with hub_pages(Room("Club", RealClock()), RealClock()) as app, serve(app, "127.0.0.1", 0, 16) as server:
         server.start()
         script = """const top = document.querySelector('.sign').getBoundingClientRect().top;
-        return [...document.querySelectorAll('.side .far')].map(each => top - each.getBoundingClientRect().bottom)"""
+        return [...document.querySelectorAll('.side .scan')].map(each => top - each.getBoundingClientRect().bottom)"""
         for language, size in product(LANGUAGES, (WALL, (1366, 768))):
             resize(window, size)
             window.get(f"http://127.0.0.1:{server.port}/")

@@ -122,7 +122,6 @@ def test_no_door_reads_such_a_thing(hostile: Path, tmp_path: Path, capsys: pytes
         ["kit", "outbuffered", "--board", str(hostile), "-o", str(tmp_path / "x.pdf")],
         ["import", str(hostile), "--state-dir", state],
         ["replay", str(hostile), "--state-dir", state],
-        ["binlog", str(hostile)],
         ["restore", str(hostile), "--state-dir", state],
         ["doctor", "--settings", str(hostile)],
     ):

@@ -17,6 +17,8 @@ from types import SimpleNamespace
 import cv2
 import numpy as np
 import pytest
+from bench import memory
+from bench.memory import MemorySample, growth_mb
 
 from companion.core import resources
 from companion.core.clock import FakeClock
@@ -26,8 +28,6 @@ from companion.games import GAMES
 from companion.maintenance import housekeeping
 from companion.service import lifecycle
 from companion.table.session import Phase
-from companion.tools.bench import memory
-from companion.tools.bench.memory import MemorySample, growth_mb
 from vision import lettering
 
 ARENAS = """

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hardware.pin_owners import pin_owners
 from picamera_tools import IMX219, IMX708, PiHost
 
 from companion.cli import doctor
@@ -18,7 +19,6 @@ from companion.core.errors import ConfigError, PanelError, SystemTrouble
 from companion.diagnostics import first_pi as first
 from companion.diagnostics.first_pi import FirstPi
 from companion.diagnostics.probes import Machine
-from hardware.pin_owners import pin_owners
 
 
 @pytest.fixture

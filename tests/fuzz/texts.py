@@ -1,4 +1,4 @@
-"""Texts, engine lines, logs, settings, options and images: what is read once, and remembered by nobody."""
+"""Texts, engine lines, settings, options and images: what is read once, and remembered by nobody."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from companion.core.errors import CompanionError, ConfigError, Malformed, System
 from companion.core.i18n import plain_words
 from companion.core.kit import SEATS
 from companion.games import GAMES
-from companion.games.binmat.tools import read_log_file, report
 from companion.games.engine import Engine
 from companion.maintenance.settings.file import SettingsFile, flat
 from companion.table.records import AnyRecord
@@ -234,34 +233,6 @@ def _random(game: Any, state: Any, seat: str, text: str, due: list[Any]) -> str:
     return str(game.format(game.random_action(state, next(each for each in SEATS if each == seat), Random(0))))
 
 
-@contextmanager
-def logs(folder: Path, _: int) -> Iterator[Probe]:
-    """Logs of hackmud's BINMAT: a reading and a report, or a refusal."""
-    path = folder / "log.txt"
-    line = st.one_of(
-        st.from_regex(r"V[0-9]{1,3} [na][-nad0-5]{6}", fullmatch=True),
-        st.from_regex(r"[nad0-5x]{1,3} [pdcu]?[0-9a-z>@*?%&+^#!]{0,3}[0-5]?", fullmatch=True),
-        st.sampled_from(["V012 n------", "a0 d3", "d0 --", "a0 x0 / 5& 3% / 2+", ">>>", "", "`Nattacker`", "\t"]),
-        st.text(NOTATION, max_size=30),
-        ODD_TEXTS,
-    )
-
-    def check(case: tuple[list[str], bytes, str]) -> tuple[str, int]:
-        lines, tail, edition = case
-        path.write_bytes("\n".join(lines).encode(errors="replace") + tail)
-        try:
-            for _sentence in report(read_log_file(GAMES["binmat"], path, edition, 110)):
-                pass
-        except CompanionError:
-            return "refused", 1
-        return "read", 1
-
-    tails = st.one_of(st.just(b""), st.just(b""), st.binary(max_size=12))
-    yield Probe(
-        st.tuples(st.lists(line, max_size=12), tails, st.sampled_from(["hackmud", "rulebook"])), check, pure=True
-    )
-
-
 def _toml_values() -> st.SearchStrategy[str]:
     """Values as TOML writes them, some wrong."""
     fine = st.one_of(st.booleans(), ODD_NUMBERS, ODD_TEXTS, st.lists(st.integers(0, 30), max_size=3)).map(_toml)
@@ -408,10 +379,9 @@ def images(folder: Path, number: int) -> Iterator[Probe]:
 
 
 TARGETS = (
-    Target("notation", 0.13, 4000, notation),
+    Target("notation", 0.135, 4000, notation),
     Target("options", 0.015, 1500, options),
     Target("engine", 0.08, 4000, engine),
-    Target("logs", 0.005, 1500, logs),
     Target("settings", 0.02, 2500, settings),
     Target("records", 0.26, 1500, records),
     Target("images", 0.001, 500, images),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
+from bench.two_tables import half_at, play_pair
 from hub_tools import running
 
 from companion.core.kit import SEATS
-from companion.tools.selfplay.two_tables import half_at, play_pair
 
 
 def test_two_boards_with_hands_that_err_end_with_the_same_game(tmp_path: Path) -> None:

@@ -34,12 +34,12 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
-from companion.hub.subjects import command_subject, record_subject, state_subject, told_far_subject, wish_subject
+from companion.hub.subjects import command_subject, record_subject, state_subject, wish_subject
 from companion.hub_server.app import Hub
-from companion.hub_server.flood import FLOOD, LARGE_BYTES, FloodGuard
 from companion.hub_server.folder import HubFolder, public_key
 from companion.hub_server.members import Rights
 from companion.hub_server.nats_server import MOST_LINES, NatsServer, TableKey, account_of, accounts_text
+from companion.hub_server.store import FLOOD, LARGE_BYTES, FloodGuard
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_a_message_with_a_head_that_cannot_be_read_cuts_nobodys_line(
     assert hub.nats
     before = hub.nats.pid
     own = changed.member.table
-    for subject in (state_subject(own), record_subject(own), wish_subject(own), told_far_subject(own, "x")):
+    for subject in (state_subject(own), record_subject(own), wish_subject(own)):
         said_with_head(hub, changed, subject, head)
     honest.play(1)
     until("the other one goes on", lambda: has_all(hub, honest), 5)

@@ -12,6 +12,7 @@ from math import dist
 import cv2
 import numpy as np
 import pytest
+from bench.reading.printed import printed_tops
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sheet_tools import (
@@ -45,7 +46,6 @@ from companion.printing.kit_pages.sheets import (
 )
 from companion.printing.pdf_pen import MODULES, marker_outline
 from companion.printing.tiling import board_extent, quiet_mm, tile_board
-from companion.tools.bench.reading.printed import printed_tops
 from vision.pieces.tags import tags_of, top_mm
 
 BOARDS = {

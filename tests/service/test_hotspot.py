@@ -13,7 +13,7 @@ from companion.cli.hotspot import CONNECTION, PROFILE, Hotspot, NoHotspot
 from companion.cli.main import main
 from companion.core.config import load_settings
 from companion.core.errors import Malformed, SystemTrouble
-from companion.core.network import HOTSPOT_ADDRESS, HOTSPOT_NAMES_FILE, addresses
+from companion.core.network import HOTSPOT_ADDRESS, HOTSPOT_NAMES_FILE, InterfaceAddress, addresses
 from web.security.host_names import Names
 
 
@@ -156,17 +156,27 @@ def test_without_rights_it_says_sudo(
     assert "sudo companion hotspot" in capsys.readouterr().err
 
 
+HOME = InterfaceAddress("192.168.1.7", has_hardware=True)
+CABLE = InterfaceAddress("192.168.5.2", has_hardware=True)
+HOTSPOT = InterfaceAddress(HOTSPOT_ADDRESS, has_hardware=True)
+VPN = InterfaceAddress("100.64.3.4", has_hardware=False)
+CONTAINERS = InterfaceAddress("172.17.0.1", has_hardware=False)
+
+
 @pytest.mark.parametrize(
     ("own", "routed", "first"),
     [
-        (["192.168.1.7"], "192.168.1.7", ["192.168.1.7"]),
-        (["192.168.1.7"], "", ["192.168.1.7"]),
-        ([HOTSPOT_ADDRESS], "", [HOTSPOT_ADDRESS]),
-        (["192.168.1.7", HOTSPOT_ADDRESS], "192.168.1.7", [HOTSPOT_ADDRESS, "192.168.1.7"]),
+        ([HOME], HOME.ip, [HOME.ip]),
+        ([HOME], "", [HOME.ip]),
+        ([HOTSPOT], "", [HOTSPOT.ip]),
+        ([HOME, HOTSPOT], HOME.ip, [HOTSPOT.ip, HOME.ip]),
+        ([CABLE, HOME], HOME.ip, [HOME.ip, CABLE.ip]),
+        ([CONTAINERS, VPN, HOME], VPN.ip, [HOME.ip, VPN.ip, CONTAINERS.ip]),
+        ([VPN], VPN.ip, [VPN.ip]),
     ],
-    ids=["a home", "no way out", "a hotspot alone", "a hotspot and a cable"],
+    ids=["home", "no way out", "hotspot", "hotspot and cable", "two networks", "VPN", "VPN alone"],
 )
-def test_phones_are_sent_where_they_can_get(own: list[str], routed: str, first: list[str]) -> None:
+def test_phones_are_sent_where_they_can_get(own: list[InterfaceAddress], routed: str, first: list[str]) -> None:
     found = addresses("0.0.0.0", lambda: own, lambda: routed)
     assert found[: len(first)] == first
     assert found[-1].endswith(".local")

@@ -13,13 +13,13 @@ from random import Random
 
 import cv2
 import pytest
+from bench.reading.sensors import Room, Sensor
 from browser.test_browser_games import WINNING
 from service import Client, running, until
 
 from companion.cli.main import main
 from companion.core.kit import Layout, Seat
 from companion.games import game_named
-from companion.tools.bench.reading.sensors import Room, Sensor
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 

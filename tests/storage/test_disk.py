@@ -10,6 +10,7 @@ from random import Random
 
 import msgspec
 import pytest
+from bench.kills import KilledTable
 from damage_tools import changed, made_journal
 from history_tools import made_game
 from hypothesis import HealthCheck, given, settings
@@ -27,7 +28,6 @@ from companion.maintenance.housekeeping import QUIET_S, Housekeeping, KeptGames
 from companion.storage.disk_space import RESERVE_BYTES, DiskLevel, Space
 from companion.storage.journal import Journal
 from companion.table.session import Phase
-from companion.tools.bench.kills import KilledTable
 
 # ---- a full disk -----------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 from service import Client
@@ -167,4 +168,4 @@ def test_a_name_that_cannot_be_shown_is_refused_and_nobody_sits(tmp_path: Path, 
 def test_a_name_of_any_script_and_of_joined_emoji_is_taken(tmp_path: Path, name: str) -> None:
     with playing(tmp_path) as played:
         played.table.take_seat(Seat.SOUTH, name)
-        assert played.table.view().seats[Seat.SOUTH].name == name
+        assert played.table.view().seats[Seat.SOUTH].name == normalize("NFC", name)

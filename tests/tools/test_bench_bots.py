@@ -8,17 +8,16 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from bench.bots import Plan, bench_bots, pairings
+from bench.bots.matches import play_game
+from bench.bots.perfect import MOST_LOST_A_TURN, losses
+from bench.bots.results import Pairing
+from bench.bots.rivals import GREEDY, random_player, rival_of
 
 from companion.archive.statistics import wilson_interval
 from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.tools.bench.bots import Plan, bench_bots, pairings
-from companion.tools.bench.bots.matches import play_game
-from companion.tools.bench.bots.perfect import MOST_LOST_A_TURN, losses
-from companion.tools.bench.bots.results import Pairing
-from companion.tools.bench.bots.rivals import GREEDY, random_player, rival_of
-from companion.tools.bench.bots.rivals.mcts import BUDGETS_S, TurnState
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -108,25 +107,6 @@ def test_a_beginner_is_worse_than_greed() -> None:
         outcome = game.outcome(state)
         won += outcome is not None and seat in outcome.winners
     assert won >= 3
-
-
-@pytest.mark.parametrize("name", BUDGETS_S)
-def test_a_search_from_outside_may_play_our_rules_on(name: str) -> None:
-    """Where both are due each decides once before the turn is played, the one who searches first."""
-    game, rng = GAMES[name], Random(4)
-    start = game.setup(game.options({}), rng)
-    first = SEATS[1] if len(game.to_act(start)) == 2 else next(iter(game.to_act(start)))
-    state, deciders = TurnState(game, start, rng, first), []
-    before = state.clone()
-    while not state.is_terminal():
-        deciders.append(state.current_player())
-        assert not state.is_chance_node()
-        game.parse(state.text_of(0))
-        state.apply_action(rng.choice(state.legal_actions()))
-    assert deciders[0] == SEATS.index(first)
-    assert set(deciders) == {0, 1}
-    assert sum(state.returns()) == 0
-    assert before.legal_actions() == TurnState(game, start, rng, first).legal_actions(), "a clone goes its own way"
 
 
 def test_an_unknown_pairing_is_refused() -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.kills import tells
 from table_tools import both_seats, playing
 
 from companion.core.kit import Seat
 from companion.storage.journal import Journal
-from companion.tools.bench.kills import tells
 from web.rendering.json_view import plain_view
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH

@@ -8,17 +8,12 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-
-from companion.cli.main import main
-from companion.core.grid import Square
-from companion.core.kit import DICTIONARY, Kit
-from companion.core.ports import Reading
-from companion.games import GAMES
-from companion.tools.bench import reading
-from companion.tools.bench.reading import costs, first, pictures, sequences, stillness
-from companion.tools.bench.reading.costs import Costs, Photograph, bench_photographs, photographs_folder
-from companion.tools.bench.reading.peers import Peer, peers, squares_found
-from companion.tools.bench.reading.pictures import (
+from bench import reading
+from bench.__main__ import main
+from bench.reading import costs, first, pictures, sequences, stillness
+from bench.reading.costs import Costs, Photograph, bench_photographs, photographs_folder
+from bench.reading.peers import Peer, aruco, squares_found
+from bench.reading.pictures import (
     READER,
     Score,
     is_readable,
@@ -27,10 +22,10 @@ from companion.tools.bench.reading.pictures import (
     judged,
     wrong_entries,
 )
-from companion.tools.bench.reading.scenes import CONDITIONS, SEVERITIES, Scene, scene
-from companion.tools.bench.reading.sensors import RANGES, Room, Sensor
-from companion.tools.bench.reading.sequences import ROUGH, GameTally, bench_games
-from companion.tools.bench.reading.stillness import (
+from bench.reading.scenes import CONDITIONS, SEVERITIES, Scene, scene
+from bench.reading.sensors import RANGES, Room, Sensor
+from bench.reading.sequences import ROUGH, GameTally, bench_games
+from bench.reading.stillness import (
     EVENTS,
     LEARNING,
     SIZES,
@@ -40,6 +35,11 @@ from companion.tools.bench.reading.stillness import (
     cases,
     watch,
 )
+
+from companion.core.grid import Square
+from companion.core.kit import DICTIONARY, Kit
+from companion.core.ports import Reading
+from companion.games import GAMES
 from vision.detection.markers import Sighting
 from vision.simulation.ground_truth import Print
 
@@ -165,7 +165,7 @@ def test_what_is_hidden_small_or_under_a_reflection_need_not_be_read() -> None:
 def as_peer(prints: tuple[Print, ...], *more: Sighting, without: int = -1) -> Peer:
     """A detector that finds exactly what is there, but for one marker, and more."""
     found = [Sighting(p.marker, p.corners_px) for p in prints if p.marker != without]
-    return Peer("peer", DICTIONARY, lambda _: [*found, *more])
+    return Peer("peer", lambda _: [*found, *more])
 
 
 def test_peers_are_counted_by_the_same_rules() -> None:
@@ -195,16 +195,13 @@ def test_peers_lose_high_pieces_at_a_slant_to_parallax() -> None:
     assert squares_found(kit, corners[:1], prints) == {}, "one corner marker is not enough"
 
 
-def test_the_real_peers_read_a_clean_scene() -> None:
-    known = peers()
-    assert [peer.name for peer in known][:2] == ["ArUco", "ArUco tuned"]
-    for peer in known:
-        table = CLEAN.table(peer.dictionary)
-        tally = Score("clean", 1, peer.name)
-        judge_peer(peer, table.render_luma(), table.prints(), CLEAN.kit, tally)
-        assert tally.found == tally.readable > 10
-        assert tally.right >= tally.on_board - 1
-        assert tally.false == 0
+def test_the_real_peer_reads_a_clean_scene() -> None:
+    table = CLEAN.table(DICTIONARY)
+    tally = Score("clean", 1, "ArUco")
+    judge_peer(aruco(), table.render_luma(), table.prints(), CLEAN.kit, tally)
+    assert tally.found == tally.readable > 10
+    assert tally.right >= tally.on_board - 1
+    assert tally.false == 0
 
 
 # ---- judgements --------------------------------------------------------------------------------------------------
@@ -243,20 +240,15 @@ def test_the_judgement_of_games_and_costs() -> None:
 
 
 def test_the_command_answers_in_json_and_with_its_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
-    status = main(["bench", "vision", "--quick", "--only", "clean-1", "--json"])
+    status = main(["reading", "--quick", "--only", "clean-1", "--json"])
     answer = json.loads(capsys.readouterr().out)
     assert answer["opencv"] == cv2.__version__
     own = next(row for row in answer["pictures"] if row["method"] == READER)
     assert (own["condition"], own["severity"], own["readable"]) == ("clean", 1, 16)
     assert own["ms"] > 0
-    assert {row["method"] for row in answer["pictures"]} >= {READER, "ArUco", "ArUco tuned"}
+    assert {row["method"] for row in answer["pictures"]} == {READER, "ArUco"}
     assert status == (0 if all(v["holds"] for v in answer["verdicts"]) else 1)
     assert status == 0, answer["verdicts"]
-
-
-def test_what_only_vision_knows_is_refused_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "--only", "tilt"]) == 1
-    assert "are for: companion bench vision" in capsys.readouterr().err
 
 
 def test_pictures_that_are_not_read_are_kept_with_their_truth(

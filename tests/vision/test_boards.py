@@ -11,6 +11,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from bench.reading.rendered import bench_reader
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
@@ -23,7 +24,6 @@ from vision.pieces.tags import covered, tags_of, top_mm, turned_size
 from vision.pose.pose import rectangle_corners_mm
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import View
-from vision.still_pictures import bench_reader
 
 NAMES = ("scouts", "arena", "kahmate")
 KITS: dict[str, Kit] = {name: GAMES[name].kit(GAMES[name].options({})) for name in NAMES}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 import pytest
+from bench.reading.rendered import bench_cards, wrong_zones
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
@@ -15,7 +16,6 @@ from vision.pieces.board_reader import board_reader
 from vision.simulation.pieces import BACK
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import View
-from vision.still_pictures import bench_cards, wrong_zones
 
 GAME = Binmat()
 KIT: Kit = GAME.kit(GAME.options({}))

@@ -8,13 +8,13 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from bench.reading.scenes import layout_of, scene
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
 from companion.core.kit import DICTIONARY, Kit, Layout
 from companion.core.ports import Frame, Reading
 from companion.games import GAMES
-from companion.tools.bench.reading.scenes import layout_of, scene
 from vision.detection.marker_scan import Scanner, boxes_of
 from vision.detection.markers import MarkerFinder, without_shadows
 from vision.detection.motion import BLOCK_PX, Motion

@@ -11,16 +11,11 @@ import os
 import signal
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from companion.games import GAMES
-from companion.tools.bench.reading.april import AprilTags
-from companion.tools.bench.reading.peers import APRIL_DICTIONARY
-from vision.simulation.table import SimulatedTable
 
 DEBUGGER = "libc_malloc_debug.so.0"
 CHECKED = {"LD_PRELOAD": DEBUGGER, "MALLOC_CHECK_": "3", "MALLOC_PERTURB_": "85"}
@@ -65,10 +60,6 @@ PLANTED = {
     "freed twice": "free(block); free(block)",
     "freed in its middle": "free(block + 8)",
 }
-APRILTAG = {
-    "detect": "Detector.__del__ = lambda self: None; Detector().detect(np.zeros((99, 101), np.uint8))",
-    "the end": "Detector()",
-}
 
 
 def checked(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -103,36 +94,3 @@ def test_reading_boards_keeps_the_heap_whole() -> None:
 def test_a_planted_fault_is_found(fault: str) -> None:
     assert checked(PLANT + "free(block)").returncode == 0
     assert checked(PLANT + PLANTED[fault]).returncode in BROKEN
-
-
-@pytest.mark.skipif(find_spec("pupil_apriltags") is None, reason="pupil-apriltags is not installed")
-@pytest.mark.parametrize("what", APRILTAG)
-def test_the_apriltag_library_breaks_its_heap(what: str) -> None:
-    """Why it has a process of its own: once a release does not, this fails, and it may come back.
-
-    Where the heap lies is chance: about one run of forty does not hit the guard.
-    """
-    imports = "import numpy as np; from pupil_apriltags import Detector; "
-    assert checked(imports).returncode == 0
-    assert any(checked(imports + APRILTAG[what]).returncode in BROKEN for _ in range(5))
-
-
-@pytest.mark.skipif(find_spec("pupil_apriltags") is None, reason="pupil-apriltags is not installed")
-def test_the_apriltag_library_is_never_loaded_here() -> None:
-    game = GAMES["outbuffered"]
-    table = SimulatedTable(game.kit(game.options({})), dictionary=APRIL_DICTIONARY)
-    library = AprilTags()
-    try:
-        found = library.find(table.render_luma())
-        assert len(found) >= 4
-        assert all(corners.shape == (4, 2) for _, corners in found)
-        process = library._process
-        assert process is not None
-        process.kill()
-        again = library.find(table.render_luma())
-        assert {number for number, _ in again} == {number for number, _ in found}, "it begins anew"
-        assert library.find(np.zeros((1, 1), np.uint8)) == []
-    finally:
-        library.close()
-        library.close()
-    assert "libapriltag" not in Path("/proc/self/maps").read_text(encoding="ascii", errors="replace")

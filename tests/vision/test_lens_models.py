@@ -6,12 +6,12 @@ import cv2
 import msgspec
 import numpy as np
 import pytest
+from bench.reading.peers import aruco
+from bench.reading.scenes import default_kits, kits, layout_of
+from bench.reading.wide_lenses import GLASSES, ViewTally, judge_view, through, truth_of, wide_view
 
 from companion.core.kit import Kit, Layout
 from companion.core.ports import Frame, Reading, Weakness
-from companion.tools.bench.reading.peers import peers
-from companion.tools.bench.reading.scenes import default_kits, kits, layout_of
-from companion.tools.bench.reading.wide_lenses import GLASSES, ViewTally, judge_view, through, truth_of, wide_view
 from vision.cameras.lenses import KeptLens
 from vision.detection.markers import Luma
 from vision.diagnosis import BoardEye
@@ -58,7 +58,7 @@ def test_two_corners_and_pieces_tell_a_lens_far_from_the_believed_one() -> None:
     rng = Random(f"{name} 0 1")
     layout = layout_of(kit, rng, 0.8, 1.0)
     luma, tally = through(GLASSES[name], kit, layout, wide_view(rng)), ViewTally(name)
-    judge_view(kit, layout, luma, next(peer for peer in peers() if peer.name == "ArUco tuned"), tally)
+    judge_view(kit, layout, luma, aruco(), tally)
     assert (tally.pieces, tally.right, tally.peer_right, tally.wrong) == (22, 22, 19, [])
 
 

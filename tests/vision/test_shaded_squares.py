@@ -5,11 +5,11 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
+from bench.reading.pictures import tops_of, wrong_entries
+from bench.reading.scenes import default_kits, scene
 from numpy.typing import NDArray
 
 from companion.core.kit import DICTIONARY
-from companion.tools.bench.reading.pictures import tops_of, wrong_entries
-from companion.tools.bench.reading.scenes import default_kits, scene
 from vision.pieces.board_reader import board_reader
 from vision.pieces.shaded_squares import Paper, reflectance
 from vision.pieces.square_cells import SquareCells

@@ -9,6 +9,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from bench.reading.rendered import bench_reader
 
 from companion.core.clock import FakeClock
 from companion.core.errors import Malformed
@@ -23,7 +24,7 @@ from vision.pose.pose import corner_points_mm, flat
 from vision.simulation.render import camera_pose
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import View
-from vision.still_pictures import bench_reader, read_images
+from vision.still_pictures import read_images
 
 SMALL: Kit = Outbuffered().kit(Outbuffered().options({}))
 KITS = {"outbuffered": SMALL}

@@ -6,11 +6,11 @@ from random import Random
 import cv2
 import numpy as np
 import pytest
+from bench.reading.corners import cover_corner
+from bench.reading.scenes import default_kits, kits, layout_of
 
 from companion.core.grid import Square
 from companion.core.ports import Frame
-from companion.tools.bench.reading.corners import cover_corner
-from companion.tools.bench.reading.scenes import default_kits, kits, layout_of
 from vision.detection.marker_scan import Scanner
 from vision.detection.markers import Found, MarkerFinder
 from vision.pieces.board_reader import board_reader

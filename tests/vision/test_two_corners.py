@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from bench.reading.corners import CornerTally, corner_view, judge_view
+from bench.reading.peers import aruco
+from bench.reading.scenes import kits
 
 from companion.core.grid import Square
-from companion.tools.bench.reading.corners import CornerTally, corner_view, judge_view
-from companion.tools.bench.reading.peers import peers
-from companion.tools.bench.reading.scenes import kits
 from vision.detection.marker_scan import Scanner
 from vision.detection.rectified_search import RectifiedSearch
 from vision.pieces.board_reader import board_reader
@@ -39,7 +39,7 @@ def far_px(pose: Pose, true: Pose, kit: object = KAHMATE) -> float:
 
 @pytest.mark.parametrize("number", BOARD_VIEWS)
 def test_with_two_corners_every_piece_is_read_and_nothing_wrong_is_told(number: int) -> None:
-    (peer,) = (each for each in peers() if each.name == "ArUco tuned")
+    peer = aruco()
     tally = CornerTally()
     judge_view(corner_view(number), peer, tally)
     assert tally.wrong == []

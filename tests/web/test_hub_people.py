@@ -15,7 +15,7 @@ from inside import ledger_of
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.league.league import League
-from companion.league.ports import Changes, KeptResult
+from companion.league.league_file import Changes, KeptResult
 from companion.league.results import GameResult, Player
 from web.hub.room import Room, RoomTable
 

@@ -90,10 +90,10 @@ def test_a_broken_number_that_is_sent_as_it_was_shown_changes_nothing(
 
 def test_a_change_is_written_and_works_at_once_where_it_can(tmp_path: Path) -> None:
     with kept(tmp_path, OURS) as place:
-        answer = save(place, table__theme="dark", web__viewers="30", panel__brightness="0,5")
+        answer = save(place, table__theme="dark", web__viewers="30", voice__volume="0,5")
         assert answer.location == "/settings?saved=3"
         assert '# ours\n[table]\ntheme = "dark" # as the wall\n[web]\nviewers = 30\n' in place.path.read_text()
-        assert place.used[-1].panel.brightness == 0.5
+        assert place.used[-1].voice.volume == 0.5
         assert (place.table.settings.theme, place.used[-1].web.viewers) == ("dark", 20)
         page = unescape(place.host.get("/settings?saved=3").get_data(as_text=True))
         assert "Saved: 3 settings." in page

@@ -12,8 +12,6 @@ from web_fixtures import HOST_KEY, SALT, Place, error_of
 
 from companion.core.kit import Seat
 from companion.games import GAMES
-from companion.table.seats.far_seats import Invitation
-from web.security.far_access import CODE
 
 PUBLIC = ("/", "/watch", "/join", "/rules/", "/rules/outbuffered", "/host", "/s", "/nowhere")
 
@@ -114,13 +112,6 @@ def test_a_taken_seat_says_so_and_offers_a_way_on(place: Place) -> None:
         assert "Watch instead" in text
         assert "ask the host to press “Free the seat”" in text
     assert other.post("/join/south", data={}).status_code == 409
-
-
-def test_a_remote_phone_that_comes_a_moment_too_late_hears_that_its_invitation_is_over(place: Place) -> None:
-    place.table.far.invite(Seat.NORTH, Invitation("abcdefgh", "http://hub/"))
-    for name, status in (("Ines", 303), ("Late", 403)):
-        answer = place.browser().post("/join/north", data={"name": name}, environ_overrides={CODE: "abcdefgh"})
-        assert (answer.status_code, "This invitation is over" in answer.text) == (status, status == 403)
 
 
 def test_a_bad_name_is_refused_with_the_reason_and_a_wild_one_is_escaped(place: Place) -> None:

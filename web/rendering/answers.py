@@ -256,13 +256,6 @@ class OfferedGame(TypedDict):
     code: str
 
 
-class OfferedSeat(TypedDict):
-    """The code by which a remote phone takes a seat, and the address that has it already."""
-
-    code: str
-    link: str
-
-
 class Receipt(TypedDict):
     """SHA-256 of `moment seat action salt`, 64 hexadecimal digits."""
 
@@ -420,8 +413,8 @@ class WorldJson(TypedDict):
 
 
 class WorkbenchJson(WorldJson):
-    """The rendered table and the simulated panel: brightness of each lamp, the tone in Hz, the keys."""
+    """The rendered table and the simulated panel: which lamps are lit, the tone in Hz, the keys."""
 
-    lamps: dict[str, float]
+    lamps: dict[str, bool]
     tone: float | None
     buttons: list[str]

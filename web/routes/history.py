@@ -18,7 +18,6 @@ from companion.archive.played_games import (
     Ending,
     GameArchive,
     GameLine,
-    PictureKind,
     Replay,
     ReplayStep,
     Tendency,
@@ -73,14 +72,12 @@ class HistoryPages:
             (f"{game}/turn/<int:turn>/better", self.better),
             (f"{game}.json", self.as_json),
             (f"{game}.txt", self.as_text),
+            (f"{game}.webp", self.picture),
+            (f"{game}/turn/<int:turn>.webp", self.turn_picture),
             ("/statistics", self.statistics),
             ("/api/history", self.api_games),
         ):
             pages.add_url_rule(path, view_func=door)
-        for kind in PictureKind:
-            asked = {"kind": kind}
-            pages.add_url_rule(f"{game}.{kind}", f"picture_{kind}", self.picture, defaults=asked)
-            pages.add_url_rule(f"{game}/turn/<int:turn>.{kind}", f"turn_{kind}", self.picture, defaults=asked)
         pages.add_url_rule("/history", "bring_in", self.bring_in, methods=["POST"])
         pages.add_url_rule("/api/history/remove", view_func=self.remove, methods=["POST"])
         pages.add_url_rule("/api/history/forget", view_func=self.forget, methods=["POST"])
@@ -223,10 +220,13 @@ class HistoryPages:
         text = self._past.as_text(self._line(number).number)
         return _file(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
 
-    def picture(self, number: int, kind: PictureKind, turn: int = 0) -> Response:
-        """The board through the game or through a turn, as WebP with the photographs beside it."""
-        picture = self._past.picture(self._line(number).number, kind, turn)
-        return Response(picture, mimetype=f"image/{kind}")
+    def picture(self, number: int) -> Response:
+        """Return the board through the game as a moving picture, with the photographs beside it."""
+        return Response(self._past.picture(self._line(number).number), mimetype="image/webp")
+
+    def turn_picture(self, number: int, turn: int) -> Response:
+        """Return the same of one turn."""
+        return Response(self._past.picture(self._line(number).number, turn), mimetype="image/webp")
 
     # ---- statistics ----
 

@@ -26,7 +26,6 @@ _METHODS = ("GET", "POST")
 _PARAMETER = re.compile(r"<(?:[^:<>]+:)?([^<>:]+)>")
 _SUFFIXES = {
     ".jpg": "image/jpeg",
-    ".gif": "image/gif",
     ".webp": "image/webp",
     ".pdf": "application/pdf",
     ".zip": "application/zip",
@@ -70,8 +69,6 @@ BODIES: Mapping[str, type[body.Body]] = {
     "hub.join": hub.JoinHub,
     "hub.offer": hub.OfferGame,
     "hub.take": hub.TakeGame,
-    "hub.invite": hub.FarSeat,
-    "hub.uninvite": hub.FarSeat,
     "history.remove": history.Remove,
     "history.forget": history.Forget,
     "settings.reset": settings.Reset,
@@ -104,7 +101,6 @@ ANSWERS: Mapping[str, Any] = {
     "check.light": answers.TrialJson,
     "check.play": answers.TrialJson,
     "hub.offer": answers.OfferedGame,
-    "hub.invite": answers.OfferedSeat,
     "history.api_games": answers.GamesJson,
     "history.forget": answers.NameForgotten,
     "pages.clock": answers.ClockTime,

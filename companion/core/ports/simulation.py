@@ -65,9 +65,9 @@ class World(Protocol):
 
 @dataclass(frozen=True)
 class PanelView:
-    """What a person sees and hears: brightness 0..1 by lamp name (`south_1`, `south_turn`) and the tone."""
+    """What a person sees and hears: the tone, and which lamps are lit (`south_1`, `south_turn`)."""
 
-    lamps: Mapping[str, float] = field(default_factory=dict)
+    lamps: Mapping[str, bool] = field(default_factory=dict)
     tone_hz: float | None = None
 
 

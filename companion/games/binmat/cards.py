@@ -29,6 +29,7 @@ NUMBERS: Mapping[str, int] = {
 
 SHOWN: Mapping[str, str] = {card: card.replace("a", "10") for card in DECK}
 """How people read each card: `10&` for `a&`."""
+_SPELLINGS: Mapping[str, str] = {text: card for card, text in SHOWN.items()}
 
 
 def parse_card(text: str) -> str:
@@ -49,8 +50,11 @@ def parse_card(text: str) -> str:
 
 
 def parse_cards(text: str) -> Cards:
-    """The cards of a text such as `5& 3% >+`, blanks between them; raises `Malformed`, also for a card named twice."""
-    cards = tuple(parse_card(word) for word in text.split())
+    """Return the cards of a text such as `10& 3% >+`, blanks between them; a ten may also be written `a&`.
+
+    Raises `Malformed`, also for a card that is named twice.
+    """
+    cards = tuple(_SPELLINGS.get(word) or parse_card(word) for word in text.split())
     for card in cards:
         if cards.count(card) > 1:
             raise Malformed(say("{card} is named twice: there is one of each card", card=card))

@@ -1,33 +1,23 @@
-"""What BINMAT brings beside its rules: combats explained, logs read and written, and how people play it."""
+"""What BINMAT brings beside its rules: the command that explains combats, and how people play it in self-play."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from companion.core.errors import Malformed
-from companion.core.files import open_file
 from companion.core.grid import Square
-from companion.core.i18n import say
 from companion.core.kit import Layout, Seat
-from companion.games.base import Game
 from companion.games.binmat.cards import Cards, listed, parse_cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edition, Fight, plain, resolve
 from companion.games.binmat.counter import OpenCards
 from companion.games.binmat.state import LANES, State
 from companion.games.binmat.words import RULES
-from companion.games.tools import Command, GameTools, GameWriter, PlayedGame, Showdown, WayToPlay, count
-
-if TYPE_CHECKING:
-    from companion.games.binmat.logs.ledger import Ledger
-    from companion.games.binmat.logs.log import LogReport
+from companion.games.tools import Command, GameTools, Showdown, WayToPlay
 
 RULE_TITLES = {rule.id: rule.title for rule in RULES}
-_LARGEST = 1_000_000
-"""Bytes of the largest file that is read; a game is some ten thousand, and a million take seconds."""
 
 # ---- one combat ------------------------------------------------------------------------------------------------------
 
@@ -109,115 +99,13 @@ def _named(cards: Cards) -> str:
     return listed(cards) or "none"
 
 
-# ---- logs ------------------------------------------------------------------------------------------------------------
-
-
-def read_log_file(game: Game[Any, Any], path: Path, edition: str, turns: int | None) -> LogReport:
-    """Read a file and check what it tells, as `read_log` does; raises `Malformed` when it is no log at all."""
-    from companion.games.binmat.logs.log import read_log  # noqa: PLC0415 - for this command alone
-
-    options = game.options({"edition": edition} | ({} if turns is None else {"turns": turns}))
-    reading = read_log(_lines_of(path), options.edition, turns)
-    if not reading.turns and not reading.moves:
-        raise Malformed(
-            f"{path} is no log of this game: no line of it is a turn such as V012 n------ or a move such as a0 d3"
-        )
-    return reading
-
-
-def _lines_of(path: Path) -> list[str]:
-    try:
-        with open_file(path) as file:
-            content = file.read(_LARGEST + 1)
-    except OSError as error:
-        raise Malformed(f"{path} cannot be read: {error.strerror}") from None
-    if len(content) > _LARGEST:
-        raise Malformed(f"{path} is too large for a log: more than {_LARGEST // 1_000_000} MB")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise Malformed(f"{path} is no text: expected a log with a line for every turn and move")
-    if not text.strip():
-        raise Malformed(f"{path} is empty: expected a log with a line for every turn and move")
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
-def report(reading: LogReport) -> Iterator[str]:
-    """What was found, line by line, and a summary."""
-    from companion.games.binmat.logs.log import FindingKind  # noqa: PLC0415 - for this command alone
-
-    for finding in reading.findings:
-        turn = "" if finding.turn is None else f"turn {finding.turn}, "
-        yield f"line {finding.line:<4} {finding.kind:<9} {turn}{finding.text}"
-    if reading.ledger:
-        yield from _position(reading.ledger)
-    combats = reading.agree + reading.differ + reading.unchecked
-    yield (
-        f"{_counted(reading.turns, 'turn')}, {_counted(reading.moves, 'move')}, {_counted(combats, 'combat')}: "
-        f"{reading.agree} agree, {reading.differ} differ, {reading.unchecked} not checkable."
-    )
-    unread = sum(finding.kind is FindingKind.UNREAD for finding in reading.findings)
-    if unread:
-        yield f"{_counted(unread, 'line')} could not be read and {'was' if unread == 1 else 'were'} skipped."
-    if reading.outcome:
-        yield reading.outcome.reason
-    differing = sum(finding.kind is FindingKind.DIFFERS for finding in reading.findings)
-    yield f"Log and rules differ in {_counted(differing, 'point')}." if differing else "Log and rules agree."
-
-
-def _position(ledger: Ledger) -> Iterator[str]:
-    """Where the cards are at the end, as far as they are known."""
-    yield "Lane  deck  discard  defender stack / attacker stack"
-    for lane in LANES:
-        defender, attacker = ledger.cards(f"d{lane}"), ledger.cards(f"a{lane}")
-        stacks = (
-            f"{' '.join(defender) or '-'}{' (face up)' if ledger.is_up[lane] else ''} / {' '.join(attacker) or '-'}"
-        )
-        yield f"{lane:>4}  {len(ledger.cards(f'l{lane}')):>4}  {len(ledger.cards(f'x{lane}')):>7}  {stacks}"
-    yield f"Attacker deck {len(ledger.cards('la'))}, attacker discard {len(ledger.cards('xa'))}"
-    for name in sorted(ledger.piles):
-        if name.startswith("h"):
-            yield f"Hand of {name[1:]}: {' '.join(ledger.cards(name)) or '-'}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def write_log(game: Game[Any, Any], played: PlayedGame, choice: str) -> Iterator[str]:
-    """A finished full game as a log; raises `Malformed` for other games and where file and rules disagree."""
-    from companion.games.binmat.logs.notation import log_of  # noqa: PLC0415 - for this command alone
-
-    if played.game != game.name or played.options.get("way", "full") != "full":
-        raise Malformed(say("Only a full game of BINMAT can be saved as a log, because the program knows its cards"))
-    first, plays = None, []
-    for before, actions, step in played.turns:
-        first = first or before
-        ((seat, action),) = actions.items()
-        plays.append((seat, action, step))
-    if first:
-        yield from log_of(first, plays, choice == OPEN)
-
-
 # ---- the command line ------------------------------------------------------------------------------------------------
 
-OPEN = "open"
 
-
-def tools_of_binmat(game: Game[Any, Any]) -> GameTools:
-    """The commands `combat` and `binlog`, the log that `replay` writes, and how self-play plays."""
-    log = GameWriter(
-        "binlog",
-        "print a game of cards as a log of hackmud instead, all cards named or hidden ones as X",
-        (OPEN, "hidden"),
-        lambda played, choice: write_log(game, played, choice),
-    )
+def tools_of_binmat() -> GameTools:
+    """Return the command `combat`, and how self-play plays."""
     combat = Command("combat", "work a combat of BINMAT out and say why it ends so", _add_combat, _combat)
-    words = "read a log of hackmud's BINMAT and say where it differs from the rules"
-    binlog = Command("binlog", words, _add_binlog, lambda options: _binlog(game, options))
-    return GameTools((combat, binlog), (log,), Rehearsal())
+    return GameTools((combat,), Rehearsal())
 
 
 def _add_combat(command: argparse.ArgumentParser) -> None:
@@ -240,25 +128,6 @@ def _combat(options: argparse.Namespace) -> int:
     for sentence in explain(combat):
         print(sentence)
     return 0
-
-
-def _add_binlog(command: argparse.ArgumentParser) -> None:
-    command.add_argument("file", type=Path, metavar="FILE")
-    command.add_argument("--edition", choices=("hackmud", "rulebook"), default="hackmud")
-    command.add_argument(
-        "--turns", type=count, metavar="N", help="of the game (rulebook: 110; hackmud: as many as the log has)"
-    )
-    command.add_argument("--json", action="store_true", help="the same for machines")
-
-
-def _binlog(game: Game[Any, Any], options: argparse.Namespace) -> int:
-    reading = read_log_file(game, options.file, options.edition, options.turns)
-    if options.json:
-        print(json.dumps(reading.plain(), ensure_ascii=False))
-    else:
-        for sentence in report(reading):
-            print(sentence)
-    return 0 if reading.is_right else 1
 
 
 # ---- self-play -------------------------------------------------------------------------------------------------------

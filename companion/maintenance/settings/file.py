@@ -151,7 +151,7 @@ def _mark(content: bytes) -> str:
 
 def _text(content: bytes, path: Path) -> str:
     try:
-        return content.decode()
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ConfigError(say("{file}: not UTF-8 text", file=str(path))) from None
 

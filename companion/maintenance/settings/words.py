@@ -126,9 +126,6 @@ WORDS: Mapping[str, Words] = {
         choices={"auto": say("If there are any"), "yes": say("Always"), "no": say("Never")},
         page=True,
     ),
-    "panel.brightness": Words(
-        say("Brightness of the lamps"), say("1 is as bright as they can be."), at_once=True, page=True
-    ),
     "panel.silent": Words(
         say("Silent"),
         say("The turn lamps show the rhythm of each tone instead."),

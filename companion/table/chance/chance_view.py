@@ -60,10 +60,6 @@ def chance_of(session: Session) -> ChanceView | None:
         return None
     fair = session.chance
     chosen = "" if session.is_guided else chosen_words(session.game, session.options, session.is_chosen)
-    if session.is_covered and session.remote is not None:
-        false = say("The cards that the hub opened at the end are not the ones it dealt.")
-        told, given = false if session.remote.is_false else "", dict.fromkeys(SEATS, "order")
-        return ChanceView(session.number, session.remote.at.commitment, given, is_drawn=True, chosen=told)
     if session.draws is Drawn.NEVER or fair is None:
         if session.remote is not None and session.draws is not Drawn.NEVER:
             chosen = joined(" ", filter(None, (chosen, say("Chance comes from both sealed orders."))))

@@ -19,7 +19,7 @@ from companion.table.pipeline import Pipeline
 from companion.table.records import HandIn, OfferDraw, Pause, Resume, SkipLesson, TakeBack, TakeSeat
 from companion.table.seats.draw_keys import DrawKeys
 from companion.table.seats.pad_draft import press_order
-from companion.table.seats.seat_claims import SeatClaims
+from companion.table.seats.seating import Seating
 from companion.table.session import BOTH, Phase
 from companion.table.state import NO_DRAFT, Draft
 
@@ -33,7 +33,7 @@ class PadInput:
         turns: Turns,
         lobby: Lobby,
         chance: ChanceKeeper,
-        claims: SeatClaims,
+        seating: Seating,
         *,
         tiles: TileOrders,
     ) -> None:
@@ -41,19 +41,20 @@ class PadInput:
         self._turns = turns
         self._lobby = lobby
         self._chance = chance
-        self._claims = claims
+        self._seating = seating
         self._tiles = tiles
         self._refused_ready: dict[str, tuple[str, int]] = {}
         self._before_question: dict[Seat, tuple[float, str, Draft]] = {}
         """What was entered before A or B went down, with the time and the moment of that."""
         self._draw_keys = DrawKeys()
 
-    def pressed(self, press: Press, was_kept: bool = False) -> None:
-        """A key went down, or is held; `was_kept`: it is a short press of Back that a phone's claim had kept back."""
-        if press.seat is not None and press.key is not PadKey.BACK:
-            self._play_kept(press.seat)  # it was pressed before this one
+    def pressed(self, press: Press) -> None:
+        """Take a key that went down, or is held."""
         try:
-            self._play(press, was_kept)
+            if press.is_long:
+                self._open_seat(press)
+            else:
+                self._play(press)
         except CompanionError:
             if not press.held and not self._draw_keys.has_both(press.seat):
                 self._refuse(press.seat)
@@ -61,18 +62,21 @@ class PadInput:
     def released(self, press: Press) -> None:
         """The key of a press was let go."""
         self._draw_keys.release(press)
-        if press.seat is not None and press.key is PadKey.BACK:
-            self._play_kept(press.seat)
 
-    def _play(self, press: Press, was_kept: bool) -> None:
+    def _open_seat(self, press: Press) -> None:
+        """Open the seat of a pad whose Back key was held for two seconds to a phone."""
+        if press.seat is not None and press.key is PadKey.BACK:
+            self._seating.open_to_phone(press.seat)
+            seats = frozenset({press.seat})
+            self._pipeline.listeners.send(Signal(Cue.SEAT_TAKEN, seats))
+
+    def _play(self, press: Press) -> None:
         session = self._pipeline.session
         if press.seat is None or press.seat in session.seats:
             self._chance.note_press(press)
         if press.seat is not None and press.seat not in session.seats:
             self._pipeline.accept(TakeSeat(press.seat, "", secrets.token_urlsafe(18), "pad"))
             self._chance.note_press(press)
-        elif not was_kept and self._claims.takes(press):
-            pass  # Back, while a phone asks: what it means is known once it is held or let go
         elif press.seat is not None and not session.is_here(press.seat):
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))  # or another table does
         elif press.seat is not None and (before := self._before_draw(press.seat, press)) is not None:
@@ -89,16 +93,6 @@ class PadInput:
             self._lobby.begin_by_key(is_guided=True)
         elif press.key is PadKey.READY:
             self._press_ready(press.seat, press.held)
-
-    def _play_kept(self, seat: Seat) -> None:
-        """Back was not held: now it does what a short press does, if it was kept back."""
-        try:
-            kept = self._claims.let_go(seat)
-        except Stale:
-            self._refuse(seat)
-            return
-        if kept is not None:
-            self.pressed(kept, was_kept=True)
 
     def _refuse(self, seat: Seat | None) -> None:
         self._pipeline.listeners.send(Signal(Cue.KEY_REFUSED, frozenset({seat}) if seat else BOTH))

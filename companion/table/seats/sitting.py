@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from companion.core.errors import Illegal, Malformed, Refusal
-from companion.core.i18n import is_shown_whole, say
+from companion.core.i18n import say
+from companion.core.names import is_printable, plain_name
 from companion.core.ports import Cue, Signal
 from companion.table.chance.pledges import without
 from companion.table.records import FreeSeat, MoveSeat, ShowCard, TakeSeat
@@ -15,11 +16,23 @@ MAX_NAME = 24
 
 
 def checked_name(text: str) -> str:
-    """A name as it is kept; raises `Malformed` for one that is too long or cannot be shown."""
-    name = text.strip()
-    if len(name) > MAX_NAME or not is_shown_whole(name):
+    """Return a name as it is kept, empty where nothing of it is visible.
+
+    Raises `Malformed` for a name that is too long or cannot be shown.
+    """
+    name = plain_name(text)
+    if len(name) > MAX_NAME or not is_printable(name):
         raise Malformed(say("A name may have at most {number} printable characters", number=MAX_NAME))
     return name
+
+
+def _door_of(record: TakeSeat | MoveSeat) -> str:
+    """Return the door of a seat.
+
+    In journals of an earlier version a phone could sit down through a hub, by the door "far". Its seat is a
+    phone's: nobody has its cookie any more, and the host frees it.
+    """
+    return "phone" if record.door == "far" else record.door
 
 
 def take_seat(session: Session, record: TakeSeat) -> Advance:
@@ -29,7 +42,7 @@ def take_seat(session: Session, record: TakeSeat) -> Advance:
             Refusal.SEAT_TAKEN,
             say("{seat!c} is taken: sit down on the other side, or ask the host to free the seat", seat=record.seat),
         )
-    sitter = Sitter(checked_name(record.name), record.nonce, record.door, record.card)
+    sitter = Sitter(checked_name(record.name), record.nonce, _door_of(record), record.card)
     signal = Signal(Cue.SEAT_TAKEN, frozenset({record.seat}))
     return replace(session, seats={**session.seats, record.seat: sitter}), (signal,)
 
@@ -45,7 +58,8 @@ def move_seat(session: Session, record: MoveSeat) -> Advance:
     sitter = session.seats.get(record.seat)
     if sitter is None:
         raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
-    moved = Sitter(record.name or sitter.name, record.nonce or sitter.nonce, record.door, sitter.card)
+    name = plain_name(record.name) or sitter.name
+    moved = Sitter(name, record.nonce or sitter.nonce, _door_of(record), sitter.card)
     return replace(session, seats={**session.seats, record.seat: moved}), (
         Signal(Cue.SEAT_TAKEN, frozenset({record.seat})),
     )

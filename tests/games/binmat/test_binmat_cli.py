@@ -1,25 +1,19 @@
-"""The commands `combat`, `binlog` and `replay --binlog`, as people and machines call them."""
+"""The command `combat`, as people and machines call them."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from binmat_tools import GAME, RULE_IDS
 
 from companion.archive.replay import GameFile, PlayedOrder, PlayedTurn, retell
-from companion.cli.history import resolved
 from companion.cli.main import main
-from companion.core.errors import Malformed
 from companion.games.base import plain_outcome
 from companion.games.binmat.state import State
-from companion.games.binmat.tools import RULE_TITLES, write_log
+from companion.games.binmat.tools import RULE_TITLES
 from companion.table.session import chance, receipt
-
-LOG = "V000 n------\nd0 d3 / 2! hd0\nV001 n------\na0 d0 / X ha0\n"
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -41,11 +35,6 @@ def played_game(seed: int = 5, **options: Any) -> GameFile:
         turns.append(PlayedTurn(moment, {seat: order}))
         state = GAME.apply(state, {seat: action}, chance(seed, tick)).state
     return GameFile("binmat", dict(options), seed, tuple(turns), plain_outcome(state.outcome))
-
-
-def kept(path: Path, played: GameFile) -> str:
-    path.write_bytes(msgspec.json.encode(played))
-    return str(path)
 
 
 # ---- combat ----------------------------------------------------------------------------------------------------------
@@ -158,116 +147,18 @@ def test_wrong_cards_are_one_line(attacker: str, defender: str, words: str, caps
     assert words in err
 
 
+def test_cards_are_taken_as_they_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "combat", "10& 3% >+", "4^ 2#")
+    assert status == 0
+    assert "Attacker opens 10& 3% >+." in out
+    assert run(capsys, "combat", "a& 3% >+", "4^ 2#") == (0, out, "")
+
+
 def test_every_rule_has_a_title() -> None:
     assert set(RULE_TITLES) == RULE_IDS
 
 
-# ---- binlog ----------------------------------------------------------------------------------------------------------
-
-
-def test_binlog_reports_what_it_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "game.log"
-    file.write_text(LOG, encoding="utf-8")
-    status, out, _ = run(capsys, "binlog", str(file))
-    assert status == 0
-    assert out.splitlines() == [
-        "Lane  deck  discard  defender stack / attacker stack",
-        "   0    12        0  - / -",
-        "   1    13        0  - / -",
-        "   2    13        0  - / -",
-        "   3    12        0  - / -",
-        "   4    13        0  - / -",
-        "   5    13        0  - / -",
-        "Attacker deck 0, attacker discard 0",
-        "Hand of a0: X",
-        "Hand of d0: 2!",
-        "2 turns, 2 moves, 0 combats: 0 agree, 0 differ, 0 not checkable.",
-        "Log and rules agree.",
-    ]
-
-
-def test_binlog_says_where_log_and_rules_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "game.log"
-    file.write_text(f"{LOG}nonsense\nV002 n------\nd0 pX0\nV003 n------\na0 d0 / X ha0\n", encoding="utf-8")
-    status, out, _ = run(capsys, "binlog", str(file))
-    assert status == 1
-    lines = out.splitlines()
-    assert lines[0].startswith("line 5    unread    turn 1, “nonsense” is no turn")
-    assert lines[1] == (
-        "line 9    differs   turn 3, a0 d0: the rules refuse it. "
-        "A defender stack lies in front of the deck of lane 0: draw from a lane without one"
-    )
-    assert lines[-2:] == ["1 line could not be read and was skipped.", "Log and rules differ in 1 point."]
-
-
-def test_binlog_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "game.log"
-    file.write_bytes(b"\xef\xbb\xbf" + LOG.replace("\n", "\r\n").encode())
-    _, out, _ = run(capsys, "binlog", str(file), "--json")
-    found = json.loads(out)
-    assert found["state"]["hands"] == {"a0": ["X"], "d0": ["2!"]}
-    del found["state"]
-    assert found == {
-        "agrees": True,
-        "turns": 2,
-        "moves": 2,
-        "combats": {"agree": 0, "differ": 0, "unchecked": 0},
-        "findings": [],
-        "followed": True,
-        "outcome": None,
-    }
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "is empty"),
-        (b" \n\n", "is empty"),
-        (bytes(range(256)), "is no text"),
-        (b"V000 n------\n\0", "is no text"),
-        (b"Dear diary,\n", "is no log of this game"),
-        (b"x" * 1_000_001, "is too large for a log: more than 1 MB"),
-        (None, "cannot be read: No such file or directory"),
-    ],
-)
-def test_what_is_no_log_is_one_line(
-    content: bytes | None, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "game.log"
-    if content is not None:
-        file.write_bytes(content)
-    status, out, err = run(capsys, "binlog", str(file))
-    assert (status, out, err.count("\n")) == (1, "", 1)
-    assert words in err
-
-
-def test_a_wrong_number_of_turns_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "game.log"
-    file.write_text(LOG, encoding="utf-8")
-    status, _, err = run(capsys, "binlog", str(file), "--turns", "0")
-    assert (status, err.count("\n")) == (1, 1)
-    assert "turns" in err
-
-
 # ---- replay ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("edition", ["hackmud", "rulebook"])
-@pytest.mark.parametrize("shape", [["--binlog"], ["--binlog", "hidden"]])
-def test_a_kept_game_becomes_a_log_that_agrees(
-    edition: str, shape: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    played = played_game(edition=edition, way="full", turns=60)
-    status, log, _ = run(capsys, "replay", kept(tmp_path / "game.json", played), *shape)
-    assert status == 0
-    assert log.count("n------") == len(played.turns)
-    assert ("pX" in log) == (shape[-1] == "hidden")
-    file = tmp_path / "game.log"
-    file.write_text(log, encoding="utf-8")
-    status, out, _ = run(capsys, "binlog", str(file), "--edition", edition, "--turns", "60")
-    assert status == 0, out
-    assert played.outcome
-    assert out.splitlines()[-2:] == [played.outcome["reason"], "Log and rules agree."]
 
 
 def test_the_same_game_is_still_told_in_sentences() -> None:
@@ -277,21 +168,3 @@ def test_the_same_game_is_still_told_in_sentences() -> None:
     assert told[0].startswith("Turn 1: south ")
     assert played.outcome
     assert told[-1] == played.outcome["reason"]
-
-
-def log_lines(played: GameFile) -> list[str]:
-    return list(write_log(GAME, resolved(played), "open"))
-
-
-def test_a_file_that_does_not_keep_the_rules_makes_no_log() -> None:
-    played = played_game()
-    first = played.turns[0]
-    wrong = PlayedTurn(first.moment, {seat: PlayedOrder("c3", "s", "r") for seat in first.orders})
-    with pytest.raises(Malformed, match="Turn 1 cannot be played"):
-        log_lines(msgspec.structs.replace(played, turns=(wrong,)))
-
-
-def test_only_full_games_of_cards_have_a_log() -> None:
-    for played in (GameFile("outbuffered", {}, 1, (), None), GameFile("binmat", {"way": "clock"}, 1, (), None)):
-        with pytest.raises(Malformed, match="Only a full game of BINMAT can be saved as a log"):
-            log_lines(played)

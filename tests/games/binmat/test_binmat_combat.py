@@ -11,7 +11,6 @@ from companion.core.errors import Malformed
 from companion.games.base import Event
 from companion.games.binmat.cards import DECK, SUITS, VALUES, listed, number_of, parse_card, parse_cards, shown
 from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, Edition, Fight, Trap, plain, resolve, sum_of
-from companion.games.binmat.logs.notation import told
 from companion.games.binmat.orders import Reason
 from companion.games.binmat.sentences import sum_reason
 from companion.games.binmat.words import RULES
@@ -405,9 +404,3 @@ def test_why_a_stack_counts_so_much(
     numbers: tuple[int, ...], lifts: tuple[tuple[str, int], ...], total: int, power: int, why: str | None
 ) -> None:
     assert sum_reason(numbers, lifts, total, power) == why
-
-
-def test_a_log_tells_the_last_card_played_first() -> None:
-    combat = resolve(Fight(("8&", "8%"), ("3#", "5!", "6!")), Edition.HACKMUD)
-    assert combat.damage == 5
-    assert told(combat, 3).hits == ("6!", "5!", "3#")

@@ -274,3 +274,58 @@ def test_a_refused_action_costs_nothing() -> None:
     assert state == before
     assert GAME.to_act(state) == {DEFENDER}
     assert len(every_card(state)) == 79, "the deal and the card put into the hand"
+
+
+# ---- combats as the game's own logs tell them ------------------------------------------------------------------------
+
+RECORDED = (
+    ("2& 2# / 2! 3!", "2 0 3 / 2& 2# xa / 3! 2! xa / 4! ha"),
+    ("@# 8% / 7& 4!", "a@ / 4! xa", "3 0 4 / @# 8% xa / 7& xa / 2& 3& 5& ha"),
+    ("@# 8% / 7& @!", "a@ / @! xa", "3 0 4 / @# 8% xa / 7& xa / 2& 3& 5& ha"),
+    ("8% 2& / 4& @!", "d@ / 2& x", "3 2 2 / 8% xa / @! 4& xa"),
+    ("8% 2& / 4&u @!u", "0 2 - / 8% 2& x"),
+    ("3& / 4^", "0 2 - / 3& x"),
+    ("3& / 5^", "0 0 0 / 3& xa"),
+    ("2# ?& / ", "a? / ?& x", "0 0 0 / 2# xa"),
+    ("3# / ?% ?! 2^", "d? / ?! ?% xa", "0 1 - / 3# xa"),
+    ("2# / 4^ >^", "1 2 - / 2# x"),
+    ("8# / 3^ 4! >^", "3 0 3 / 8# xa / >^ 4! 3^ xa"),
+    ("3# / @^", "d@ / 3# x", "0 0 0 /  xa"),
+    ("3# / 4^ @^", "d@ / 3# x", "0 2 - /  x"),
+    ("@#u 3& / 4^", "0 2 - / @# 3& x"),
+    (" / 4!", "0 2 - /  x"),
+    (" / 5!", "0 0 0 /  xa"),
+    (" / 4! ?%", "d? / ?% xa", "0 2 - /  xa"),
+    (" / 4! @%", "0 2 - /  x"),
+    ("2# >&u / ", "1 0 1 / 2# >&u xa / X ha"),
+    ("?&u / 4^ ?!", "a? / ?&u x", "d? / ?! xa", "0 2 - /  xa"),
+    (" / 2!u", "0 1 - /  x"),
+    (" / ?!u", "d? / ?! xa", "0 0 - /  xa"),
+    ("2#u @#u 8# / 4^", "0 2 - / 2# @# 8# x"),
+)
+"""Lines of logs: both stacks, bottom first, `u` behind cards that lay open; what sprang or bounced and where it went;
+powers, damage, and where the other cards went (`xa` attacker discard, `x` lane discard, `ha` drawn)."""
+
+
+@pytest.mark.parametrize("lines", RECORDED)
+def test_recorded_combats_end_as_their_logs_say(lines: tuple[str, ...]) -> None:
+    attacker, defender = (side.split() for side in lines[0].split("/"))
+    fight = Fight(
+        parse_cards(" ".join(attacker).replace("u", "")),
+        parse_cards(" ".join(defender).replace("u", "")),
+        ATTACKER,
+        any(card.endswith("u") for card in defender),
+        frozenset(card[:-1] for card in attacker if card.endswith("u")),
+    )
+    combat = resolve(fight, Edition.HACKMUD)
+    gone: dict[str, list[str]] = {"xa": [], "x": [], "ha": []}
+    *sprung, result = lines[1:]
+    for part in [line.split(" / ")[1] for line in sprung] + result.split(" / ")[1:]:
+        *cards, place = part.replace("u", "").split()
+        gone[place] += cards
+    assert sorted(combat.to_attacker_discard) == sorted(gone["xa"])
+    assert sorted(combat.to_lane_discard) == sorted(gone["x"])
+    assert combat.due == len(gone["ha"])
+    if combat.attack and combat.defence:
+        powers = f"{combat.attack.power} {combat.defence.power}"
+        assert result.startswith(f"{powers} {combat.damage or '-'}") or result.startswith(f"{powers} 0")

@@ -18,7 +18,7 @@ from companion.games.screen import CardChoice, Count
 
 
 def test_notation_every_text_is_its_own_action() -> None:
-    assert len(ORDERS) == 1 + 7 + 6 + 78 * (6 + 6 + 7) + 6  # the last: a back on a lane
+    assert len(ORDERS) == 1 + 7 + 6 + 78 * (6 + 6 + 7)
     for text in ORDERS:
         assert GAME.format(GAME.parse(text)) == text
 
@@ -34,7 +34,8 @@ def test_notation_every_text_is_its_own_action() -> None:
         ("d 3", "d needs"),
         ("c6", "c needs a lane from 0 to 5"),
         ("ca", "c needs a lane from 0 to 5"),
-        ("p10&3", "p needs a card and a lane from 0 to 5, such as p8&3"),
+        ("p11&3", "p needs a card and a lane from 0 to 5, such as p8&3"),
+        ("d10", "d needs a lane from 0 to 5, or a"),
         ("p8&a", "p needs"),
         ("pX6", "p needs"),
         ("uX3", "u needs"),
@@ -46,6 +47,10 @@ def test_notation_every_text_is_its_own_action() -> None:
 def test_notation_is_strict_and_says_what_was_expected(text: str, expected: str) -> None:
     with pytest.raises(Malformed, match=expected):
         GAME.parse(text)
+
+
+def test_a_ten_may_be_written_as_it_is_shown() -> None:
+    assert [GAME.parse(text) for text in ("p10&3", "u10#0", "x10!a")] == ["pa&3", "ua#0", "xa!a"]
 
 
 @pytest.mark.parametrize(

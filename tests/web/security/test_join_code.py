@@ -14,6 +14,7 @@ from web_fixtures import Place, error_of, page_of
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.core.network import ALPHABET, plain_code, shown_code
+from companion.core.ports import PadKey, Press
 from web.security.join_code import EACH, EVERYBODY, LENGTH
 from web.security.rate_limit import Buckets, Guesses, Rate
 
@@ -53,13 +54,15 @@ def test_one_code_gets_one_phone_into_both_seats(cafe: Place) -> None:
     assert cafe.table.view().seats[Seat.NORTH].name is not None
 
 
-def test_a_pad_is_not_asked_for_by_strangers(cafe: Place) -> None:
+def test_an_open_pad_seat_is_not_for_strangers(cafe: Place) -> None:
     cafe.table.take_seat(Seat.SOUTH, "", "pad")
+    cafe.table.devices.pressed(Press(Seat.SOUTH, PadKey.BACK, cafe.clock.monotonic_s(), True, True))
+    cafe.table.step()
     phone = stranger(cafe)
     assert 'id="code"' in page_of(phone, "/seat/south")
-    assert phone.post("/join/south/claim").status_code == 403
-    assert cafe.table.view().devices.notices == ()
-    assert phone.post("/join/south/claim", data={"code": code_of(cafe)}).status_code == 303
+    assert phone.post("/join/south/move").status_code == 403
+    assert cafe.table.view().seats[Seat.SOUTH].door == "pad"
+    assert phone.post("/join/south/move", data={"code": code_of(cafe)}).status_code == 303
 
 
 def test_what_was_typed_stays_and_only_a_wrong_code_is_called_wrong(cafe: Place) -> None:
@@ -71,7 +74,7 @@ def test_what_was_typed_stays_and_only_a_wrong_code_is_called_wrong(cafe: Place)
         page = phone.post(path, data={"code": "zzzzzz"}).get_data(as_text=True)
         assert 'value="zzzzzz" required data-wrong>' in page
     cafe.table.take_seat(Seat.SOUTH, "", "pad")
-    answer = phone.post("/join/south/claim", data={"code": "zzzzzz"})
+    answer = phone.post("/join/south/move", data={"code": "zzzzzz"})
     page = answer.get_data(as_text=True)
     assert answer.status_code == 403
     assert "That is not the code" in page

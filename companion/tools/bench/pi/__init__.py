@@ -1,1 +1,0 @@
-"""`companion bench pi`: the service inside a budget of processor time like that of a small Raspberry Pi."""

@@ -1,0 +1,1 @@
+"""What is measured, and the bars that it is held to. Nothing here is part of the tests."""

@@ -1,0 +1,42 @@
+"""Yardsticks of the bench of opponents: players by rule of thumb that look one turn ahead, one for each game.
+
+They see the state of a game, and use nothing of it that their seat does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+from bench.bots.rivals.arena import greedy_arena
+from bench.bots.rivals.binmat import thumb_binmat
+from bench.bots.rivals.chance import OVERLOOKED, random_player
+from bench.bots.rivals.kahmate import greedy_kahmate
+from bench.bots.rivals.outbuffered import greedy_outbuffered
+from bench.bots.rivals.scouts import greedy_scouts
+from companion.core.kit import Seat
+from companion.games.base import Game
+
+Rival = Callable[[Game[Any, Any], Any, Seat, Random], str]
+"""Answers the notation of a legal action of the seat."""
+
+GREEDY: Mapping[str, Rival] = {
+    "outbuffered": greedy_outbuffered,
+    "scouts": greedy_scouts,
+    "arena": greedy_arena,
+    "kahmate": greedy_kahmate,
+    "binmat": thumb_binmat,
+}
+"""The player by rule of thumb of each game, by its name."""
+
+
+def rival_of(name: str, game: str) -> Rival:
+    """A yardstick by its name, for a game."""
+    return {"random": random_player, "beginner": beginner}.get(name) or GREEDY[game]
+
+
+def beginner(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
+    """A person in the first games: looks one action ahead, and overlooks every third time what matters."""
+    is_careless = rng.random() < OVERLOOKED
+    return random_player(game, state, seat, rng) if is_careless else GREEDY[game.name](game, state, seat, rng)

@@ -1,0 +1,48 @@
+"""A greedy player of Kahmate."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from bench.bots.rivals.chance import random_player
+from companion.core.kit import Seat
+from companion.games.base import Game
+from companion.games.kahmate.state import State as KahmateState
+from companion.games.kahmate.state import dump as kahmate_plain
+
+_WIN = 1e6
+
+
+def greedy_kahmate(game: Game[Any, Any], state: KahmateState, seat: Seat, rng: Random) -> str:
+    """The ball as far ahead as one action brings it; cards and the set-up by chance."""
+    if state.is_placing or state.course:
+        return random_player(game, state, seat, rng)
+    best, best_value = ".", -_WIN
+    for action in game.legal_actions(state, seat):
+        after = game.apply(state, {seat: action}, rng).state
+        value = _kahmate_value(after, seat) + rng.random() / 10
+        if value > best_value:
+            best, best_value = game.format(action), value
+    return best
+
+
+def _kahmate_value(state: KahmateState, seat: Seat) -> float:
+    """Who has the ball, how far ahead; a face-off is worth what a fair coin makes of it."""
+    if state.outcome:
+        return _WIN / 2 if seat in state.outcome.winners else -_WIN / 2
+    view = kahmate_plain(state)
+    ball = view["ball"]
+    forward = 1 if seat is Seat.SOUTH else -1
+    value = 0.0
+    if ball and ball["square"] != "goal":
+        rank = int(ball["square"][1:])
+        value += (rank - 6) * forward
+        value += 8 if ball["seat"] == seat else -8 if ball["seat"] else 0
+    for piece in view["pieces"]:
+        if ball and piece["square"] != "goal" and ball["square"] != "goal":
+            way = abs(int(piece["square"][1:]) - int(ball["square"][1:]))
+            way += abs(ord(piece["square"][0]) - ord(ball["square"][0]))
+            value += (-0.1 if piece["seat"] == seat else 0.1) * way
+        value += (-0.5 if piece["seat"] == seat else 0.5) * piece["rounds_down"]
+    return value

@@ -1,0 +1,54 @@
+"""A line between a table and its hub that can be cut: a relay of bytes as a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+from asyncio import StreamReader, StreamWriter
+
+from bench.kills import free_port
+
+CHUNK = 65_536
+
+
+class CuttableLine:
+    """What is sent to `port` comes out at port `to` of this machine, and the other way round, until it is cut."""
+
+    def __init__(self, to: int) -> None:
+        self.port, self._to = free_port(), to
+        self.mend()
+
+    def mend(self) -> None:
+        """There is a line again."""
+        command = [sys.executable, "-m", __name__, str(self.port), str(self._to)]
+        self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+
+    def cut(self) -> None:
+        """SIGKILL: what is on its way is lost. May be called twice."""
+        self._process.kill()
+        self._process.wait()
+
+
+async def _relay(port: int, to: int) -> None:
+    async def carry(reader: StreamReader, writer: StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", to)
+            await asyncio.gather(_pour(reader, far_writer), _pour(far_reader, writer))
+        writer.close()
+
+    async with await asyncio.start_server(carry, "127.0.0.1", port) as server:
+        await server.serve_forever()
+
+
+async def _pour(reader: StreamReader, writer: StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(CHUNK):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(_relay(*map(int, sys.argv[1:])))

@@ -1,0 +1,253 @@
+"""What the service asks of the machine: the time of its start, its memory, and its work while nobody does anything.
+
+It runs as a process of its own in simulation: the rendered table takes the place of the board, every frame is read as
+from a real camera. Its memory is taken in play: a game is on, and pictures of 1080p show the board change so often that
+all settled frames are kept. The peer is the smallest server of the same kind, Flask behind waitress with one line of
+text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+from bench.crowd import Crowd
+from companion.core.kit import SEATS
+from companion.games import GAMES
+from companion.service.lifecycle import MALLOC
+from companion.tools.selfplay.people import Phone
+
+STARTS = 5
+FIRST_PAGE_S, CAMERA_S = 1.5, 3.0
+MEMORY_MB, MEMORY_VIEWERS = 160.0, 10
+IDLE_SHARE, IDLE_VIEWERS, IDLE_FPS = 0.12, 3, 10
+SETTLE_S, IDLE_S = 8.0, 20.0
+BOARDS, PICTURES_EACH, TURNS = 30, 6, 5
+"""So many boards are shown for so many pictures each while so many turns are played: more than are kept."""
+PATIENCE_S = 60.0
+_TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
+_PEER = """
+import sys
+from flask import Flask
+from waitress import serve
+app = Flask(__name__)
+app.add_url_rule("/", view_func=lambda: "a page")
+serve(app, host="127.0.0.1", port=int(sys.argv[1]))
+"""
+
+
+@dataclass(frozen=True)
+class StartTime:
+    """Seconds from the command until the first page and until the camera's first reading, and processor time till then.
+
+    `camera_s` is None where nobody asked for a camera.
+    """
+
+    page_s: float
+    camera_s: float | None
+    cpu_s: float
+
+
+def compiled(folder: Path) -> dict[str, str]:
+    """The environment of an installation: Python keeps what it compiles, here in a folder of its own, and no more."""
+    environment = {**os.environ, **MALLOC, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return environment
+
+
+class Process:
+    """A server as a process of its own on a free port of this machine."""
+
+    def __init__(self, command: list[str], folder: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            self.port = int(probe.getsockname()[1])
+        self.began_s = time.monotonic()
+        self._process = subprocess.Popen(
+            [*command, str(self.port)],
+            env=compiled(folder),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def get(self, path: str) -> bytes | None:
+        """The page, or None while nobody answers."""
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)) as connection:
+            try:
+                connection.request("GET", path)
+                answer = connection.getresponse()
+                return answer.read() if answer.status == 200 else None
+            except OSError:
+                return None
+
+    def line(self, path: str, holding: bytes) -> bytes:
+        """The first line of a live page that holds this; empty when it ends before."""
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)) as connection:
+            connection.request("GET", path)
+            return next((line for line in connection.getresponse() if holding in line), b"")
+
+    def until(self, path: str, pattern: bytes) -> float:
+        """Seconds since the start when a page first matches; raises TimeoutError."""
+        while time.monotonic() < self.began_s + PATIENCE_S:
+            page = self.get(path)
+            if page is not None and re.search(pattern, page):
+                return time.monotonic() - self.began_s
+            time.sleep(0.005)
+        raise TimeoutError(f"{path} did not come within {PATIENCE_S:.0f} s")
+
+    def cpu_s(self) -> float:
+        """Processor time until now, of all threads."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) * _TICKS_S
+
+    def memory_mb(self) -> float:
+        """Resident memory."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
+        found = re.search(r"VmRSS:\s+(\d+)", status)
+        return int(found[1]) / 1000 if found else 0.0
+
+    def close(self) -> None:
+        """Stop it."""
+        self._process.terminate()
+        self._process.wait(timeout=20)
+
+
+@contextmanager
+def service(folder: Path, pictures: Path | None = None) -> Iterator[Process]:
+    """The companion with its state in a folder: in simulation, or before a camera that sees these pictures."""
+    settings = folder / "settings.toml"
+    source = f"source = {json.dumps(str(pictures))}\n" if pictures else ""
+    parts = f'[web]\nhost = "127.0.0.1"\n[camera]\n{source}fps = {IDLE_FPS}\n[voice]\nby = "off"\n'
+    settings.write_text(f"state_dir = {json.dumps(str(folder))}\n{parts}", encoding="utf-8")
+    command = [sys.executable, "-m", "companion", "play", "--settings", str(settings)]
+    command += ["--port"] if pictures else ["--simulate", "--port"]
+    with contextlib.closing(Process(command, folder)) as process:
+        yield process
+
+
+def measure_start(folder: Path) -> StartTime:
+    """One start of the service, to the first page and to the first board that its camera has read."""
+    with service(folder) as process:
+        page_s = process.until("/", b"</html>")
+        cpu_s = process.cpu_s()
+        return StartTime(page_s, process.until("/api/view", rb'"camera":\s*\{"state":\s*"(sees|no)_board"'), cpu_s)
+
+
+def measure_peer(folder: Path) -> tuple[StartTime, float]:
+    """One start of the peer, and its memory in MB."""
+    with contextlib.closing(Process([sys.executable, "-c", _PEER], folder)) as process:
+        return StartTime(process.until("/", b"a page"), None, process.cpu_s()), process.memory_mb()
+
+
+def film(folder: Path) -> None:
+    """Pictures of 1080p, each several times, of a board on which a piece goes to and fro."""
+    import cv2  # noqa: PLC0415 - heavy
+
+    from vision.simulation.table import SimulatedTable  # noqa: PLC0415
+    from vision.simulation.view import default_view  # noqa: PLC0415
+
+    game = next(iter(GAMES.values()))
+    options = game.options({})
+    kit = game.kit(options)
+    table = SimulatedTable(kit, replace(default_view(kit), width=1920, height=1080))
+    table.set_up(game.expected(game.setup(options, Random(0))) or {})
+    piece, free = table.pieces()[-1], [square for square in kit.board.squares if 0 < square.rank < kit.board.ranks - 1]
+    folder.mkdir()
+    for board in range(BOARDS):
+        table.move_to(piece.id, free[board % len(free)])
+        first = folder / f"{board:03}-0.png"
+        cv2.imwrite(str(first), table.render_luma())
+        for number in range(1, PICTURES_EACH):
+            (folder / f"{board:03}-{number}.png").hardlink_to(first)
+
+
+def measure_memory(folder: Path) -> tuple[float, int]:
+    """Memory in MB in play, with viewers and a camera at 1080p, and how many settled frames are kept then."""
+    film(folder / "film")
+    with service(folder, folder / "film") as process:
+        process.until("/", b"</html>")
+        many = Crowd(process.port, MEMORY_VIEWERS)
+        many.settle()
+        _play([Phone(f"http://127.0.0.1:{process.port}", seat) for seat in SEATS])
+        time.sleep(BOARDS * PICTURES_EACH / IDLE_FPS)
+        memory_mb = process.memory_mb()
+        many.close()
+        return memory_mb, len(
+            set(re.findall(rb"/camera/settled/(\d+)", process.line("/live/camera", b"camera-settled")))
+        )
+
+
+def _play(phones: list[Phone]) -> None:
+    """Some turns of sealed orders, whatever the camera sees meanwhile."""
+    for phone in phones:
+        phone.post("take", {"name": "Bench"})
+    phones[0].post("start", {"game": next(iter(GAMES))})
+    turns = 0
+    while turns < TURNS:
+        view = phones[0].get("view")
+        place = {"moment": view["moment"], "stage": view["stage"], "force": True}
+        if view["phase"] in ("setup", "stages"):
+            phones[0].post("confirm", place)
+            continue
+        turns += 1
+        for phone, action in zip(phones, ("UUI", "III"), strict=True):
+            phone.post("hand-in", {"moment": view["moment"], "action": action, "salt": f"{turns:032x}"})
+
+
+def measure_idle(folder: Path) -> float:
+    """The share of one core while the board lies still with a few viewers."""
+    with service(folder) as process:
+        process.until("/", b"</html>")
+        few = Crowd(process.port, IDLE_VIEWERS)
+        few.settle()
+        time.sleep(SETTLE_S)
+        before_s, began_s = process.cpu_s(), time.monotonic()
+        time.sleep(IDLE_S)
+        share = (process.cpu_s() - before_s) / (time.monotonic() - began_s)
+        few.close()
+        return share
+
+
+def bench_machine() -> bool:
+    """Measure and print it all; answers whether every bound is kept."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        first = measure_start(folder)  # compiles everything; an installation has that done
+        starts = [measure_start(folder) for _ in range(STARTS)]
+        peers = [measure_peer(folder) for _ in range(STARTS)]
+        (folder / "play").mkdir()
+        memory_mb, settled = measure_memory(folder / "play")
+        share = measure_idle(folder)
+    page_s = statistics.median(start.page_s for start in starts)
+    camera_s = statistics.median(start.camera_s or 0.0 for start in starts)
+    cpu_s = statistics.median(start.cpu_s for start in starts)
+    peer_s = statistics.median(peer.page_s for peer, _ in peers)
+    peer_mb = statistics.median(memory_mb for _, memory_mb in peers)
+    kept = (page_s <= FIRST_PAGE_S, camera_s <= CAMERA_S, memory_mb <= MEMORY_MB, share <= IDLE_SHARE)
+    lines = (
+        f"start -> first page: {page_s:.2f} s (at most {FIRST_PAGE_S}), {cpu_s:.2f} s of processor time, "
+        f"{page_s / peer_s:.1f} x the smallest Flask behind waitress ({peer_s:.2f} s)",
+        f"start -> the camera has read the board: {camera_s:.2f} s (at most {CAMERA_S:.0f}), "
+        f"{camera_s / peer_s:.1f} x; the very first start, which compiles everything: {first.camera_s or 0.0:.2f} s",
+        f"memory in play with a camera at 1080p, {settled} settled frames and {MEMORY_VIEWERS} viewers: "
+        f"{memory_mb:.0f} MB (at most {MEMORY_MB:.0f}), "
+        f"{memory_mb / peer_mb:.1f} x the smallest Flask behind waitress ({peer_mb:.0f} MB)",
+        f"idle, {IDLE_VIEWERS} viewers, {IDLE_FPS} pictures a second: {share:.1%} of one core (at most "
+        f"{IDLE_SHARE:.0%})",
+    )
+    for line, is_kept in zip(lines, kept, strict=True):
+        print(f"{line}  {'ok' if is_kept else 'NOT GOOD ENOUGH'}", flush=True)
+    return all(kept)

@@ -1,0 +1,118 @@
+"""The service as the bench puts it under a quota: on mock pins, before a camera whose pictures another process paints.
+
+It does what the lines of its standard input say and answers on its standard output, one JSON value a line each. All
+stamps are seconds of the machine's monotonic clock, which is one for all processes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from companion.core.clock import Clock
+from companion.core.config import load_settings
+from companion.core.ports import Alarm, Camera
+from companion.core.resources import save_memory
+from companion.games.base import plain_layout
+from companion.service.app import Companion
+from companion.service.lifecycle import spare_collections
+from vision.cameras.source import Source
+from vision.detection.markers import Luma
+from vision.simulation.table import SimulatedTable
+
+HEAD = np.dtype([("number", "<i8"), ("at_s", "<f8")])
+"""What the file of pictures begins with: the number of the newest, and when it was exposed; then two pictures."""
+_LOOK_S, _WAIT_S = 0.005, 1.0
+
+
+def shared_pictures(path: Path, size: tuple[int, int], mode: Any) -> tuple[Any, Any]:
+    """The head and the two pictures (2, height, width) of a file in memory that two processes share."""
+    width, height = size
+    head = np.memmap(path, HEAD, mode, 0, (1,))
+    return head, np.memmap(path, np.uint8, "r+" if mode == "w+" else mode, HEAD.itemsize, (2, height, width))
+
+
+class PaintedCamera(Source):
+    """Waits for the next picture and gives a copy of it, as a camera's driver does."""
+
+    name = "the painted camera"
+
+    def __init__(self, path: Path, size: tuple[int, int], clock: Clock) -> None:
+        super().__init__(clock)
+        self._head, self._pictures = shared_pictures(path, size, "r")
+        self._at_s, self._number = 0.0, 0
+
+    def _luma(self) -> Luma:
+        end_s = time.monotonic() + _WAIT_S
+        while self._number == int(self._head["number"][0]) and time.monotonic() < end_s:
+            time.sleep(_LOOK_S)
+        self._number = int(self._head["number"][0])
+        self._at_s = float(self._head["at_s"][0])
+        return np.array(self._pictures[int(self._head["number"][0]) % 2])
+
+    def _age_s(self) -> float:
+        return self._clock.monotonic_s() - self._at_s
+
+
+class Guest(Companion):
+    """A companion in simulation, but for its camera."""
+
+    def __init__(self, settings: Path, pictures: Path, size: tuple[int, int]) -> None:
+        self._painted = pictures, size
+        self.alarms: list[Alarm] = []
+        super().__init__(load_settings(settings), simulate=True)
+        self.table.connect(on_alarms=self.alarms.extend)
+
+    def _simulated_camera(self, world: SimulatedTable) -> Camera:
+        return PaintedCamera(*self._painted, self.clock)
+
+    def obey(self, order: dict[str, Any]) -> Any:
+        """Do one thing; what it answers is None where nobody waits for it."""
+        if self.simulation is None:
+            raise RuntimeError("the guest runs in simulation")
+        hands = self.simulation.hands
+        match order["do"]:
+            case "press":
+                hands.press(order["button"])
+            case "release":
+                hands.release(order["button"])
+            case "game":
+                if self.table.view().phase not in ("lobby", "over"):
+                    self.table.abandon()
+                self.table.new_game(order["game"], order["options"], seed=1)
+                view = self.table.view()
+                if view.phase == "setup":
+                    self.table.confirm("host", view.moment, view.turn.stage, force=True)
+                return plain_layout(self.table.view().board.layout)
+            case "resume":
+                self.table.resume("host")
+            case "stamps":
+                return {
+                    "lit_s": hands.lit_s(order["lamp"]),
+                    "tones_s": hands.tones_began_s(),
+                    "due_s": sorted({alarm.at_s for alarm in self.alarms}),
+                    "doctor": [str(each.text) for each in self.health.examine() if each.topic in ("camera", "profile")],
+                }
+        return None
+
+
+def main() -> None:
+    """`guest SETTINGS PICTURES WIDTH HEIGHT`."""
+    settings, pictures, width, height = sys.argv[1:]
+    save_memory()
+    guest = Guest(Path(settings), Path(pictures), (int(width), int(height)))
+    with guest:
+        spare_collections()
+        print(json.dumps(guest.server.port), flush=True)
+        for line in sys.stdin:
+            if (answer := guest.obey(json.loads(line))) is not None:
+                print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

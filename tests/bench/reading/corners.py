@@ -1,0 +1,214 @@
+"""Views that show two corner markers of the board alone: how far off the far end is put, and what is said of squares.
+
+A view is known by its number and is the same at every run. Of each board two corner markers lie outside the picture, or
+something lies over them; light, blur, noise and JPEG move the corners that are left, and some do not lie flat; the
+reader knows no more of the lens than what a webcam is like. The peer is `ArucoDetector`: it goes by the
+homography of the corner markers it finds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from random import Random
+
+import cv2
+import numpy as np
+
+from bench.reading.peers import Luma, Peer, aruco, squares_found
+from bench.reading.pictures import Verdict, is_readable, tops_of, wrong_entries
+from bench.reading.scenes import (
+    Scene,
+    default_kits,
+    kits,
+    layout_of,
+    nudge_of,
+    ordinary_view,
+)
+from companion.core.kit import DICTIONARY, Kit
+from vision.pieces.board_reader import board_reader
+from vision.pose.pose import Pose, flat, square_corners_mm
+from vision.simulation.ground_truth import Print
+from vision.simulation.render import camera_pose
+from vision.simulation.view import View
+
+VIEWS = 60
+_TRIES = 200
+_LEAST_FOUND = 0.95
+_CURLED = 0.6
+"""Share of the views in which the corner markers that are left do not lie flat."""
+_COVER = 1.5
+"""What lies over a corner marker is so many times as large."""
+
+
+@dataclass(frozen=True, eq=False)
+class CornerView:
+    """One picture with two corner markers, its truth, and the corner markers that are hidden in it."""
+
+    number: int
+    kit: Kit
+    view: View
+    luma: Luma
+    prints: tuple[Print, ...]
+    pose: Pose
+
+
+@dataclass
+class CornerTally:
+    """What came of all views; pieces are those that can be read, on the board."""
+
+    views: int = 0
+    found: int = 0
+    """Boards that were found at all."""
+    pieces: int = 0
+    right: int = 0
+    peer_right: int = 0
+    peer_wrong: int = 0
+    wrong: list[str] = field(default_factory=list)
+    far_px: list[float] = field(default_factory=list)
+    """By how much the board's ends are put wrong in each view that was read, px."""
+    bare: int = 0
+    unsure: int = 0
+    ms: list[float] = field(default_factory=list)
+
+    def verdicts(self) -> Iterator[Verdict]:
+        """Nothing is told wrongly, and nobody reads more."""
+        far = sorted(self.far_px) or [0.0]
+        ends = f"ends of the board off by {far[len(far) // 2]:.1f} px (median), {far[-1]:.1f} px (most)"
+        yield Verdict(
+            "two corners hidden: wrong entries",
+            not self.wrong,
+            f"{len(self.wrong)} in {self.views} views (none allowed); ArUco {self.peer_wrong}; {ends}",
+        )
+        yield Verdict(
+            "two corners hidden, beside ArUco",
+            self.right >= self.peer_right and self.found >= _LEAST_FOUND * self.views,
+            f"{self.right} of {self.pieces} pieces right ({self.peer_right}), {self.found} of {self.views} boards found"
+            f" (at least {_LEAST_FOUND:.0%}), {self.unsure / max(1, self.bare):.1%} of the bare squares unsure",
+        )
+
+    def plain(self) -> dict[str, object]:
+        """For JSON."""
+        return asdict(self)
+
+
+def corner_view(number: int) -> CornerView:
+    """The view of this number."""
+    rng = Random(f"two corners {number}")
+    for _ in range(_TRIES):
+        found = _tried(number, rng)
+        if found is not None:
+            return found
+    raise ValueError(f"view {number} shows two corners in none of {_TRIES} tries")
+
+
+def _tried(number: int, rng: Random) -> CornerView | None:
+    """A random view, or None when it does not show two corner markers alone."""
+    every = kits()
+    kit = every[number % len(every)]
+    layout = layout_of(kit, rng, 0.1, 1.0)
+    small = rng.random() < 0.7
+    view = replace(
+        ordinary_view(rng),
+        width=1280 if small else 1920,
+        height=720 if small else 1080,
+        focal_ratio=rng.uniform(0.5, 1.1),
+        k1=rng.uniform(-0.12, 0.03),
+        tilt_deg=rng.uniform(5, 48),
+        turn_deg=rng.choice((0.0, 90.0, 180.0, 270.0)) + rng.uniform(-20, 20),
+        defocus_px=rng.choice((0.0, 0.8, 1.5)),
+        noise=rng.uniform(1.0, 4.0),
+        jpeg_quality=rng.choice((None, 70, 40)),
+    )
+    is_out = number % 2 == 0
+    if is_out:
+        reach = 0.35 * max(kit.board.width_mm, kit.board.height_mm)
+        shift = (rng.uniform(-reach, reach), rng.uniform(-reach, reach))
+        view = replace(view, fill=rng.uniform(1.0, 1.5), shift_mm=shift)
+    nudges = {face: nudge_of(kit, face, rng) for faces in layout.values() for face in faces}
+    pose = camera_pose(kit, view)
+    covered = () if is_out else tuple(rng.sample(kit.board.corners, 2))
+    ends = {
+        marker: pose.to_px(flat(np.array([kit.board.corner_centres_mm[marker]])))[0] for marker in kit.board.corners
+    }
+    inside = [m for m, (x, y) in ends.items() if 0 <= x < view.width and 0 <= y < view.height and m not in covered]
+    if len(inside) != 2:
+        return None
+    table = Scene(f"two corners {number}", kit, layout, view, nudges).table(DICTIONARY)
+    prints = table.prints()
+    if sum(p.face is None and p.shown == 1 and p.marker not in covered for p in prints) != 2:
+        return None
+    luma = table.render_luma()
+    for marker in covered:
+        cover_corner(luma, pose, kit, marker, rng)
+    if rng.random() < _CURLED:
+        for marker in inside:
+            _curl(luma, pose, kit, marker, rng)
+    return CornerView(number, kit, view, luma, prints, pose)
+
+
+def cover_corner(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> None:
+    """Lay a sheet over a corner marker; it does not reach the squares."""
+    x, y = kit.board.corner_centres_mm[marker]
+    half = _COVER * kit.board.corner_mm / 2
+    deep = kit.board.strip_mm / 2 - 0.5
+    corners = flat(np.array([(x - half, y - deep), (x + half, y - deep), (x + half, y + deep), (x - half, y + deep)]))
+    cv2.fillConvexPoly(luma, pose.to_px(corners).round().astype(np.int32), (rng.randrange(40, 220),), cv2.LINE_AA)
+
+
+def _curl(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> None:
+    """Move the corners of a corner marker, each by itself: paper that has come up there, or a bad print."""
+    x, y = kit.board.corner_centres_mm[marker]
+    quads = [pose.to_px(flat(square_corners_mm(x, y, kit.board.corner_mm * wide))) for wide in (1.0, 1.25)]
+    sigma = rng.uniform(0.3, 2.0) * luma.shape[1] / 1280
+    moved = quads[0] + np.array([[rng.gauss(0, sigma), rng.gauss(0, sigma)] for _ in range(4)])
+    warp = cv2.getPerspectiveTransform(quads[0].astype(np.float32), moved.astype(np.float32))
+    bent = cv2.warpPerspective(luma, warp, luma.shape[::-1], flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    mask = np.zeros_like(luma)
+    cv2.fillConvexPoly(mask, quads[1].round().astype(np.int32), (255,))
+    np.copyto(luma, np.asarray(bent, np.uint8), where=mask > 0)
+
+
+def judge_view(shown: CornerView, peer: Peer, tally: CornerTally) -> None:
+    """The reader and the peer read one view."""
+    reader = board_reader({**default_kits(), shown.kit.game: shown.kit})
+    began_s = time.process_time()
+    reading = reader.read_picture(shown.luma)
+    tally.ms.append((time.process_time() - began_s) * 1000)
+    tally.views += 1
+    if reading.game is not None:
+        tally.found += 1
+        if reader.pose is not None:
+            board = shown.kit.board
+            ends = flat(
+                np.array([(0.0, 0.0), (board.width_mm, 0.0), (board.width_mm, board.height_mm), (0.0, board.height_mm)])
+            )
+            off = np.linalg.norm(reader.pose.to_px(ends) - shown.pose.to_px(ends), axis=1)
+            tally.far_px.append(float(off.max()))
+    tops = tops_of(shown.prints)
+    tally.wrong += [
+        f"view {shown.number} ({shown.kit.game}): {fault}" for fault in wrong_entries(reading, shown.prints, shown.kit)
+    ]
+    places = squares_found(shown.kit, peer.find(shown.luma), shown.prints)
+    for print_ in {id(p): p for p in tops.values() if is_readable(p)}.values():
+        tally.pieces += 1
+        tally.right += all(reading.markers.get(square) == print_.marker for square in print_.squares)
+        tally.peer_right += set(places.get(print_.marker, ())) == set(print_.squares)
+    for marker, squares in places.items():
+        tally.peer_wrong += sum(square not in tops or tops[square].marker != marker for square in squares)
+    if reading.game is not None:
+        bare = {s for s in shown.kit.board.squares if s not in tops} - shown.kit.board.holes
+        tally.bare += len(bare)
+        tally.unsure += len(bare & reading.unknown)
+
+
+def bench_corners(number: int = VIEWS, say: Callable[[str], None] = print) -> tuple[CornerTally, list[Verdict]]:
+    """Read so many views; answers the counts and the judgement. `say` is told what is wrong."""
+    tally = CornerTally()
+    peer = aruco()
+    for index in range(number):
+        judge_view(corner_view(index), peer, tally)
+    for fault in tally.wrong:
+        say(f"    {fault}")
+    return tally, list(tally.verdicts())

@@ -1,0 +1,344 @@
+"""The scenes of the bench: every kind of trouble in four severities, on the boards of four games.
+
+A scene is known by its name, such as `tilt-3-2` (condition, severity, number), and is the same at every run. All are
+1080p, on tables of every kind. Severities: *defocus* is a Gaussian of 1 to 4 px, *motion* a smear as wide as that,
+*small* 4 to 2.4 px a module, *tilt* 25, 36, 47 and 55 degrees, *low light* a half to a fifth of the light, noise 3.5
+to 8, *jpeg* quality 60 to 15; *shadow* a soft one, a window's edge, both, and a blind; *clean* ever busier tables, at
+last through a wide lens; *worn* scratches, faded ink and curled sides; *mixed* a little of everything; *half* a board
+that fills half the picture or less, its pieces turned freely; *foreign lens* one that the reader's own model does not
+have, see `bench.reading.foreign_lens`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.reading.foreign_lens import FOREIGN_LENSES, ForeignLens
+from companion.core.grid import Square
+from companion.core.kit import DICTIONARY, Kit, Layout
+from companion.games import GAMES
+from vision.pieces.tags import LOOSE_MM, top_mm
+from vision.simulation.degradations import TABLES
+from vision.simulation.ground_truth import Print
+from vision.simulation.table import SimulatedTable
+from vision.simulation.view import View
+
+SEVERITIES = (1, 2, 3, 4)
+READABLE_MODULE_PX = 2.3
+"""Smaller modules (along a marker's shorter side) need not be read: 16 px a side, where 99 % can be read at best."""
+READABLE_VEIL = 200.0
+"""Under a reflection that adds more brightness, of 255, black is white: such a marker need not be read."""
+SCENES = 4
+"""Scenes of each condition and severity."""
+
+_MODULE_PX = (4.0, 3.2, 2.7, 2.4)
+"""Severities of `small`: a middling marker's module."""
+_TILTS = (25.0, 36.0, 47.0, 55.0)
+_SMEAR = 2.35
+"""A smear of so many px is as wide as a defocus of 1 px (the sigma of a Gaussian) at half its height."""
+_CORNERS = 2
+"""So many corner markers are in sight whatever a hand does: fewer tell nobody where the board is."""
+_STACKS = 0.4
+"""Share of the scenes in which one piece lies on another, where the game knows that."""
+_STACKING = {"outbuffered": False, "scouts": True, "kahmate": True}
+"""Does the piece that joins another lie on top of it?"""
+_HEIGHTS_MM = (None, 2.0, None, 10.0)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One picture to take: a kit, who lies where, a camera in a light, and a hand."""
+
+    name: str
+    kit: Kit
+    layout: Layout
+    view: View
+    nudges: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+    """How far each face lies off the middle of its square: x mm, y mm, degrees."""
+    hand: Square | None = None
+    lens: ForeignLens | None = None
+    """Through which the picture of `view` is seen."""
+
+    def picture(self, dictionary: str) -> tuple[NDArray[np.uint8], tuple[Print, ...]]:
+        """What the camera sees, (height, width), and every marker in it, printed from a dictionary."""
+        table = self.table(dictionary)
+        luma, prints = table.render_luma(), table.prints()
+        return (luma, prints) if self.lens is None else (self.lens.seen_through(luma), self.lens.moved(prints, luma))
+
+    def table(self, dictionary: str) -> SimulatedTable:
+        """The scene, its markers printed from a dictionary."""
+        table = SimulatedTable(self.kit, self.view, dictionary)
+        table.set_up(self.layout)
+        for piece in table.pieces():
+            if piece.square is not None:
+                x, y, degrees = self.nudges.get(piece.face, (0.0, 0.0, 0.0))
+                table.nudge(piece.id, x, y)
+                table.turn(piece.id, piece.turn_deg + degrees)
+        table.hold_hand(self.hand)
+        return table
+
+
+def scene(name: str) -> Scene:
+    """The scene of this name."""
+    condition, severity, number = name.rsplit("-", 2)
+    rng = Random(name)
+    kit = kits()[(int(number) + int(severity) + list(CONDITIONS).index(condition)) % len(kits())]
+    height = _HEIGHTS_MM[(int(number) + int(severity)) % len(_HEIGHTS_MM)]
+    if height is not None:
+        kit = replace(kit, faces=tuple(replace(face, height_mm=height) for face in kit.faces))
+    layout = layout_of(kit, rng)
+    layout = _stacked(kit, layout, rng) if rng.random() < _STACKS else layout
+    nudges = {face: nudge_of(kit, face, rng) for faces in layout.values() for face in faces}
+    view = ordinary_view(rng)
+    changes = CONDITIONS[condition](int(severity), kit, rng)
+    hands: list[Square] = changes.pop("hand", [])
+    module_px, lens = changes.pop("module_px", None), changes.pop("lens", None)
+    if changes.pop("freely", False):
+        nudges = {
+            face: (x, y, rng.uniform(0, 360)) if kit.face(face).size == (1, 1) else (x, y, turn)
+            for face, (x, y, turn) in nudges.items()
+        }
+    view = replace(view, **changes)
+    if module_px is not None:
+        view = _far_away(kit, layout, view, module_px)
+    found = Scene(name, kit, layout, view, nudges, lens=lens)
+    return replace(found, hand=_leaving_corners(found.table(DICTIONARY), hands)) if hands else found
+
+
+def _leaving_corners(table: SimulatedTable, places: Sequence[Square]) -> Square:
+    """The first place of a hand at which two of the board's corner markers can be seen; the last one if none is."""
+    for place in places:
+        table.hold_hand(place)
+        if sum(print_.shown == 1 for print_ in table.prints() if print_.face is None) >= _CORNERS:
+            return place
+    return places[-1]
+
+
+@lru_cache(maxsize=1)
+def default_kits() -> Mapping[str, Kit]:
+    """The kits of all games as they are without any option."""
+    return {name: game.kit(game.options({})) for name, game in GAMES.items()}
+
+
+def kits() -> tuple[Kit, ...]:
+    """Boards of every size: kits of the games of pieces, and one with walls."""
+    small = GAMES["outbuffered"]
+    walls = next(value for label, value in small.option_rows[0].choices if label == "Walls")
+    every = (*default_kits().values(), small.kit(small.options({"board": walls})))
+    return tuple(kit for kit in every if kit.deck is None)
+
+
+def layout_of(kit: Kit, rng: Random, least: float = 0.7, most: float = 1.0) -> Layout:
+    """A share of the pieces on random squares, each with a random face; the others lie beside the board."""
+    pieces = list(kit.pieces)
+    rng.shuffle(pieces)
+    free = {square for square in kit.board.squares if square not in kit.board.holes}
+    layout: dict[Square, tuple[str, ...]] = {}
+    for faces in pieces[: max(2, round(len(pieces) * rng.uniform(least, most)))]:
+        face = kit.face(rng.choice(faces))
+        across, along = face.size
+        fitting = [
+            square
+            for square in sorted(free)
+            if all(square.shifted(x, y) in free for x in range(across) for y in range(along))
+        ]
+        if fitting:
+            square = rng.choice(fitting)
+            layout[square] = (face.name,)
+            free -= {square.shifted(x, y) for x in range(across) for y in range(along)}
+    return layout
+
+
+def _stacked(kit: Kit, layout: Layout, rng: Random) -> Layout:
+    """The layout with one piece put on another, or under it, as games allow: a flag, a ball, a scout."""
+    single = [square for square, (face,) in layout.items() if kit.face(face).size == (1, 1)]
+    carried = [square for square in single if kit.face(layout[square][0]).carried]
+    if any(face.carried for face in kit.faces):
+        movers, hosts = carried, [square for square in single if square not in carried]
+    else:
+        movers, hosts = single, single
+    if kit.game not in _STACKING or not movers or not hosts:
+        return layout
+    mover = rng.choice(movers)
+    host = rng.choice([square for square in hosts if square != mover] or [mover])
+    if host == mover:
+        return layout
+    both = layout[host] + layout[mover]
+    rest = {square: faces for square, faces in layout.items() if square not in (mover, host)}
+    return {**rest, host: both if _STACKING[kit.game] else both[::-1]}
+
+
+def nudge_of(kit: Kit, face: str, rng: Random) -> tuple[float, float, float]:
+    """How carelessly a piece is put down, with the room that its neighbours leave: x mm, y mm, degrees."""
+    room = kit.board.square_mm - top_mm(kit, kit.face(face))[0] if kit.face(face).size == (1, 1) else LOOSE_MM
+    off_mm, off_deg = 1 + room / 4, 3 + room
+    return rng.uniform(-off_mm, off_mm), rng.uniform(-off_mm, off_mm), rng.uniform(-off_deg, off_deg)
+
+
+def ordinary_view(rng: Random) -> View:
+    """A camera above a table as there are many: nothing of it is trouble."""
+    return View(
+        width=1920,
+        height=1080,
+        focal_ratio=rng.uniform(0.62, 0.98),
+        k1=rng.choice((0.0, 0.0, rng.uniform(-0.05, 0.0))),
+        tilt_deg=rng.uniform(8, 30),
+        turn_deg=rng.choice((0.0, 180.0)) + rng.uniform(-12, 12),
+        board_turn_deg=rng.uniform(-5, 5),
+        fill=rng.uniform(0.88, 0.94),
+        gradient=rng.uniform(0.0, 0.2),
+        vignette=rng.uniform(0.0, 0.3),
+        light=rng.uniform(0.75, 1.0),
+        table=rng.choice(sorted(TABLES)),
+        curl_mm=rng.choice((0.0, 0.0, rng.uniform(0.0, 1.5))),
+        seed=rng.randrange(1000),
+    )
+
+
+def _far_away(kit: Kit, layout: Layout, view: View, module_px: float) -> View:
+    """The same view from so far away that the middle one of the markers on the board has this size."""
+    table = SimulatedTable(kit, view)
+    table.set_up(layout)
+    for _ in range(2):
+        sizes = sorted(print_.module_px for print_ in table.prints() if print_.squares)
+        view = replace(view, fill=view.fill * module_px / sizes[len(sizes) // 2])
+        table.look(view)
+    return view
+
+
+# ---- trouble -----------------------------------------------------------------------------------------------------
+
+
+def spot_on(kit: Kit, rng: Random) -> tuple[float, float]:
+    """A point of the board, mm."""
+    return rng.uniform(0.1, 0.9) * kit.board.width_mm, rng.uniform(0.1, 0.9) * kit.board.height_mm
+
+
+def _clean(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
+    """Good light on a busier and busier table; at last through a wide lens with a barrel's bend."""
+    table = ("wood", "pale", rng.choice(("cloth", "chequered")), "newspaper")[severity - 1]
+    wide = {"focal_ratio": rng.uniform(0.42, 0.5), "k1": rng.uniform(-0.08, -0.03)} if severity == 4 else {}
+    return {"table": table, **wide}
+
+
+def _defocus(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
+    return {"defocus_px": float(severity)}
+
+
+def _motion(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
+    return {"motion_px": _SMEAR * severity, "motion_deg": rng.uniform(0, 180)}
+
+
+def _low_light(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
+    return {"light": (0.5, 0.35, 0.25, 0.18)[severity - 1], "noise": 2.0 + 1.5 * severity}
+
+
+def _shadow(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
+    """A soft shadow; then the hard edge of a window's light, of another colour than the lamp's; at last a blind."""
+    strength = (0.35, 0.5, 0.6, 0.7)[severity - 1]
+    soft: dict[str, Any] = {"shadow": (*spot_on(kit, rng), rng.uniform(40, 140), strength)}
+    if severity == 1:
+        return soft
+    edge = {"window": (*spot_on(kit, rng), rng.uniform(0, 360), strength), "shade_bgr": (0.7, 0.95, 1.1)}
+    if severity == 4:
+        return {"blind": (rng.uniform(0, 180), rng.uniform(10, 30), 0.5), "shade_bgr": (1.1, 0.95, 0.8)}
+    return edge if severity == 2 else {**soft, **edge}
+
+
+def _glare(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
+    """A lamp that shines back from the board, and smaller reflections."""
+    return {"glare": (*spot_on(kit, rng), (12.0, 24.0, 36.0, 50.0)[severity - 1]), "spots": 6 * severity}
+
+
+def _jpeg(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
+    return {"jpeg_quality": (60, 40, 25, 15)[severity - 1]}
+
+
+def _colour_cast(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
+    strong = (0.85, 0.7, 0.5, 0.3)[severity - 1]
+    cast = {"candle": (strong, 0.6 + 0.4 * strong, 1.1), "sky": (1.1, 0.95, strong), "party": (1.0, strong, 0.9)}
+    return {"cast_bgr": cast[rng.choice(sorted(cast))]}
+
+
+def _hand(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
+    """A hand over the board: the severer, the farther it reaches; the fourth comes over a corner marker."""
+    board = kit.board
+    depth = (0, round(board.ranks / 5), (board.ranks - 1) // 2, (board.ranks - 1) // 2)[severity - 1]
+    files = (0, board.files - 1) if severity == 4 else range(board.files)
+    places = [Square(file, rank) for file in files for rank in {depth, board.ranks - 1 - depth}]
+    rng.shuffle(places)
+    skin = rng.choice(((122, 158, 208), (60, 90, 150), (40, 55, 90)))
+    return {"hand": places, "skin_bgr": skin}
+
+
+def _small(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
+    return {"module_px": _MODULE_PX[severity - 1]}
+
+
+def _tilt(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
+    return {"tilt_deg": _TILTS[severity - 1], "turn_deg": rng.choice((0.0, 180.0)) + rng.uniform(-35, 35)}
+
+
+def _worn(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
+    """Tags after years: scratches, faded ink, sides that come up."""
+    return {"wear": severity / 4, "curl_mm": rng.uniform(0.5, 1.5) * severity}
+
+
+def _mixed(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
+    """All kinds of trouble at once, none of them severe."""
+    part = severity / 4
+    edge = {"window": (*spot_on(kit, rng), rng.uniform(0, 360), 0.2 + 0.3 * part)}
+    blind = {"blind": (rng.uniform(0, 180), rng.uniform(12, 30), 0.2 + 0.3 * part)}
+    return {
+        "tilt_deg": rng.uniform(20, 28 + 20 * part),
+        "defocus_px": rng.uniform(0.0, 1.5 * part),
+        "motion_px": rng.uniform(0.0, 2.0 * part),
+        "motion_deg": rng.uniform(0, 180),
+        "light": rng.uniform(0.9 - 0.4 * part, 0.9),
+        "noise": 1.5 + 2.5 * part * rng.random(),
+        "shadow": (*spot_on(kit, rng), rng.uniform(40, 140), rng.uniform(0.2, 0.2 + 0.3 * part)),
+        "jpeg_quality": round(90 - 50 * part * rng.random()),
+        "cast_bgr": (1 - 0.5 * part * rng.random(), 1 - 0.2 * part * rng.random(), 1.0),
+        "spots": rng.randrange(4 * severity),
+        "flicker": 0.3 * part * rng.random(),
+        "wear": 0.7 * part * rng.random(),
+        "curl_mm": 3.0 * part * rng.random(),
+        **rng.choice(({}, edge, blind)),
+    }
+
+
+def _half(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
+    """From so far that the board is small in the picture, pieces turned as they were dropped."""
+    fill = (0.7, 0.6, 0.55, 0.5)[severity - 1]
+    return {"fill": fill, "freely": True, "tilt_deg": rng.uniform(5, 25), "noise": 1.0 + 0.5 * severity}
+
+
+def _foreign_lens(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
+    """OpenCV's rational model, mild and strong, then its fisheye model, mild and wide."""
+    return {"lens": FOREIGN_LENSES[severity - 1], "k1": 0.0, "focal_ratio": FOREIGN_LENSES[severity - 1].focal_ratio}
+
+
+CONDITIONS: Mapping[str, Callable[[int, Kit, Random], dict[str, Any]]] = {
+    "clean": _clean,
+    "defocus": _defocus,
+    "motion": _motion,
+    "low light": _low_light,
+    "shadow": _shadow,
+    "glare": _glare,
+    "jpeg": _jpeg,
+    "colour cast": _colour_cast,
+    "hand": _hand,
+    "small": _small,
+    "tilt": _tilt,
+    "worn": _worn,
+    "mixed": _mixed,
+    "half": _half,
+    "foreign lens": _foreign_lens,
+}

@@ -1,0 +1,184 @@
+"""Pictures through lenses that the renderer does not have: it draws a straight one, and OpenCV bends what it drew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from random import Random
+
+import cv2
+import numpy as np
+
+from bench.reading.peers import Luma, Peer, aruco, squares_found
+from bench.reading.pictures import Verdict
+from bench.reading.scenes import Scene, default_kits, kits, layout_of, ordinary_view
+from companion.core.grid import Square
+from companion.core.kit import DICTIONARY, Kit, Layout
+from vision.pieces.board_reader import board_reader
+from vision.pieces.tags import covered
+from vision.pose.optics import Points
+from vision.simulation.ground_truth import Print
+from vision.simulation.table import SimulatedTable
+from vision.simulation.view import View
+
+VIEWS = 2
+"""Views of every board through every lens."""
+
+
+@dataclass(frozen=True)
+class Glass:
+    """A lens: its focal length by picture width, and OpenCV's coefficients."""
+
+    focal_ratio: float
+    coefficients: tuple[float, ...]
+    is_fisheye: bool = False
+
+    def straight(self, bent: Points) -> Points:
+        """(N, 2) bent coordinates to plane ones."""
+        points, coefficients = bent.reshape(-1, 1, 2), np.array(self.coefficients)
+        if self.is_fisheye:
+            found = cv2.fisheye.undistortPoints(points, np.eye(3), coefficients)
+        else:
+            return _unbent(bent, self.coefficients)
+        return np.asarray(found, np.float64).reshape(-1, 2)
+
+
+def _unbent(bent: Points, coefficients: Sequence[float]) -> Points:
+    """The inverse of Brown's model with radial k1, k2 and tangential p1, p2, step by step."""
+    k1, k2, p1, p2 = coefficients
+    x, y = start = bent.T
+    for _ in range(40):
+        squares = x * x + y * y
+        radial = 1 + squares * (k1 + k2 * squares)
+        aside = 2 * p1 * x * y + p2 * (squares + 2 * x * x), p1 * (squares + 2 * y * y) + 2 * p2 * x * y
+        x, y = (start[0] - aside[0]) / radial, (start[1] - aside[1]) / radial
+    return np.column_stack([x, y])
+
+
+def _equidistant(degrees: float, k1: float = 0.0, k2: float = 0.0) -> Glass:
+    """A fisheye that shows so many degrees across when its coefficients are 0."""
+    return Glass(0.5 / math.radians(degrees / 2), (k1, k2, 0.0, 0.0), is_fisheye=True)
+
+
+GLASSES: Mapping[str, Glass] = {
+    "fisheye of 120 degrees": _equidistant(120),
+    "fisheye of 100 degrees, its own bend": _equidistant(100, -0.02, 0.004),
+    "wide, two terms": Glass(0.46, (-0.26, 0.07, 0.0, 0.0)),
+    "webcam, decentred": Glass(0.72, (-0.09, 0.05, 0.002, -0.003)),
+    "webcam, pincushion": Glass(0.80, (0.07, -0.04, -0.001, 0.001)),
+}
+
+
+def through(glass: Glass, kit: Kit, layout: Layout, view: View) -> Luma:
+    """The view of a table through a lens, (view.height, view.width)."""
+    width, height = view.width, view.height
+    focal = glass.focal_ratio * width
+    rows, columns = np.mgrid[0:height, 0:width].astype(np.float64)
+    bent = np.column_stack([(columns.ravel() - (width - 1) / 2) / focal, (rows.ravel() - (height - 1) / 2) / focal])
+    plane = glass.straight(bent).clip(-2.2, 2.2)
+    wide = 2 * math.ceil(float(np.abs(plane[:, 0]).max()) * focal) + 3
+    high = 2 * math.ceil(float(np.abs(plane[:, 1]).max()) * focal) + 3
+    # The board fills the middle of the larger picture as it would fill the bent one.
+    edge = glass.straight(np.array([[0.0, view.fill * 0.5 * height / focal]]))[0, 1] * 2 * focal / high
+    table = SimulatedTable(kit, replace(view, width=wide, height=high, focal_ratio=focal / wide, k1=0.0, fill=edge))
+    table.set_up(layout)
+    drawn = table.render_luma()
+    places = (plane * focal + ((wide - 1) / 2, (high - 1) / 2)).astype(np.float32).reshape(height, width, 2)
+    seen = cv2.remap(drawn, places, None, cv2.INTER_AREA)  # type: ignore[call-overload]  # stubs deny None
+    return np.asarray(seen, dtype=np.uint8)
+
+
+@dataclass
+class ViewTally:
+    """What came of one kind of view: pieces that are there, right ones of the reader and of the peer, false entries."""
+
+    name: str
+    pieces: int = 0
+    right: int = 0
+    peer_right: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def verdict(self) -> Verdict:
+        """Nothing is wrong, and nobody reads more."""
+        told = f"{self.right} of {self.pieces} pieces right (ArUco {self.peer_right}), "
+        told += f"{len(self.wrong)} wrong entries (none allowed)"
+        return Verdict(self.name, self.right >= self.peer_right and not self.wrong, told)
+
+
+def bench_wide(number: int = VIEWS, say: Callable[[str], None] = print) -> list[ViewTally]:
+    """So many views of every board through every lens, of which the reader knows nothing; and mirrored ones."""
+    peer = aruco()
+    found = []
+    for name, glass in GLASSES.items():
+        tally = ViewTally(name)
+        for index in range(number):
+            for place, kit in enumerate(kits()):
+                rng = Random(f"{name} {index} {place}")
+                layout = layout_of(kit, rng, 0.8, 1.0)
+                luma = through(glass, kit, layout, wide_view(rng))
+                judge_view(kit, layout, luma, peer, tally)
+        found.append(tally)
+    mirrored = ViewTally("mirrored camera")
+    for place, kit in enumerate(kits()):
+        rng = Random(f"mirrored {place}")
+        layout, view = layout_of(kit, rng), replace(ordinary_view(rng), width=1280, height=720)
+        luma = Scene("mirrored", kit, layout, view).table(DICTIONARY).render_luma()
+        judge_view(kit, layout, np.asarray(cv2.flip(luma, place % 2), np.uint8), peer, mirrored)
+    for tally in (*found, mirrored):
+        for fault in tally.wrong:
+            say(f"    {tally.name}: {fault}")
+    return [*found, mirrored]
+
+
+def wide_view(rng: Random) -> View:
+    """A camera above a table, at 720p."""
+    return View(
+        tilt_deg=rng.uniform(5, 40),
+        turn_deg=rng.choice((0.0, 180.0)) + rng.uniform(-10, 10),
+        fill=rng.uniform(0.8, 1.0),
+        seed=rng.randrange(1000),
+    )
+
+
+def truth_of(kit: Kit, layout: Layout) -> dict[Square, str]:
+    """What lies on top of every square that a piece covers."""
+    found = {}
+    for square, faces in kit.anchored(layout).items():
+        face = kit.face(faces[-1])
+        for x, y in product(range(face.size[0]), range(face.size[1])):
+            found[square.shifted(x, y)] = face.name
+    return found
+
+
+def judge_view(kit: Kit, layout: Layout, luma: Luma, peer: Peer, tally: ViewTally) -> None:
+    """The reader and the peer read one picture; a piece of several squares counts as often."""
+    reading = board_reader({**default_kits(), kit.game: kit}).read_picture(luma)
+    truth = truth_of(kit, layout)
+    tally.pieces += len(truth)
+    tally.right += sum(reading.seen.get(square) == face for square, face in truth.items())
+    tally.wrong += [
+        f"{s}: {face} instead of {truth.get(s)}" for s, face in reading.seen.items() if truth.get(s) != face
+    ]
+    if reading.game is not None:
+        lost = (s for s in truth if s not in reading.seen and s not in reading.unknown)
+        tally.wrong += [f"{square}: empty instead of {truth[square]}" for square in lost]
+    tally.peer_right += len(_peer_squares(kit, layout, luma, peer))
+
+
+def _peer_squares(kit: Kit, layout: Layout, luma: Luma, peer: Peer) -> set[Square]:
+    """The squares on which a peer finds what lies there; it is told how large each piece is."""
+    truth, sizes = truth_of(kit, layout), {}
+    for square, faces in kit.anchored(layout).items():
+        sizes[faces[-1]] = covered(square, kit.face(faces[-1]).size)
+    prints = [
+        Print(marker, face, squares, np.zeros((4, 2)), 1.0, 0.0)
+        for face, squares in sizes.items()
+        for marker in kit.face(face).markers
+    ]
+    found = set[Square]()
+    for marker, squares in squares_found(kit, peer.find(luma), prints).items():
+        known = kit.face_of_marker(marker)
+        found.update(square for square in squares if known is not None and truth.get(square) == known.name)
+    return found

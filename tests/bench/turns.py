@@ -1,0 +1,112 @@
+"""A game on the clock whose turns all run out: how far from its due time does the buzzer sound, and does it drift?
+
+The peer is what a program would do without a panel: a bare thread of the same process that sleeps until the same times.
+"""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from bench.figures import Figure, Listener, simulated
+from companion.core.config import CameraSettings
+from companion.core.ports import Alarm, Cue
+from companion.service.app import Companion
+
+WATCHERS = 10
+TURNS = 110
+SCALED_S, REAL_S = 0.25, 5.0
+EDGE_MS = 5.0
+"""So near to its due time lies the buzzer's edge, in 99 of 100 turns."""
+DRIFT_MS = 10.0
+"""So far the last turn may have slipped from the first one's end plus all the turns between."""
+_SETTLE_S = 1.0
+_GRACE_S = 5.0
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The alarms of a game: how late each sounded (ms, without sign; infinite: not at all), and the drift (ms).
+
+    `sleep_ms` is how late the bare thread came to the ends of the turns. `turns` is how many ran out.
+    """
+
+    turns: int
+    late_ms: tuple[float, ...]
+    sleep_ms: tuple[float, ...]
+    due_drift_ms: float
+    edge_drift_ms: float
+
+    def is_good(self) -> bool:
+        """Did every turn run out, and without a drift?"""
+        return self.turns == TURNS and max(self.due_drift_ms, self.edge_drift_ms) < DRIFT_MS
+
+    def sentence(self) -> str:
+        """The drift for people, and the ratio to the peer where it counts."""
+        p99_ms, peer_ms = (sorted(late)[int(0.99 * (len(late) - 1))] for late in (self.late_ms, self.sleep_ms))
+        return (
+            f"{'':<4}{self.turns} of {TURNS} turns ran out; drift of the due times {self.due_drift_ms:.2f} ms, of the "
+            f"buzzer {self.edge_drift_ms:.2f} ms (below {DRIFT_MS:.0f}); p99 {p99_ms / max(peer_ms, 0.001):.2f} x "
+            f"time.sleep ({peer_ms:.2f} ms)  {'ok' if self.is_good() else 'DRIFTS'}"
+        )
+
+
+def bench_turns(turn_s: float) -> bool:
+    """A whole game on the clock, with the camera and the viewers that it is promised for; prints what it measured."""
+    with simulated(fps=CameraSettings().fps) as companion, ExitStack() as viewers:
+        for _ in range(WATCHERS):
+            viewers.enter_context(Listener(companion.server.port))
+        timing = time_turns(companion, turn_s)
+    peer_ms = max(statistics.median(timing.sleep_ms), 0.001)
+    figure = Figure(f"end of a turn of {turn_s:g} s -> buzzer", timing.late_ms, "time.sleep", peer_ms, EDGE_MS)
+    print(figure.sentence(), flush=True)
+    print(timing.sentence(), flush=True)
+    return figure.is_met() and timing.is_good()
+
+
+def time_turns(companion: Companion, turn_s: float) -> Timing:
+    """Let a game's turns all run out at the simulated panel and measure; takes as long as the game."""
+    simulation, table = companion.simulation, companion.table
+    if simulation is None:
+        raise RuntimeError("the bench runs in simulation")
+    set_alarms: list[Alarm] = []
+    table.connect(on_alarms=set_alarms.extend)
+    table.new_game("binmat", {"way": "clock", "seconds": turn_s, "turns": TURNS})
+    time.sleep(_SETTLE_S)  # the first pictures of the board, and everybody's first page
+    table.resume("host")
+    first_s = next(alarm.at_s for alarm in set_alarms if alarm.signal.cue is Cue.TIME_OUT)
+    ideal_s = [first_s + number * turn_s for number in range(TURNS)]
+    woke_s: list[float] = []
+    sleeper = threading.Thread(target=_sleep_until, args=(ideal_s, woke_s), name="peer")
+    sleeper.start()
+    sleeper.join()
+    end_s = time.monotonic() + _GRACE_S
+    while table.view().phase != "over" and time.monotonic() < end_s:
+        table.wait(table.version, 0.1)
+    due_s = sorted({alarm.at_s for alarm in set_alarms if alarm.signal.cue is Cue.TIME_OUT})
+    all_s = sorted({alarm.at_s for alarm in set_alarms})
+    edges_s = simulation.hands.tones_began_s()
+    return Timing(
+        turns=len(due_s),
+        late_ms=_distances_ms(all_s, edges_s, turn_s / 2),
+        sleep_ms=tuple(abs(woke - due) * 1000 for woke, due in zip(woke_s, ideal_s, strict=True)),
+        due_drift_ms=abs(due_s[-1] - ideal_s[-1]) * 1000,
+        edge_drift_ms=_distances_ms(ideal_s[-1:], edges_s, turn_s / 2)[0],
+    )
+
+
+def _sleep_until(moments_s: Sequence[float], woke_s: list[float]) -> None:
+    """The peer: what time it is when sleeping until each moment is over."""
+    for moment_s in moments_s:
+        time.sleep(max(0.0, moment_s - time.monotonic()))
+        woke_s.append(time.monotonic())
+
+
+def _distances_ms(moments_s: Sequence[float], edges_s: Sequence[float], at_most_s: float) -> tuple[float, ...]:
+    """How far the nearest edge is from each moment; infinite where none is near."""
+    nearest = (min((abs(edge - moment) for edge in edges_s), default=float("inf")) for moment in moments_s)
+    return tuple(distance * 1000 if distance <= at_most_s else float("inf") for distance in nearest)

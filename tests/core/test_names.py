@@ -1,0 +1,33 @@
+"""Names of people: one spelling each, and none that shows nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from companion.core.names import has_ink, is_printable, plain_name
+
+FLAG_OF_ENGLAND = "\N{WAVING BLACK FLAG}" + "".join(chr(0xE0000 + ord(letter)) for letter in "gbeng") + "\U000e007f"
+
+
+def test_two_spellings_of_a_letter_are_one_name() -> None:
+    assert plain_name("Rene\N{COMBINING ACUTE ACCENT}") == plain_name("Ren\N{LATIN SMALL LETTER E WITH ACUTE}")
+
+
+@pytest.mark.parametrize(
+    "blank",
+    ["\u200d", "\u3164", "\uffa0", "\u2800", "\ufe0f", "\u115f\u1160", "\u00ad", "\u2060", " \u3000 ", "\u0301"],
+)
+def test_without_ink_there_is_no_name(blank: str) -> None:
+    assert plain_name(blank) == ""
+
+
+@pytest.mark.parametrize("name", ["Zoë", "Łukasz", "山田", "👩‍🚀", "❤\ufe0f", "ش", FLAG_OF_ENGLAND])
+def test_names_of_all_scripts_are_kept(name: str) -> None:
+    assert plain_name(name) == name
+    assert is_printable(name)
+    assert has_ink(name)
+
+
+@pytest.mark.parametrize("name", ["a\x07", "a\u202eb", "Tom\U000e0067"])
+def test_controls_are_not_printable(name: str) -> None:
+    assert not is_printable(name)
