@@ -21,7 +21,6 @@ from companion.cli.history import add_commands as add_history
 from companion.cli.host_key import add_host_key
 from companion.cli.hotspot import add_hotspot
 from companion.cli.hub.tables import add_hub
-from companion.cli.kiosk import add_kiosk
 from companion.cli.lamp import add_lamp
 from companion.cli.printing import add_print_commands
 from companion.core.config import Settings, find_settings, load_settings
@@ -84,7 +83,6 @@ def parser() -> argparse.ArgumentParser:
     _add_engine(commands)
     add_bot(commands)
     add_hotspot(commands, _add_settings, _settings_path)
-    add_kiosk(commands)
     add_lamp(commands, _add_settings, _settings_of)
     return parser
 

@@ -317,9 +317,7 @@ class Companion(Closeable):
             if self.settings.voice.by in ("auto", "machine") and not voice.is_there:
                 self._say("This machine has no voice: sudo apt install espeak-ng. Table screens speak by themselves.")
         be_silent = self.panel.be_silent if self.panel else None
-        self.speech = self._stack.enter_context(
-            SpeechPolicy(self.table, self.settings, self.clock, be_silent, voice)
-        )
+        self.speech = self._stack.enter_context(SpeechPolicy(self.table, self.settings, self.clock, be_silent, voice))
         self.network = self._stack.enter_context(Network(self.settings.wifi, self.clock, self.table.redraw))
 
     def _open_server(self) -> Server:
