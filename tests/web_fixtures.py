@@ -15,7 +15,6 @@ from companion.archive.history import History
 from companion.bots.bot_process import BotProcess
 from companion.bots.characters import cast
 from companion.bots.coach import Coach
-from companion.bots.demonstration import Demonstration
 from companion.core.clock import FakeClock
 from companion.core.config import TableSettings, WebSettings
 from companion.core.grid import Square
@@ -98,7 +97,6 @@ def open_place(
     join: Literal["open", "code"] = "open",
     engines: tuple[str, ...] = (),
     open_coach: Callable[[Sequence[str]], Any] = BotProcess,
-    demonstration: Callable[[Table, FakeClock], Demonstration] | None = None,
 ) -> Iterator[Place]:
     """A table whose work is done in the caller's thread."""
     clock, health = FakeClock(), FakeHealth()
@@ -115,12 +113,12 @@ def open_place(
             health=health,
             opponents=cast(engines),
             coach=Coach(table, b"k" * 32, open_coach),
-            demonstration=demonstration(table, clock) if demonstration else None,
         )
         site = Site(WebSettings(viewers=viewers, join=join), lambda: urls, b"k" * 32, HOST_KEY)
         app = create_app(table, GAMES, clock, site, features)
         yield Place(table, app, clock, health)
         app.extensions["streams"].close()
+        app.extensions["worker"].close()
 
 
 def page_of(browser: FlaskClient, path: str) -> str:

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from companion.archive.played_games import GameArchive, Mismatch
+from companion.archive.played_games import GameArchive
 from companion.bots.characters import Character
 from companion.bots.coach import Coach
-from companion.bots.demonstration import Demonstration
-from companion.core.config import TableSettings, WebSettings
+from companion.core.config import WebSettings
 from companion.core.kit import Seat
 from companion.core.network import Wifi
 from companion.core.ports import Album, Eye, PanelHands, Spoken, World
@@ -20,8 +19,6 @@ from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
 from companion.printing.printing import Printer
 from companion.table.seats.staff_call import StaffBell
-from companion.table.session import MACHINE, Phase
-from companion.table.table_view import TableView
 
 
 @dataclass(frozen=True)
@@ -112,8 +109,8 @@ class Features:
 
     `upkeep` is what the settings page writes, `check` tries pads and lamps, `past` are the games that were played,
     `health` says how the service is, `staff` is the key that calls somebody. `workbench` is there in simulation only.
-    `opponents` are the characters that the machine can play as, `coach` is who advises people, `demonstration` is what
-    the table screen shows while nobody plays, `hub` joins a room of many tables.
+    `opponents` are the characters that the machine can play as, `coach` is who advises people, `hub` joins a
+    room of many tables.
     """
 
     welcome: Welcome = field(default_factory=Welcome)
@@ -127,12 +124,4 @@ class Features:
     staff: StaffBell | None = None
     opponents: tuple[Character, ...] = ()
     coach: Coach | None = None
-    demonstration: Demonstration | None = None
     hub: HubSeat | None = None
-
-    def handicap(self, view: TableView, settings: TableSettings) -> tuple[Seat, Mismatch] | None:
-        """Between games: which of the two people here may be given the coach, and why; None: that is not offered."""
-        if self.past is None or self.coach is None or settings.coach == "never":
-            return None
-        people = {seat: each.name for seat, each in view.seats.items() if each.name and each.door != MACHINE}
-        return self.past.handicap(people) if view.phase in (Phase.LOBBY, Phase.OVER) else None

@@ -24,21 +24,20 @@ from companion.archive.played_games import (
     Ending,
     Finale,
     GameLine,
-    Mismatch,
     PlayerRecord,
     SeatedPlayer,
 )
 from companion.archive.replay import GameFile, game_file
 from companion.archive.retelling import HOST_ENDED, Retelling
 from companion.archive.scoresheet import write_sheet
-from companion.archive.statistics import handicap_for, mismatches_of, records_of
+from companion.archive.statistics import records_of
 from companion.archive.summaries import Summaries, is_brought
 from companion.archive.summary import Summary, digest_of, reason_of
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal
 from companion.core.files import why_refused
 from companion.core.i18n import Verbatim, say
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import Seat
 from companion.games import GAMES, game_named
 from companion.games.base import OptionRow
 from companion.storage.journal import Journal
@@ -80,7 +79,6 @@ class History:
         self._lock = threading.RLock()
         self._drawing = threading.Lock()
         self._bringing = threading.Lock()
-        self._mismatched: tuple[object, Sequence[Mismatch]] = (None, ())
         """The pairs of people of these games, so that pages between two games need not count anew."""
         self._retold: OrderedDict[tuple[int, str, str], Retelling] = OrderedDict()
 
@@ -316,17 +314,6 @@ class History:
     def statistics(self) -> Sequence[PlayerRecord]:
         """What each player did in the games that are over, who played most first."""
         return records_of(self._over())
-
-    def mismatches(self) -> Sequence[Mismatch]:
-        """The pairs of people for whom a handicap would even things out."""
-        games = (tuple(self._summaries.numbers()), len(self._journal.archive.forgotten()))
-        if self._mismatched[0] != games:
-            self._mismatched = games, mismatches_of(line for line, _ in self._over())
-        return self._mismatched[1]
-
-    def handicap(self, names: Mapping[Seat, str]) -> tuple[Seat, Mismatch] | None:
-        """The seat of the weaker of two people of whom the other one wins more often; None: they are even."""
-        return handicap_for(self.mismatches(), names) if len(names) == len(SEATS) else None
 
     def _over(self) -> list[tuple[GameLine, Summary]]:
         stamps = reversed(self._summaries.numbers())

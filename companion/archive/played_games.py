@@ -252,19 +252,12 @@ class Tendency:
 
 @dataclass(frozen=True)
 class MachineRecord:
-    """A player's games against one of the machine's characters.
-
-    `low` and `high` are Wilson's interval at 95 % for the player's share of the points, 0 to 1; a tie is half a point.
-    `rating` is the same interval as Elo ratings above (or, negative, below) that of the character.
-    """
+    """A player's games against one of the machine's characters."""
 
     name: str
     games: int
     wins: int
     ties: int
-    low: float
-    high: float
-    rating: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -278,16 +271,6 @@ class PlayerRecord:
     total: Tendency
     by_game: tuple[Tendency, ...]
     against: tuple[MachineRecord, ...] = ()
-
-
-@dataclass(frozen=True)
-class Mismatch:
-    """Two people of whom one clearly wins more often: how many games they played, and the stronger one's wins."""
-
-    stronger: str
-    weaker: str
-    games: int
-    wins: int
 
 
 class GameArchive(Protocol):
@@ -328,9 +311,3 @@ class GameArchive(Protocol):
 
     def statistics(self) -> Sequence[PlayerRecord]:
         """What each player did, who played most first."""
-
-    def mismatches(self) -> Sequence[Mismatch]:
-        """The pairs of people for whom a handicap would even things out."""
-
-    def handicap(self, names: Mapping[Seat, str]) -> tuple[Seat, Mismatch] | None:
-        """The seat of the weaker of two people of whom the other one wins more often; None: they are even."""

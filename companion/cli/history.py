@@ -92,8 +92,7 @@ def _record_words(record: PlayerRecord) -> str:
     total = record.total
     lines = [f"{record.name}: against people {counted(total.games, total.wins, total.ties)}"]
     for each in record.against:
-        share = f"{each.low:.0%} to {each.high:.0%} of the points, rated {each.rating[0]:+d} to {each.rating[1]:+d}"
-        lines.append(f"  against {each.name}: {counted(each.games, each.wins, each.ties)}; {share}")
+        lines.append(f"  against {each.name}: {counted(each.games, each.wins, each.ties)}")
     return "\n".join(lines)
 
 

@@ -14,8 +14,6 @@ from companion import __version__
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
 from companion.bots.coach import Coach
-from companion.bots.coach_aloud import CoachAloud
-from companion.bots.demonstration import Demonstration
 from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
 from companion.core.command_line import command_words, public_command
@@ -60,7 +58,7 @@ from web.app import create_app
 from web.features import CameraRoom, Features, Site, Welcome, Workbench
 from web.rendering.moving_picture import moving_picture
 from web.security.join_code import JoinCode
-from web.server.sse import Server, serve
+from web.server.server import Server, serve
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +118,6 @@ class Companion(Closeable):
         self.key_command = command_words("host-key", "" if folder == usual else folder)
         choices = Choices(self.settings.journal_path.with_name("choices.json"))
         self.table = self._stack.enter_context(Table(self.journal, self.clock, self.settings.table, choices))
-        self.demonstration = self._stack.enter_context(Demonstration(self.table, self.clock))
         self.board = BoardWatch(
             self.settings,
             self.clock,
@@ -159,8 +156,6 @@ class Companion(Closeable):
             self.board.photographer.start()
         self.speech.start()
         self.machines.start()
-        self.demonstration.start()
-        self.coach_aloud.start()
         self.housekeeping.start()
         self.hub.open()
 
@@ -206,7 +201,6 @@ class Companion(Closeable):
         machines = MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
         self.machines = self._stack.enter_context(machines)
         self.coach = Coach(self.table, key)
-        self.coach_aloud = self._stack.enter_context(CoachAloud(self.table, self.coach))
 
     def _open_health(self) -> None:
         """Whoever asks whether the service is alive, and what its log says of games."""
@@ -275,7 +269,6 @@ class Companion(Closeable):
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _pressed(self, press: Press) -> None:
-        self.demonstration.touched()
         play = self.power.pressed if self.power else self.table.devices.pressed
         play(press)
 
@@ -339,7 +332,7 @@ class Companion(Closeable):
         )
         app = create_app(self.table, GAMES, self.clock, site, self._features())
         self.join_code: JoinCode | None = app.extensions["join_code"]
-        server = serve(app, web.host, web.port, web.viewers, tls, proxies=web.proxies)
+        server = serve(app, web.host, web.port, tls, proxies=web.proxies)
         self._stack.callback(server.close)
         return server
 
@@ -364,7 +357,6 @@ class Companion(Closeable):
             staff=self.broker.bell,
             hub=self.hub,
             opponents=self.machines.characters,
-            demonstration=self.demonstration,
             coach=self.coach,
         )
 
@@ -415,8 +407,6 @@ class Companion(Closeable):
         self.speech.step()
         self.broker.step()
         self.machines.step()
-        self.demonstration.step()
-        self.coach_aloud.step()
         if self.panel:
             self.panel.step()
 

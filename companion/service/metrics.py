@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from companion.service.health import ServiceHealth
     from companion.table.table import Table
     from vision.diagnosis import BoardEye
-    from web.server.sse import Server
+    from web.server.server import Server
 
 _REQUEST_S = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _WRITE_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2.0)

@@ -19,7 +19,7 @@ from companion.table.clocks.deadlines import Timekeeper, remote_clock_anew
 from companion.table.listeners import Listeners
 from companion.table.mailbox import Mailbox
 from companion.table.ports import RecordJournal
-from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, HandIn, MoveSeat, TakeSeat, TimeOut
+from companion.table.records import AnyRecord, Commit, FreeSeat, HandIn, MoveSeat, TakeSeat, TimeOut
 from companion.table.reducer import advance
 from companion.table.session import Phase, Session
 from companion.table.state import EarlyPress, TableState, must_wait, with_session
@@ -100,7 +100,7 @@ class Pipeline:
 
     def _write(self, records: Sequence[AnyRecord], session: Session) -> None:
         is_beside = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | Commit)
-        game = 0 if is_beside or (isinstance(records[0], Contribute) and session.is_between) else session.number
+        game = 0 if is_beside else session.number
         try:
             self.journal.append_together(game, records, self.clock.wall_s(), self.now_s())
         except JournalError as error:

@@ -65,7 +65,7 @@ class Commit(Record, frozen=True, tag="commit"):
 
 
 class Contribute(Record, frozen=True, tag="contribute"):
-    """What a seat gives to the chance of the game that has this commitment; `by` says what gave it."""
+    """What a seat gave to chance in older versions; kept because their games are drawn from it."""
 
     seat: Seat
     commitment: str
@@ -90,7 +90,7 @@ class NewGame(Record, frozen=True, tag="new_game"):
     is_guided: bool = False
     """Does it begin with the lesson of the game?"""
     coach_for: Seat | None = None
-    """Who alone may ask the coach, to even out two people; None: whom the settings allow it."""
+    """A handicap of an older version: nothing follows from it any more."""
     remote: RemoteSeat | None = None
     """The seat that is played at another table; None: both are played here."""
 

@@ -16,8 +16,7 @@ from companion.games import game_named
 from companion.games.base import Drawn, Outcome
 from companion.games.mixins import TimedGame, chess_clock_of, time_limit_of
 from companion.games.spelling import asked_again
-from companion.table.chance.fairness import Pledge
-from companion.table.chance.pledges import contribute, with_draw
+from companion.table.chance.fairness import Contribution, FairChance, chance_of_orders
 from companion.table.clocks.countdown import Countdown, next_bank
 from companion.table.records import (
     Abandon,
@@ -83,9 +82,9 @@ def _advance(session: Session, record: AnyRecord) -> Advance:
         case ShowCard():
             return show_card(session, record)
         case Commit():
-            return replace(session, pledge=Pledge(record.commitment)), ()
+            return replace(session, commitment=record.commitment), ()
         case Contribute():
-            return contribute(session, record), ()
+            return _contribute(session, record), ()
         case NewGame():
             return _new_game(session, record)
         case Begin():
@@ -131,9 +130,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
     has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
     if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
         raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
-    is_from_orders = record.remote is not None and record.chance is None
-    is_drawn = not is_from_orders and (record.chance is None or game.drawn(options) is not Drawn.PLAY)
-    seed = record.seed if record.chance is None else record.chance.seed if is_drawn else 0
+    seed = record.chance.seed if record.chance else record.seed
     state = game.setup(options, chance(seed, 0))
     board = game.expected(state)
     fresh = Session(
@@ -146,8 +143,6 @@ def _new_game(session: Session, record: NewGame) -> Advance:
         chance=record.chance,
         is_chosen=record.is_chosen,
         is_guided=record.is_guided and game.lesson is not None,
-        is_drawn=is_drawn,
-        coach_for=record.coach_for,
         state=state,
         phase=Phase.SETUP,
         board=board,
@@ -269,13 +264,13 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
         return None
     limit_s = earlier.countdown.limit_s
     countdown = Countdown(limit_s, limit_s, turn.due_s - limit_s)
-    earlier = replace(earlier, seats=session.seats, pledge=session.pledge, coached=session.coached)
+    earlier = replace(earlier, seats=session.seats, commitment=session.commitment, coached=session.coached)
     return replace(earlier, sealed={}, countdown=countdown)
 
 
 def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: float | None = None) -> Advance:
     """Everybody has handed in at `now_s`: one `apply`, then hands follow; the next clock runs from `go_on_s`."""
-    session = with_draw(session)
+    session = _with_chance_of_orders(session)
     go_on_s = now_s if go_on_s is None else go_on_s
     game, countdown = session.playing, session.countdown
     actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
@@ -316,6 +311,28 @@ def _stage_done(session: Session, record: StageDone) -> Advance:
 def _next_turn(session: Session, now_s: float) -> Advance:
     outcome = session.playing.outcome(session.state)
     return _finish(session, outcome) if outcome else _await_orders(session, now_s)
+
+
+def _with_chance_of_orders(session: Session) -> Session:
+    """At two tables chance is drawn from the first sealed orders of both."""
+    if session.remote is None or session.chance is not None or session.draws is not Drawn.PLAY:
+        return session
+    salts = {seat: sealed.salt for seat, sealed in session.sealed.items()}
+    fair = chance_of_orders(session.remote.at.id, salts)
+    return replace(session, chance=fair, seed=fair.seed)
+
+
+def _contribute(session: Session, record: Contribute) -> Session:
+    """Fold what a seat gave to the chance of a running game, in a journal of an older version.
+
+    What was given before a game stands in the game's own record.
+    """
+    fair = session.chance
+    if fair is None or session.is_between:
+        return session
+    given = {**fair.contributions, record.seat: Contribution(record.value, record.by)}
+    fair = FairChance(fair.commitment, fair.secret, given)
+    return replace(session, chance=fair, seed=fair.seed)
 
 
 # ---- time -----------------------------------------------------------------------------------------------------------

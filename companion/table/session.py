@@ -17,7 +17,7 @@ from companion.core.ports import Cue, Signal
 from companion.games.base import Drawn, Event, Game, Outcome, Stage
 from companion.games.lesson import LessonStep
 from companion.games.mixins import tableau_of
-from companion.table.chance.fairness import FairChance, Pledge
+from companion.table.chance.fairness import FairChance
 from companion.table.clocks.countdown import Bank, Countdown
 from companion.table.remote.remote_game import REMOTE, RemoteGame
 
@@ -97,7 +97,7 @@ class Session:
     options: Any = None
     raw_options: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
-    """What chance is drawn from; 0 as long as nothing has been drawn."""
+    """What chance is drawn from."""
     chance: FairChance | None = None
     """Where the seed comes from; None: somebody chose it, or an older version of the program drew it."""
     is_chosen: bool = False
@@ -106,12 +106,10 @@ class Session:
     """Did this game begin with a lesson?"""
     is_alone: bool = False
     """Has the guide left before the lesson was over?"""
-    is_drawn: bool = False
-    """Has chance been drawn, so that no contribution can change it any more?"""
     is_disclosed: bool = False
     """Is it over for good, so that everything that was hidden may be told?"""
-    pledge: Pledge | None = None
-    """The commitment for the next game, with what seats have given to it."""
+    commitment: str = ""
+    """What binds the table to the chance of the next game; empty: nothing yet."""
     state: Any = None
     phase: Phase = Phase.LOBBY
     tick: int = 0
@@ -125,8 +123,6 @@ class Session:
     outcome: Outcome | None = None
     score: tuple[int, int, int] = (0, 0, 0)
     draw_offer: Seat | None = None
-    coach_for: Seat | None = None
-    """Who alone may ask the coach in this game; None: whom the settings allow it."""
     coached: frozenset[Seat] = frozenset()
     """Who has asked the coach in this game."""
     countdown: Countdown | None = None
@@ -175,7 +171,7 @@ class Session:
 
     @property
     def is_between(self) -> bool:
-        """Is no game on, so that what seats give belongs to the next one?"""
+        """Is no game on?"""
         return self.phase in (Phase.LOBBY, Phase.OVER)
 
     @property

@@ -89,7 +89,7 @@ class Table(Closeable):
         self.notices = Notices(self._pipeline, self._owner, self._lobby)
         self.rounds = Rounds(self._pipeline, self._owner, self._lobby)
         self.lessons = GuidedGames(self._pipeline, self._owner, self._lobby)
-        pads = PadInput(self._pipeline, self._turns, self._lobby, self._chance, self._seating, tiles=self._tiles)
+        pads = PadInput(self._pipeline, self._turns, self._lobby, self._seating, tiles=self._tiles)
         self.devices = Devices(self._owner, self._board, self._tiles, pads)
 
     # ---- looking ---------------------------------------------------------------------------------------------------
@@ -228,10 +228,6 @@ class Table(Closeable):
         """Let both sides change places, between two games; raises `Illegal` while one is on; `sittings` as above."""
         self._owner.ask(lambda: self._seating.swap(sittings or {}))
 
-    def even_out(self, weaker: Seat | None) -> None:
-        """From the next game on only this one of two people may ask the coach; None: whom the settings allow it."""
-        self._owner.ask(lambda: self._lobby.even_out(weaker))
-
     def host_starts(self, game: str, options: Mapping[str, Any], seed: int | None = None) -> None:
         """Start a game as the host has chosen, and remember the choice; raises `Malformed`."""
         self._owner.ask(lambda: self._lobby.begin_chosen(game, options, seed))
@@ -315,13 +311,6 @@ class Table(Closeable):
     def disclose(self, by: str) -> None:
         """A game that is over cannot be taken back any more, and everything in it may be told."""
         self._owner.ask(lambda: self._pipeline.accept(Disclose(by)))
-
-    def contribute(self, seat: Seat, commitment: str, value: str, by: str) -> None:
-        """A seat gives to the chance of the game with this commitment: once, the same once more changes nothing.
-
-        Raises `Malformed`, `Stale` for another game's commitment, `Illegal` when it has given, or chance is drawn.
-        """
-        self._owner.ask(lambda: self._chance.contribute(seat, commitment, value, by))
 
     def help(self, is_wanted: bool, reasons: bool = False) -> None:
         """Somebody at the table asks what can be done now, or has read it: the table screen and the voice tell it.

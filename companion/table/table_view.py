@@ -16,8 +16,9 @@ from companion.table.board_check import Problem
 from companion.table.chance.chance_view import ChanceView
 from companion.table.prompts.guide import GuideView
 from companion.table.prompts.sign import Sign
+from companion.table.seats.coaching import MachineReasons
 from companion.table.session import Phase, Sealed
-from companion.table.state import CoachAnswer, Instruction
+from companion.table.state import Instruction
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,6 @@ class MatchView:
     log: tuple[str, ...]
     round: str
     """Who is to play here in a tournament's round, as a sentence; empty: nobody in particular."""
-    handicap: Seat | None
-    """Who alone may ask the coach, in this game or, between games, in the next one."""
 
 
 @dataclass(frozen=True)
@@ -169,10 +168,10 @@ class DevicesView:
 
 @dataclass(frozen=True)
 class FairnessView:
-    """Where chance comes from: in this game (None: there is none in it), and that which seats can give to now."""
+    """Where chance comes from in this game (None: there is none in it), and the commitment for the next one."""
 
     chance: ChanceView | None
-    pledge: ChanceView | None
+    next_commitment: str
     can_disclose: bool
     """Is it over, but still hides where its chance came from because it can be taken back?"""
 
@@ -201,8 +200,8 @@ class TableView:
     """The lesson of a guided first game, as far as it has come; None: there is none, or it is over."""
     help: tuple[Possible, ...]
     """What the rules allow now, once somebody at the table has asked; nothing that only a seat may know."""
-    advice: CoachAnswer | None
-    """What a pad asks the coach for everybody to hear, and its answer."""
+    reasons: MachineReasons | None
+    """Why the machine did what it did last, once somebody at the table has asked."""
     explains: Seat | None
     """The machine that can be asked why it did what it did last; None: there is none now."""
 

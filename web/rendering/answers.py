@@ -172,12 +172,10 @@ class OpenedChanceJson(TypedDict):
 
 
 class ChanceJson(TypedDict):
-    """Where chance comes from; `given` says how each seat gave its part, `chosen` what the host chose of it."""
+    """Where chance comes from; `chosen` says what the host chose of it."""
 
     number: int
     commitment: str
-    given: dict[Seat, str]
-    is_drawn: bool
     chosen: str
     words: str
     opened: OpenedChanceJson | None
@@ -230,7 +228,7 @@ class ViewJson(TypedDict):
     choices: list[str]
     notices: list[str]
     chance: ChanceJson | None
-    pledge: ChanceJson | None
+    next_commitment: str
     can_disclose: bool
 
 

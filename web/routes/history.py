@@ -220,29 +220,25 @@ class HistoryPages:
         text = self._past.as_text(self._line(number).number)
         return _file(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
 
-    def picture(self, number: int) -> Response:
+    def picture(self, number: int, turn: int = 0) -> Response:
         """Return the board through the game as a moving picture, with the photographs beside it."""
-        return Response(self._past.picture(self._line(number).number), mimetype="image/webp")
+        game = self._line(number).number
+        picture = self._page_context.worker.make(lambda: self._past.picture(game, turn))
+        return Response(picture, mimetype="image/webp")
 
     def turn_picture(self, number: int, turn: int) -> Response:
         """Return the same of one turn."""
-        return Response(self._past.picture(self._line(number).number, turn), mimetype="image/webp")
+        return self.picture(number, turn)
 
     # ---- statistics ----
 
     def statistics(self) -> str:
         """What each player did."""
         records = self._past.statistics()
-        table = self._page_context.table
-        handicap = self._page_context.features.handicap(table.view(), table.settings)
         most = max((record.total.games for record in records), default=1)
         return render_template(
             "statistics.html",
             records=records,
-            mismatches=self._past.mismatches(),
-            handicap=handicap,
-            is_set=handicap is not None and table.view().match.handicap is handicap[0],
-            own=self._page_context.guard.seats_of(request),
             most=most,
             bar=bar,
             seconds=seconds,

@@ -19,7 +19,7 @@ from web.context import PageContext
 from web.rendering import answers
 from web.routes import camera, check, history, hub, rules, settings, workbench
 from web.routes.api import body, host, seat, table
-from web.routes.seats import handicaps, opponents, tiles
+from web.routes.seats import opponents, tiles
 
 PATH = "/api/openapi.json"
 _METHODS = ("GET", "POST")
@@ -40,7 +40,6 @@ BODIES: Mapping[str, type[body.Body]] = {
     "api.take_back": body.Moment,
     "api.confirm": body.Confirm,
     "api.start": seat.Start,
-    "api.contribute": seat.Contribute,
     "api.plan": body.Entered,
     "api.table_act": table.Act,
     "api.table_back": body.Moment,
@@ -56,8 +55,6 @@ BODIES: Mapping[str, type[body.Body]] = {
     "rules.table_help": rules.Wanted,
     "tiles.laid": tiles.Laid,
     "tiles.table_laid": tiles.LaidBy,
-    "handicaps.by_seat": handicaps.EvenOut,
-    "handicaps.by_host": handicaps.EvenOut,
     "lessons.begin": opponents.Learn,
     "opponents.machine": opponents.Ask,
     "opponents.coach": opponents.Question,

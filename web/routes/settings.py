@@ -28,8 +28,8 @@ from companion.table.session import Phase
 from web.context import PageContext
 from web.routes.api.body import Body, read_body
 from web.routes.host import ask_for_key
+from web.server.server import MAX_UPLOAD_BYTES
 
-MAX_UPLOAD_BYTES = 500_000_000
 """A backup with the photographs of many games."""
 UPLOAD_CHUNK_BYTES = 1_000_000
 """What of an upload is in memory at once."""

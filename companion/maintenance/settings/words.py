@@ -85,13 +85,6 @@ WORDS: Mapping[str, Words] = {
         at_once=True,
         page=True,
     ),
-    "table.demonstration_minutes": Words(
-        say("Demonstration after"),
-        say("Minutes without anybody at the table until two machines play on its screen, for a shop window. 0: never."),
-        unit=say("min"),
-        at_once=True,
-        page=True,
-    ),
     "voice.by": Words(
         say("Who speaks"),
         say("The table screen’s browser, espeak-ng on this machine, either one, or nobody."),
@@ -315,7 +308,7 @@ WORDS: Mapping[str, Words] = {
     ),
     "mqtt.topic": Words(
         say("Topics"),
-        say("What all topics of this table start with. Each table needs its own."),
+        say("What all topics of this table start with. Empty: tabletop/ and this machine’s name."),
         at_once=True,
         page=True,
     ),

@@ -14,7 +14,6 @@ from companion.core.ports import Cue, PadKey, Press, Signal
 from companion.table.actions.lobby import Lobby
 from companion.table.actions.tile_orders import TileOrders, awaits_tiles
 from companion.table.actions.turns import Turns
-from companion.table.chance.chance_keeper import ChanceKeeper
 from companion.table.pipeline import Pipeline
 from companion.table.records import HandIn, OfferDraw, Pause, Resume, SkipLesson, TakeBack, TakeSeat
 from companion.table.seats.draw_keys import DrawKeys
@@ -32,7 +31,6 @@ class PadInput:
         pipeline: Pipeline,
         turns: Turns,
         lobby: Lobby,
-        chance: ChanceKeeper,
         seating: Seating,
         *,
         tiles: TileOrders,
@@ -40,7 +38,6 @@ class PadInput:
         self._pipeline = pipeline
         self._turns = turns
         self._lobby = lobby
-        self._chance = chance
         self._seating = seating
         self._tiles = tiles
         self._refused_ready: dict[str, tuple[str, int]] = {}
@@ -72,11 +69,8 @@ class PadInput:
 
     def _play(self, press: Press) -> None:
         session = self._pipeline.session
-        if press.seat is None or press.seat in session.seats:
-            self._chance.note_press(press)
         if press.seat is not None and press.seat not in session.seats:
             self._pipeline.accept(TakeSeat(press.seat, "", secrets.token_urlsafe(18), "pad"))
-            self._chance.note_press(press)
         elif press.seat is not None and not session.is_here(press.seat):
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))  # or another table does
         elif press.seat is not None and (before := self._before_draw(press.seat, press)) is not None:
@@ -196,14 +190,14 @@ class PadInput:
             self._refuse(seat)
 
     def _question(self, seat: Seat, press: Press) -> None:
-        """A or B is held: B asks what can be done now, A asks the coach, and is an order where there is none.
+        """A or B is held: B asks what can be done now, A why the machine did what it did, where it can be asked.
 
         A question is no order, so what its press has entered goes again.
         """
         if press.key is PadKey.B:
-            self._turns.help(not self._pipeline.live.is_helping)
+            self._turns.help(self._pipeline.live.asked != "moves")
         else:
-            self._turns.ask_coach(seat)
+            self._turns.help(self._pipeline.live.asked != "reasons", reasons=True)
         live = self._pipeline.live
         pressed_s, moment, before = self._before_question.pop(seat, (0.0, "", NO_DRAFT))
         if (pressed_s, moment) == (press.at_s, live.session.moment):

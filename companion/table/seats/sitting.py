@@ -8,7 +8,6 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.names import is_printable, plain_name
 from companion.core.ports import Cue, Signal
-from companion.table.chance.pledges import without
 from companion.table.records import FreeSeat, MoveSeat, ShowCard, TakeSeat
 from companion.table.session import MACHINE, Advance, Session, Sitter
 
@@ -50,7 +49,7 @@ def take_seat(session: Session, record: TakeSeat) -> Advance:
 def free_seat(session: Session, record: FreeSeat) -> Advance:
     """Somebody gets up."""
     seats = {seat: sitter for seat, sitter in session.seats.items() if seat != record.seat}
-    return replace(without(session, record.seat), seats=seats), ()
+    return replace(session, seats=seats), ()
 
 
 def move_seat(session: Session, record: MoveSeat) -> Advance:
