@@ -120,6 +120,7 @@ def open_place(
         app = create_app(table, GAMES, clock, site, features)
         yield Place(table, app, clock, health)
         app.extensions["streams"].close()
+        app.extensions["worker"].close()
 
 
 def page_of(browser: FlaskClient, path: str) -> str:

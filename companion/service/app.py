@@ -29,8 +29,7 @@ from companion.diagnostics.probes import Machine
 from companion.games import GAMES
 from companion.maintenance.housekeeping import Housekeeping, KeptGames
 from companion.maintenance.requests import CheckRoom
-from companion.maintenance.settings.sandbox import try_in_child
-from companion.maintenance.upkeep import InstallationUpkeep, SettingsActions
+from companion.maintenance.upkeep import Upkeep
 from companion.mqtt.adapter import MqttAdapter
 from companion.printing.kit_printer import KitPrinter
 from companion.service.board_watch import BoardWatch
@@ -57,7 +56,7 @@ from web.app import create_app
 from web.features import CameraRoom, Features, Site, Welcome, Workbench
 from web.rendering.moving_picture import moving_picture
 from web.security.join_code import JoinCode
-from web.server.sse import Server, serve
+from web.server.server import Server, serve
 
 log = logging.getLogger(__name__)
 
@@ -327,19 +326,15 @@ class Companion(Closeable):
         )
         app = create_app(self.table, GAMES, self.clock, site, self._features())
         self.join_code: JoinCode | None = app.extensions["join_code"]
-        server = serve(app, web.host, web.port, web.viewers, tls, proxies=web.proxies)
+        server = serve(app, web.host, web.port, tls, proxies=web.proxies)
         self._stack.callback(server.close)
         return server
 
     def _features(self) -> Features:
         """What this installation has beside its table."""
         simulation = self.simulation
-        self.upkeep = InstallationUpkeep(
-            self.settings,
-            self.settings_path,
-            self.table,
-            self.clock,
-            SettingsActions(self.use, self._restart, lambda wanted: try_in_child(wanted, self.server.port)),
+        self.upkeep = Upkeep(
+            self.settings, self.settings_path, self.table, self.clock, use=self.use, restart=self._restart
         )
         check = CheckRoom(
             self.settings.panel, self.check, self._why_no_panel(), simulation is not None, lambda: self.broker.sentence

@@ -197,7 +197,7 @@ class ServiceHealth(Closeable):
         yield from pads(companion.panel, companion.simulation is not None)
         yield voice(companion.settings.voice)
         if companion.broker.sentence:
-            yield broker_finding(companion.broker.is_connected, companion.broker.sentence)
+            yield broker_finding(companion.broker.is_well, companion.broker.sentence)
         yield from machinery.thorough_look(machine, self._folder)
         yield self.journal_finding()
         yield from games_from_outside()
@@ -238,8 +238,8 @@ class ServiceHealth(Closeable):
             count,
             size=round(size_mb / 1e6, 1),
         )
-        if told := joined(" ", (journal.notice, journal.weakness)):
-            return Finding("journal", Grade.WARN, joined(" ", (text, told)))
+        if journal.notice:
+            return Finding("journal", Grade.WARN, joined(" ", (text, journal.notice)))
         return Finding("journal", Grade.OK, text)
 
 

@@ -225,7 +225,7 @@ def test_a_disk_that_refuses_is_told_and_what_was_typed_stays(tmp_path: Path, mo
 def test_how_large_a_backup_may_be_is_known_before_it_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of what is free: it is here twice while it is checked."""
     with kept(tmp_path, OURS) as place:
-        assert 'data-most="500000000"' in page_of(place)
+        assert 'data-most="67108864"' in page_of(place)
         monkeypatch.setattr("web.routes.settings.free_bytes", lambda _: 42_000_000)
         assert 'data-most="21000000"' in page_of(place)
         assert "there is room for at most 21 MB." in page_of(place)

@@ -23,7 +23,6 @@ from web.routes.api.body import Body, Text, read_body
 from web.security.auth import Auth
 from web.security.join_code import EACH, EVERYBODY, LENGTH
 from web.security.rate_limit import Guesses
-from web.server.asked import this_app
 from web.server.sse import Audience, Streams
 from web.templating.fragments import Fragment, Needs, render_fragment
 
@@ -189,7 +188,7 @@ class HubHostPages:
         """Become the hub's host in this browser."""
         try:
             fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
-            error = say("That is not the hub’s key. It is on the hub’s own screen and in its console.")
+            error = say("That is not the hub’s key. On the hub’s machine, companion hub host-key prints it.")
         except Illegal as refusal:
             fits, error = False, refusal.message
         if not fits:
@@ -201,13 +200,7 @@ class HubHostPages:
     def live(self) -> Response:
         """The stream of the host's page."""
         self._guard.require_host(request)
-        app = this_app()
-
-        def render() -> str:
-            with app.app_context():
-                return self._draw().html
-
-        return self._streams.follow(request.environ, render, Audience.SEAT)
+        return self._streams.follow(self._room, lambda: self._draw().html, Audience.SEAT)
 
     def _draw(self) -> Fragment:
         now_s, needs = self._room.now_s(), Needs()
@@ -215,7 +208,6 @@ class HubHostPages:
         waiting = [str(table.number) for table, *_ in tables if table.asked]
         html = render_template(
             "_hub_host.html", needs=needs, tables=tables, waiting=waiting, code=self._door.code, version=__version__,
-            host_key=self._guard.host_key,
         )  # fmt: skip
         return Fragment(html, needs)
 

@@ -303,7 +303,7 @@ WORDS: Mapping[str, Words] = {
     ),
     "mqtt.topic": Words(
         say("Topics"),
-        say("What all topics of this table start with. Each table needs its own."),
+        say("What all topics of this table start with. Empty: tabletop/ and this machine’s name."),
         at_once=True,
         page=True,
     ),
