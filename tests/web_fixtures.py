@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from flask import Flask
 from flask.testing import FlaskClient
+from werkzeug.test import Cookie
 
 from companion.archive.history import History
 from companion.bots.bot_process import BotProcess
@@ -73,6 +74,10 @@ class Place:
         assert browser.post(f"/api/seat/{seat}/take", json={"name": name}).status_code == 200
         return browser
 
+    def cookie(self, browser: FlaskClient, name: str) -> Cookie | None:
+        """What a browser holds under a name that this table gives its cookies."""
+        return browser.get_cookie(self.app.extensions["guard"].cookie_name(name))
+
     def to_orders(self) -> str:
         """Start a game and say that the board is set; answers the moment."""
         self.table.new_game("outbuffered", {}, 1)
@@ -99,6 +104,7 @@ def open_place(
     join: Literal["open", "code"] = "open",
     engines: tuple[str, ...] = (),
     open_coach: Callable[[Sequence[str]], Any] = BotProcess,
+    signing_key: bytes = b"k" * 32,
 ) -> Iterator[Place]:
     """A table whose work is done in the caller's thread."""
     clock, health = FakeClock(), FakeHealth()
@@ -116,7 +122,7 @@ def open_place(
             opponents=cast(engines),
             coach=Coach(table, b"k" * 32, open_coach),
         )
-        site = Site(WebSettings(viewers=viewers, join=join), lambda: urls, b"k" * 32, HOST_KEY)
+        site = Site(WebSettings(viewers=viewers, join=join), lambda: urls, signing_key, HOST_KEY)
         app = create_app(table, GAMES, clock, site, features)
         yield Place(table, app, clock, health)
         app.extensions["streams"].close()
