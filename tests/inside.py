@@ -13,7 +13,7 @@ from companion.table.pipeline import Pipeline
 from companion.table.session import Session
 from companion.table.state import TableState
 from companion.table.table import Table
-from web.server.sse import Server
+from web.server.server import Server
 
 if TYPE_CHECKING:
     from companion.hub_server.app import Hub
@@ -38,7 +38,7 @@ def session_of(table: Table) -> Session:
 
 def app_of(server: Server) -> Flask:
     """The application behind a server."""
-    return server._app
+    return server.app
 
 
 def mailbox_of(table: Table) -> Mailbox:

@@ -15,7 +15,8 @@ from companion.core.kit import Seat
 from companion.core.network import Wifi
 from companion.core.ports import Album, Eye, PanelHands, Spoken, World
 from companion.diagnostics.findings import HealthRoom
-from companion.maintenance.requests import CheckRoom, Upkeep
+from companion.maintenance.requests import CheckRoom
+from companion.maintenance.upkeep import Upkeep
 from companion.printing.printing import Printer
 from companion.table.seats.staff_call import StaffBell
 
@@ -57,11 +58,10 @@ class Welcome:
 
 @dataclass(frozen=True)
 class CameraRoom:
-    """What the camera page needs: the eye (None: no camera), the photographs, and how a bug bundle is made."""
+    """What the camera page needs: the eye (None: no camera), and the photographs."""
 
     eye: Eye | None
     album: Album
-    bundle: Callable[[], bytes]
 
 
 class HubSeat(Protocol):

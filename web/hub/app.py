@@ -47,7 +47,7 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
     """The application of a hub."""
     app = bare_app(site.compiled)
     guard = Auth(site.signing_key, site.host_key, lambda _: None, clock)
-    streams = Streams(room, site.settings.viewers)
+    streams = Streams(site.settings.viewers)
     door = JoinDoor(host, clock)
     app.extensions |= {"streams": streams, "guard": guard, "now_s": room.now_s, "join_code": None, "door": door}
     app.extensions["paragraph"] = lambda _: None
@@ -66,8 +66,7 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
     StaticFiles().add_to(pages)
     pages.add_url_rule("/clock", view_func=_clock(room))
     pages.add_url_rule("/health", view_func=_health(room))
-    watch = SpectatorPages(room, streams, site.settings.viewers)
-    app.extensions["watch"] = watch
+    watch = SpectatorPages(room, streams)
     tournaments = TournamentPages(room, streams, league, guard)
     for blueprint in (
         pages,

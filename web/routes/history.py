@@ -220,13 +220,15 @@ class HistoryPages:
         text = self._past.as_text(self._line(number).number)
         return _file(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
 
-    def picture(self, number: int) -> Response:
+    def picture(self, number: int, turn: int = 0) -> Response:
         """Return the board through the game as a moving picture, with the photographs beside it."""
-        return Response(self._past.picture(self._line(number).number), mimetype="image/webp")
+        game = self._line(number).number
+        picture = self._page_context.worker.make(lambda: self._past.picture(game, turn))
+        return Response(picture, mimetype="image/webp")
 
     def turn_picture(self, number: int, turn: int) -> Response:
         """Return the same of one turn."""
-        return Response(self._past.picture(self._line(number).number, turn), mimetype="image/webp")
+        return self.picture(number, turn)
 
     # ---- statistics ----
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, Response, current_app, make_response, redirect, render_template, request
+from flask import Blueprint, Response, make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.errors import CompanionError, Illegal
@@ -94,8 +94,7 @@ class HostPages:
         return redirect(f"/host?game={game.name}", 303)
 
     def _page(self, game: Game[Any, Any], chosen: Mapping[str, Any], error: str = "") -> str:
-        app: Any = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
-        seats, match, foot = self._page_context.fragment(app, "host", None).html.split("<!--part-->")
+        seats, match, foot = self._page_context.fragment("host", None).html.split("<!--part-->")
         return render_template(
             "host.html",
             seats=seats,
