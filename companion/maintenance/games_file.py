@@ -40,11 +40,17 @@ _decode_record = msgspec.json.Decoder(AnyRecord).decode
 _encode = msgspec.json.Encoder().encode
 
 
-class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag=str.lower):
+class _Line(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    tag_field="line",
+    tag=lambda name: name.removesuffix("Line").lower(),
+):
     """Base of the lines."""
 
 
-class Input(_Line, frozen=True):
+class InputLine(_Line, frozen=True):
     """An accepted input. `run` is the start of the service at which it came."""
 
     id: Annotated[int, Meta(ge=1, le=10**12)]
@@ -55,7 +61,7 @@ class Input(_Line, frozen=True):
     record: AnyRecord
 
 
-class Run(_Line, frozen=True):
+class RunLine(_Line, frozen=True):
     """A start of the service: how far the wall clock was ahead, and whether it may be right."""
 
     run: Number
@@ -63,7 +69,7 @@ class Run(_Line, frozen=True):
     is_right: Annotated[int, Meta(ge=0, le=1)]
 
 
-class Imported(_Line, frozen=True):
+class ImportedLine(_Line, frozen=True):
     """A game from elsewhere, as it was kept."""
 
     game: Number
@@ -72,13 +78,13 @@ class Imported(_Line, frozen=True):
     file: bytes
 
 
-class Removed(_Line, frozen=True):
+class RemovedLine(_Line, frozen=True):
     """The number of a game that was removed."""
 
     game: Number
 
 
-class Forgotten(_Line, frozen=True):
+class ForgottenLine(_Line, frozen=True):
     """A name that is to be forgotten, as a salted digest."""
 
     salt: Secret
@@ -86,8 +92,8 @@ class Forgotten(_Line, frozen=True):
     game: Number
 
 
-_decode_line = msgspec.json.Decoder(Input | Run | Imported | Removed | Forgotten).decode
-_BESIDE = {Run: "runs", Imported: "imported", Removed: "removed", Forgotten: "forgotten"}
+_decode_line = msgspec.json.Decoder(InputLine | RunLine | ImportedLine | RemovedLine | ForgottenLine).decode
+_BESIDE = {RunLine: "runs", ImportedLine: "imported", RemovedLine: "removed", ForgottenLine: "forgotten"}
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
@@ -115,17 +121,17 @@ def _lines(journal: Journal, games: list[int]) -> Iterator[_Line]:
             yield line if game else _without_nonce(line, nonces)
 
 
-def _inputs(journal: Journal, game: int) -> Iterator[Input]:
+def _inputs(journal: Journal, game: int) -> Iterator[InputLine]:
     """Yield the inputs of a game up to the first that is not as it was written."""
     before = START
     for row in rows_of(journal.database.connection, game):
         if not holds(before, row):
             return
         before = row.link
-        yield Input(row.id, row.game, row.at, row.run, row.now_s, _decode_record(row.record))
+        yield InputLine(row.id, row.game, row.at, row.run, row.now_s, _decode_record(row.record))
 
 
-def _without_nonce(line: Input, nonces: dict[str, str]) -> Input:
+def _without_nonce(line: InputLine, nonces: dict[str, str]) -> InputLine:
     """Put another nonce in the place of a seat's, which its token must carry: the same for the same."""
     record = line.record
     if not isinstance(record, TakeSeat | MoveSeat) or not record.nonce:
@@ -180,7 +186,7 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
 
 
 def _put(db: sqlite3.Connection, line: _Line, bounds: _Bounds) -> None:
-    if isinstance(line, Input):
+    if isinstance(line, InputLine):
         record = _encode(line.record)
         bounds.take_input(line.game, len(record))
         values = (line.id, line.game, line.at, line.run, line.now_s, record, b"")
