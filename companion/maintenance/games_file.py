@@ -20,6 +20,7 @@ from msgspec import Meta
 
 from companion.core.errors import Malformed
 from companion.core.i18n import say
+from companion.core.names import is_printable
 from companion.storage.checksums import COLUMNS, START, holds, link_all, rows_of
 from companion.storage.format import make
 from companion.storage.journal import Journal
@@ -33,6 +34,10 @@ MAX_ROWS, MAX_GAME_INPUTS, MAX_GAME_BYTES = 1_000_000, 50_000, 16_000_000
 
 A game of twenty turns has some 120 inputs. Who sat where, in eight thousand games, has fifty thousand.
 """
+MAX_RECORD_BYTES = 200_000
+"""The longest input: the pages take requests of 16 KB."""
+MAX_NAME = 24
+"""The longest name that a page takes."""
 Number = Annotated[int, Meta(ge=0, le=10**12)]
 Seconds = Annotated[float, Meta(ge=-1e10, le=1e11)]
 Secret = Annotated[bytes, Meta(max_length=64)]
@@ -160,12 +165,16 @@ class _Bounds:
         if self.rows > MAX_ROWS or self.bytes_read > self.max_bytes or len(text) > MAX_LINE_BYTES:
             raise Malformed(_too_long())
 
-    def take_input(self, game: int, record_bytes: int) -> None:
-        """Count one input."""
+    def take_input(self, game: int, record: AnyRecord, record_bytes: int) -> None:
+        """Count one input, and look at the name in it."""
         self.inputs[game] += 1
         self.sizes[game] += record_bytes
-        if self.inputs[game] > MAX_GAME_INPUTS or self.sizes[game] > MAX_GAME_BYTES:
+        is_long = self.inputs[game] > MAX_GAME_INPUTS or self.sizes[game] > MAX_GAME_BYTES
+        if is_long or record_bytes > MAX_RECORD_BYTES:
             raise Malformed(_too_long())
+        name = record.name if isinstance(record, TakeSeat | MoveSeat) else ""
+        if len(name) > MAX_NAME or not is_printable(name):
+            raise Malformed(say("A name may have at most {number} printable characters", number=MAX_NAME))
 
 
 def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
@@ -188,7 +197,7 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
 def _put(db: sqlite3.Connection, line: _Line, bounds: _Bounds) -> None:
     if isinstance(line, InputLine):
         record = _encode(line.record)
-        bounds.take_input(line.game, len(record))
+        bounds.take_input(line.game, line.record, len(record))
         values = (line.id, line.game, line.at, line.run, line.now_s, record, b"")
         db.execute(f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     else:
