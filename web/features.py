@@ -58,11 +58,10 @@ class Welcome:
 
 @dataclass(frozen=True)
 class CameraRoom:
-    """What the camera page needs: the eye (None: no camera), the photographs, and how a bug bundle is made."""
+    """What the camera page needs: the eye (None: no camera), and the photographs."""
 
     eye: Eye | None
     album: Album
-    bundle: Callable[[], bytes]
 
 
 class HubSeat(Protocol):

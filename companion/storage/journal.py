@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 import secrets
 import sqlite3
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -59,15 +58,12 @@ class Journal(Closeable):
 
     Raises `JournalError` when another service uses the file, it cannot be written, or a newer program has written it.
     `notice` says what was found damaged and what is kept. `read_only` looks at a journal that may be in use.
-    `on_written_s` is called with the seconds that each input took to be on disk. `close` may be called twice.
+    `close` may be called twice.
     """
 
-    def __init__(
-        self, path: Path, read_only: bool = False, on_written_s: Callable[[float], None] | None = None
-    ) -> None:
+    def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
         self.notice = ""
-        self._on_written_s = on_written_s
         self._run: ServiceRun | None = None
         self._lock_file: IO[str] | None = None
         if read_only:
@@ -124,10 +120,7 @@ class Journal(Closeable):
             db.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, count + len(contents), link))
             return run
 
-        begun_s = time.perf_counter()
         self._run = self.database.write(add, input_not_kept) or self._run
-        if self._on_written_s:
-            self._on_written_s(time.perf_counter() - begun_s)
 
     def note_clock(self, moment: str, now_s: float) -> None:
         """Write down that the clock of a turn has come so far. Raises `JournalError`."""

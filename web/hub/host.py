@@ -17,7 +17,7 @@ from companion.core.clock import Clock
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.network import new_code, plain_code
-from companion.maintenance.settings.rows import sections
+from companion.maintenance.settings.rows import HUB_MAY_SET, sections
 from web.hub.room import MOST_DELAY_S, Room
 from web.routes.api.body import Body, Text, read_body
 from web.security.auth import Auth
@@ -181,7 +181,7 @@ class HubHostPages:
             self._draw(),
             live="/live/host",
             most_s=MOST_DELAY_S,
-            rows=[row for section in sections() for row in section.rows if row.at_once],
+            rows=[row for section in sections() for row in section.rows if row.key in HUB_MAY_SET],
         )
 
     def enter_key(self) -> Any:

@@ -116,7 +116,6 @@ class CameraPage:
             ("/camera/settled/<int:number>", self.settled),
             ("/camera/settled/<int:number>.jpg", self.settled_picture),
             ("/camera/settled/<int:number>/board.jpg", self.settled_board),
-            ("/camera/bundle.zip", self.bundle),
             ("/api/photographs", self.photographs),
             ("/api/photograph/<int:game>/<moment>", self.photograph),
         ):
@@ -244,15 +243,6 @@ class CameraPage:
             raise NotFound
         self._eye().choose(source)
         return jsonify({})
-
-    def bundle(self) -> Response:
-        """A bug bundle, to be saved."""
-        self._guard.require_host(request)
-        answer = make_response(self._room.bundle())
-        answer.mimetype = "application/zip"
-        name = f"companion-{clock_words(self._page_context.clock.wall_s()).replace(':', '')}.zip"
-        answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-        return answer
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 

@@ -139,10 +139,13 @@ _OF_HOST = (
 """How the paths begin that are the host's; pictures of the camera are the machine's own screen's, too."""
 _SECURITY = {
     "hostKey": {"type": "apiKey", "in": "header", "name": "X-Host-Key", "description": "What a person types as host"},
-    "host": {"type": "apiKey", "in": "cookie", "name": "host", "description": "Set by POST /host with the host key"},
-    "south": {"type": "apiKey", "in": "cookie", "name": "seat_south", "description": "Set by taking the seat"},
-    "north": {"type": "apiKey", "in": "cookie", "name": "seat_north", "description": "Set by taking the seat"},
 }
+_COOKIES = {
+    "host": ("host", "Set by POST /host with the host key"),
+    "south": ("seat_south", "Set by taking the seat"),
+    "north": ("seat_north", "Set by taking the seat"),
+}
+"""Security schemes by cookie: the name before the table's own mark, and who sets it."""
 _ERROR = {
     "type": "object",
     "required": ["error"],
@@ -199,8 +202,21 @@ def describe(app: Flask) -> dict[str, Any]:
             "description": "The pages and JSON doors of one table. Who may do what is said by signed cookies.",
         },
         "paths": dict(sorted(paths.items())),
-        "components": {"schemas": {**schemas, "Error": _ERROR}, "securitySchemes": _SECURITY},
+        "components": {"schemas": {**schemas, "Error": _ERROR}, "securitySchemes": _security_schemes(app)},
     }
+
+
+def _security_schemes(app: Flask) -> dict[str, Any]:
+    guard = app.extensions["guard"]
+    schemes: dict[str, Any] = dict(_SECURITY)
+    for scheme, (name, description) in _COOKIES.items():
+        schemes[scheme] = {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": guard.cookie_name(name),
+            "description": description,
+        }
+    return schemes
 
 
 def path_of(rule: Rule) -> str:
