@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from companion.archive.played_games import GameArchive
+from companion.archive.history import History
 from companion.bots.characters import Character
 from companion.bots.coach import Coach
 from companion.core.config import WebSettings
@@ -121,7 +121,7 @@ class Features:
     printer: Printer | None = None
     upkeep: Upkeep | None = None
     check: CheckRoom | None = None
-    past: GameArchive | None = None
+    past: History | None = None
     health: HealthRoom | None = None
     staff: StaffBell | None = None
     opponents: tuple[Character, ...] = ()
