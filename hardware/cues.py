@@ -29,8 +29,6 @@ ORDER_LAMPS = LAMPS[:3]
 FLASH_MS = 80.0
 FASTEST_BLINK_MS = 400.0
 """Nothing blinks faster than 2.5 times a second; flashes that come twice begin this far apart."""
-PULSE_MS = 1600.0
-PULSE_FRAME_MS = 20.0
 SAME_TONE_MS = 300.0
 """The same tone may not come twice within this time; keys excepted, and the clock, which is always heard."""
 REPEAT_AFTER_MS: Mapping[Cue | EventCue, float] = {Cue.BOARD_WRONG: 20_000.0}
@@ -270,29 +268,14 @@ _STEADY: Mapping[TurnLamp, Track] = {
         is_cycle=True,
     ),
 }
-_MARKED = _blink(1000.0)
 
 
-def steady(lamps: SeatLamps, lamp: str, t_ms: float, pwm: bool) -> tuple[float, float]:
-    """The brightness (0..1) of one of a seat's `LAMPS` so long after its pattern began, and the ms until that changes.
+def steady(lamps: SeatLamps, lamp: str, t_ms: float) -> tuple[bool, float]:
+    """Return whether one of a seat's `LAMPS` is lit so long after its pattern began.
 
-    `pwm`: it can be dimmed. What never changes has infinite ms.
+    The second value is how many ms later that changes, infinite for what never changes.
     """
-    return _turn(lamps.turn, t_ms, pwm) if lamp == "turn" else _order(lamps, int(lamp), t_ms)
-
-
-def _turn(pattern: TurnLamp, t_ms: float, pwm: bool) -> tuple[float, float]:
-    if pattern is TurnLamp.PULSE and pwm:
-        return (1 - math.cos(2 * math.pi * t_ms / PULSE_MS)) / 2, PULSE_FRAME_MS
-    return _brightness(_STEADY[pattern], t_ms)
-
-
-def _order(lamps: SeatLamps, number: int, t_ms: float) -> tuple[float, float]:
-    if lamps.mark:
-        return _brightness(_MARKED, t_ms) if number in lamps.mark else (0.0, math.inf)
-    return float(number in lamps.order_lamps), math.inf
-
-
-def _brightness(track: Track, t_ms: float) -> tuple[float, float]:
-    level, left_ms = track.at(t_ms)
-    return float(level is LampLevel.ON), left_ms
+    if lamp == "turn":
+        level, left_ms = _STEADY[lamps.turn].at(t_ms)
+        return level is LampLevel.ON, left_ms
+    return int(lamp) in lamps.order_lamps, math.inf

@@ -97,8 +97,8 @@ class SystemLamp(Closeable):
         if shown is not self._shown:
             self._shown, self._since_s = shown, now_s
         t_ms = round((now_s - self._since_s) * 1000, 3)
-        level, left_ms = steady(SeatLamps(turn=shown.value), "turn", t_ms, pwm=False)
-        self._device.value = int(level >= 0.5)
+        is_lit, left_ms = steady(SeatLamps(turn=shown.value), "turn", t_ms)
+        self._device.value = is_lit
         return LOOK_S if math.isinf(left_ms) else min(LOOK_S, max(0.001, left_ms / 1000))
 
     def close(self) -> None:

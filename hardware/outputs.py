@@ -1,20 +1,13 @@
-"""Lamps and buzzer in time: the cues, states and alarms that come in from anywhere, and the one thread that plays them.
+"""Lamps and buzzer in time: cues, states and alarms come in from anywhere, and one thread plays them.
 
-An alarm is played at its own due time, not when somebody gets round to it. Three things pay, measured with a busy
-service in the same process (99th percentile of the delay without the one: 4.3, 6.3 and 1.8 ms; with all: about 1 ms):
-the thread goes before ordinary ones where the system permits that, no thread may keep the interpreter for long, and
-this one wakes a little early to watch the clock for the rest.
+An alarm is played at its own due time, not when somebody gets round to it.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-import os
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
@@ -23,7 +16,6 @@ from companion.core.clock import Clock
 from companion.core.config import PanelSettings
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, SeatLamps, Signal
-from hardware.cues import tone_of
 from hardware.player import CuePlayer
 from hardware.schedule import Schedule
 from hardware.wiring import Buzzer, Lamp, LampPin
@@ -32,13 +24,6 @@ _log = logging.getLogger(__name__)
 
 LATE_S = 0.25
 """An alarm that is later than this (the machine slept) shows, but makes no sound."""
-GAP_S = 0.04
-"""So long before an alarm its own note, if something else holds it, falls silent: else nobody could hear it begin."""
-_EARLY_S, _EARLY_FIRST_S = 0.002, 0.0002
-"""So long before an alarm the thread stops sleeping and watches the clock; and where it goes before all others, which
-wakes it in time: on a small machine watching takes time from the rest of the service just then."""
-_TURN_S = 0.0005
-"""So long a thread may keep the interpreter while another one waits for it; Python's own 5 ms is all an alarm has."""
 
 
 class Show(NamedTuple):
@@ -55,11 +40,10 @@ class SetAlarms(NamedTuple):
     at_s: float
 
 
-class SetLoudness(NamedTuple):
-    """Tones or none, and the brightness 0..1 of a lamp that is on."""
+class SetSilent(NamedTuple):
+    """Tones or none."""
 
     silent: bool
-    brightness: float
 
 
 class TryOut(NamedTuple):
@@ -70,7 +54,7 @@ class TryOut(NamedTuple):
     signal: Signal | None
 
 
-_Order = Signal | Show | SetAlarms | SetLoudness | TryOut
+_Order = Signal | Show | SetAlarms | SetSilent | TryOut
 
 
 class Outputs:
@@ -91,14 +75,12 @@ class Outputs:
         self._buzzer = buzzer
         self._clock = clock
         self._lose = lose
-        self._brightness = settings.brightness
         self._failed: set[str] = set()
         self._orders: SimpleQueue[_Order | None] = SimpleQueue()
-        self._player = CuePlayer(settings.silent, all(lamp.can_dim for lamp in lamps.values()))
+        self._player = CuePlayer(settings.silent)
         self._schedule = Schedule()
         self._tried_out: TryOut | None = None
         self._trial = CuePlayer()
-        self._early_s = _EARLY_S
 
     def tell(self, order: _Order | None) -> None:
         """Take an order; returns at once. None: end the thread."""
@@ -114,19 +96,16 @@ class Outputs:
 
     def run(self) -> None:
         """Do what is due when it is due, until told to end: the whole work of the output thread."""
-        with _hurry() as goes_first:
-            self._early_s = _EARLY_FIRST_S if goes_first else _EARLY_S
-            while True:
-                try:
-                    order = self._orders.get(timeout=self._rest_s())
-                    while order is not None:
-                        self._obey(order)
-                        order = self._orders.get(block=False)
-                    return
-                except Empty:
-                    self._watch_the_clock()
-                    self._play_due(self._clock.monotonic_s())
-                    self._render()
+        while True:
+            try:
+                order = self._orders.get(timeout=self._rest_s())
+                while order is not None:
+                    self._obey(order)
+                    order = self._orders.get(block=False)
+                return
+            except Empty:
+                self._play_due(self._clock.monotonic_s())
+                self._render()
 
     # ---- time ----
 
@@ -137,18 +116,8 @@ class Outputs:
         if self._tried_out is not None:
             change_s = min(change_s, self._tried_out.until_s - now_s)
         alarm_s = self._schedule.next_s - now_s
-        if alarm_s <= self._early_s:
-            return 0.0
-        gap_s = alarm_s - GAP_S if alarm_s > GAP_S else math.inf
-        rest_s = min(max(0.001, change_s), gap_s, alarm_s - self._early_s)
+        rest_s = max(0.001, min(change_s, alarm_s))
         return rest_s if math.isfinite(rest_s) else None
-
-    def _watch_the_clock(self) -> None:
-        """Wait for an alarm that is near, without sleeping; an order ends it too."""
-        due_s, end_s = self._schedule.next_s, time.monotonic() + self._early_s
-        if due_s - self._clock.monotonic_s() <= self._early_s:
-            while self._clock.monotonic_s() < due_s and self._orders.empty() and time.monotonic() < end_s:
-                pass
 
     # ---- orders ----
 
@@ -164,8 +133,7 @@ class Outputs:
                     self._play_due(order.at_s)
                     self._schedule.replace(order.alarms)
                     self._player.keep_short(self._schedule.short, now_ms)
-                case SetLoudness():
-                    self._brightness = order.brightness
+                case SetSilent():
                     self._player.be_silent(order.silent)
                 case TryOut():
                     self._tried_out = order
@@ -183,25 +151,16 @@ class Outputs:
     # ---- pins ----
 
     def _render(self) -> None:
-        """Drive everything for this moment, the buzzer first: its tick has 15 ms."""
+        """Drive everything for this moment, the buzzer first."""
         now_s = self._clock.monotonic_s()
         self._player.advance(_ms(now_s))
         shown = self._shown(now_s)
         if self._buzzer is not None:
-            self._drive("buzzer", partial(self._buzzer.sound, self._tone_hz(now_s)))
+            self._drive("buzzer", partial(self._buzzer.sound, shown.tone_hz(_ms(now_s))))
         for pin, lamp in self._lamps.items():
-            is_lit = self._tried_out is not None and pin.name in self._tried_out.lamps
-            level = 1.0 if is_lit else shown.brightness(pin.seat, pin.lamp, _ms(now_s))
-            self._drive(pin.name, partial(lamp.show, level, self._brightness))
-
-    def _tone_hz(self, now_s: float) -> float | None:
-        """What the buzzer sounds now."""
-        if (shown := self._shown(now_s)) is not self._player:
-            return shown.tone_hz(_ms(now_s))
-        hz, alarm = self._player.tone_hz(_ms(now_s)), self._schedule.next
-        if hz is not None and alarm is not None and alarm.at_s - now_s <= GAP_S:
-            return None if tone_of(alarm.signal.cue)[0].hz == hz else hz
-        return hz
+            is_tried = self._tried_out is not None and pin.name in self._tried_out.lamps
+            is_lit = is_tried or shown.is_lit(pin.seat, pin.lamp, _ms(now_s))
+            self._drive(pin.name, partial(lamp.show, is_lit))
 
     def _shown(self, now_s: float) -> CuePlayer:
         """Whose lamps and tones are shown: the table's, unless something is tried out."""
@@ -220,21 +179,3 @@ class Outputs:
 
 def _ms(at_s: float) -> float:
     return round(at_s * 1000, 3)
-
-
-@contextmanager
-def _hurry() -> Iterator[bool]:
-    """Meanwhile this thread is served before the ordinary ones, where the system permits that (True), and soon in any
-    case."""
-    goes_first = False
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-        goes_first = True
-    except (OSError, AttributeError):
-        _log.debug("The lamps and the buzzer have no real-time priority: not permitted here")
-    before_s = sys.getswitchinterval()
-    sys.setswitchinterval(min(before_s, _TURN_S))
-    try:
-        yield goes_first
-    finally:
-        sys.setswitchinterval(before_s)

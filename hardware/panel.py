@@ -17,27 +17,28 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
 from gpiozero import Device
-from gpiozero.exc import GPIOPinInUse, PinPWMUnsupported
+from gpiozero.exc import GPIOPinInUse
 
 from companion.core.clock import Clock
 from companion.core.config import PanelSettings
 from companion.core.errors import PanelError, trace_of
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.ports import Alarm, Closeable, Press, SeatLamps, Signal
+from companion.core.ports import Alarm, Closeable, PadKey, Press, SeatLamps, Signal
 from hardware.debounce import Debouncer, Stroke
-from hardware.outputs import Outputs, SetAlarms, SetLoudness, Show, TryOut
-from hardware.pin_owners import PinOwner, conflicts, pin_owners
-from hardware.pins.factory import last_failure, missing_pins, open_factory
-from hardware.pwm_buzzer import hardware_tone
-from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, LineTaken, button_pins, lamp_pins
+from hardware.outputs import Outputs, SetAlarms, SetSilent, Show, TryOut
+from hardware.pins import last_failure, missing_pins, open_factory
+from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, button_pins, lamp_pins
 
 _log = logging.getLogger(__name__)
 
 _Opened = TypeVar("_Opened")
 
+_SOONEST_S = 0.0005
 _POLL_S = 0.02
 """While a key is down its line is also read this often, because edges can get lost."""
+MAX_STAMP_AGE_S = 1.0
+"""An older stamp, or one to come, is of another clock: the kernel decides which one lgpio passes on."""
 _JOIN_S = 2.0
 
 
@@ -89,11 +90,6 @@ class Panel(Closeable):
         self._is_closed = False
         factory = open_factory() if pin_factory is None else pin_factory
         self._own_factory = factory if pin_factory is None and factory is not Device.pin_factory else None
-        owners = pin_owners() if self._own_factory is not None else {}
-        tone = hardware_tone(settings.buzzer, owners) if isinstance(settings.buzzer, int) else None
-        self._conflicts = pin_conflicts(settings, owners)
-        for conflict in self._conflicts:
-            _log.warning("%s", conflict)
         self._keys: dict[str, _Key] = {}
         for button in button_pins(settings):
             self._open_key(button, factory)
@@ -101,10 +97,10 @@ class Panel(Closeable):
         for pin in lamp_pins(settings):
             if (lamp := self._open(pin.name, pin.pin, partial(Lamp, pin, factory))) is not None:
                 self._lamps[pin] = lamp
-        self.sounder: Buzzer | None = None
+        self._buzzer: Buzzer | None = None
         if isinstance(buzzer := settings.buzzer, int):
-            self.sounder = self._open("buzzer", buzzer, partial(Buzzer, buzzer, factory, tone))
-        self._outputs = Outputs(self._lamps, self.sounder, settings, clock, self._lose)
+            self._buzzer = self._open("buzzer", buzzer, partial(Buzzer, buzzer, factory))
+        self._outputs = Outputs(self._lamps, self._buzzer, settings, clock, self._lose)
         self._threads = (
             (
                 threading.Thread(target=self._read_keys, name="panel-input", daemon=True),
@@ -124,16 +120,6 @@ class Panel(Closeable):
         return self._problems
 
     @property
-    def conflicts(self) -> tuple[str, ...]:
-        """A sentence for every driver of the machine that had a pin of the panel, with what to do."""
-        return self._conflicts
-
-    @property
-    def tone_by_hardware(self) -> bool | None:
-        """Does the hardware make the buzzer's tone? None: there is no buzzer."""
-        return self.sounder.is_made_by_hardware if self.sounder else None
-
-    @property
     def buttons(self) -> tuple[str, ...]:
         """Names of the buttons that work, such as `south_up` and `table`."""
         return tuple(self._keys)
@@ -146,7 +132,7 @@ class Panel(Closeable):
     @property
     def has_buzzer(self) -> bool:
         """Was the buzzer opened?"""
-        return self.sounder is not None
+        return self._buzzer is not None
 
     def signal(self, signal: Signal) -> None:
         """Announce a cue; returns at once."""
@@ -167,10 +153,10 @@ class Panel(Closeable):
         if not self._is_closed:
             self._outputs.tell(SetAlarms(tuple(alarms), self._clock.monotonic_s()))
 
-    def adjust(self, silent: bool, brightness: float) -> None:
-        """Tones or silence, and how bright (0..1) lamps are, from now on; returns at once."""
+    def be_silent(self, silent: bool) -> None:
+        """Play tones, or be silent, from now on. Returns at once."""
         if not self._is_closed:
-            self._outputs.tell(SetLoudness(silent, brightness))
+            self._outputs.tell(SetSilent(silent))
 
     def check(self, until_s: float, lamps: frozenset[str], signal: Signal | None = None) -> None:
         """Until a monotonic time keys have no effect, and lamps and buzzer show this instead of the table's state."""
@@ -223,8 +209,8 @@ class Panel(Closeable):
             self._release(name, key.line.close)
         for pin, lamp in self._lamps.items():
             self._release(pin.name, lamp.close)
-        if self.sounder is not None:
-            self._release("the buzzer", self.sounder.close)
+        if self._buzzer is not None:
+            self._release("the buzzer", self._buzzer.close)
         if self._own_factory is not None:
             self._release("the pins", self._own_factory.close)
 
@@ -241,10 +227,10 @@ class Panel(Closeable):
             return None
 
     def _open_key(self, button: ButtonPin, factory: Any) -> None:
-        stamps = getattr(factory, "stamps_edges", False)
-
         def changed(is_down: bool, stamp_s: float) -> None:
-            self._edges.put(_Edge(button.name, is_down, stamp_s if stamps else self._clock.monotonic_s()))
+            now_s = self._clock.monotonic_s()
+            is_kernels = self._own_factory is not None and 0 <= now_s - stamp_s < MAX_STAMP_AGE_S
+            self._edges.put(_Edge(button.name, is_down, stamp_s if is_kernels else now_s))
 
         line = self._open(button.name, button.pin, partial(Button, button.pin, changed, factory))
         if line is not None:
@@ -269,15 +255,24 @@ class Panel(Closeable):
 
     def _read_keys(self) -> None:
         while True:
-            is_any_down = any(key.debouncer.is_latched for key in self._keys.values())
             try:
-                edge = self._edges.get(timeout=_POLL_S if is_any_down else None)
+                edge = self._edges.get(timeout=self._rest_s())
             except Empty:
                 self._settle()
                 continue
             if edge is None or self._is_closed:
                 return
             self._take(edge)
+
+    def _rest_s(self) -> float | None:
+        """Return after how many seconds a line is to be read. None: no key is down."""
+        debouncers = [key.debouncer for name, key in self._keys.items() if name not in self._failed]
+        rest_s = [_POLL_S for each in debouncers if each.is_latched]
+        now_s = self._clock.monotonic_s()
+        for each in debouncers:
+            if each.is_waiting:
+                rest_s.append(max(_SOONEST_S, each.due_s - now_s))
+        return min(rest_s, default=None)
 
     def _take(self, edge: _Edge) -> None:
         if (key := self._keys.get(edge.button)) is not None:
@@ -286,27 +281,35 @@ class Panel(Closeable):
     def _settle(self) -> None:
         """Let time pass for keys that are down; reads their lines, for an edge may have got lost."""
         for key in self._keys.values():
-            if key.debouncer.is_latched and key.pin.name not in self._failed and not self._is_closed:
-                try:
-                    is_down = key.line.is_down()
-                except Exception as error:  # only keys that are down are read: which one it is stays a secret
-                    self._failed.add(key.pin.name)
-                    self._complain(
-                        say(
-                            "a key of the {pad} pad no longer works: {remedy}",
-                            pad=key.pin.seat or say("table"),
-                            remedy=_remedy(error),
-                        )
+            is_under_way = key.debouncer.is_latched or key.debouncer.is_waiting
+            if not is_under_way or key.pin.name in self._failed or self._is_closed:
+                continue
+            try:
+                is_down = key.line.is_down()
+            except Exception as error:  # only keys that are down are read: which one it is stays a secret
+                self._failed.add(key.pin.name)
+                pad = key.pin.seat or say("table")
+                self._complain(
+                    say(
+                        "a key of the {pad} pad no longer works: {remedy}",
+                        pad=pad,
+                        remedy=_remedy(error),
                     )
-                    continue
-                self._report(key, key.debouncer.settle(is_down, self._clock.monotonic_s()))
+                )
+                continue
+            self._report(key, key.debouncer.settle(is_down, self._clock.monotonic_s()))
 
     def _report(self, key: _Key, strokes: Sequence[Stroke]) -> None:
         if strokes and self._clock.monotonic_s() < self._checked_until_s:
             self._tried |= {key.pin.name}
             return
         for stroke in strokes:
-            press = Press(key.pin.seat, key.pin.key, key.debouncer.pressed_s, stroke is Stroke.HELD)
+            is_long = stroke is Stroke.HELD_LONG
+            if is_long and key.pin.key is not PadKey.BACK:
+                continue
+            is_held = is_long or stroke is Stroke.HELD
+            pressed_s = key.debouncer.pressed_s
+            press = Press(key.pin.seat, key.pin.key, pressed_s, is_held, is_long)
             listener = self._on_release if stroke is Stroke.RELEASED else self._on_press
             try:
                 listener(press)
@@ -318,10 +321,6 @@ def _remedy(error: Exception) -> str:
     """What is wrong with a pin and what to do."""
     if isinstance(error, GPIOPinInUse):
         return say("another button, lamp or buzzer has this pin. Give each its own in [panel]")
-    if isinstance(error, LineTaken):
-        return say("“{owner}” is using this pin. Stop it, or leave the pin out in [panel]", owner=error.owner)
-    if isinstance(error, PinPWMUnsupported):
-        return say("these pins cannot play tones. Leave GPIOZERO_PIN_FACTORY out of the environment")
     return say(
         "{error}. Check that nothing else uses the pin, or leave it out in [panel]",
         error=str(error) or type(error).__name__,
@@ -357,11 +356,3 @@ def panel_reason(settings: PanelSettings) -> str | None:
     if settings.enabled == "no":
         return say("The panel is switched off: set enabled to auto or yes in [panel].")
     return missing_pins() or (last_failure[-1] if last_failure else None)
-
-
-def pin_conflicts(settings: PanelSettings, owners: Mapping[int, PinOwner]) -> tuple[str, ...]:
-    """A sentence for every driver that has a pin of the panel; the buzzer's may be made by the hardware's PWM."""
-    wired = {button.pin for button in button_pins(settings)} | {lamp.pin for lamp in lamp_pins(settings)}
-    if isinstance(settings.buzzer, int) and (settings.buzzer not in owners or owners[settings.buzzer].kind != "pwm"):
-        wired.add(settings.buzzer)
-    return conflicts(wired, owners)

@@ -70,19 +70,19 @@ class _SeatState:
 
 
 class CuePlayer:
-    """Mixes the table's lasting lamps with its cues. All times are ms of one monotonic clock, and never fall.
+    """Mix the table's lasting lamps with its cues.
 
-    `silent`: no tones; their rhythm shows on the turn lamps. `pwm`: lamps can be dimmed.
+    All times are ms of one monotonic clock and never fall. `silent`: no tones sound, and their
+    rhythm shows on the turn lamps.
     """
 
-    def __init__(self, silent: bool = False, pwm: bool = True) -> None:
+    def __init__(self, silent: bool = False) -> None:
         self._silent = silent
-        self._pwm = pwm
         self._seats = {seat: _SeatState() for seat in SEATS}
         self._overlays: dict[Seat, _Overlay] = {}
         self._voice: _Voice | None = None
-        self._began_ms: dict[str, float] = {}
-        """When each lasting pattern began, for both seats: equal patterns go in step."""
+        self._began_ms: dict[TurnLamp, float] = {}
+        """When each turn lamp pattern began, for both seats: equal patterns go in step."""
         self._sounded_ms: dict[tuple[Tone, frozenset[Seat]], float] = {}
         self._again: tuple[float, Signal] | None = None
 
@@ -96,9 +96,8 @@ class CuePlayer:
                 state.lamps, state.changed_ms = shown, now_ms
                 if shown.turn is TurnLamp.OFF:  # the turn has passed: the old lamp goes off with the new one's on
                     state.short_ms = None
-        patterns = {str(state.lamps.turn) for state in self._seats.values()}
-        patterns |= {_order_pattern(state.lamps) for state in self._seats.values()}
-        self._began_ms = {pattern: self._began_ms.get(pattern, now_ms) for pattern in patterns}
+        patterns = {state.lamps.turn for state in self._seats.values()}
+        self._began_ms = {each: self._began_ms.get(each, now_ms) for each in patterns}
         if not any(state.turn is TurnLamp.WRONG for state in lamps.values()):
             self._again = None
 
@@ -164,8 +163,8 @@ class CuePlayer:
         """What the buzzer sounds; None: silence."""
         return self._voice.at(now_ms)[0] if self._voice is not None else None
 
-    def brightness(self, seat: Seat, lamp: str, now_ms: float) -> float:
-        """How bright (0..1) one of a seat's `LAMPS` is."""
+    def is_lit(self, seat: Seat, lamp: str, now_ms: float) -> bool:
+        """Return whether one of a seat's `LAMPS` is lit."""
         return self._lamp(seat, lamp, now_ms)[0]
 
     def next_change_ms(self, now_ms: float) -> float:
@@ -176,31 +175,24 @@ class CuePlayer:
         again_ms = self._again[0] if self._again is not None else math.inf
         return min(now_ms + min(lefts), again_ms)
 
-    def _lamp(self, seat: Seat, lamp: str, now_ms: float) -> tuple[float, float]:
-        """Brightness, and ms until it may change."""
+    def _lamp(self, seat: Seat, lamp: str, now_ms: float) -> tuple[bool, float]:
+        """Return whether a lamp is lit, and the ms until that may change."""
         overlay = self._overlays.get(seat)
         is_blinking = lamp == "turn" and self._seats[seat].short_ms is not None
         if overlay is not None and lamp in overlay.tracks and not (is_blinking and overlay.rank < Rank.TIME):
             level, left_ms = overlay.tracks[lamp].at(now_ms - overlay.start_ms)
             if level in (LampLevel.ON, LampLevel.OFF):
-                return float(level is LampLevel.ON), left_ms
+                return level is LampLevel.ON, left_ms
             if level is not None:
                 # A blinking lamp would blur a rhythm: hold what it showed when the cue, or its own pattern, began.
                 held_ms = max(overlay.start_ms, self._seats[seat].changed_ms)
-                is_lit = self._steady(seat, lamp, held_ms)[0] >= 0.5
-                return float(is_lit is (level is LampLevel.SAME)), left_ms
+                was_lit = self._steady(seat, lamp, held_ms)[0]
+                return was_lit is (level is LampLevel.SAME), left_ms
         return self._steady(seat, lamp, now_ms)
 
-    def _steady(self, seat: Seat, lamp: str, at_ms: float) -> tuple[float, float]:
+    def _steady(self, seat: Seat, lamp: str, at_ms: float) -> tuple[bool, float]:
         lamps, short_ms = self._seats[seat].lamps, self._seats[seat].short_ms
         if lamp == "turn" and short_ms is not None and lamps.turn is not TurnLamp.TROUBLE:
-            return steady(SeatLamps(turn=self._seats[seat].short_lamp), lamp, at_ms - short_ms, self._pwm)
-        began_ms = self._began_ms.get(str(lamps.turn) if lamp == "turn" else _order_pattern(lamps), at_ms)
-        return steady(lamps, lamp, at_ms - began_ms, self._pwm)
-
-
-def _order_pattern(lamps: SeatLamps) -> str:
-    """The name of what a seat's order lamps show together: which lamps they are makes another mark."""
-    if lamps.mark:
-        return f"mark {sorted(lamps.mark)}"
-    return "count"
+            return steady(SeatLamps(turn=self._seats[seat].short_lamp), lamp, at_ms - short_ms)
+        began_ms = self._began_ms.get(lamps.turn, at_ms)
+        return steady(lamps, lamp, at_ms - began_ms)

@@ -18,6 +18,8 @@ from hardware.wiring import button_pins, lamp_pins
 
 _BOARD = "c03114"
 """Revision code of the Raspberry Pi 4 B that the mock pins belong to, whatever the environment says."""
+SHORTEST_PRESS_S = 0.005
+"""How long a finger is on a key at least. A line that is low for less time carries a spike."""
 _REMEMBERED_STATES = 100
 _REMEMBERED_TONES = 1000
 
@@ -43,13 +45,11 @@ class _StampedPin(MockPWMPin):  # type: ignore[misc]  # gpiozero has no types
 
 
 class SimulatedPanelHands:
-    """Fingers on the mock pins, and what one sees and hears; safe to use from several threads.
-
-    A lamp's brightness is the share of time that it is lit: with the default settings 0.4 where it is fully on.
-    """
+    """Fingers on the mock pins, and what one sees and hears; safe to use from several threads."""
 
     def __init__(self, settings: PanelSettings, panel: Panel, factory: MockFactory) -> None:
         self._lock = threading.Lock()
+        self._pressed_s: dict[str, float] = {}
         self.held_buttons = {
             button.name: factory.pin(button.pin) for button in button_pins(settings) if button.name in panel.buttons
         }
@@ -64,11 +64,14 @@ class SimulatedPanelHands:
         """Hold a button down: its pin is connected to ground. Raises KeyError for one that is not wired."""
         pin = self.held_buttons[button]
         with self._lock:
+            self._pressed_s[button] = time.monotonic()
             pin.drive_low()
 
     def release(self, button: str) -> None:
         """Let a button go. Raises KeyError for one that is not wired."""
         pin = self.held_buttons[button]
+        held_s = time.monotonic() - self._pressed_s.get(button, 0.0)
+        time.sleep(max(0.0, SHORTEST_PRESS_S - held_s))
         with self._lock:
             pin.drive_high()
 
@@ -80,8 +83,8 @@ class SimulatedPanelHands:
         """Lamps and tone at this moment; a closed panel is dark and silent."""
         lamps = {}
         for name, (pin, is_active_low) in self.lamps.items():
-            is_driven, state = pin.function == "output", float(pin.state)
-            lamps[name] = round(1 - state if is_active_low else state, 2) if is_driven else 0.0
+            is_driven = pin.function == "output"
+            lamps[name] = is_driven and bool(pin.state) is not is_active_low
         hz = self._buzzer.frequency if self._buzzer is not None and self._buzzer.state else None
         return PanelView(lamps, hz)
 

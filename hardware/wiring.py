@@ -7,27 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gpiozero import LED, InputDevice, OutputDevice
-from gpiozero.exc import PinPWMUnsupported
+from gpiozero import LED, InputDevice, PWMOutputDevice
 
 from companion.core.config import PanelSettings
-from companion.core.event_cues import NOTES_HZ
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey
 from hardware.cues import LAMPS
-from hardware.pwm_buzzer import HardwareTone
 
-_LAMP_PWM_HZ = 200
-_FIRST_HZ = NOTES_HZ["A6"]
-"""A tone begins with one cycle of this: a software PWM takes a new frequency only at its end, so it is kept short."""
+REST_HZ = 100
+"""The frequency at which a silent buzzer's pin is looked at.
 
-
-class LineTaken(Exception):
-    """Another program or a driver has a line; `owner` is the name that it gave."""
-
-    def __init__(self, owner: str) -> None:
-        super().__init__(owner)
-        self.owner = owner
+The thread of lgpio that makes tones sleeps 20 ms where none is under way, and the clock's tick is
+as short as that. With this frequency it begins within 10 ms, for 100 wake-ups a second.
+"""
 
 
 @dataclass(frozen=True)
@@ -79,11 +71,14 @@ def lamp_pins(settings: PanelSettings) -> tuple[LampPin, ...]:
 
 
 class Button:
-    """An open button. `when_changed(is_down, stamp)` is called in the pin factory's thread and must never block or
-    raise; the stamp is the factory's own."""
+    """An open button.
+
+    `when_changed(is_down, stamp)` is called in the pin factory's thread and must never block. The
+    stamp is the factory's own.
+    """
 
     def __init__(self, pin: int, when_changed: Callable[[bool, float], None], factory: Any) -> None:
-        # Not gpiozero's own Button: that keeps a thread for each, and swallows a press after a lost release.
+        # Not gpiozero's Button: it keeps a thread each, and loses a press after a lost release.
         self._device = InputDevice(pin, pull_up=True, pin_factory=factory)
         self._when_changed = when_changed
         try:
@@ -99,7 +94,7 @@ class Button:
             self._when_changed(not state, stamp)
 
     def is_down(self) -> bool:
-        """The line's level now."""
+        """Return the line's level now."""
         return bool(self._device.is_active)
 
     def close(self) -> None:
@@ -110,101 +105,50 @@ class Button:
 
 
 class Lamp:
-    """An open lamp; dimmed where the pins can, else on or off.
-
-    The pins' PWM is made by the processor and wakes it hundreds of times a second: it runs only while a lamp is dimmed.
-    """
+    """An open lamp, on or off."""
 
     def __init__(self, lamp: LampPin, factory: Any) -> None:
         self._device = LED(lamp.pin, active_high=not lamp.is_active_low, pin_factory=factory)
-        self.can_dim = True
-        self._shown = 0.0
-        try:
-            self._run_pwm(True)
-            self._run_pwm(False)
-            self._device.value = 0
-        except PinPWMUnsupported:
-            self.can_dim = False
-        except BaseException:
-            self._device.close()
-            raise
+        self._is_lit = False
 
-    def show(self, level: float, brightness: float) -> None:
-        """Show a level (0..1) at the panel's brightness (0..1), in steps of 1 % as the pins have them."""
-        value = round(level * brightness, 2) if self.can_dim else float(level >= 0.5 and brightness > 0)
-        if value == self._shown:
-            return
-        if not self.can_dim:
-            self._device.value = value
-        else:
-            is_steady = value in (0.0, 1.0)
-            if not is_steady or self._device.pin.frequency is not None:
-                self._run_pwm(True)  # also for the last cycle, so that whatever comes of it late is the right level
-                self._device.pin.state = value if self._device.active_high else 1 - value
-            if is_steady:
-                self._run_pwm(False)
-                self._device.value = value
-        self._shown = value
-
-    def _run_pwm(self, on: bool) -> None:
-        if self.can_dim and on != (self._device.pin.frequency is not None):
-            self._device.pin.frequency = _LAMP_PWM_HZ if on else None
+    def show(self, is_lit: bool) -> None:
+        """Switch the lamp on or off."""
+        if is_lit != self._is_lit:
+            self._device.value = is_lit
+            self._is_lit = is_lit
 
     def close(self) -> None:
-        """Give the pin back; the lamp is dark."""
+        """Give the pin back. The lamp is dark."""
         if not self._device.closed:
             with contextlib.suppress(Exception):  # a pin that fails is given back all the same
-                self.show(0.0, 0.0)
+                self._device.off()
         self._device.close()
 
 
 class Buzzer:
-    """An open buzzer: a square wave, equally loud for every note. While it is silent nothing runs.
+    """An open buzzer: a square wave, equally loud for every note."""
 
-    `tone` is the hardware's, where it has the pin; else the pins must be able to do PWM.
-    """
-
-    def __init__(self, pin: int, factory: Any, tone: HardwareTone | None = None) -> None:
+    def __init__(self, pin: int, factory: Any) -> None:
+        self._device = PWMOutputDevice(pin, frequency=REST_HZ, pin_factory=factory)
         self._hz: float | None = None
-        self._tone = tone
-        self._device: Any = None
-        if tone is None:
-            self._device = OutputDevice(pin, pin_factory=factory)
-            try:
-                self._device.pin.frequency = _FIRST_HZ  # raises where the pins cannot
-                self._device.pin.frequency = None
-                self._device.off()
-            except BaseException:
-                self._device.close()
-                raise
-
-    @property
-    def is_made_by_hardware(self) -> bool:
-        """Does the tone cost the processor nothing?"""
-        return self._tone is not None
 
     def sound(self, hz: float | None) -> None:
         """Sound a frequency, or None: be silent."""
         if hz == self._hz:
             return
-        if self._tone is not None:
-            self._tone.sound(hz)
-        elif hz is None:
-            self._device.pin.state = 0.0
-            self._device.pin.frequency = None
+        if hz is None:
             self._device.off()
+            self._device.frequency = REST_HZ
         else:
-            if self._hz is None:
-                self._device.pin.frequency = _FIRST_HZ
-            self._device.pin.frequency = hz
-            self._device.pin.state = 0.5
+            self._device.frequency = hz
+            self._device.value = 0.5
         self._hz = hz
 
     def close(self) -> None:
-        """Give the pin back."""
-        if self._tone is not None:
-            self._tone.close()
-        elif not self._device.closed:
+        """Give the pin back. The buzzer is silent."""
+        if not self._device.closed:
             with contextlib.suppress(Exception):  # a pin that fails is given back all the same
                 self.sound(None)
-            self._device.close()
+                self._device.frequency = None
+                self._device.off()
+        self._device.close()

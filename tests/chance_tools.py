@@ -30,15 +30,9 @@ def dealt(seed: str) -> list[str]:
     return cards
 
 
-def pledge_at(place: Place) -> str:
-    """The commitment to which seats can give now."""
-    return str(place.browser().get("/api/view").get_json()["pledge"]["commitment"])
-
-
-def give(browser: Any, seat: str, commitment: Any, value: Any) -> int:
-    """A phone gives to chance; answers the status."""
-    answer = browser.post(f"/api/seat/{seat}/contribute", json={"commitment": commitment, "value": value})
-    return int(answer.status_code)
+def next_commitment(place: Place) -> str:
+    """What binds the table to the chance of the next game; empty while one is on."""
+    return str(place.browser().get("/api/view").get_json()["next_commitment"])
 
 
 def to_placing(place: Place) -> None:

@@ -18,9 +18,8 @@ from companion.core.config import WebSettings
 from companion.core.i18n import packed, say
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.hub_server.league_file import LeagueFile
 from companion.league.league import League
-from companion.league.ports import Changes, KeptResult
+from companion.league.league_file import Changes, KeptResult, LeagueFile
 from companion.league.results import GameResult, Player
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
@@ -165,5 +164,4 @@ def hub_pages(room: Room, clock: Clock, host: Any = None, league: League | None 
     try:
         yield app
     finally:
-        app.extensions["watch"].close()
         app.extensions["streams"].close()

@@ -39,8 +39,8 @@ from companion.hub.subjects import (
     wish_subject,
 )
 from companion.hub_server.app import Hub, HubSettings
-from companion.hub_server.flood import FLOOD
 from companion.hub_server.nats_server import account_of
+from companion.hub_server.store import FLOOD
 from companion.service.app import Companion
 from companion.storage.journal import Journal
 from companion.table.public.messages import PublicRecord, read_record
@@ -267,8 +267,9 @@ def answers_go_nowhere_else(hub: Hub, honest: TableAtHub, changed: TableAtHub) -
     own = honest.member.table
     before = kept(hub, own)
     heard: list[bytes] = []
-    command = honest.line.command
-    honest.line.command = lambda payload: (heard.append(payload), command(payload))[1]  # type: ignore[method-assign]
+    line = honest.line._line
+    command = line._command
+    line._command = lambda payload: (heard.append(payload), command(payload))[1]
     close_it = encoded_command(HubCommand(wish=HubWish("x", is_closed=True)))
     for payload, to in (
         (b"{}", record_subject(own)),

@@ -13,13 +13,12 @@ from companion.table.pipeline import Pipeline
 from companion.table.session import Session
 from companion.table.state import TableState
 from companion.table.table import Table
-from web.server.sse import Server
+from web.server.server import Server
 
 if TYPE_CHECKING:
     from companion.hub_server.app import Hub
-    from companion.hub_server.league_file import LeagueFile
     from companion.league.league import League
-    from companion.league.ledger import Ledger
+    from companion.league.league_file import LeagueFile, Ledger
 
 
 def pipeline_of(table: Table) -> Pipeline:
@@ -39,7 +38,7 @@ def session_of(table: Table) -> Session:
 
 def app_of(server: Server) -> Flask:
     """The application behind a server."""
-    return server._app
+    return server.app
 
 
 def mailbox_of(table: Table) -> Mailbox:
@@ -73,8 +72,3 @@ def nats_of(hub: Hub) -> str:
 def ledger_of(league: League) -> Ledger:
     """Where a league keeps what tables have told."""
     return league.results._ledger
-
-
-def is_offered(hub: Hub, code: str) -> bool:
-    """Does the hub know a seat under this code? A look that counts as no guess."""
-    return code in hub.far._codes

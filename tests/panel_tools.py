@@ -13,13 +13,13 @@ from hardware.player import CuePlayer
 from hardware.simulated import simulated_panel
 
 SOUTH, NORTH = SEATS
-FULL = PanelSettings(brightness=1.0)
+WIRED = PanelSettings()
 
 
 class Rig:
     """A panel without threads, a clock that is told when to move, and fingers."""
 
-    def __init__(self, settings: PanelSettings = FULL) -> None:
+    def __init__(self, settings: PanelSettings = WIRED) -> None:
         self.clock = FakeClock(100.0)
         self.presses: list[Press] = []
         self.panel, self.hands = simulated_panel(settings, self.clock, self.presses.append, threads=False)
@@ -37,7 +37,7 @@ class Rig:
 
     def lit(self) -> set[str]:
         """Names of the lamps that shine."""
-        return {name for name, level in self.hands.view().lamps.items() if level > 0}
+        return {name for name, is_lit in self.hands.view().lamps.items() if is_lit}
 
     def show(self, south: SeatLamps, north: SeatLamps | None = None, trouble: bool = False) -> None:
         self.panel.show({SOUTH: south, NORTH: north or SeatLamps()}, trouble)
@@ -57,9 +57,9 @@ class Rig:
         return self.hands.view().tone_hz
 
 
-def lit_edges(levels: list[float]) -> list[int]:
+def lit_edges(levels: list[bool]) -> list[int]:
     """At which of these moments a lamp comes on."""
-    return [t for t, (before, now) in enumerate(itertools.pairwise([0.0, *levels])) if before < 0.5 <= now]
+    return [t for t, (before, now) in enumerate(itertools.pairwise([False, *levels])) if now and not before]
 
 
 def heard(player: CuePlayer, start_ms: int, end_ms: int) -> list[float | None]:
@@ -67,6 +67,6 @@ def heard(player: CuePlayer, start_ms: int, end_ms: int) -> list[float | None]:
     return [player.tone_hz(float(t)) for t in range(start_ms, end_ms)]
 
 
-def seen(player: CuePlayer, seat: Seat, lamp: str, start_ms: int, end_ms: int) -> list[float]:
-    """How bright a lamp is in each of these milliseconds."""
-    return [player.brightness(seat, lamp, float(t)) for t in range(start_ms, end_ms)]
+def seen(player: CuePlayer, seat: Seat, lamp: str, start_ms: int, end_ms: int) -> list[bool]:
+    """Is a lamp lit in each of these milliseconds."""
+    return [player.is_lit(seat, lamp, float(t)) for t in range(start_ms, end_ms)]

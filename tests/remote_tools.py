@@ -19,16 +19,13 @@ from companion.core.errors import CompanionError, Stale
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
-from companion.table.chance.fairness import commitment_of
 from companion.table.public.messages import encoded
-from companion.table.remote.dealer import Dealer, dealer_of
-from companion.table.remote.messages import OrderOpened, OrderSealed, encoded_message, read_message
+from companion.table.remote.messages import OrderOpened, OrderSealed, read_message
 from companion.table.remote.remote_table import RemoteBeginning, RemoteProgress
 from companion.table.session import Phase, Session
 from companion.table.table import Table
 
 GAME = "00" * 8
-SECRET = "5e" * 32
 
 
 class HalfTable:
@@ -44,8 +41,8 @@ class HalfTable:
         self.played = Played(self.journal, self.clock)
         self.table = self.played.table
 
-    def begin(self, game: str, options: dict[str, Any], number: int, commitment: str = "") -> None:
-        beginning = RemoteBeginning(GAME, number, game, options, self.seat.other, f"far {self.seat.other}", commitment)
+    def begin(self, game: str, options: dict[str, Any], number: int) -> None:
+        beginning = RemoteBeginning(GAME, number, game, options, self.seat.other, f"far {self.seat.other}")
         self.table.remote.begin(beginning, self.journal.next_number())
 
     @property
@@ -79,7 +76,7 @@ def act(table: Table, seat: Seat, rng: Random) -> bool:
     if session.remote is None or session.remote.asked or session.phase is Phase.OVER:
         return False
     if session.phase in (Phase.SETUP, Phase.STAGES):
-        if session.remote.is_shown_here or (session.phase is Phase.SETUP and session.is_covered):
+        if session.remote.is_shown_here:
             return False
         table.confirm("host", session.moment, session.stage)
         return True
@@ -151,41 +148,6 @@ class MemoryLine:
 
 def _tick(message: Any) -> int:
     return getattr(message, "tick", -1)
-
-
-@dataclass
-class DealtLine(MemoryLine):
-    """The same with a dealer in between, who hears what is kept and tells each table its own."""
-
-    dealer: Dealer = field(default_factory=lambda: dealer_of("binmat", {}, 1, SECRET))
-
-    def send(self, half: HalfTable) -> bool:
-        """The dealer hears what is kept at once, as a hub writes down in which order it has heard it."""
-        if not super().send(half):
-            return False
-        number = len(self.kept[half.seat])
-        self.dealer = self.dealer.hear(half.seat, read_message(GAME, number, self.kept[half.seat][-1]))
-        return True
-
-    def told(self, half: HalfTable) -> list[bytes]:
-        """What the dealer has to tell this table."""
-        sent = self.dealer.sent[half.seat]
-        return [encoded_message(GAME, number, message) for number, message in enumerate(sent, start=1)]
-
-
-@contextmanager
-def dealt(folder: Path, options: dict[str, Any] | None = None, secret: str = SECRET) -> Iterator[DealtLine]:
-    """Two tables at which a game of cards begins, and their dealer."""
-    halves = [HalfTable(folder / seat, seat) for seat in SEATS]
-    line = DealtLine(*halves, dealer=dealer_of("binmat", options or {}, 1, secret))
-    try:
-        for half in line.tables:
-            half.table.take_seat(half.seat, f"near {half.seat}")
-            half.begin("binmat", options or {}, 1, commitment_of(secret))
-        yield line
-    finally:
-        for half in line.tables:
-            half.close()
 
 
 @contextmanager

@@ -16,15 +16,14 @@ NO_PAGES = {
     "/camera/settled/<int:number>.jpg",
     "/camera/settled/<int:number>/board.jpg",
     "/history/<int:number>/scene/<int:place>",
-    "/history/<int:number>/turn/<int:turn>.gif",
     "/history/<int:number>/turn/<int:turn>.webp",
     "/history/<int:number>/turn/<int:turn>/better",
     "/kit/<name>.pdf",
     "/live/seat/<any(south, north):seat>",
-    "/metrics",
+    "/doctor/bundle.zip",
     "/static/<version>/<name>",
 }
-NO_PAGES_OF_THE_HUB = {"/card/<code>", "/far", "/static/<version>/<name>"}
+NO_PAGES_OF_THE_HUB = {"/card/<code>", "/static/<version>/<name>"}
 """Files, streams and parts of pages for whose examples there is only a page that says so."""
 
 
@@ -43,13 +42,9 @@ def unvisited(app: Flask, stops: Iterable[Stop], key: str) -> set[str]:
     return found
 
 
-def test_every_page_of_the_companion_and_of_remote_phones_is_a_stop() -> None:
+def test_every_page_of_the_companion_is_a_stop() -> None:
     with touring_tables() as tables:
         stops = list(tables.stops(("outbuffered",)))
-        assert tables.hub.far_server
-        from_afar = [stop for stop in stops if stop.client is tables.phone]
-        assert unvisited(app_of(tables.hub.far_server), from_afar, "") == {"/static/<version>/<name>"}
-        stops = [stop for stop in stops if stop.client is not tables.phone]
     with touring() as tour:
         stops += tour.stops(("outbuffered",))
         assert unvisited(app_of(tour.companion.server), stops, tour.companion.host_key) == NO_PAGES

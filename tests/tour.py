@@ -183,7 +183,6 @@ class Tour:
         yield Stop("workbench", "/workbench")
         yield Stop("hub-join", "/host/hub")
         yield Stop("hub-game-without-hub", "/host/hub/game")
-        yield Stop("hub-far-without-hub", "/host/hub/far")
 
     # ---- one step of a game ------------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from companion.league.tournament import BoardEnd, System
 from companion.table.remote.remote_game import RemoteGame
 from companion.table.session import Phase, Session
 from web.hub.room import Room
-from web.server.sse import Server, serve
+from web.server.server import Server, serve
 
 HUB_KEY = "abcde-fghij"
 """Of the host of the hub whose pages are shown without a network."""
@@ -35,7 +35,7 @@ WATCHED = {1: "outbuffered", 3: "over", 4: "kahmate", 5: "scouts", 6: "arena", 8
 """The tables of the room that is shown, by what is to be seen at them."""
 
 
-PLAYED = ("outbuffered", "scouts", "binmat")
+PLAYED = ("outbuffered", "scouts")
 """At two tables: a game of orders that both seal, one of turns, and one whose cards the hub deals."""
 
 
@@ -118,19 +118,18 @@ def touring_hub() -> Iterator[HubTour]:
         TemporaryDirectory() as folder,
         league_of(Path(folder), clock, "id9", "id10", "id11", "id12", when_changed=room.change) as league,
         hub_pages(room, clock, league=league) as app,
-        serve(app, "127.0.0.1", 0, 16) as server,
+        serve(app, "127.0.0.1", 0) as server,
     ):
         server.start()
         yield HubTour(room, league, clock, server)
 
 
 class TablesTour:
-    """Two simulated companions at a real hub that play one game, and a remote phone, led from state to state."""
+    """Two simulated companions at a real hub that play one game, led from state to state."""
 
     def __init__(self, hub: Hub, tables: Mapping[Seat, Tour], clock: FakeClock) -> None:
         self.hub, self.tables, self.clock = hub, tables, clock
         self.client = tables[Seat.SOUTH].client
-        self.phone = Client(hub.far_url().rstrip("/"))
 
     def stops(self, games: tuple[str, ...] = PLAYED) -> Iterator[Stop]:
         """As in `Walk`; each game once at two tables."""
@@ -138,7 +137,6 @@ class TablesTour:
         for name in games:
             yield from self._game(name)
         yield from self._rematch()
-        yield from self._far()
 
     def _before(self) -> Iterator[Stop]:
         for table in self.tables.values():
@@ -176,7 +174,7 @@ class TablesTour:
         self._until("both are open", lambda seat: first.other not in self._session(seat).awaited)
         yield from self._everybody(f"tables-{name}-stages")
         self.tables[Seat.SOUTH].table.resign(Seat.SOUTH)
-        self._until("it is over", lambda seat: self._phase(seat) is Phase.OVER and not self._session(seat).is_covered)
+        self._until("it is over", lambda seat: self._phase(seat) is Phase.OVER)
         yield from self._everybody(f"tables-{name}-over")
 
     def _rematch(self) -> Iterator[Stop]:
@@ -194,26 +192,6 @@ class TablesTour:
         yield Stop("tables-silent-host", "/host")
         for _ in range(2):  # asked twice, the other table is not waited for
             self.tables[Seat.SOUTH].table.abandon()
-
-    def _far(self) -> Iterator[Stop]:
-        """A remote phone takes a seat of South's table."""
-        table, hub = self.tables[Seat.SOUTH].table, self.tables[Seat.SOUTH].companion.hub
-        table.free_seat(Seat.NORTH)
-        yield Stop("far-enter", "/enter", client=self.phone)
-        code = hub.invite(Seat.NORTH).code
-        yield Stop("far-invited", "/host/hub/far")
-        yield Stop("far-link", f"/{code}", client=self.phone)
-        _send(self.phone, "/enter", code=code)
-        yield Stop("far-join", "/join/north", client=self.phone)
-        _send(self.phone, "/join/north", name="Ines")
-        yield Stop("far-taken", "/host/hub/far")
-        yield Stop("far-lobby-north", "/seat/north", client=self.phone)
-        table.new_game("outbuffered")
-        table.confirm("host", table.view().moment, 0, force=True)
-        yield Stop("far-orders-north", "/seat/north", client=self.phone)
-        yield Stop("far-not-possible", "/watch", client=self.phone)
-        hub.close()
-        yield Stop("far-down", "/seat/north", client=self.phone)
 
     # ---- one step ----
 
@@ -235,10 +213,8 @@ class TablesTour:
         return self._session(seat).phase
 
     def _may_begin(self, seat: Seat) -> bool:
-        """Hands may act; cards are dealt by then."""
-        return self._phase(seat) is Phase.ORDERS or (
-            self._phase(seat) is Phase.SETUP and not self._session(seat).is_covered
-        )
+        """Hands may act."""
+        return self._phase(seat) in (Phase.SETUP, Phase.ORDERS)
 
     def _remote(self, seat: Seat) -> RemoteGame:
         remote = self._session(seat).remote
@@ -281,7 +257,7 @@ def touring_tables() -> Iterator[TablesTour]:
     clock = FakeClock()
     with TemporaryDirectory() as folder, ExitStack() as stack:
         place, web = Path(folder), WebSettings(host="127.0.0.1", port=0, viewers=64)
-        hub = stack.enter_context(Hub(hub_settings(place / "hub", web=web, far_port=0), clock))
+        hub = stack.enter_context(Hub(hub_settings(place / "hub", web=web), clock))
         tables = {seat: stack.enter_context(closing(Tour(place / seat, clock))) for seat in SEATS}
         yield TablesTour(hub, tables, clock)
 

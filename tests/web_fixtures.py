@@ -10,25 +10,25 @@ from typing import Any, Literal
 
 from flask import Flask
 from flask.testing import FlaskClient
+from werkzeug.test import Cookie
 
 from companion.archive.history import History
 from companion.bots.bot_process import BotProcess
 from companion.bots.characters import cast
 from companion.bots.coach import Coach
-from companion.bots.demonstration import Demonstration
 from companion.core.clock import FakeClock
 from companion.core.config import TableSettings, WebSettings
 from companion.core.grid import Square
 from companion.core.kit import Layout
 from companion.core.ports import PanelView, WorldPiece
-from companion.diagnostics.findings import Finding, Grade, Health, Meter, RefusalCounter, Status
+from companion.diagnostics.findings import Finding, Grade, Health, RefusalCounter, Status
 from companion.games import GAMES
 from companion.printing.kit_printer import KitPrinter
-from companion.service.share_pictures import share_picture
 from companion.storage.journal import Journal
 from companion.table.table import Table
 from web.app import create_app
 from web.features import CameraRoom, Features, Site, Welcome, Workbench
+from web.rendering.moving_picture import moving_picture
 
 HOST_KEY = "abcde-fghij"
 SALT = "0123456789abcdef" * 2
@@ -39,7 +39,6 @@ class FakeHealth:
 
     def __init__(self) -> None:
         self.tally = RefusalCounter()
-        self.meter: Meter | None = None
         self.now = Health(Status.OK, "1.2.3", 61.26, {}, "ok", "none", "none", 4321, Grade.OK)
         self.found: tuple[Finding, ...] = ()
 
@@ -48,6 +47,9 @@ class FakeHealth:
 
     def examine(self) -> tuple[Finding, ...]:
         return self.found
+
+    def bundle(self) -> bytes:
+        return b"PK bundle"
 
     def line(self) -> str:
         return next((each.text for each in self.found if each.grade in (Grade.WARN, Grade.FAIL)), "")
@@ -71,6 +73,10 @@ class Place:
         browser = self.browser()
         assert browser.post(f"/api/seat/{seat}/take", json={"name": name}).status_code == 200
         return browser
+
+    def cookie(self, browser: FlaskClient, name: str) -> Cookie | None:
+        """What a browser holds under a name that this table gives its cookies."""
+        return browser.get_cookie(self.app.extensions["guard"].cookie_name(name))
 
     def to_orders(self) -> str:
         """Start a game and say that the board is set; answers the moment."""
@@ -98,7 +104,7 @@ def open_place(
     join: Literal["open", "code"] = "open",
     engines: tuple[str, ...] = (),
     open_coach: Callable[[Sequence[str]], Any] = BotProcess,
-    demonstration: Callable[[Table, FakeClock], Demonstration] | None = None,
+    signing_key: bytes = b"k" * 32,
 ) -> Iterator[Place]:
     """A table whose work is done in the caller's thread."""
     clock, health = FakeClock(), FakeHealth()
@@ -110,17 +116,17 @@ def open_place(
             camera=camera,
             printer=KitPrinter(GAMES),
             past=History(
-                journal, folder / "history", clock, on_table=lambda: table.progress().number, paint=share_picture
+                journal, folder / "history", clock, on_table=lambda: table.progress().number, paint=moving_picture
             ),
             health=health,
             opponents=cast(engines),
             coach=Coach(table, b"k" * 32, open_coach),
-            demonstration=demonstration(table, clock) if demonstration else None,
         )
-        site = Site(WebSettings(viewers=viewers, join=join), lambda: urls, b"k" * 32, HOST_KEY)
+        site = Site(WebSettings(viewers=viewers, join=join), lambda: urls, signing_key, HOST_KEY)
         app = create_app(table, GAMES, clock, site, features)
         yield Place(table, app, clock, health)
         app.extensions["streams"].close()
+        app.extensions["worker"].close()
 
 
 def page_of(browser: FlaskClient, path: str) -> str:

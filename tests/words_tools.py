@@ -39,7 +39,7 @@ PLAIN_CLASSES = frozenset(("mono", "receipt", "code", "lab", "letter", "leg", "n
 PLAIN = re.compile(
     r"Camera Module \d( Wide)?|HQ Camera|\bauto\b|"
     + "|".join(LANGUAGES.values())
-    + r"|Tabletop Companion|SHA-256|Wi-Fi|JSON|PNG|GIF|WebP|PDF|GPIO|BCM|https?://\S+|/[\w/<>.-]+"  # names of things
+    + r"|Tabletop Companion|SHA-256|Wi-Fi|JSON|PNG|WebP|PDF|GPIO|BCM|https?://\S+|/[\w/<>.-]+"  # names of things
     r"|\d+ [0-9a-f]{64}(?: south| north)*"  # what a phone's script is to answer: a game, its commitment, seats
     r"|\b\d+ de [a-z]+ de \d{4}|\b\d+:[a-z]?[A-Z]+\b"  # dates in Spanish, orders by unit
     r"|\b[A-Z]{1,3}\d?\b|\b[a-h]\d{1,2}\b|\b\d+[a-z]{1,2}\b|\bpx\b|\bmm\b|\bcm\b|\bx\b"  # notation and units

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,6 @@ from web.routes.openapi import OpenApiRoutes
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.rules import RulesPages
-from web.routes.seats.demonstration import Demonstrations
-from web.routes.seats.handicaps import Handicaps
 from web.routes.seats.opponents import Lessons, Opponents
 from web.routes.seats.tiles import TileRoutes
 from web.routes.settings import SettingsPage
@@ -39,10 +38,10 @@ from web.routes.shared_phone import SharedPhonePages
 from web.routes.staff import StaffKeys
 from web.routes.workbench import Bench
 from web.security.auth import Auth
-from web.security.far_access import FarAccess, is_far
-from web.security.host_names import OWN_ADDRESS, Names, UnknownName, asked_host
+from web.security.host_names import Names, UnknownName, asked_host
 from web.security.join_code import JoinCode
-from web.server.sse import ARRIVED, Streams
+from web.security.rate_limit import RequestLimits
+from web.server.sse import Streams
 from web.templating.helpers import register_template_helpers
 from web.templating.template_cache import CompiledTemplates
 
@@ -60,13 +59,13 @@ def create_app(
     features = features or Features()
     app = bare_app(site.compiled)
     guard = Auth(site.signing_key, site.host_key, table.seat_nonce, clock, site.make_host_key)
-    streams = Streams(table, site.settings.viewers)
+    streams = Streams(site.settings.viewers)
     join_code = JoinCode(table, clock.monotonic_s) if site.settings.join == "code" else None
     app.extensions |= {"streams": streams, "guard": guard, "now_s": table.now_s, "join_code": join_code}
     page_context = PageContext(table, games, clock, guard, streams, site.join_urls, join_code, features)
     register_template_helpers(app)
-    app.jinja_env.globals.update(own_seats=lambda: guard.seats_of(request), is_far=is_far, key_command=site.key_command)
-    app.extensions["paragraph"] = page_context.paragraph
+    app.jinja_env.globals.update(own_seats=lambda: guard.seats_of(request), key_command=site.key_command)
+    app.extensions |= {"paragraph": page_context.paragraph, "worker": page_context.worker}
     error_pages.register(app)
 
     watch_requests(app, table.now_s, lambda: table.settings.language, guard)
@@ -81,7 +80,6 @@ def create_app(
             SharedPhonePages,
             HostPages,
             Api,
-            Handicaps,
             Lessons,
             Opponents,
             OpenApiRoutes,
@@ -92,13 +90,10 @@ def create_app(
         (StaffKeys, features.staff), (HubDoor, features.hub),
         (HistoryPages, features.past), (Bench, features.workbench),
         (KitPages, features.printer), (CameraPage, features.camera),
-        (Demonstrations, features.demonstration),
     )  # fmt: skip
     rooms += [room(page_context, what).blueprint() for room, what in there if what]
     for room in rooms:
         app.register_blueprint(room)
-    if features.hub:
-        features.hub.use_pages(FarAccess(app, table, guard))
     return app
 
 
@@ -125,7 +120,7 @@ def watch_requests(app: Flask, now_s: Callable[[], float], screen_language: Call
     @app.before_request
     def stamp() -> None:
         """An input counts from when it came in, before it is read or waits for anything."""
-        g.at_s = request.environ.get(ARRIVED, now_s())
+        g.at_s = now_s()
 
     @app.before_request
     def choose_language() -> None:
@@ -140,6 +135,12 @@ def watch_requests(app: Flask, now_s: Callable[[], float], screen_language: Call
     def language_of_before(_: BaseException | None) -> None:
         """The thread goes on to somebody else."""
         speak(g.get("spoken_before", "en"))
+
+    limits = RequestLimits(guard.owner_of, time.monotonic)
+
+    @app.before_request
+    def check_rate() -> None:
+        limits.check(request)
 
     @app.before_request
     def check_origin() -> None:
@@ -158,9 +159,11 @@ def watch_names(app: Flask, names: Names, join_urls: Callable[[], tuple[str, ...
     @app.before_request
     def check_name() -> None:
         host, is_open = request.headers.get("Host", ""), request.endpoint in ("pages.static", "pages.favicon")
-        if not asked_host(host):
+        target = request.environ.get("REQUEST_URI", "/").lower()
+        of_this_host = tuple(f"{scheme}://{host.lower()}/" for scheme in ("http", "https"))
+        if not asked_host(host) or not target.startswith(("/", *of_this_host)):
             raise BadRequest
-        if not is_open and not names.knows(host, request.environ.get(OWN_ADDRESS, "")):
+        if not is_open and not names.knows(host):
             raise UnknownName(join_urls()[0])
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from flask import Flask, Request
+from flask import Request, render_template
 
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
@@ -24,9 +24,9 @@ from web.features import Features
 from web.rendering import cards
 from web.rendering.finale import end_words
 from web.security.auth import Auth
-from web.security.far_access import code_of
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
+from web.server.worker import Worker
 from web.templating.fragments import Fragment, Needs
 from web.templating.phrases import device_words, rule_words, tip_of
 
@@ -58,9 +58,9 @@ class PageContext:
     join_code: JoinCode | None
     """What whoever sits down must know; None: anybody may."""
     features: Features
-    imaging: threading.Lock = field(default_factory=threading.Lock)
-    """Held while a picture of the camera or of the workbench is made: each takes some 20 MB for a moment."""
-    _drawn: dict[_Asked, tuple[Table, int, Fragment]] = field(default_factory=dict)
+    worker: Worker = field(default_factory=Worker)
+    """Makes pictures, PDFs and films."""
+    _drawn: dict[_Asked, tuple[int, Fragment]] = field(default_factory=dict)
     _drawing: dict[_Asked, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     @property
@@ -70,7 +70,7 @@ class PageContext:
 
     def needs_code(self, asked: Request) -> bool:
         """Must whoever asks know the code to sit down?"""
-        is_let_in = code_of(asked) or self.guard.is_at_table(asked) or self.guard.is_host(asked)
+        is_let_in = self.guard.is_at_table(asked) or self.guard.is_host(asked)
         return self.join_code is not None and not is_let_in
 
     def require_at_table(self, asked: Request) -> None:
@@ -84,9 +84,7 @@ class PageContext:
         if self.join_code is not None and self.needs_code(asked):
             self.join_code.require(typed, asked.remote_addr or "")
 
-    def fragment(
-        self, app: Flask, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False
-    ) -> Fragment:
+    def fragment(self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False) -> Fragment:
         """The live part of a page for one viewer (None: what everybody may know), drawn once a change and language.
 
         `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
@@ -94,17 +92,10 @@ class PageContext:
         """
         asked = _Asked(page, viewer, own_screen, at_table, spoken())
         with self._drawing[asked]:
-            table = self._shown_on(page)
-            drawn, version, fragment = self._drawn.get(asked, (table, -1, _NOTHING))
-            if drawn is not table or version != table.version:
-                version, fragment = self._draw(app, table, asked)
-                self._drawn[asked] = (table, version, fragment)
+            version, fragment = self._drawn.get(asked, (-1, _NOTHING))
+            if version != self.table.version:
+                self._drawn[asked] = version, fragment = self._draw(asked)
         return fragment
-
-    def _shown_on(self, page: str) -> Table:
-        """The table of a page: the table screen shows that of the demonstration while one is on."""
-        demonstration = self.features.demonstration if page == "table" else None
-        return (demonstration.shown if demonstration else None) or self.table
 
     def paragraph(self, rule: str | None) -> tuple[str, str] | None:
         """Address and name of a paragraph of the rules of the game that is on; None where there is none."""
@@ -115,40 +106,39 @@ class PageContext:
         """Does the page say what single plays are?"""
         return bool(view.own.choices) or view.turn.is_open or view.guide is not None
 
-    def _draw(self, app: Flask, table: Table, asked: _Asked) -> tuple[int, Fragment]:
+    def _draw(self, asked: _Asked) -> tuple[int, Fragment]:
+        table = self.table
         view = table.view(asked.viewer)
         known = view if asked.viewer is None else table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
             view, known = table.view(asked.viewer), table.view()
         needs = Needs()
-        html = app.jinja_env.get_template(f"_{asked.page}.html").render(
+        html = render_template(
+            f"_{asked.page}.html",
             needs=needs,
             view=view,
             known=known.board.tableau,
             viewer=asked.viewer,
             own_screen=asked.own_screen,
-            **self._about_game(table, view, asked),
+            **self._about_game(view, asked),
             **self._about_room(asked),
-            **self._for_surface(table, known, asked),
+            **self._for_surface(asked),
         )
         return view.version, Fragment(html, needs)
 
-    def _about_game(self, table: Table, view: TableView, asked: _Asked) -> dict[str, Any]:
+    def _about_game(self, view: TableView, asked: _Asked) -> dict[str, Any]:
         """What every page may say of the game that is on, or was."""
-        is_demonstration = table is not self.table
-        past = self.features.past if view.phase is Phase.OVER and not is_demonstration else None
+        past = self.features.past if view.phase is Phase.OVER else None
         finale = past.finale(int(view.moment.partition(".")[0])) if past else None
         acting = cards.acting_seat(view) if view.board.standing else None
         return {
             "finale": finale,
             "end": end_words(view, finale, asked.viewer),
             "opened": view.board.suggested or self.table.remembered or next(iter(self.games)),
-            "plays": table.hints.plays(acting, view.moment) if acting and self._names_plays(view) else (),
+            "plays": self.table.hints.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             "south": self.table_settings.tip_south,
             "tip": tip_of(view, self.table_settings.tip_south) if asked.page != "seat" else "",
             "state": device_words(view),
-            "is_demonstration": is_demonstration,
-            "demonstration": self.features.demonstration,
             "coach": self.table.coaching.of(asked.viewer).about if asked.viewer and self.features.coach else (),
         }
 
@@ -169,22 +159,22 @@ class PageContext:
             "staff": features.staff if features.staff and features.staff.is_heard else None,
         }
 
-    def _for_surface(self, table: Table, known: TableView, asked: _Asked) -> dict[str, Any]:
+    def _for_surface(self, asked: _Asked) -> dict[str, Any]:
         """What one surface alone is given; the others have nothing of it."""
         features = self.features
         given: dict[str, Any] = {
             "host_key": self.guard.host_key if asked.own_screen or asked.page == "host" else "",
-            **dict.fromkeys(("coach_for", "handicap", "hub", "unwell", "voice", "wifi"), None),
+            **dict.fromkeys(("coach_for", "hub", "unwell", "voice", "wifi"), None),
             "pads": {},
         }
         if asked.page in ("host", "seat"):
-            given |= {"hub": features.hub, "handicap": features.handicap(known, self.table_settings)}
+            given["hub"] = features.hub
         if asked.page == "host":
             given["coach_for"] = _COACH_FOR[self.table_settings.coach] if features.coach else None
             given["unwell"] = features.health.line() if features.health else None
         elif asked.page == "table":
             given["wifi"] = features.welcome.wifi() if asked.at_table else None
-            given["voice"] = features.welcome.voice if table is self.table else None
+            given["voice"] = features.welcome.voice
         elif asked.page == "workbench":
             given["pads"] = {seat: self.table.view(seat).own.pad for seat in SEATS}
         return given

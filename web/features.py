@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from companion.archive.played_games import GameArchive, Mismatch
+from companion.archive.history import History
 from companion.bots.characters import Character
 from companion.bots.coach import Coach
-from companion.bots.demonstration import Demonstration
-from companion.core.config import TableSettings, WebSettings
+from companion.core.config import WebSettings
 from companion.core.kit import Seat
 from companion.core.network import Wifi
-from companion.core.ports import Album, Eye, PanelHands, Spoken, World
-from companion.core.ports.far import FarPages
+from companion.core.ports import Album, Eye, PanelHands, Spoken
 from companion.diagnostics.findings import HealthRoom
-from companion.maintenance.requests import CheckRoom, Upkeep
+from companion.maintenance.requests import CheckRoom
+from companion.maintenance.upkeep import Upkeep
 from companion.printing.printing import Printer
-from companion.table.seats.far_seats import Invitation
 from companion.table.seats.staff_call import StaffBell
-from companion.table.session import MACHINE, Phase
-from companion.table.table_view import TableView
+
+if TYPE_CHECKING:
+    from vision.simulation.table import SimulatedTable
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Site:
 class Workbench:
     """The simulated table and panel, where there is no hardware."""
 
-    world: World
+    world: SimulatedTable
     hands: PanelHands
 
 
@@ -62,11 +61,10 @@ class Welcome:
 
 @dataclass(frozen=True)
 class CameraRoom:
-    """What the camera page needs: the eye (None: no camera), the photographs, and how a bug bundle is made."""
+    """What the camera page needs: the eye (None: no camera), and the photographs."""
 
     eye: Eye | None
     album: Album
-    bundle: Callable[[], bytes]
 
 
 class HubSeat(Protocol):
@@ -106,19 +104,6 @@ class HubSeat(Protocol):
     def withdraw_game(self) -> None:
         """Offer nothing any more; raises a `CompanionError`."""
 
-    def use_pages(self, pages: FarPages) -> None:
-        """These answer remote phones that have taken a seat."""
-
-    @property
-    def invitations(self) -> Mapping[Seat, Invitation]:
-        """The seats that are offered to remote phones."""
-
-    def invite(self, seat: Seat) -> Invitation:
-        """Offer a free seat to a remote phone; raises a `CompanionError`."""
-
-    def uninvite(self, seat: Seat) -> None:
-        """Offer this seat no longer, and free it where such a phone has it; raises a `CompanionError`."""
-
 
 @dataclass(frozen=True)
 class Features:
@@ -126,8 +111,8 @@ class Features:
 
     `upkeep` is what the settings page writes, `check` tries pads and lamps, `past` are the games that were played,
     `health` says how the service is, `staff` is the key that calls somebody. `workbench` is there in simulation only.
-    `opponents` are the characters that the machine can play as, `coach` is who advises people, `demonstration` is what
-    the table screen shows while nobody plays, `hub` joins a room of many tables.
+    `opponents` are the characters that the machine can play as, `coach` is who advises people, `hub` joins a
+    room of many tables.
     """
 
     welcome: Welcome = field(default_factory=Welcome)
@@ -136,17 +121,9 @@ class Features:
     printer: Printer | None = None
     upkeep: Upkeep | None = None
     check: CheckRoom | None = None
-    past: GameArchive | None = None
+    past: History | None = None
     health: HealthRoom | None = None
     staff: StaffBell | None = None
     opponents: tuple[Character, ...] = ()
     coach: Coach | None = None
-    demonstration: Demonstration | None = None
     hub: HubSeat | None = None
-
-    def handicap(self, view: TableView, settings: TableSettings) -> tuple[Seat, Mismatch] | None:
-        """Between games: which of the two people here may be given the coach, and why; None: that is not offered."""
-        if self.past is None or self.coach is None or settings.coach == "never":
-            return None
-        people = {seat: each.name for seat, each in view.seats.items() if each.name and each.door != MACHINE}
-        return self.past.handicap(people) if view.phase in (Phase.LOBBY, Phase.OVER) else None

@@ -24,22 +24,20 @@ from companion.archive.played_games import (
     Ending,
     Finale,
     GameLine,
-    Mismatch,
-    PictureKind,
     PlayerRecord,
     SeatedPlayer,
 )
 from companion.archive.replay import GameFile, game_file
 from companion.archive.retelling import HOST_ENDED, Retelling
 from companion.archive.scoresheet import write_sheet
-from companion.archive.statistics import handicap_for, mismatches_of, records_of
+from companion.archive.statistics import records_of
 from companion.archive.summaries import Summaries, is_brought
 from companion.archive.summary import Summary, digest_of, reason_of
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal
 from companion.core.files import why_refused
 from companion.core.i18n import Verbatim, say
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import Seat
 from companion.games import GAMES, game_named
 from companion.games.base import OptionRow
 from companion.storage.journal import Journal
@@ -47,7 +45,7 @@ from companion.table.session import MACHINE, chosen_words
 
 _REPLAYS = 6
 """So many games told again stay in memory."""
-Painter = Callable[[Retelling, PictureKind, int, Callable[[str], bytes | None]], bytes]
+Painter = Callable[[Retelling, int, Callable[[str], bytes | None]], bytes]
 """Draws a game or one of its turns; the last is asked for photographs by their moments."""
 
 
@@ -81,7 +79,6 @@ class History:
         self._lock = threading.RLock()
         self._drawing = threading.Lock()
         self._bringing = threading.Lock()
-        self._mismatched: tuple[object, Sequence[Mismatch]] = (None, ())
         """The pairs of people of these games, so that pages between two games need not count anew."""
         self._retold: OrderedDict[tuple[int, str, str], Retelling] = OrderedDict()
 
@@ -216,8 +213,6 @@ class History:
             return msgspec.structs.replace(self._summaries.imported(number), players=players)
         machines = tuple(seat for seat, sitters in line.players.items() if sitters[-1].door == MACHINE)
         session = self._journal.fold(number)
-        if session.is_covered:
-            raise Illegal(Refusal.WRONG_PHASE, say("The hub has not opened the cards of this game yet"))
         return msgspec.structs.replace(game_file(session, players, line.begun), machines=machines)
 
     def as_json(self, number: int) -> bytes:
@@ -230,12 +225,12 @@ class History:
         self.replay(number)
         return write_sheet(self.file(number))
 
-    def picture(self, number: int, kind: PictureKind = PictureKind.GIF, turn: int = 0) -> bytes:
+    def picture(self, number: int, turn: int = 0) -> bytes:
         """The board through the game, or a turn (from 1); raises as `replay`, and `Illegal` while others are drawn."""
         told = self.replay(number)
         if not 0 <= turn <= len(told.turns):
             raise Malformed(say("The game has no turn {number}", number=turn))
-        stamp = f"{self._summaries.stamp(number)} {kind} {turn} {len(told.photographs)}"
+        stamp = f"{self._summaries.stamp(number)} {turn} {len(told.photographs)}"
         kept = self._pictures.get(number, stamp) if self._pictures else None
         if kept is not None:
             return kept
@@ -244,7 +239,7 @@ class History:
         if not self._drawing.acquire(timeout=5):
             raise Illegal(Refusal.WRONG_PHASE, say("Other pictures are being drawn: try again in a few seconds"))
         try:
-            picture = self._paint(told, kind, turn, partial(self._photograph, number))
+            picture = self._paint(told, turn, partial(self._photograph, number))
         finally:
             self._drawing.release()
         if self._pictures and self._may_keep():
@@ -319,17 +314,6 @@ class History:
     def statistics(self) -> Sequence[PlayerRecord]:
         """What each player did in the games that are over, who played most first."""
         return records_of(self._over())
-
-    def mismatches(self) -> Sequence[Mismatch]:
-        """The pairs of people for whom a handicap would even things out."""
-        games = (tuple(self._summaries.numbers()), len(self._journal.archive.forgotten()))
-        if self._mismatched[0] != games:
-            self._mismatched = games, mismatches_of(line for line, _ in self._over())
-        return self._mismatched[1]
-
-    def handicap(self, names: Mapping[Seat, str]) -> tuple[Seat, Mismatch] | None:
-        """The seat of the weaker of two people of whom the other one wins more often; None: they are even."""
-        return handicap_for(self.mismatches(), names) if len(names) == len(SEATS) else None
 
     def _over(self) -> list[tuple[GameLine, Summary]]:
         stamps = reversed(self._summaries.numbers())

@@ -14,7 +14,7 @@ from companion.core.i18n import Verbatim, joined, say, speaking
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.base import Drawn, Step, plain_outcome
-from companion.table.chance.chance_view import ChanceView, opened, shown
+from companion.table.chance.chance_view import ChanceView, opened
 from companion.table.chance.fairness import FairChance
 from companion.table.session import Phase, Session, chance, chosen_words, receipt
 
@@ -150,8 +150,8 @@ def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
     if game.drawn(options) is Drawn.NEVER and not chosen:
         return None
     if played.chance is None:
-        return ChanceView(number, is_drawn=True, chosen=chosen, seed=played.seed)
-    return opened(shown(number, played.chance, chosen, True), played.chance, played.seed)
+        return ChanceView(number, chosen=chosen, seed=played.seed)
+    return opened(ChanceView(number, played.chance.commitment, chosen), played.chance, played.seed)
 
 
 def tell_chance(played: GameFile) -> list[str]:
@@ -167,9 +167,7 @@ def tell_chance(played: GameFile) -> list[str]:
     return [
         told.words,
         joined("", ("  ", say("Commitment: {commitment}", commitment=told.commitment))),
-        joined(
-            "", ("  ", say("The seed is SHA-256 of “{text}”: commitment, contributions and seed match.", text=text))
-        ),
+        joined("", ("  ", say("The seed is SHA-256 of “{text}”: commitment and seed match.", text=text))),
     ]
 
 

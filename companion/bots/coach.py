@@ -19,7 +19,7 @@ from companion.bots.base import LEVELS, Verdict, said_by_bot
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command
 from companion.bots.machine_players import START_S, THINK_S, Opponent
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
-from companion.core.i18n import Verbatim, say
+from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.spelling import SpeltOrder
 from companion.table.seats.coaching import MachineReasons
@@ -145,11 +145,7 @@ class CoachFailure(CompanionError, RuntimeError):
 
 def _theirs(told: MachineReasons) -> Hint:
     """The machine's own words."""
-    name = Verbatim(told.name)
-    heading = (
-        say("{name}, turn {turn}", name=name, turn=told.turn) if told.turn else say("{name}, at the start", name=name)
-    )
-    return Hint(told.action, told.orders, told.why, heading, is_theirs=True)
+    return Hint(told.action, told.orders, told.why, told.heading, is_theirs=True)
 
 
 def _is_best(verdict: Verdict, done: str) -> bool:

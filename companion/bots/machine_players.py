@@ -10,7 +10,6 @@ import hmac
 import logging
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
@@ -26,7 +25,6 @@ from companion.core.kit import SEATS, Seat
 from companion.core.ports import Closeable
 from companion.table.follower import Follower
 from companion.table.seats.machine_seats import MachineTurn
-from companion.table.session import MACHINE
 from companion.table.table import Table
 
 log = logging.getLogger(__name__)
@@ -148,7 +146,6 @@ class _MachinePlayer:
 
     def step(self) -> float:
         """Do what is due; answers in how many seconds there is more (0: after the table's next change)."""
-        self._contribute()
         turn = next((turn for turn in self._table.machines.turns() if turn.seat is self._seat), None)
         if turn is None:
             self.close()
@@ -180,15 +177,6 @@ class _MachinePlayer:
         self._told = self._plan = None
         if process is not None:
             process.close()
-
-    def _contribute(self) -> None:
-        """Give to chance what the table cannot foresee, as a phone does."""
-        view = self._table.view()
-        pledge = view.fairness.pledge
-        if view.seats[self._seat].door != MACHINE or pledge is None or (pledge.given or {}).get(self._seat):
-            return
-        with suppress(CompanionError):
-            self._table.contribute(self._seat, pledge.commitment, secrets.token_hex(32), MACHINE)
 
     def _hand_in(self, plan: _Plan) -> float:
         self._table.machines.keep_reasons(self._seat, plan.moment, self._reasons(plan.choice))

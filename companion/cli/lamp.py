@@ -56,7 +56,7 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
 
 def _pins() -> Any:
     """The machine's pins, which may come late at the start; None, and a word: there are none, or the end came first."""
-    from hardware.pins.factory import open_factory  # noqa: PLC0415
+    from hardware.pins import open_factory  # noqa: PLC0415
 
     for attempt in range(1, PATIENCE_S // AGAIN_S + 1):
         try:

@@ -1,4 +1,4 @@
-"""The commands that print: `kit`, `booklet`, `card`. What is printed comes from the press."""
+"""The commands that print: `kit` and `card`. What is printed comes from the press."""
 
 from __future__ import annotations
 
@@ -27,10 +27,6 @@ def add_print_commands(commands: Any) -> None:
     kit.add_argument("--board", metavar="FILE", type=Path, help="a text map instead of the usual board")
     kit.add_argument("--tiles", action="store_true", help="order tiles that the camera reads, where a game has them")
     kit.set_defaults(run=_kit)
-    booklet = commands.add_parser("booklet", help="print the rules as a folded booklet")
-    booklet.add_argument("game", choices=sorted(GAMES))
-    _add_sheets(booklet)
-    booklet.set_defaults(run=_booklet)
     card = commands.add_parser("card", help="print the table card with the address for phones")
     card.add_argument(
         "address", metavar="http://…/", help="address of the table screen, as printed by “companion play”"
@@ -70,14 +66,6 @@ def _kit(options: argparse.Namespace) -> int:
     pdf = kit_pdf(kit, style, game.extras(values))
     advice = f"one sheet of {style.paper.upper()}; " if options.board_only else ""
     return _written(options.output, pdf, f"{advice}print it at 100 %, on matt paper")
-
-
-def _booklet(options: argparse.Namespace) -> int:
-    from companion.printing.kit_printer import KitPrinter  # noqa: PLC0415 - the PDF library is slow to import
-
-    begin(f"Setting the booklet of {game_named(options.game).title}: this takes some seconds.")
-    pdf = KitPrinter(GAMES).booklet(options.game, options.paper, options.language)
-    return _written(options.output, pdf, "print it on both sides, turned over the short edge, and fold it")
 
 
 def _card(options: argparse.Namespace) -> int:

@@ -298,7 +298,7 @@ def add(drawings: Mapping[str, str]) -> None:
     DRAWINGS.update(drawings)
 
 
-_PATTERNS = (
+PATTERNS = (
     f'<pattern id="dots" width="{_DOT_PITCH:g}" height="{_DOT_PITCH:g}" patternUnits="userSpaceOnUse">'
     f'<circle cx="{_DOT_AT:g}" cy="{_DOT_AT:g}" r="{_DOT_RADIUS:g}" fill="var(--face,{_INK})" opacity=".5"/></pattern>'
     '<pattern id="hatch" width="12" height="12" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
@@ -313,7 +313,7 @@ def sprite(names: Collection[str] | None = None) -> str:
     """
     hidden = 'width="0" height="0" style="position:absolute" aria-hidden="true"'
     shown = symbols(DRAWINGS if names is None else names)
-    return f"<svg {hidden}><defs>{_PATTERNS}{shown}</defs></svg>"
+    return f"<svg {hidden}><defs>{PATTERNS}{shown}</defs></svg>"
 
 
 def symbols(names: Iterable[str]) -> str:

@@ -11,20 +11,17 @@ import msgspec
 from companion import __version__
 from companion.core import i18n
 from companion.core.clock import Clock
-from companion.core.errors import CompanionError, Malformed
-from companion.core.i18n import Verbatim, say
-from companion.core.kit import SEATS, Seat
+from companion.core.errors import Malformed
+from companion.core.i18n import Verbatim, joined, say
+from companion.core.kit import SEATS
 from companion.core.ports import Closeable
-from companion.core.ports.far import FarPages
 from companion.hub.commands import HubWish, read_command
-from companion.hub.far_line import FarLine
-from companion.hub.membership import Invited, Membership
+from companion.hub.membership import Membership
 from companion.hub.pair_line import PairLine
 from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
 from companion.table.public.messages import PublicState, encoded, words
 from companion.table.remote.remote_game import REMOTE
-from companion.table.seats.far_seats import Invitation
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import MACHINE
 from companion.table.table import Table
@@ -53,7 +50,6 @@ class HubAdapter(Closeable):
         health: Callable[[], str],
         change_settings: Callable[[Mapping[str, str]], str] = lambda _: say("This table takes no settings."),
         keep: Callable[[Membership], None] = lambda _: None,
-        far_pages: Callable[[], FarPages | None] = lambda: None,
     ) -> None:
         self.membership = membership
         self._table = table
@@ -66,11 +62,15 @@ class HubAdapter(Closeable):
         self._answer: tuple[int, str] = (0, "")
         self.pairs = PairLine(table, journal, clock, membership.table, self._wake)
         self._keeping = threading.Lock()
-        for seat, invited in membership.invitations.items():
-            table.far.restore(seat, Invitation(invited.code, invited.url))
-        table.far.when_offered = self._keep_offers
-        self.far = FarLine(table, clock, membership.table, far_pages, self._wake)
-        self._line = HubLine(membership, journal, clock, self)
+        self._line = HubLine(
+            membership,
+            journal,
+            clock,
+            self.pairs,
+            state=self.state,
+            command=self.command,
+            connected=self.connected,
+        )
         table.connect(on_lamps=lambda _lamps, _trouble: self._wake())
 
     def start(self) -> None:
@@ -82,7 +82,10 @@ class HubAdapter(Closeable):
     def sentence(self) -> str:
         """How the line to the hub is."""
         if self._line.is_connected and not self._line.trouble:
-            return say("Table {number} of {room}.", number=self.membership.number, room=Verbatim(self.membership.room))
+            place = say("Table {number} of {room}.", number=self.membership.number, room=Verbatim(self.membership.room))
+            answer = self._answer[1]
+            sent = say("The hub has sent settings. {answer}", answer=answer) if answer else ""
+            return joined(" ", (place, sent))
         return self._line.trouble or say("Looking for the hub.")
 
     @property
@@ -93,14 +96,11 @@ class HubAdapter(Closeable):
     def close(self) -> None:
         """Hang up."""
         self._line.close()
-        self.far.close()
         self._bell.hear(False, EAR)
 
     def leave(self) -> None:
         """The hub has nothing to say here any more."""
         self._close(False)
-        for seat in self._table.far.invitations:
-            self._table.far.withdraw(seat)
         self._table.rounds.use("", None)
         self._table.rounds.contest("")
 
@@ -111,13 +111,6 @@ class HubAdapter(Closeable):
         with self._keeping:
             self.membership = msgspec.structs.replace(self.membership, **changes)
             self._keep(self.membership)
-
-    def _keep_offers(self, offered: Mapping[Seat, Invitation]) -> None:
-        """In the table's thread: an invitation that has been sent holds after a restart as well."""
-        try:
-            self._change(invitations={seat: Invited(each.code, each.url) for seat, each in offered.items()})
-        except CompanionError as error:
-            log.warning("Hub: invitations are not kept: %s", error)
 
     # ---- in the line's thread ----
 
@@ -166,6 +159,7 @@ class HubAdapter(Closeable):
         if command.settings is not None and command.settings.number != self._answer[0]:
             asked = command.settings
             self._answer = (asked.number, self._change_settings(asked.values))
+            log.info("Hub: it has sent settings (%s): %s", ", ".join(asked.values), self._answer[1])
             self._line.wake()
 
     def _follow(self, wish: HubWish) -> None:

@@ -11,16 +11,8 @@ from companion.core.config import Settings
 from companion.core.errors import SystemTrouble
 from companion.core.files import MAX_TEXT, read_file, sync_folder, why_refused
 from companion.core.i18n import say
-from companion.core.kit import Seat
 
 FILE = "hub.json"
-
-
-class Invited(msgspec.Struct, frozen=True):
-    """A code that has been sent to somebody, and where it is entered."""
-
-    code: str
-    url: str
 
 
 class Membership(msgspec.Struct, frozen=True):
@@ -41,8 +33,6 @@ class Membership(msgspec.Struct, frozen=True):
     names: bool = False
     ca: str = ""
     closed: bool = False
-    invitations: dict[Seat, Invited] = {}
-    """The seats that are offered to remote phones and that nobody has taken yet."""
 
     def __repr__(self) -> str:
         return f"Membership(address={self.address!r}, number={self.number})"

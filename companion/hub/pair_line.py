@@ -43,7 +43,6 @@ from companion.hub.pairing import (
 from companion.hub.subjects import (
     PAIRS,
     SEQUENCE,
-    STORED,
     WRONG_SEQUENCE,
     message_subject,
     near_subject,
@@ -71,7 +70,6 @@ LOOK_S, NEAR_S, GONE_S = 2.0, 10.0, 30.0
 table that has said nothing for so long is gone."""
 _LOOK_BACK = 20
 """The last game at two tables is among so many games: what it still has to tell is told, also while another is on."""
-_NO_DEALER = say("The hub that dealt the cards no longer knows this game: end it.")
 _OLDER = say("This table’s journal is older than what the other table knows: this game cannot go on.")
 _UNFIT = say("What the other table sends does not fit this game: it cannot go on")
 
@@ -135,8 +133,6 @@ class PairLine:
         """
         number, begun = self._journal.next_number(), self.interrupted
         if begun is not None:
-            if begun.commitment:
-                raise Illegal(Refusal.WRONG_PHASE, _NO_DEALER)
             game, options, seat, number = begun.game, dict(begun.options), begun.seat.other, begun.number
         require_playable(game, options)
         mark = kit_mark(game, options)
@@ -297,7 +293,7 @@ class PairLine:
         """Begin the game that was agreed on; where that cannot be, the other table is told that it was left."""
         seat, fault = pair.seat_of(self._own), ""
         beginning = RemoteBeginning(
-            pair.id, pair.number, pair.game, pair.options, seat.other, pair.names.get(seat.other, ""), pair.commitment,
+            pair.id, pair.number, pair.game, pair.options, seat.other, pair.names.get(seat.other, ""),
             pair.follows,
         )  # fmt: skip
         self._past, self._again, self._is_again_told, self._is_again_there = None, None, False, False
@@ -323,7 +319,10 @@ class PairLine:
             first = next(iter(self._journal.entries(number)), None)
             record = first.record if first else None
             if isinstance(record, NewGame) and record.remote and record.remote.id == game:
-                return progress_of_remote(self._journal.fold(number))
+                try:
+                    return progress_of_remote(self._journal.fold(number))
+                except CompanionError:  # a game of an earlier version that cannot be folded any more
+                    return None
         return None
 
     def _progress(self, pair: Pair) -> RemoteProgress:
@@ -342,9 +341,8 @@ class PairLine:
             self._sent = await self._at_hub(stream, pair, sent)
         while self._sent < len(sent) and self._fault != _OLDER:
             subject = message_subject(pair.id, self._own, self._sent + 1)
-            headers = {STORED: f"{pair.id}-{self._own}-{self._sent + 1}", SEQUENCE: "0"}
             try:
-                await stream.publish(subject, sent[self._sent], headers=headers)
+                await stream.publish(subject, sent[self._sent], headers={SEQUENCE: "0"})
             except APIError as error:
                 if error.err_code != WRONG_SEQUENCE:
                     raise
@@ -363,16 +361,16 @@ class PairLine:
         return 0
 
     async def _hear(self, stream: JetStreamContext, pair: Pair) -> None:
-        source = pair.source_of(self._own)
+        other = pair.other_of(self._own)
         while not self._fault:
             progress = self._table.remote.progress
             if progress is None or progress.game != pair.id:
                 return
             number = progress.heard + 1
-            payload = await kept_message(stream, message_subject(pair.id, source, number))
+            payload = await kept_message(stream, message_subject(pair.id, other, number))
             if payload is None and number <= self._there:  # it was said, and is being written
                 await asyncio.sleep(WRITTEN_S)
-                payload = await kept_message(stream, message_subject(pair.id, source, number))
+                payload = await kept_message(stream, message_subject(pair.id, other, number))
             if payload is None:
                 self._there = number - 1
                 return

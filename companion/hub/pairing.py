@@ -15,7 +15,6 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import GAMES
-from companion.hub.subjects import told_by_dealer
 from companion.table.public.messages import strictly_read, words
 
 Text = Annotated[str, msgspec.Meta(max_length=64)]
@@ -83,11 +82,10 @@ class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
 PairWish = PairOffer | PairLook | PairTake | PairAgain | PairQuestion | PairWithdrawal
 
 
-class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
     """A game on which two tables have agreed; `tables` and `names` are those of each seat.
 
-    `commitment` is SHA-256 of the secret by which the hub shuffles; empty: it deals nothing. `follows` is the game
-    whose rematch it is.
+    `follows` is the game whose rematch it is. Fields of an earlier version are passed over.
     """
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
@@ -96,7 +94,6 @@ class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     number: Number
     tables: dict[Seat, Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]]
     names: dict[Seat, Name] = {}
-    commitment: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")] = ""
     follows: GameId = ""
 
     def seat_of(self, table: str) -> Seat:
@@ -106,10 +103,6 @@ class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     def other_of(self, table: str) -> str:
         """The other table."""
         return self.tables[self.seat_of(table).other]
-
-    def source_of(self, table: str) -> str:
-        """Who tells a table what it hears: the other one, or the dealer."""
-        return told_by_dealer(table) if self.commitment else self.other_of(table)
 
 
 class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -11,7 +11,8 @@ import asyncio
 import contextlib
 import logging
 import math
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import nats
 from nats.aio.client import Client
@@ -25,7 +26,6 @@ from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
-from companion.hub.far_line import FarLine
 from companion.hub.joining import trusted
 from companion.hub.loop_thread import LoopThread, SteadyClient, hang_up, note_fault
 from companion.hub.membership import Membership
@@ -34,7 +34,6 @@ from companion.hub.subjects import (
     AGE,
     RECORDS,
     SEQUENCE,
-    STORED,
     WRONG_SEQUENCE,
     command_subject,
     inbox_prefix,
@@ -71,34 +70,30 @@ class KeepsNothing(CompanionError, RuntimeError):
     kind = "hub_keeps_nothing"
 
 
-class NewsSource(Protocol):
-    """What the line asks of its table, in the line's thread."""
-
-    def state(self) -> bytes:
-        """How the table is now, as it is sent."""
-
-    def command(self, payload: bytes) -> None:
-        """The hub asks for something."""
-
-    def connected(self, is_connected: bool) -> None:
-        """The hub hears us, or does not any more."""
-
-    @property
-    def pairs(self) -> PairLine:
-        """What is told and heard of a game at two tables."""
-
-    @property
-    def far(self) -> FarLine:
-        """Remote phones that sit at this table."""
-
-
 class HubLine:
-    """Sends what is new until `close`, which may be called twice; `wake` may be called from any thread."""
+    """Sends what is new until `close`, which may be called twice; `wake` may be called from any thread.
 
-    def __init__(self, membership: Membership, journal: Journal, clock: Clock, source: NewsSource) -> None:
+    In the line's thread, `state` answers how the table is now, as it is sent; `command` is given what the hub asks for;
+    `connected` hears whether the hub hears us.
+    """
+
+    def __init__(
+        self,
+        membership: Membership,
+        journal: Journal,
+        clock: Clock,
+        pairs: PairLine,
+        *,
+        state: Callable[[], bytes],
+        command: Callable[[bytes], None],
+        connected: Callable[[bool], None],
+    ) -> None:
         self._membership = membership
         self._outbox = Outbox(journal)
-        self._source = source
+        self._pairs = pairs
+        self._state = state
+        self._command = command
+        self._connected = connected
         self._clock = clock
         self._has_news = False
         self._news_s = 0.0
@@ -141,7 +136,7 @@ class HubLine:
         try:
             await self._keep_on()
         finally:
-            self._source.pairs.close()
+            self._pairs.close()
             self._is(False, "")
 
     async def _keep_on(self) -> None:
@@ -190,8 +185,7 @@ class HubLine:
             stream = client.jetstream(timeout=ANSWERS_S)
             await client.subscribe(command_subject(own.table), cb=self._heard)
             sequence = await self._find_place(stream)
-            self._source.pairs.connected()
-            await self._source.far.connected(client)
+            self._pairs.connected()
             self._asks_s = 0.0
             self._is(True, self.trouble if self._outbox.next() else "")
             self._told = b""
@@ -203,23 +197,21 @@ class HubLine:
                     try:
                         sequence = await self._send_all(client, stream, sequence)
                         self._is(True, "")
-                    except KeepsNothing as error:  # calls and remote phones need the line all the same
+                    except KeepsNothing as error:  # calls need the line all the same
                         if lost.is_set():  # nothing was answered because the line was cut meanwhile
                             raise ConnectionClosedError from None
                         self._is(True, error.message)
                         sequence = await self._find_place(stream)
                         self._asks_s, keeps_s = 0.0, self._clock.monotonic_s() + KEEPS_AGAIN_S
-                await self._source.far.step(client)
                 pause_s = KEEPS_AGAIN_S if keeps_s > self._clock.monotonic_s() else PULSE_S
-                await self._rest(min(pause_s, self._source.pairs.pause_s), until_news=True)
+                await self._rest(min(pause_s, self._pairs.pause_s), until_news=True)
                 if self._has_news:
                     self._news_s = self._clock.monotonic_s()
                     await self._rest(LET_PASS_S)
                 elif self._clock.monotonic_s() >= self._pulse_s + PULSE_S:
                     self._told = b""
         finally:
-            self._source.pairs.broken()
-            self._source.far.broken()
+            self._pairs.broken()
             await hang_up(client)
 
     async def _send_all(self, client: Client, stream: JetStreamContext, sequence: int) -> int:
@@ -237,7 +229,7 @@ class HubLine:
         try:
             if self._clock.monotonic_s() >= self._asks_s:
                 await self._look(client)
-            await self._source.pairs.exchange(client, stream)
+            await self._pairs.exchange(client, stream)
         except (NatsTimeout, NoStreamResponseError):
             raise KeepsNothing(
                 say("The hub cannot keep anything just now: its disk may be full. What is played here is sent later.")
@@ -247,7 +239,7 @@ class HubLine:
         """Which game at two tables is ours? A hub that does not know of such games is asked again now and then."""
         self._asks_s = math.inf  # unless there is another one before the answer is here
         try:
-            await self._source.pairs.look(client)
+            await self._pairs.look(client)
         except (NatsTimeout, NoRespondersError):
             self._asks_s = min(self._asks_s, self._clock.monotonic_s() + ASK_AGAIN_S)
             log.info("Hub: it does not answer about games at two tables")
@@ -273,26 +265,27 @@ class HubLine:
 
     async def _send(self, stream: JetStreamContext, record: PublicRecord, sequence: int) -> int:
         """Have it written at the hub, synced; answers the number of its message."""
-        name = f"{self._membership.table}-{record.epoch}-{record.entry}"
         age_s = max(0.0, self._clock.monotonic_s() - self._outbox.accepted_s)
-        headers = {STORED: name, SEQUENCE: str(sequence), AGE: f"{age_s:.3f}"}
+        headers = {SEQUENCE: str(sequence), AGE: f"{age_s:.3f}"}
         try:
             answer = await stream.publish(record_subject(self._membership.table), encoded(record), headers=headers)
         except (NatsTimeout, NoStreamResponseError):
             raise KeepsNothing(
                 say("The hub cannot keep anything just now: its disk may be full. What is played here is sent later.")
             ) from None
+        if answer.duplicate:  # nothing was stored: no message of this program has an id
+            raise KeepsNothing(say("The hub did not keep a message: trying again."))
         self._is(True, "")
         return answer.seq
 
     async def _tell_state(self, client: Client) -> None:
-        state = self._source.state()
+        state = self._state()
         if state != self._told:
             await client.publish(state_subject(self._membership.table), state)
             self._told, self._pulse_s = state, self._clock.monotonic_s()
 
     async def _heard(self, message: Msg) -> None:
-        self._source.command(message.data)
+        self._command(message.data)
 
     async def _rest(self, seconds: float, until_news: bool = False) -> None:
         """Wait so long, or until there is news."""
@@ -319,7 +312,7 @@ class HubLine:
         changed = (is_connected, trouble) != (self.is_connected, self.trouble)
         self.is_connected, self.trouble = is_connected, trouble
         if changed:
-            self._source.connected(is_connected)
+            self._connected(is_connected)
 
 
 def _is_refusal(error: BaseException) -> bool:

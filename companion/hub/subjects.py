@@ -8,10 +8,12 @@ what two tables of one game tell each other, each message by its number."""
 ALL_RECORDS, ALL_STATES = "tables.*.record", "tables.*.state"
 ALL_WISHES, ALL_PAIRS, ALL_NEAR = "tables.*.pair", "pairs.*.*.*", "near.*.*"
 NEAR = "near"
-ALL_FAR_WISHES, ALL_TOLD_FAR = "tables.*.far", "told.*.*"
-"""What is told to remote phones is in no stream: nothing of it is ever kept."""
-STORED, SEQUENCE = "Nats-Msg-Id", "Nats-Expected-Last-Subject-Sequence"
-"""Headers of a record: what it is called, and behind which message of its table it comes, or is refused."""
+SEQUENCE = "Nats-Expected-Last-Subject-Sequence"
+"""Header of a message: behind which one of its subject it comes, or is refused.
+
+No message has an id by which JetStream would find duplicates. All tables share those ids, so one table could use up
+another one's next id, whose message would then be taken for stored.
+"""
 AGE = "Companion-Age"
 """Header of a record: so many seconds ago the table accepted it, for clocks that are shown elsewhere."""
 WRONG_SEQUENCE = 10071
@@ -19,7 +21,7 @@ WRONG_SEQUENCE = 10071
 _ASK_RECORDS, _ASK_PAIRS = f"$JS.API.DIRECT.GET.{RECORDS}.", f"$JS.API.DIRECT.GET.{PAIRS}."
 KEPT_OR_ASKED = (ALL_RECORDS, f"{_ASK_RECORDS}{ALL_RECORDS}", f"{_ASK_PAIRS}{ALL_PAIRS}")
 """What the store itself answers, also where it refuses."""
-SAID = (ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, ALL_FAR_WISHES, ALL_TOLD_FAR, *KEPT_OR_ASKED)
+SAID = (ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, *KEPT_OR_ASKED)
 """All that tables may say, each of it only some."""
 
 
@@ -43,29 +45,9 @@ def wish_subject(table: str) -> str:
     return f"tables.{table}.pair"
 
 
-def far_wish_subject(table: str) -> str:
-    """Where a table says which of its seats remote phones may take."""
-    return f"tables.{table}.far"
-
-
-def far_subject(table: str) -> str:
-    """Where the hub asks a table what such a phone asks."""
-    return f"far.{table}"
-
-
-def told_far_subject(table: str, call: str) -> str:
-    """Where the table answers that; nobody but the hub hears it."""
-    return f"told.{table}.{call}"
-
-
 def message_subject(pair: str, table: str, number: int | str) -> str:
-    """Where a table of a pair, or the dealer, tells the message of a number: there is one, once."""
+    """Where a table of a pair tells the message of a number: there is one, once."""
     return f"pairs.{pair}.{table}.{number}"
-
-
-def told_by_dealer(table: str) -> str:
-    """Who tells a table what it hears, in the place of the other one, where the hub deals."""
-    return f"to-{table}"
 
 
 def near_subject(pair: str, table: str) -> str:
@@ -91,18 +73,17 @@ def table_of(subject: str) -> str:
 def may_publish(table: str) -> tuple[str, ...]:
     """All that a table may say: its own subjects, and the question how far it has come."""
     ask = f"{_ASK_RECORDS}{record_subject(table)}"
-    far = (far_wish_subject(table), told_far_subject(table, "*"))
-    return (record_subject(table), state_subject(table), wish_subject(table), ask, *far)
+    return (record_subject(table), state_subject(table), wish_subject(table), ask)
 
 
 def may_be_told(table: str) -> tuple[str, ...]:
     """All that the hub may tell a table beside the answers that it gets."""
-    return (command_subject(table), far_subject(table), news_subject(table, "*", "*"))
+    return (command_subject(table), news_subject(table, "*", "*"))
 
 
-def may_publish_paired(pair: str, table: str, source: str) -> tuple[str, ...]:
-    """What a table of a pair may say besides: its own side, and the questions what there is there and at its source."""
-    sides = (f"{_ASK_PAIRS}{message_subject(pair, each, '*')}" for each in (table, source))
+def may_publish_paired(pair: str, table: str, other: str) -> tuple[str, ...]:
+    """What a table of a pair may say besides: its own side, and the questions what there is on either side."""
+    sides = (f"{_ASK_PAIRS}{message_subject(pair, each, '*')}" for each in (table, other))
     return (message_subject(pair, table, "*"), near_subject(pair, table), *sides)
 
 

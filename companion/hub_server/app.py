@@ -13,10 +13,7 @@ from companion.core.config import WebSettings
 from companion.core.network import bracketed, from_here, host_key_text, page_urls
 from companion.core.ports import Closeable
 from companion.hub.pairing import Pair
-from companion.hub_server.dealer_desk import DealerDesk
-from companion.hub_server.far_desk import FarDesk
 from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder
-from companion.hub_server.league_file import LeagueFile
 from companion.hub_server.listener import HubListener
 from companion.hub_server.members import Members, Rights
 from companion.hub_server.nats_server import NatsServer, NatsSettings
@@ -24,14 +21,11 @@ from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.store import HubStore, StoreSettings
 from companion.hub_server.wishes import Wishes
 from companion.league.league import League
+from companion.league.league_file import LeagueFile
 from web.hub.app import HubSite, create_hub_app
-from web.hub.far import create_far_app
 from web.hub.room import Room
 from web.security.tls import certificate_context
-from web.server.sse import Server, serve
-
-MOST_VIEWERS = 500
-"""However few may follow one table, the hub has connections as for so many at each of four."""
+from web.server.server import Server, serve
 
 
 @dataclass(frozen=True)
@@ -55,11 +49,6 @@ class HubSettings:
     nats_ca: str = ""
     nats_reload: str = ""
     replicas: int = 1
-    far_port: int | None = None
-    """Of the pages for remote phones; None: there are none. They are at a port of their own because what a table
-    draws must never be at the same place as the pages of the hub's host."""
-    far_url: str = ""
-    """Under which address such phones reach it; empty: as this machine is called here."""
 
 
 class Hub(Closeable):
@@ -75,11 +64,9 @@ class Hub(Closeable):
         known = self.folder.change(lambda file: msgspec.structs.replace(file, **wanted)) if wanted else self.folder.now
         self.nats = None if settings.nats_urls else _own_nats(settings)
         self._rights = Rights(self.folder, self.nats, settings.nats_seed, settings.nats_reload)
-        self.store = HubStore(_store_settings(settings, self.nats, known.seed), DealerDesk(self.folder))
+        self.store = HubStore(_store_settings(settings, self.nats, known.seed))
         self.room = Room(known.name, clock, known.delay_s)
         self.pairs = PairKeeper(self.folder, clock, self._paired, self._look_at_pair, self.store.forget_pair)
-        self.far = FarDesk(clock, self.store.send, self.far_url)
-        self.far_server: Server | None = None
         self._stack = contextlib.ExitStack()
         try:
             file = LeagueFile(settings.folder)
@@ -88,7 +75,6 @@ class Hub(Closeable):
             wishes = Wishes(self.folder, self.room, self.league, clock, self.store.command)
             forget = (
                 self.pairs.forget,
-                self.far.forget,
                 wishes.forget,
                 lambda _: self._rights.keep(),
                 self.store.forget,
@@ -101,9 +87,7 @@ class Hub(Closeable):
                 servers=_servers(settings),
                 forget=(*forget, self.room.remove),
             )
-            self.listener = HubListener(
-                self.members, wishes, room=self.room, league=self.league, pairs=self.pairs, far=self.far
-            )
+            self.listener = HubListener(self.members, wishes, room=self.room, league=self.league, pairs=self.pairs)
             self._open(known, clock)
         except BaseException:
             self._stack.close()
@@ -122,30 +106,15 @@ class Hub(Closeable):
             self.host_key,
             settings.language,
             settings.folder / "templates",
-            self.far_url,
         )
         app = create_hub_app(self.room, self.league, self.members, clock, site)
         self.door = app.extensions["door"]
-        everybody = max(web.viewers, MOST_VIEWERS)  # places are each table's own, connections the whole hub's
-        self.server: Server = serve(app, web.host, web.port, everybody, tls, proxies=web.proxies)
+        self.server: Server = serve(app, web.host, web.port, tls, proxies=web.proxies)
         self._stack.callback(self.server.close)
-        self._stack.callback(app.extensions["watch"].close)
-        if settings.far_port is not None:
-            far = create_far_app(self.far, self.room, clock, site)
-            self.far_server = serve(far, web.host, settings.far_port, web.viewers, tls, proxies=web.proxies)
-            self._stack.callback(self.far_server.close)
         self.store.start(self.listener)
         address = f"{'https' if tls else 'http'}://{bracketed(from_here(web.host))}:{self.server.port}"
         (settings.folder / ADDRESS_FILE).write_text(address)
-        for server in filter(None, (self.server, self.far_server)):
-            server.start()
-
-    def far_url(self) -> str:
-        """Where remote phones enter their code; empty: nowhere."""
-        settings = self._settings
-        if settings.far_port is not None and settings.far_url:
-            return f"{settings.far_url.rstrip('/')}/"
-        return page_urls(settings.web, self.far_server.port)[0] if self.far_server else ""
+        self.server.start()
 
     def urls(self) -> tuple[str, ...]:
         """Addresses of the wall, the one for others first."""

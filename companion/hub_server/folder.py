@@ -43,10 +43,9 @@ class KnownTable(msgspec.Struct, frozen=True):
 class HubFile(msgspec.Struct, frozen=True):
     """All that the hub remembers. `seed` is its own NKey; whoever has it may do everything at its NATS.
 
-    `pairs` are the games at two tables, of each table the last one; `deals` the secrets by which the hub shuffles in
-    them, by the games' names. `asked` are the settings that tables have not answered yet, by the tables' names in
-    subjects. `seated` are the tables of the last `MOST_SEATED` games at two tables, of each table
-    `SEATED_EACH`: their results may come later.
+    `pairs` are the games at two tables, of each table the last one. `asked` are the settings that tables have not
+    answered yet, by the tables' names in subjects. `seated` are the tables of the last `MOST_SEATED` games at two
+    tables, of each table `SEATED_EACH`: their results may come later.
     `spare` are the names that tables get which join a hub at a cluster.
     """
 
@@ -57,7 +56,6 @@ class HubFile(msgspec.Struct, frozen=True):
     delay_s: float = 0.0
     tables: tuple[KnownTable, ...] = ()
     pairs: tuple[Pair, ...] = ()
-    deals: dict[str, str] = {}
     asked: Mapping[str, SettingsAsked] = {}
     seated: dict[str, dict[Seat, str]] = {}
     spare: tuple[str, ...] = ()

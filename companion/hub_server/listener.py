@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import NamedTuple
 
 import msgspec
 
 from companion.hub.pairing import Pair
-from companion.hub_server.far_desk import FarDesk
-from companion.hub_server.heard import RecordPlace
 from companion.hub_server.members import Members
 from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.wishes import Wishes
@@ -23,18 +22,22 @@ GAMES = Rate(5000, 0.01)
 """So many games a table may have ended: a year's at once, and then one every 100 seconds. All results are kept."""
 
 
-class HubListener:
-    """Hands it to whom it concerns, in the store's thread; implements `Heard`."""
+class RecordPlace(NamedTuple):
+    """A record's number in the store, and when its table accepted it: Unix time by the hub's clock."""
 
-    def __init__(
-        self, members: Members, wishes: Wishes, *, room: Room, league: League, pairs: PairKeeper, far: FarDesk
-    ) -> None:
+    sequence: int
+    at_s: float
+
+
+class HubListener:
+    """Hands it to whom it concerns, in the store's thread; every call is quick."""
+
+    def __init__(self, members: Members, wishes: Wishes, *, room: Room, league: League, pairs: PairKeeper) -> None:
         self._members = members
         self._wishes = wishes
         self._room = room
         self._league = league
         self._pairs = pairs
-        self._far = far
         self._games = Buckets(GAMES, time.monotonic)
 
     def tables(self) -> tuple[str, ...]:
@@ -77,18 +80,6 @@ class HubListener:
         """A table asks for a game at two tables."""
         return self._pairs.answer(table, payload)
 
-    def on_far_wish(self, table: str, payload: bytes) -> bytes:
-        """A table has a seat for a remote phone, or none any more."""
-        return self._far.on_wish(table, payload)
-
-    def on_told_far(self, subject: str, payload: bytes, status: str) -> bool:
-        """A table answers such a phone."""
-        return self._far.on_told(subject, payload, status)
-
-    def on_cut(self) -> None:
-        """The line to NATS is down."""
-        self._far.on_cut()
-
     def on_bad(self, table: str, why: str) -> None:
         """A message that cannot be read."""
         log.debug("Hub: %s: %s", table, why)
@@ -105,7 +96,6 @@ class HubListener:
     def on_round(self) -> None:
         """Time has passed."""
         self._room.step()
-        self._far.step()
         self._wishes.step()
 
     def keep(self) -> None:

@@ -11,9 +11,8 @@ from typing import Literal
 import msgspec
 
 from companion.hub.commands import HubCommand
-from companion.hub_server.cluster import cluster_text, tell_cluster
 from companion.hub_server.folder import HubFile, HubFolder, KnownTable, public_key
-from companion.hub_server.nats_server import NatsServer, TableKey, accounts_text
+from companion.hub_server.nats_server import NatsServer, TableKey, accounts_text, cluster_text, tell_cluster
 from companion.hub_server.wishes import Wishes
 from web.hub.host import Joined
 from web.hub.room import Room, RoomTable
@@ -164,7 +163,7 @@ def _key(file: HubFile, table: KnownTable) -> TableKey:
     key, pair = TableKey(table.id, table.key, table.shut), file.pair_of(table.id)
     if pair is None:
         return key
-    return replace(key, pair=pair.id, source=pair.source_of(table.id))
+    return replace(key, pair=pair.id, other=pair.other_of(table.id))
 
 
 def _in_room(table: KnownTable) -> RoomTable:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -17,14 +19,17 @@ from pathlib import Path
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 from companion.core.network import bracketed, from_here
-from companion.hub.subjects import SAID, inbox_prefix, may_be_told, may_publish, may_publish_paired
+from companion.hub.subjects import SAID, inbox_prefix, may_be_told, may_ever_publish, may_publish, may_publish_paired
 from companion.table.public.messages import MOST_BYTES
 
+log = logging.getLogger(__name__)
 READY_S, PAUSE_S, RELOADS_S = 15.0, 0.02, 5.0
 READS = 2
 """So often it reads: the first time it makes an account that is new, but does not yet listen to what that may say."""
 RELOADED = b"Reloaded server configuration"
 """What it says in its log once it knows who may come in."""
+TOLD_S = 10.0
+"""So long the servers of a cluster may take to be told."""
 PROGRAM = "nats-server"
 COLLECTS = {"GOGC": "50"}
 """Its garbage is collected once it has grown by this percentage of what is used, not by 100: a quarter less memory."""
@@ -64,14 +69,14 @@ class NatsSettings:
 class TableKey:
     """A table and its public NKey; one that is `shut` out may say nothing.
 
-    `pair` is the game at two tables that it is in, and `source` who tells it; empty: none.
+    `pair` is the game at two tables that it is in, and `other` the other table; empty: none.
     """
 
     table: str
     key: str
     shut: bool = False
     pair: str = ""
-    source: str = ""
+    other: str = ""
 
 
 def accounts_text(own_key: str, tables: Iterable[TableKey]) -> str:
@@ -130,7 +135,7 @@ def user_of(table: TableKey) -> dict[str, object]:
 
 
 def _may_publish(table: TableKey) -> list[str]:
-    paired = may_publish_paired(table.pair, table.table, table.source) if table.pair else ()
+    paired = may_publish_paired(table.pair, table.table, table.other) if table.pair else ()
     return [*may_publish(table.table), *paired]
 
 
@@ -285,3 +290,37 @@ def write_private(path: Path, text: str) -> None:
     unfinished.touch(mode=0o600)
     unfinished.write_text(text)
     unfinished.replace(path)
+
+
+# ---- a cluster ----
+
+
+def cluster_text(own_key: str, tables: Iterable[TableKey], spare: Iterable[str]) -> str:
+    """Who may do what, as the servers of a cluster read it; `spare` are the names of tables that may still join.
+
+    A server of a cluster drops what the others tell it of an account that it does not know yet, for good: an account
+    that comes by a reload stays deaf (nats-server issue 8560). So there is one for every table that may join, from the
+    beginning, and it takes all that any table with its name may ever use. Only its people change, whose rights narrow
+    that to what the table may do now.
+    """
+    users = {each.table: [] if each.shut else [user_of(each)] for each in tables} | {name: [] for name in spare}
+    accounts = {OWN_ACCOUNT: own_account(own_key, users)}
+    for name, people in users.items():
+        accounts[account_of(name)] = table_account(name, people, may_ever_publish(name))
+    return f"accounts: {json.dumps(accounts)}\n"
+
+
+def tell_cluster(folder: Path, text: str, command: str) -> None:
+    """Write the file, and have the owner's command take it to the servers (empty: somebody does that by hand)."""
+    path = folder / USERS_FILE
+    write_private(path, text)
+    if not command:
+        return
+    try:
+        words = [*shlex.split(command), str(path)]
+        subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=TOLD_S, check=True)
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode(errors="replace").strip().splitlines()
+        log.warning("Hub: the cluster was not told who may come in: %s", said[-1] if said else error)
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        log.warning("Hub: the cluster was not told who may come in: %s", error)

@@ -1,6 +1,6 @@
 """The hub's part in games at two tables: it keeps offers and codes, and lets the two who agree talk to each other.
 
-What they tell goes through its store; the hub reads nothing of it, but for a game whose cards it deals.
+What they tell goes through its store; the hub reads nothing of it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.network import new_code, plain_code
-from companion.games import game_named
-from companion.games.mixins import dealt_game
 from companion.hub.pairing import (
     Pair,
     PairAgain,
@@ -31,8 +29,8 @@ from companion.hub.pairing import (
     require_version,
 )
 from companion.hub_server.folder import MOST_SEATED, SEATED_EACH, HubFile, HubFolder
-from companion.table.chance.fairness import commitment_of
-from web.security.join_code import EACH, EVERYBODY, LENGTH
+from companion.table.remote.remote_table import is_playable, require_playable
+from web.security.join_code import EACH, LENGTH
 from web.security.rate_limit import Buckets, Guesses, Rate
 
 AGREED = Rate(20, 0.05)
@@ -59,9 +57,17 @@ class PairKeeper:
         self._when_asked = when_asked
         self._when_over = when_over
         self._again: dict[str, PairAgain] = {}
-        self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
+        self._guesses = Guesses(EACH, clock.monotonic_s)
         self._agreed = Buckets(AGREED, clock.monotonic_s)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
+        self._drop_unplayable()
+
+    def _drop_unplayable(self) -> None:
+        """Forget games that two tables cannot play any more: an earlier version dealt their cards."""
+        gone = [pair for pair in self._folder.now.pairs if not is_playable(pair.game, pair.options)]
+        if gone:
+            tables = {table for pair in gone for table in pair.tables.values()}
+            self._folder.change(lambda file: _without(file, tables))
 
     def answer(self, table: str, payload: bytes) -> bytes:
         """What the hub answers to a table's wish."""
@@ -99,6 +105,7 @@ class PairKeeper:
     def _answer(self, table: str, payload: bytes) -> PairAnswer:
         match read_wish(payload):
             case PairOffer() as offer:
+                require_playable(offer.game, offer.options)
                 code = new_code(LENGTH)
                 self._offers[table] = (code, offer)
                 return PairAnswer(code=code)
@@ -149,15 +156,13 @@ class PairKeeper:
         number = offer.number if offer.id else max(offer.number, take.number)
         return self._keep(Pair(offer.id or _new_name(), offer.game, offer.options, number, tables, names))
 
-    def _keep(self, agreed: Pair) -> Pair:
-        """A game on which two tables have agreed; the hub commits itself to its cards where there are any to deal."""
-        rules, tables = game_named(agreed.game), set(agreed.tables.values())
+    def _keep(self, pair: Pair) -> Pair:
+        """A game on which two tables have agreed."""
+        tables = set(pair.tables.values())
         if not all(self._agreed.take(table) for table in tables):
             raise Illegal(Refusal.TOO_LATE, say("These tables have agreed on too many games: wait a minute"))
-        secret = secrets.token_hex(32) if dealt_game(rules, rules.options(agreed.options)) else ""
-        pair = msgspec.structs.replace(agreed, commitment=commitment_of(secret) if secret else "")
         before = {old.id for table in tables if (old := self._folder.now.pair_of(table)) is not None}
-        kept = self._folder.change(lambda file: _with(_without(file, tables), pair, secret))
+        kept = self._folder.change(lambda file: _with(_without(file, tables), pair))
         assert pair in kept.pairs
         for table in tables:
             self._offers.pop(table, None)
@@ -195,17 +200,14 @@ def _new_name() -> str:
 
 def _without(file: HubFile, tables: set[str]) -> HubFile:
     pairs = tuple(pair for pair in file.pairs if not tables & set(pair.tables.values()))
-    kept = {pair.id for pair in pairs}
-    deals = {pair: secret for pair, secret in file.deals.items() if pair in kept}
-    return msgspec.structs.replace(file, pairs=pairs, deals=deals)
+    return msgspec.structs.replace(file, pairs=pairs)
 
 
-def _with(file: HubFile, pair: Pair, secret: str) -> HubFile:
-    deals = {**file.deals, pair.id: secret} if secret else file.deals
+def _with(file: HubFile, pair: Pair) -> HubFile:
     seated = {**file.seated, pair.id: dict(pair.tables)}
     for table in pair.tables.values():
         for old in [game for game, tables in seated.items() if table in tables.values()][:-SEATED_EACH]:
             del seated[old]
     while len(seated) > MOST_SEATED:
         del seated[next(iter(seated))]
-    return msgspec.structs.replace(file, pairs=(*file.pairs, pair), deals=deals, seated=seated)
+    return msgspec.structs.replace(file, pairs=(*file.pairs, pair), seated=seated)

@@ -13,12 +13,13 @@ import shutil
 import ssl
 import threading
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
@@ -31,12 +32,10 @@ from companion.core.i18n import say
 from companion.hub.loop_thread import LoopThread, SteadyClient, hang_up, note_fault
 from companion.hub.subjects import (
     AGE,
-    ALL_FAR_WISHES,
     ALL_NEAR,
     ALL_PAIRS,
     ALL_RECORDS,
     ALL_STATES,
-    ALL_TOLD_FAR,
     ALL_WISHES,
     KEPT_OR_ASKED,
     NEAR,
@@ -44,19 +43,16 @@ from companion.hub.subjects import (
     RECORDS,
     STATES,
     command_subject,
-    far_wish_subject,
     message_subject,
     news_subject,
     record_subject,
     state_subject,
     table_of,
-    told_by_dealer,
 )
-from companion.hub_server.dealer_desk import DealerDesk
-from companion.hub_server.flood import BAD_COUNTS, WISH_COUNTS, FloodGuard
-from companion.hub_server.heard import Heard, RecordPlace
-from companion.hub_server.nats_server import NatsServer
+from companion.hub_server.listener import HubListener, RecordPlace
+from companion.hub_server.nats_server import NatsServer, table_of_account
 from companion.table.public.messages import MOST_BYTES, read_record, read_state
+from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
 KEPT_EACH = 5000
@@ -73,9 +69,21 @@ FREE_BYTES = 32 * 1024 * 1024
 MOST_TOLD, MOST_DIGITS = 2048, 4
 """A table of a game at two tells nothing longer, and no more than so many digits count: all that one table can tell,
 some 20 MB, leaves what others have told in the store."""
+SHORTEST_WINDOW_S = 0.1
+"""No message is known by an id; JetStream takes no shorter time than this for looking for doubles."""
 MOST_AGE_S = 86_400.0
 PAIRS_KEPT_S = 60 * 86_400.0
 """So long a game at two tables may rest."""
+
+FLOOD = Rate(20_000, 100.0)
+"""What a table may send: a long outage at once, and then more than any table does. A message that is none counts
+`BAD_COUNTS` times."""
+BAD_COUNTS = 200
+WISH_COUNTS = 20
+LARGE_BYTES = 4096
+"""A message counts once more for each of these that it has: the hub holds what spectators are to see later."""
+_ASKER = "Nats-Request-Info"
+"""The header in which NATS itself says from which account a message comes; it overwrites one that a table has set."""
 
 
 class StoreAnew(CompanionError, RuntimeError):
@@ -100,12 +108,11 @@ class StoreSettings:
 class HubStore:
     """Listens until `close`, which may be called twice; the other methods may be called from any thread."""
 
-    _heard: Heard
+    _heard: HubListener
     _flood: FloodGuard
 
-    def __init__(self, settings: StoreSettings, dealer: DealerDesk) -> None:
+    def __init__(self, settings: StoreSettings) -> None:
         self._settings = settings
-        self._dealer = dealer
         self._client: Client | None = None
         self._is_closing = False
         self._has_last = False
@@ -115,12 +122,10 @@ class HubStore:
         self.is_ready = threading.Event()
         self._forgotten: set[tuple[str, str]] = set()
         """Streams and subjects of which nothing is to be kept any more."""
-        self._hears = False
-        """Would an answer be heard? Not yet while a line is being made."""
         self._thread = LoopThread("hub-store", self._run)
         self._failed: CompanionError | None = None
 
-    def start(self, heard: Heard) -> None:
+    def start(self, heard: HubListener) -> None:
         """Begin, and wait until tables may come; raises `SystemTrouble` where the child cannot be started."""
         self._heard, self._flood = heard, FloodGuard(heard.on_flood)
         self._thread.start()
@@ -134,17 +139,10 @@ class HubStore:
         """Ask something of a table; it may be gone."""
         self._thread.call(lambda: asyncio.ensure_future(self._publish(command_subject(table), payload)))
 
-    def send(self, subject: str, payload: bytes, reply: str) -> bool:
-        """Say something with the subject of its answer; False: there is no line."""
-        if not self._is_heard:
-            return False
-        self._thread.call(lambda: asyncio.ensure_future(self._ask(subject, payload, reply)))
-        return True
-
     def forget(self, table: str) -> None:
         """Remove what is kept of a table, also in games at two tables."""
         gone = {(RECORDS, record_subject(table)), (STATES, state_subject(table))}
-        gone |= {(PAIRS, message_subject("*", each, "*")) for each in (table, told_by_dealer(table))}
+        gone.add((PAIRS, message_subject("*", table, "*")))
         self._thread.call(lambda: self._forgotten.update(gone))
 
     def forget_pair(self, pair: str) -> None:
@@ -229,23 +227,25 @@ class HubStore:
                 self._heard.on_other_store()
             if not self._has_last:
                 await self._tell_last(stream)
-            heard = {ALL_STATES: self._state, ALL_PAIRS: self._paired, ALL_TOLD_FAR: self._told_far}
-            heard |= {ALL_NEAR: self._near} | dict.fromkeys(KEPT_OR_ASKED, self._flood.overhear)
-            for subject, hear in (heard | dict.fromkeys((ALL_WISHES, ALL_FAR_WISHES), self._wish)).items():
+            heard = {
+                ALL_STATES: self._state,
+                ALL_PAIRS: self._paired,
+                ALL_NEAR: self._near,
+                ALL_WISHES: self._wish,
+                **dict.fromkeys(KEPT_OR_ASKED, self._flood.overhear),
+            }
+            for subject, hear in heard.items():
                 await client.subscribe(subject, cb=hear)
-            self._hears = True
             first = self._heard.followed() + 1
             start = ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first)
             await stream.subscribe(
                 ALL_RECORDS, stream=RECORDS, ordered_consumer=True, config=start, cb=self._record, pending_msgs_limit=-1
             )
             self._heard.on_trouble("")
-            self._dealer.begin()
             await self._keep()
             self.is_ready.set()
             while not (self._is_closing or lost.is_set()):
                 await self._round()
-                await self._dealer.step(stream)
                 if self._unkept is not None:
                     raise self._unkept
                 if time.monotonic() - self._looked_s >= LOOK_S:
@@ -253,8 +253,7 @@ class HubStore:
                     await self._purge(stream)
                     await self._look(stream)
         finally:
-            self._client, self._hears = None, False
-            self._heard.on_cut()
+            self._client = None
             await hang_up(client)
 
     async def _round(self) -> None:
@@ -263,7 +262,7 @@ class HubStore:
         await asyncio.sleep(ROUND_S)
 
     async def _keep(self) -> None:
-        """Keep what can wait. It waits while the disk is full: calls and remote phones need the line, and no disk."""
+        """Keep what can wait. It waits while the disk is full: calls need the line, and no disk."""
         try:
             await asyncio.to_thread(self._heard.keep)
         except CompanionError as error:
@@ -294,7 +293,7 @@ class HubStore:
             max_msgs_per_subject=KEPT_EACH,
             max_bytes=settings.keep_mb * 1024 * 1024 * 9 // 10,
             max_msg_size=MOST_BYTES * 2,
-            duplicate_window=120,
+            duplicate_window=SHORTEST_WINDOW_S,
             num_replicas=settings.replicas,
             allow_direct=True,
         )
@@ -304,7 +303,7 @@ class HubStore:
             storage=StorageType.MEMORY,
             max_msgs_per_subject=1,
             max_bytes=32 * 1024 * 1024,
-            duplicate_window=120,
+            duplicate_window=SHORTEST_WINDOW_S,
             num_replicas=settings.replicas,
         )
         pairs = StreamConfig(
@@ -316,7 +315,7 @@ class HubStore:
             max_age=PAIRS_KEPT_S,
             max_bytes=settings.keep_mb * 1024 * 1024 // 20,
             max_msg_size=MOST_BYTES,
-            duplicate_window=120,
+            duplicate_window=SHORTEST_WINDOW_S,
             num_replicas=settings.replicas,
             allow_direct=True,
         )
@@ -367,8 +366,7 @@ class HubStore:
     async def _wish(self, message: Msg) -> None:
         table = table_of(message.subject)
         self._flood.count(table, WISH_COUNTS)
-        ask = self._heard.on_far_wish if message.subject == far_wish_subject(table) else self._heard.on_wish
-        answer = ask(table, message.data)
+        answer = self._heard.on_wish(table, message.data)
         await asyncio.sleep(0)  # who may do what may have changed
         await self._publish(message.reply, answer)
 
@@ -379,22 +377,16 @@ class HubStore:
             self._flood.count(table, 1 if is_right else BAD_COUNTS)
             if not is_right:
                 return
-            self._dealer.wake(pair)
         if game := self._heard.pair(pair):
             for each in game.tables.values():
-                if game.source_of(each) == table:
+                if game.other_of(each) == table:
                     await self._publish(news_subject(each, pair, number), b"")
 
     async def _near(self, message: Msg) -> None:
         _, pair, table = message.subject.split(".")
         self._flood.count(table)
-        self._dealer.wake(pair)  # it may have been slow to write what the table told last
         if game := self._heard.pair(pair):
             await self._publish(news_subject(game.other_of(table), pair, NEAR), b"")
-
-    async def _told_far(self, message: Msg) -> None:
-        is_right = self._heard.on_told_far(message.subject, message.data, (message.headers or {}).get("Status", ""))
-        self._flood.count(table_of(message.subject), 1 if is_right else BAD_COUNTS)
 
     def _bad(self, table: str, error: Malformed) -> None:
         self._flood.count(table, BAD_COUNTS)
@@ -418,21 +410,9 @@ class HubStore:
         was_full, self._is_full = self._is_full, not self._has_room()
         return was_full and not self._is_full
 
-    @property
-    def _is_heard(self) -> bool:
-        """Would what is asked arrive, and its answer be heard?"""
-        client = self._client
-        return self._hears and client is not None and client.is_connected
-
-    async def _ask(self, subject: str, payload: bytes, reply: str) -> None:
-        if self._is_heard:
-            await self._publish(subject, payload, reply)
-        else:  # the line broke a moment ago, after what was asked before was told so
-            self._heard.on_cut()
-
-    async def _publish(self, subject: str, payload: bytes, reply: str = "") -> None:
+    async def _publish(self, subject: str, payload: bytes) -> None:
         if subject and self._client and self._client.is_connected:
-            await self._client.publish(subject, payload, reply)
+            await self._client.publish(subject, payload)
 
     async def _purge(self, stream: JetStreamContext) -> None:
         """Remove what is kept of tables and games that are gone, until it is done, also where the line breaks."""
@@ -451,6 +431,32 @@ class HubStore:
         if self._settings.server:
             return say("The hub’s store does not answer; it is being restarted.")
         return say("The NATS cluster does not answer.")
+
+
+class _Asker(msgspec.Struct):
+    acc: str = ""
+
+
+class FloodGuard:
+    """Counts, in the line's thread; `when_too_much` is told the table each time."""
+
+    def __init__(self, when_too_much: Callable[[str], None]) -> None:
+        self._when_too_much = when_too_much
+        self._buckets = Buckets(FLOOD, time.monotonic)
+
+    def count(self, table: str, times: int = 1) -> None:
+        """A table has said something."""
+        if not all(self._buckets.take(table) for _ in range(times)):
+            self._when_too_much(table)
+
+    async def overhear(self, message: Msg) -> None:
+        """Something that the store answers by itself, or refuses, and that no table is told of."""
+        try:
+            asker = msgspec.json.decode((message.headers or {}).get(_ASKER, "{}"), type=_Asker)
+        except msgspec.MsgspecError:
+            return
+        if table := table_of_account(asker.acc):
+            self.count(table, 1 + len(message.data) // LARGE_BYTES)
 
 
 def _told_age_s(headers: Mapping[str, str] | None) -> float:

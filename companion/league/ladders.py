@@ -5,8 +5,7 @@ from __future__ import annotations
 from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.names import is_printable, plain_name
-from companion.league.ledger import Ledger
-from companion.league.ports import Changes, KeptLeague, Season
+from companion.league.league_file import Changes, KeptLeague, Ledger, Season
 from companion.league.ratings import Strength, ladder
 
 LAST_S = 1e12

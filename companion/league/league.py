@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 
 from companion.core.clock import Clock
 from companion.league.ladders import Ladders
-from companion.league.ledger import Ledger
+from companion.league.league_file import LeagueFile, Ledger
 from companion.league.player_cards import PlayerCards
-from companion.league.ports import LeagueStore
 from companion.league.result_keeper import ResultKeeper
 from companion.league.tournament_keeper import TournamentKeeper
 
@@ -22,7 +21,7 @@ class League:
 
     def __init__(
         self,
-        store: LeagueStore,
+        store: LeagueFile,
         clock: Clock,
         free_tables: Callable[[], Sequence[str]] = tuple,
         when_changed: Callable[[], None] = lambda: None,
@@ -31,4 +30,5 @@ class League:
         self.cards = PlayerCards(ledger, kept)
         self.ladders = Ladders(ledger, kept)
         self.tournaments = TournamentKeeper(ledger, kept, self.cards, self.ladders, free_tables)
+        self.cards.entered = self.tournaments.people
         self.results = ResultKeeper(ledger, kept, self.cards, self.tournaments)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.league.ledger import Ledger
+from companion.league.league_file import Changes, KeptLeague, KeptResult, Ledger
 from companion.league.player_cards import PlayerCards
-from companion.league.ports import Changes, KeptLeague, KeptResult
 from companion.league.results import GameFollowed, GameResult, ResultChange, decided, follow, merged
 from companion.league.tournament_keeper import TournamentKeeper
 from companion.table.public.messages import PublicRecord

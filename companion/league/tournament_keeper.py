@@ -12,9 +12,8 @@ from companion.core.i18n import packed, say
 from companion.league import director
 from companion.league.director import Place, Reported
 from companion.league.ladders import Ladders
-from companion.league.ledger import Ledger
+from companion.league.league_file import Changes, KeptLeague, KeptResult, Ledger, LogLine
 from companion.league.player_cards import PlayerCards
-from companion.league.ports import Changes, KeptLeague, KeptResult, LogLine
 from companion.league.results import GameResult
 from companion.league.tournament import System, Tournament
 
@@ -44,6 +43,11 @@ class TournamentKeeper:
         """All tournaments, the newest first."""
         with self._ledger.lock:
             return tuple(reversed(self._tournaments.values()))
+
+    def people(self) -> frozenset[int]:
+        """Return the numbers of all people who have entered a tournament."""
+        entrants = (entrant for each in self.all() for entrant in each.entrants)
+        return frozenset(number for entrant in entrants for number in entrant.people)
 
     def of(self, number: int) -> Tournament | None:
         """The tournament of that number."""

@@ -75,7 +75,6 @@ def _chance(chance: ChanceView | None, language: str) -> Mapping[str, Any] | Non
         "words": translate(chance.words, language),
         "is_chosen": bool(chance.chosen),
         "commitment": chance.commitment,
-        "given": {seat.value: (chance.given or {}).get(seat, "") for seat in SEATS},
     }
 
 

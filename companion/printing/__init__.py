@@ -1,4 +1,4 @@
-"""What is printed: kits, booklets, cards and share pictures, as PDFs and GIFs.
+"""What is printed: kits and cards, as PDFs, and the pictures in rules.
 
 May import `core`, `games`, `vision`, `table` and `storage`.
 """

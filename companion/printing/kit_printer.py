@@ -1,4 +1,4 @@
-"""The press: prints kits, booklets and table cards one at a time and keeps the last ones.
+"""The press: prints kits and table cards one at a time and keeps the last ones.
 
 The PDF libraries are imported with the first print.
 """
@@ -15,11 +15,9 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.network import Wifi
 from companion.games.base import Game
-from companion.printing.booklet import Booklet, booklet_pdf, booklet_sheets
 from companion.printing.join_card import join_card_pdf
 from companion.printing.kit_pages.sheets import KitStyle, Paper, board_in_one_piece, kit_pdf, kit_plan
 from companion.printing.printing import PAPERS, PrinterBusy, PrintPlan
-from companion.printing.rulebook import illustrations, start_layout
 
 KEPT_BYTES = 6_000_000
 """So much print is kept; the sheets of all games in one language and size are a tenth of it."""
@@ -51,7 +49,7 @@ class KitPrinter:
                 kinds = Counter(kit_plan(kit, style, known.extras(options)).kinds)
                 large = board_in_one_piece(kit)
                 one_piece = "" if large is None or large in PAPERS else large.upper()
-                plan = PrintPlan(kinds, booklet_sheets(self._booklet(game), size, language), one_piece)
+                plan = PrintPlan(kinds, one_piece)
                 self._plans[key] = plan
                 while len(self._plans) > KEPT_PLANS:
                     self._plans.popitem(last=False)
@@ -74,12 +72,6 @@ class KitPrinter:
         style = KitStyle(paper, language=language, board_only=True)
         return self._printed(("board", game, _text(raw), language), lambda: kit_pdf(kit, style))
 
-    def booklet(self, game: str, paper: str, language: str) -> bytes:
-        """The rules, to be folded."""
-        size = _paper(paper)
-        key = ("booklet", game, paper, language)
-        return self._printed(key, lambda: booklet_pdf(self._booklet(game), size, language))
-
     def join_card(self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str) -> bytes:
         """Where phones go; never kept: addresses change."""
         size = _paper(paper)
@@ -87,10 +79,6 @@ class KitPrinter:
             return join_card_pdf(addresses, wifi, size, language)
 
     # ---- inside ----
-
-    def _booklet(self, name: str) -> Booklet:
-        game = self._games[name]
-        return Booklet(game, *start_layout(game), illustrations(game))
 
     def _printed(self, key: _Key, run: Callable[[], bytes]) -> bytes:
         """What is kept under this key, else what `run` prints."""

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from itertools import product
-from math import hypot
 from re import sub
 from typing import Any, Literal
 
@@ -226,17 +225,6 @@ class Pen:
             y -= size * LEADING
             self.text(x, y + (LEADING - 1) * size, line, size, bold=bold, colour=colour)
         return y
-
-    def arrow(self, start: tuple[float, float], end: tuple[float, float], width: float, colour: str = INK) -> None:
-        """A straight arrow, its head three lines wide, on a white case so that it is seen on anything."""
-        (x0, y0), (x1, y1) = start, end
-        length = hypot(x1 - x0, y1 - y0) or 1.0
-        dx, dy = (x1 - x0) / length, (y1 - y0) / length
-        neck = x1 - 3 * width * dx, y1 - 3 * width * dy
-        wings = [(neck[0] - sign * 1.8 * width * dy, neck[1] + sign * 1.8 * width * dx) for sign in (-1, 1)]
-        self.line(start, neck, width=2.2 * width, colour=WHITE)
-        self.line(start, neck, width=width, colour=colour)
-        self.shape(wings[0], end, wings[1], fill=colour)
 
     def plate_text(self, words: str, size: float) -> None:
         """A line of text in the middle above the origin, on white, so that it is read on top of anything."""

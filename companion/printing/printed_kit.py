@@ -16,7 +16,7 @@ from companion.core.kit import Card, Kit
 from companion.printing.kit_pages.board_pages import print_board
 from companion.printing.kit_pages.deck_pages import Grid, card_grid, print_backs, print_fronts
 from companion.printing.kit_pages.sheets import FOOT_MM, LOW_FOOT_MM, MARGIN_MM, SIZES_MM
-from companion.printing.kit_pages.tag_pages import face_places, print_tag_page, tag_pages
+from companion.printing.kit_pages.tag_pages import Tag, face_places, print_tag_page, tag_pages
 from companion.printing.tiling import Extent, board_extent, tile_board
 from vision.pieces.tags import tags_of, top_mm
 from vision.simulation.printed import PrintedKit, Sheet, packed

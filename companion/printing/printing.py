@@ -1,4 +1,4 @@
-"""What pages and commands ask of whoever prints: kits, booklets and the card for the table, as PDFs."""
+"""What pages and commands ask of whoever prints: kits and the card for the table, as PDFs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ class PrinterBusy(SystemTrouble):
 
 @dataclass(frozen=True)
 class PrintPlan:
-    """What a game's sheets are: how many of each kind (`board`, `pieces`, …) in order, and the booklet's sheets."""
+    """What a game's sheets are: how many of each kind (`board`, `pieces`, …) in order."""
 
     kinds: Mapping[str, int]
-    booklet: int
     one_piece: str = ""
     """The paper on which the board is one piece, such as `A2`, where that is more than a sheet at home."""
 
@@ -50,9 +49,6 @@ class Printer(Protocol):
 
     def board(self, game: str, raw: Mapping[str, Any], language: str) -> bytes:
         """The board alone, in one piece, on the smallest sheet that holds it; raises `Malformed` where none does."""
-
-    def booklet(self, game: str, paper: str, language: str) -> bytes:
-        """The rules, to be folded."""
 
     def join_card(self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str) -> bytes:
         """Where phones go, to stand on the table: the addresses of the table screen, the best one first, and Wi-Fi."""

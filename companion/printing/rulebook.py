@@ -45,12 +45,6 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
     return replace(_drawn(kit, example, before, after), events=events, tallies=tallies, caption=told)
 
 
-def start_layout(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> tuple[Kit, Layout]:
-    """The kit and the board at the beginning of a game with its delivered or other options; raises `Malformed`."""
-    options = game.options(raw or {})
-    return game.kit(options), game.expected(game.setup(options, Random(0))) or {}
-
-
 def _drawn(kit: Kit, example: Example, before: Layout, after: Layout) -> Illustration:
     """The moves from one board to the other, of both only the part that is shown."""
     board = kit.board

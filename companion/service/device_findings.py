@@ -10,7 +10,6 @@ from companion.core.i18n import joined, say, say_n
 from companion.core.ports import CameraState, CameraStatus
 from companion.diagnostics.findings import Finding, Grade
 from hardware.panel import Panel
-from hardware.pwm_buzzer import OVERLAY, OVERLAY_PIN
 from hardware.voice import ESPEAK
 
 
@@ -54,23 +53,6 @@ def pads(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:
         keys = say_n("{n} key", "{n} keys", len(panel.buttons))
         lamps = say_n("{n} lamp", "{n} lamps", len(panel.lamps))
         yield Finding("pins", Grade.OK, say("{keys} and {lamps} are in use.", keys=keys, lamps=lamps))
-    for conflict in panel.conflicts:
-        yield Finding("pins", Grade.WARN, conflict)
-    if panel.tone_by_hardware is not None and not is_simulated:
-        yield tone(panel.tone_by_hardware)
-
-
-def tone(is_by_hardware: bool) -> Finding:
-    """Who makes the buzzer's tone, and how the hardware can."""
-    if is_by_hardware:
-        return Finding("buzzer", Grade.OK, say("The hardware makes the buzzer’s tone."))
-    text = say(
-        "The processor makes the buzzer’s tone. With the buzzer on GPIO {pin} and {line} in "
-        "/boot/firmware/config.txt the hardware makes it, which sounds purer and costs nothing.",
-        pin=OVERLAY_PIN,
-        line=OVERLAY,
-    )
-    return Finding("buzzer", Grade.OK, text)
 
 
 def voice(settings: VoiceSettings) -> Finding:

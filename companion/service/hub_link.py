@@ -16,9 +16,7 @@ from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Closeable
-from companion.core.ports.far import FarPages
 from companion.storage.journal import Journal
-from companion.table.seats.far_seats import Invitation
 from companion.table.seats.staff_call import StaffBell
 from companion.table.table import Table
 
@@ -54,7 +52,6 @@ class HubLink(Closeable):
         self._lock = threading.Lock()
         self._adapter: HubAdapter | None = None
         self._trouble = ""
-        self._pages: FarPages | None = None
 
     def open(self) -> None:
         """Begin to send, where this table belongs to a hub."""
@@ -139,26 +136,6 @@ class HubLink(Closeable):
         """Offer nothing any more; raises a `CompanionError`."""
         self._member.pairs.withdraw()
 
-    def use_pages(self, pages: FarPages) -> None:
-        """These answer remote phones that have taken a seat."""
-        self._pages = pages
-
-    @property
-    def invitations(self) -> Mapping[Seat, Invitation]:
-        """The seats that are offered to remote phones."""
-        return self._table.far.invitations
-
-    def invite(self, seat: Seat) -> Invitation:
-        """Offer a free seat to a remote phone; raises a `CompanionError`."""
-        return self._member.far.invite(seat)
-
-    def uninvite(self, seat: Seat) -> None:
-        """Offer this seat no longer, and free it where such a phone has it; raises a `CompanionError`."""
-        sitting = self._table.view().seats[seat].sitting
-        self._member.far.withdraw(seat)
-        if self._table.far.is_far(seat):
-            self._table.free_seat(seat, sitting)
-
     def _require_no_game(self) -> None:
         progress = self._table.remote.progress
         is_on = progress is not None and not progress.is_over
@@ -205,7 +182,6 @@ class HubLink(Closeable):
                 health=self._health,
                 change_settings=self._change_settings,
                 keep=lambda fresh: write_membership(self._path, fresh),
-                far_pages=lambda: self._pages,
             )
             self._adapter.start()
             self._trouble = ""

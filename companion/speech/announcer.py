@@ -55,7 +55,7 @@ class Announcer:
         before, self._before = self._before, view
         if before is None:
             return
-        if before.moment != view.moment or (before.help, before.advice) != (view.help, view.advice):
+        if before.moment != view.moment or (before.help, before.reasons) != (view.help, view.reasons):
             self._said.clear()  # who asks once more hears it once more
         for text in sentences(before, view, self.everything):
             place = (view.moment, view.turn.stage, str.__str__(text))
@@ -77,8 +77,8 @@ def sentences(before: TableView, view: TableView, everything: bool) -> Iterator[
     yield from _happened(before, view, everything)
     if view.help and not before.help:
         yield from (say("{word!c}: {result}.", word=row.word, result=row.result) for row in view.help if row.result)
-    if view.advice and view.advice != before.advice:
-        yield from view.advice.lines
+    if view.reasons and view.reasons != before.reasons:
+        yield from view.reasons.lines
     if view.match.draw_offer is not None and view.match.draw_offer is not before.match.draw_offer:
         yield view.match.offer
     if view.phase is Phase.OVER:

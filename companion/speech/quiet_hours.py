@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, tzinfo
 
-from companion.core.config import PanelSettings, QuietSettings
-
-QUIET_BRIGHTNESS = 0.1
-"""How bright a lamp is in quiet hours, at most (CUES, "The room's manners")."""
+from companion.core.config import QuietSettings
 
 
 def is_quiet(hours: QuietSettings, wall_s: float, zone: tzinfo | None = None) -> bool:
@@ -26,8 +23,3 @@ def is_quiet(hours: QuietSettings, wall_s: float, zone: tzinfo | None = None) ->
     if hours.begin < hours.end:
         return hours.begin <= now < hours.end
     return now >= hours.begin or now < hours.end
-
-
-def loudness(panel: PanelSettings, quiet: bool) -> tuple[bool, float]:
-    """Whether the panel is silent, and the brightness of its lamps (0..1), in quiet hours or outside of them."""
-    return panel.silent or quiet, min(panel.brightness, QUIET_BRIGHTNESS) if quiet else panel.brightness

@@ -11,7 +11,7 @@ from companion.core.config import Settings, VoiceSettings
 from companion.core.i18n import best_language, translate
 from companion.core.ports import Closeable, Utterance
 from companion.speech.announcer import Announcer
-from companion.speech.quiet_hours import is_quiet, loudness
+from companion.speech.quiet_hours import is_quiet
 from companion.table.follower import Follower
 from companion.table.table import Table
 
@@ -39,9 +39,9 @@ class Voice(Protocol):
 class SpeechPolicy(Closeable):
     """Follows a table and the clock on the wall; a context manager, and `close` may be called twice.
 
-    `voice` is the machine's, None: it has none. `set_loudness` (None: there is no panel) is told whether to be silent,
-    and the brightness of lamps (0..1), at once and whenever that changes. Without `start` nothing happens by itself:
-    `step` does what is due. It is what screens that speak ask (`companion.core.ports.Spoken`).
+    `voice` is the machine's, None: it has none. `set_silent` (None: there is no panel) is told
+    whether to be silent, at once and whenever that changes. Without `start` nothing happens by
+    itself: `step` does what is due. It is what screens that speak ask (`companion.core.ports.Spoken`).
     """
 
     def __init__(
@@ -49,17 +49,17 @@ class SpeechPolicy(Closeable):
         table: Table,
         settings: Settings,
         clock: Clock,
-        set_loudness: Callable[[bool, float], None] | None = None,
+        set_silent: Callable[[bool], None] | None = None,
         voice: Voice | None = None,
     ) -> None:
         self._table = table
         self._settings = settings
         self._clock = clock
-        self._set_loudness = set_loudness
+        self._set_silent = set_silent
         self._voice = voice
         self._announcer = Announcer(lambda: table.version, table.view, clock.wall_s())
         self._announcer.everything = settings.voice.says == "everything"
-        self._told: tuple[bool, float] | None = None
+        self._is_silent: bool | None = None
         self._spoken = 0
         self.screens = 0
         self._lock = threading.Lock()
@@ -142,11 +142,11 @@ class SpeechPolicy(Closeable):
         return not self._is_quiet() and (by == "machine" or (by == "auto" and self.screens == 0))
 
     def _settle(self) -> None:
-        """Tell the panel how loud and how bright it is, where that has changed."""
-        told = loudness(self._settings.panel, self._is_quiet())
-        if told != self._told:
-            self._told = told
-            if self._set_loudness:
-                self._set_loudness(*told)
+        """Tell the panel whether to be silent, where that has changed."""
+        is_silent = self._settings.panel.silent or self._is_quiet()
+        if is_silent != self._is_silent:
+            self._is_silent = is_silent
+            if self._set_silent:
+                self._set_silent(is_silent)
             if self._voice and self._is_quiet():
                 self._voice.hush()

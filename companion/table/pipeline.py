@@ -19,9 +19,9 @@ from companion.table.clocks.deadlines import Timekeeper, remote_clock_anew
 from companion.table.listeners import Listeners
 from companion.table.mailbox import Mailbox
 from companion.table.ports import RecordJournal
-from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, HandIn, MoveSeat, TakeSeat, TimeOut
+from companion.table.records import AnyRecord, Commit, FreeSeat, HandIn, MoveSeat, TakeSeat, TimeOut
 from companion.table.reducer import advance
-from companion.table.session import FAR, Phase, Session
+from companion.table.session import Phase, Session
 from companion.table.state import EarlyPress, TableState, must_wait, with_session
 
 WRITE_AGAIN_S = 2.0
@@ -48,8 +48,6 @@ class Pipeline:
         self._mailbox = mailbox
         self._troubles: dict[str, str] = {}
         self._followers: list[Callable[[], None]] = []
-        self.may_end: Callable[[float], bool] = lambda _: True
-        """May a clock that ran out then end the turn?"""
         self._write_again_s = -math.inf
         session = remote_clock_anew(journal.restore(), clock.monotonic_s())
         self._standing: tuple[str, ...] = (journal.notice,) if journal.notice else ()
@@ -102,7 +100,7 @@ class Pipeline:
 
     def _write(self, records: Sequence[AnyRecord], session: Session) -> None:
         is_beside = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | Commit)
-        game = 0 if is_beside or (isinstance(records[0], Contribute) and session.is_between) else session.number
+        game = 0 if is_beside else session.number
         try:
             self.journal.append_together(game, records, self.clock.wall_s(), self.now_s())
         except JournalError as error:
@@ -117,8 +115,7 @@ class Pipeline:
 
     def time_out(self, at_s: float) -> TimeOut | None:
         """The end of the turn by its clock, where that was due by then."""
-        time_out = self.timekeeper.time_out(self.session, at_s)
-        return time_out if time_out and self.may_end(time_out.now_s) else None
+        return self.timekeeper.time_out(self.session, at_s)
 
     def hand_in(self, order: HandIn) -> str:
         """Seal a seat's action and answer its receipt; empty while it waits for the camera to see the board lie still.
@@ -138,12 +135,7 @@ class Pipeline:
         if not order.read_s and must_wait(self.live, order):
             self.publish(replace(self.live, early=EarlyPress(order)))
             return ""
-        sitter = self.session.seats.get(seat)
-        is_far = sitter is not None and sitter.door == FAR  # the time on its way here is charged to neither side
-        read_s = order.read_s or (self.now_s() if is_far else 0.0)
-        salted = msgspec.structs.replace(
-            order, salt=salt or secrets.token_hex(16), at=self.clock.wall_s(), read_s=read_s
-        )
+        salted = msgspec.structs.replace(order, salt=salt or secrets.token_hex(16), at=self.clock.wall_s())
         self.accept_in_time(order.now_s, salted)
         sealed = self.session.sealed_at(seat, moment)
         return sealed.receipt if sealed else ""

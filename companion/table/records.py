@@ -8,7 +8,7 @@ import msgspec
 
 from companion.core.kit import Seat
 from companion.table.chance.fairness import FairChance
-from companion.table.remote.messages import RemoteMessage, RemoteSeat
+from companion.table.remote.messages import KeptMessage, RemoteSeat
 
 
 class Record(msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True, omit_defaults=True):
@@ -65,7 +65,7 @@ class Commit(Record, frozen=True, tag="commit"):
 
 
 class Contribute(Record, frozen=True, tag="contribute"):
-    """What a seat gives to the chance of the game that has this commitment; `by` says what gave it."""
+    """What a seat gave to chance in older versions; kept because their games are drawn from it."""
 
     seat: Seat
     commitment: str
@@ -90,7 +90,7 @@ class NewGame(Record, frozen=True, tag="new_game"):
     is_guided: bool = False
     """Does it begin with the lesson of the game?"""
     coach_for: Seat | None = None
-    """Who alone may ask the coach, to even out two people; None: whom the settings allow it."""
+    """A handicap of an older version: nothing follows from it any more."""
     remote: RemoteSeat | None = None
     """The seat that is played at another table; None: both are played here."""
 
@@ -142,7 +142,7 @@ class TimeOut(Record, frozen=True, tag="time_out"):
 
 
 class Pause(Record, frozen=True, tag="pause"):
-    """The clock of the turn stands still; `by` as in `Begin`, `restart`, or `line` (to a remote phone)."""
+    """The clock of the turn stands still; `by` as in `Begin`, or `restart`."""
 
     by: str
     now_s: float
@@ -198,7 +198,7 @@ class RemoteSaid(Record, frozen=True, tag="remote_said"):
     """The other table of a game has told its message of this number."""
 
     number: int
-    message: RemoteMessage
+    message: KeptMessage
     now_s: float = 0.0
 
 

@@ -14,10 +14,9 @@ from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.games import game_named
 from companion.games.base import Drawn, Outcome
-from companion.games.mixins import TimedGame, chess_clock_of, dealt_game, time_limit_of
+from companion.games.mixins import TimedGame, chess_clock_of, time_limit_of
 from companion.games.spelling import asked_again
-from companion.table.chance.fairness import Pledge
-from companion.table.chance.pledges import contribute, with_draw
+from companion.table.chance.fairness import Contribution, FairChance, chance_of_orders
 from companion.table.clocks.countdown import Countdown, next_bank
 from companion.table.records import (
     Abandon,
@@ -44,14 +43,12 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
-from companion.table.remote.dealt import dealt_step
 from companion.table.remote.fold import advance_remote
-from companion.table.remote.remote_game import REMOTE, remote_beginning
+from companion.table.remote.remote_game import REMOTE, RemoteGame
 from companion.table.seats.sitting import checked_name, free_seat, move_seat, show_card, take_seat
 from companion.table.session import (
     ABANDONED,
     BOTH,
-    LINE,
     Advance,
     Phase,
     Sealed,
@@ -85,9 +82,9 @@ def _advance(session: Session, record: AnyRecord) -> Advance:
         case ShowCard():
             return show_card(session, record)
         case Commit():
-            return replace(session, pledge=Pledge(record.commitment)), ()
+            return replace(session, commitment=record.commitment), ()
         case Contribute():
-            return contribute(session, record), ()
+            return _contribute(session, record), ()
         case NewGame():
             return _new_game(session, record)
         case Begin():
@@ -128,14 +125,13 @@ def _advance(session: Session, record: AnyRecord) -> Advance:
 def _new_game(session: Session, record: NewGame) -> Advance:
     game = game_named(record.game)
     options = game.options(record.options)
+    if record.remote is not None and record.remote.commitment:  # by a hub of an earlier version
+        raise Illegal(Refusal.WRONG_PHASE, say("A hub dealt the cards of this game, and no hub does that any more"))
     has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
     if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
         raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
-    is_from_orders = record.remote is not None and record.chance is None
-    is_drawn = not is_from_orders and (record.chance is None or game.drawn(options) is not Drawn.PLAY)
-    seed = record.seed if record.chance is None else record.chance.seed if is_drawn else 0
-    dealt = dealt_game(game, options) if record.remote else None
-    state = dealt.undealt(options) if dealt else game.setup(options, chance(seed, 0))
+    seed = record.chance.seed if record.chance else record.seed
+    state = game.setup(options, chance(seed, 0))
     board = game.expected(state)
     fresh = Session(
         seats=_seated(session, record),
@@ -147,15 +143,13 @@ def _new_game(session: Session, record: NewGame) -> Advance:
         chance=record.chance,
         is_chosen=record.is_chosen,
         is_guided=record.is_guided and game.lesson is not None,
-        is_drawn=is_drawn,
-        coach_for=record.coach_for,
         state=state,
         phase=Phase.SETUP,
         board=board,
         score=record.score,
-        remote=remote_beginning(record.remote) if record.remote else None,
+        remote=RemoteGame(record.remote) if record.remote else None,
     )
-    if board is None and dealt is None:
+    if board is None:
         return _await_orders(fresh, 0.0)
     return fresh, (Signal(Cue.HANDS_WANTED, BOTH),)
 
@@ -243,7 +237,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     sealed = Sealed(text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner)
     full = replace(session, sealed={**session.sealed, seat: sealed})
     signal = Signal(Cue.SEALED, frozenset({seat}))
-    if full.awaited or full.awaits_dealer:
+    if full.awaited:
         return full, (signal,)
     revealed, signals = _reveal(full, record.now_s, go_on_s=max(record.now_s, record.read_s))
     return revealed, ((signal, *signals) if len(full.sealed) > 1 else signals)
@@ -270,17 +264,17 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
         return None
     limit_s = earlier.countdown.limit_s
     countdown = Countdown(limit_s, limit_s, turn.due_s - limit_s)
-    earlier = replace(earlier, seats=session.seats, pledge=session.pledge, coached=session.coached)
+    earlier = replace(earlier, seats=session.seats, commitment=session.commitment, coached=session.coached)
     return replace(earlier, sealed={}, countdown=countdown)
 
 
 def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: float | None = None) -> Advance:
     """Everybody has handed in at `now_s`: one `apply`, then hands follow; the next clock runs from `go_on_s`."""
-    session = with_draw(session)
+    session = _with_chance_of_orders(session)
     go_on_s = now_s if go_on_s is None else go_on_s
     game, countdown = session.playing, session.countdown
     actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
-    step = dealt_step(session, actions) or game.apply(session.state, actions, session.rng)
+    step = game.apply(session.state, actions, session.rng)
     due_s = countdown.due_s if countdown else None
     turn = Turn(session.moment, session.sealed, step.stages, step.events, now_s, by_time, due_s, session.turn_due)
     after = replace(
@@ -319,6 +313,28 @@ def _next_turn(session: Session, now_s: float) -> Advance:
     return _finish(session, outcome) if outcome else _await_orders(session, now_s)
 
 
+def _with_chance_of_orders(session: Session) -> Session:
+    """At two tables chance is drawn from the first sealed orders of both."""
+    if session.remote is None or session.chance is not None or session.draws is not Drawn.PLAY:
+        return session
+    salts = {seat: sealed.salt for seat, sealed in session.sealed.items()}
+    fair = chance_of_orders(session.remote.at.id, salts)
+    return replace(session, chance=fair, seed=fair.seed)
+
+
+def _contribute(session: Session, record: Contribute) -> Session:
+    """Fold what a seat gave to the chance of a running game, in a journal of an older version.
+
+    What was given before a game stands in the game's own record.
+    """
+    fair = session.chance
+    if fair is None or session.is_between:
+        return session
+    given = {**fair.contributions, record.seat: Contribution(record.value, record.by)}
+    fair = FairChance(fair.commitment, fair.secret, given)
+    return replace(session, chance=fair, seed=fair.seed)
+
+
 # ---- time -----------------------------------------------------------------------------------------------------------
 
 
@@ -346,16 +362,15 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
 def _pause(session: Session, record: Pause) -> Advance:
     if session.phase is not Phase.ORDERS or session.countdown is None or session.paused:
         raise Illegal(Refusal.WRONG_PHASE, say("No clock is running"))
-    return replace(session, countdown=session.countdown.stopped(record.now_s), paused=record.by), (
-        Signal(Cue.PAUSED, BOTH),
-    )
+    # "line": an earlier version stopped the clock of a remote phone that it could not reach
+    by = "restart" if record.by == "line" else record.by
+    stopped = session.countdown.stopped(record.now_s)
+    return replace(session, countdown=stopped, paused=by), (Signal(Cue.PAUSED, BOTH),)
 
 
 def _resume(session: Session, record: Resume) -> Advance:
     if session.countdown is None or not session.paused:
         raise Illegal(Refusal.WRONG_PHASE, say("The clock is not stopped"))
-    if session.is_cut and record.by not in ("host", LINE):
-        raise Illegal(Refusal.WRONG_PHASE, say("The remote phone cannot be reached: only the host can start the clock"))
     return replace(session, countdown=session.countdown.started(record.now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
 
 

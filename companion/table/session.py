@@ -17,17 +17,13 @@ from companion.core.ports import Cue, Signal
 from companion.games.base import Drawn, Event, Game, Outcome, Stage
 from companion.games.lesson import LessonStep
 from companion.games.mixins import tableau_of
-from companion.table.chance.fairness import FairChance, Pledge
+from companion.table.chance.fairness import FairChance
 from companion.table.clocks.countdown import Bank, Countdown
 from companion.table.remote.remote_game import REMOTE, RemoteGame
 
 BOTH = frozenset(SEATS)
 MACHINE = "machine"
 """The door of a seat that a program plays."""
-FAR = "far"
-"""The door of a seat that a remote phone has taken, through a hub."""
-LINE = "line"
-"""Who stops a clock where nobody does: the line to a remote phone is down."""
 ABANDONED = Outcome(frozenset(), say("The host ended the game."))
 """How a game ends that the host ends: nobody has won, and it does not count."""
 
@@ -47,7 +43,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class Sitter:
-    """Who sits at a seat, and through which door (`phone`, `far`, `pad`, `machine` or `remote`).
+    """Who sits at a seat, and through which door (`phone`, `pad`, `machine` or `remote`).
 
     `card` is the player's card of a hub that was shown; empty: none.
     """
@@ -101,7 +97,7 @@ class Session:
     options: Any = None
     raw_options: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
-    """What chance is drawn from; 0 as long as nothing has been drawn."""
+    """What chance is drawn from."""
     chance: FairChance | None = None
     """Where the seed comes from; None: somebody chose it, or an older version of the program drew it."""
     is_chosen: bool = False
@@ -110,12 +106,10 @@ class Session:
     """Did this game begin with a lesson?"""
     is_alone: bool = False
     """Has the guide left before the lesson was over?"""
-    is_drawn: bool = False
-    """Has chance been drawn, so that no contribution can change it any more?"""
     is_disclosed: bool = False
     """Is it over for good, so that everything that was hidden may be told?"""
-    pledge: Pledge | None = None
-    """The commitment for the next game, with what seats have given to it."""
+    commitment: str = ""
+    """What binds the table to the chance of the next game; empty: nothing yet."""
     state: Any = None
     phase: Phase = Phase.LOBBY
     tick: int = 0
@@ -129,8 +123,6 @@ class Session:
     outcome: Outcome | None = None
     score: tuple[int, int, int] = (0, 0, 0)
     draw_offer: Seat | None = None
-    coach_for: Seat | None = None
-    """Who alone may ask the coach in this game; None: whom the settings allow it."""
     coached: frozenset[Seat] = frozenset()
     """Who has asked the coach in this game."""
     countdown: Countdown | None = None
@@ -179,7 +171,7 @@ class Session:
 
     @property
     def is_between(self) -> bool:
-        """Is no game on, so that what seats give belongs to the next one?"""
+        """Is no game on?"""
         return self.phase in (Phase.LOBBY, Phase.OVER)
 
     @property
@@ -192,16 +184,6 @@ class Session:
         """The chance of the turn that is due. A turn that was taken back draws the same once more."""
         counts_turns = self.chance is not None or self.is_chosen
         return chance(self.seed, len(self.turns) + 1 if counts_turns else self.tick)
-
-    @property
-    def is_covered(self) -> bool:
-        """Is it a game of which a dealer keeps the cards, and has not opened them?"""
-        return self.remote is not None and bool(self.remote.at.commitment) and self.chance is None
-
-    @property
-    def awaits_dealer(self) -> bool:
-        """Is an order carried out by a dealer alone, who has not told it yet?"""
-        return self.remote is not None and self.remote.awaits_dealer
 
     @property
     def is_opened(self) -> bool:
@@ -303,16 +285,6 @@ class Session:
     def is_here(self, seat: Seat) -> bool:
         """Does a person at this table play this seat, or nobody yet?"""
         return not (self.is_machines(seat) or self.is_remote(seat))
-
-    @property
-    def awaits_far(self) -> bool:
-        """Is an action of a remote phone awaited?"""
-        return any((sitter := self.seats.get(seat)) is not None and sitter.door == FAR for seat in self.awaited)
-
-    @property
-    def is_cut(self) -> bool:
-        """Does the clock stand still because such a phone cannot be reached?"""
-        return self.paused == LINE and self.awaits_far
 
     @property
     def is_shown_here(self) -> bool:

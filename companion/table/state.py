@@ -14,7 +14,6 @@ from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.table import board_check
 from companion.table.board_check import Before, HandMove, Problem
 from companion.table.records import HandIn
-from companion.table.seats.claims import Mark
 from companion.table.session import Phase, Session
 
 NO_CAMERA = CameraStatus(CameraState.NONE)
@@ -53,27 +52,6 @@ NO_DRAFT = Draft()
 
 
 @dataclass(frozen=True)
-class Handicap:
-    """That of two people only one may ask the coach in their next games: the nonces of that one and of the other."""
-
-    weaker: str
-    stronger: str
-
-
-@dataclass(frozen=True)
-class CoachAnswer:
-    """What somebody at the table asks the coach, and what it says aloud: no `lines` as long as it thinks.
-
-    `seat` is the asker's; of a machine's reasons, the one opposite the machine.
-    """
-
-    seat: Seat
-    moment: str
-    about: About
-    lines: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class TileState:
     """Who has said that the tiles lie, what was wrong with whose row, and what the camera is asked for."""
 
@@ -109,11 +87,8 @@ class TableState:
     """The game that the host started last."""
     choices: tuple[str, ...] = ()
     why_not: Illegal | None = None
-    is_helping: bool = False
-    """Has somebody at the table asked what can be done now?"""
-    handicap: Handicap | None = None
-    advice: CoachAnswer | None = None
-    """What the coach is asked from a pad, or has answered."""
+    asked: Literal["", "moves", "reasons"] = ""
+    """What somebody at the table has asked: what can be done now, or why the machine did what it did last."""
     reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
     """What machines say of their actions, by seat and moment: secret until the turn is open (`open_reasons`)."""
     laid: Mapping[Seat, str] = field(default_factory=dict)
@@ -129,8 +104,6 @@ class TableState:
     notices: tuple[str, ...] = ()
     round: str = ""
     """Who is to play here in a tournament's round, as a sentence; empty: nobody in particular."""
-    claims: Mapping[Seat, Mark] = field(default_factory=dict)
-    """The marks of the phones that ask for a pad's seat."""
 
     @property
     def has_cards(self) -> bool:
@@ -169,13 +142,6 @@ class TableState:
         return bool(game and self.reading and self.reading.game == game.name)
 
 
-def handicapped(live: TableState) -> Seat | None:
-    """Who alone may ask the coach in the next game: as long as these two sit opposite each other, on whichever side."""
-    nonces = {seat: sitter.nonce for seat, sitter in live.session.seats.items()}
-    pairs = ((seat, Handicap(nonces[seat], nonces[seat.other])) for seat in SEATS if len(nonces) == len(SEATS))
-    return next((seat for seat, pair in pairs if pair == live.handicap), None)
-
-
 def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
     """Why a machine did what it did in the last turn, as the game counts, in which it has given reasons; nothing: it
     cannot be asked. By the place of each of its actions in `Session.turns`, in their order.
@@ -212,7 +178,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
         fans = reading.fans if reading else {}
         markers = reading.markers if reading and session.phase is Phase.ORDERS else live.markers_before
         live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={}, tiles=NO_TILES)
-        live = replace(live, is_helping=False, advice=None, why_not=None, fans_before=fans, markers_before=markers)
+        live = replace(live, asked="", why_not=None, fans_before=fans, markers_before=markers)
     if gone := live.tiles.ready - session.awaited:  # by a phone or a pad: what lies there does not count
         faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
         live = replace(live, tiles=TileState(live.tiles.ready - gone, faults))

@@ -43,12 +43,10 @@ from companion.table.records import (
 )
 from companion.table.remote.remote_table import RemoteTable
 from companion.table.seats.coaching import Coaching
-from companion.table.seats.far_seats import FarSeats
 from companion.table.seats.hints import Hints
 from companion.table.seats.lessons import GuidedGames
 from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pad_input import PadInput
-from companion.table.seats.seat_claims import ClaimPort, SeatClaims
 from companion.table.seats.seating import Seating
 from companion.table.session import Phase
 from companion.table.table_view import Progress, TableView
@@ -82,19 +80,16 @@ class Table(Closeable):
         self._lobby = Lobby(self._pipeline, self._seating, self._chance, self.choices)
         self._turns = Turns(self._pipeline)
         self._board = BoardFollower(self._pipeline)
-        port = ClaimPort(lambda: self._pipeline.session, self._seating.let_in, self._seating.show_claims)
-        self.claims = SeatClaims(self._owner, clock, port)
         self._tiles = TileOrders(self._pipeline)
         self.machines = MachineSeats(self._pipeline, self._owner)
         self.hints = Hints(self._pipeline)
         self.coaching = Coaching(self._pipeline, self._owner)
         self.remote = RemoteTable(self._pipeline, self._owner)
-        self.far = FarSeats(self._pipeline, self._owner)
         self._lobby.play_again = self.remote.play_again
         self.notices = Notices(self._pipeline, self._owner, self._lobby)
         self.rounds = Rounds(self._pipeline, self._owner, self._lobby)
         self.lessons = GuidedGames(self._pipeline, self._owner, self._lobby)
-        pads = PadInput(self._pipeline, self._turns, self._lobby, self._chance, self.claims, tiles=self._tiles)
+        pads = PadInput(self._pipeline, self._turns, self._lobby, self._seating, tiles=self._tiles)
         self.devices = Devices(self._owner, self._board, self._tiles, pads)
 
     # ---- looking ---------------------------------------------------------------------------------------------------
@@ -233,10 +228,6 @@ class Table(Closeable):
         """Let both sides change places, between two games; raises `Illegal` while one is on; `sittings` as above."""
         self._owner.ask(lambda: self._seating.swap(sittings or {}))
 
-    def even_out(self, weaker: Seat | None) -> None:
-        """From the next game on only this one of two people may ask the coach; None: whom the settings allow it."""
-        self._owner.ask(lambda: self._lobby.even_out(weaker))
-
     def host_starts(self, game: str, options: Mapping[str, Any], seed: int | None = None) -> None:
         """Start a game as the host has chosen, and remember the choice; raises `Malformed`."""
         self._owner.ask(lambda: self._lobby.begin_chosen(game, options, seed))
@@ -244,6 +235,13 @@ class Table(Closeable):
     def play_by(self, seat: Seat, door: str, sitting: str | None = None) -> None:
         """Whoever sits there goes on by `pad` or `phone`, with the same token; `sitting` as for `free_seat`."""
         self._owner.ask(lambda: self._seating.accept_for(seat, sitting, MoveSeat(seat, door)))
+
+    def move_to_phone(self, seat: Seat) -> str:
+        """Go on by phone for a seat that its pad has opened. Return the nonce for its token.
+
+        Raises `Illegal` for a seat that is not open.
+        """
+        return self._owner.ask(lambda: self._seating.move_to_phone(seat))
 
     def new_game(self, game: str, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
@@ -292,13 +290,7 @@ class Table(Closeable):
 
     def resume(self, by: str) -> None:
         """Let the clock of the turn go on."""
-
-        def go_on() -> None:
-            self._pipeline.accept(Resume(by, self._clock.monotonic_s()))
-            if by == "host":
-                self.far.let_run()
-
-        self._owner.ask(go_on)
+        self._owner.ask(lambda: self._pipeline.accept(Resume(by, self._clock.monotonic_s())))
 
     def undo(self, moment: str | None = None) -> None:
         """Take the last turn back: the host's word, or anybody's (who names the moment) where the game is open."""
@@ -319,13 +311,6 @@ class Table(Closeable):
     def disclose(self, by: str) -> None:
         """A game that is over cannot be taken back any more, and everything in it may be told."""
         self._owner.ask(lambda: self._pipeline.accept(Disclose(by)))
-
-    def contribute(self, seat: Seat, commitment: str, value: str, by: str) -> None:
-        """A seat gives to the chance of the game with this commitment: once, the same once more changes nothing.
-
-        Raises `Malformed`, `Stale` for another game's commitment, `Illegal` when it has given, or chance is drawn.
-        """
-        self._owner.ask(lambda: self._chance.contribute(seat, commitment, value, by))
 
     def help(self, is_wanted: bool, reasons: bool = False) -> None:
         """Somebody at the table asks what can be done now, or has read it: the table screen and the voice tell it.
@@ -348,12 +333,11 @@ class Table(Closeable):
     def _let_time_pass(self) -> float:
         """Do what is due by now; answers in how many seconds the next thing may be due."""
         session, now_s = self._pipeline.session, self._clock.monotonic_s()
-        self.claims.keep()
+        self._seating.close_seats()
         self._tiles.keep()
         self._listeners.send_put_off()
         if not self._pipeline.may_write:
             return WRITE_AGAIN_S
-        self.far.keep(now_s)
         shown_s = now_s - self._pipeline.live.stage_since_s
         reading_time_s = self._pipeline.reading_time_s
         if session.is_shown_here and session.phase is Phase.STAGES:
@@ -370,4 +354,4 @@ class Table(Closeable):
         elif not self._owner.has_work and (time_out := self._pipeline.time_out(now_s)):
             self._pipeline.accept(time_out)  # whatever came in before is heard first: it may have been in time
         self._pipeline.note_clock()
-        return self.far.pause_s(self._pipeline.timekeeper.pause_s(self._pipeline.session, now_s))
+        return self._pipeline.timekeeper.pause_s(self._pipeline.session, now_s)

@@ -16,8 +16,9 @@ from companion.table.board_check import Problem
 from companion.table.chance.chance_view import ChanceView
 from companion.table.prompts.guide import GuideView
 from companion.table.prompts.sign import Sign
+from companion.table.seats.coaching import MachineReasons
 from companion.table.session import Phase, Sealed
-from companion.table.state import CoachAnswer, Instruction
+from companion.table.state import Instruction
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,6 @@ class SeatView:
 
 
 @dataclass(frozen=True)
-class ClaimSign:
-    """That a phone asks for a pad's seat: the numbers of the order lamps that blink, and the notice that says so."""
-
-    lamps: tuple[int, ...]
-    notice: str
-
-
-@dataclass(frozen=True)
 class Opened:
     """An order that everybody may check: `receipt` is SHA-256 of `"moment seat action salt"`."""
 
@@ -65,8 +58,7 @@ class ClockView:
     """The clock of the decision that is due. Times are those of `Table.now_s`, seconds.
 
     `due_s`: when it runs out (None: it stands still with `left_s`). `paused` says who stopped it (`start`: nobody has
-    started it yet; `restart`, `undo`; `line`: a remote phone cannot be reached); `has_run_out`: the time is over and
-    only the alarm sounded.
+    started it yet; `restart`, `undo`); `has_run_out`: the time is over and only the alarm sounded.
     """
 
     limit_s: float
@@ -163,27 +155,23 @@ class MatchView:
     log: tuple[str, ...]
     round: str
     """Who is to play here in a tournament's round, as a sentence; empty: nobody in particular."""
-    handicap: Seat | None
-    """Who alone may ask the coach, in this game or, between games, in the next one."""
 
 
 @dataclass(frozen=True)
 class DevicesView:
-    """Camera, pads and what is wrong; `claims` are the phones that ask for a pad's seat, and nothing of them but the
-    pad's mark."""
+    """Camera, pads and what is wrong."""
 
     camera: CameraStatus
     panel: str
     notices: tuple[str, ...]
-    claims: Mapping[Seat, ClaimSign]
 
 
 @dataclass(frozen=True)
 class FairnessView:
-    """Where chance comes from: in this game (None: there is none in it), and that which seats can give to now."""
+    """Where chance comes from in this game (None: there is none in it), and the commitment for the next one."""
 
     chance: ChanceView | None
-    pledge: ChanceView | None
+    next_commitment: str
     can_disclose: bool
     """Is it over, but still hides where its chance came from because it can be taken back?"""
 
@@ -212,8 +200,8 @@ class TableView:
     """The lesson of a guided first game, as far as it has come; None: there is none, or it is over."""
     help: tuple[Possible, ...]
     """What the rules allow now, once somebody at the table has asked; nothing that only a seat may know."""
-    advice: CoachAnswer | None
-    """What a pad asks the coach for everybody to hear, and its answer."""
+    reasons: MachineReasons | None
+    """Why the machine did what it did last, once somebody at the table has asked."""
     explains: Seat | None
     """The machine that can be asked why it did what it did last; None: there is none now."""
 

@@ -17,16 +17,15 @@ from companion.games.help import public_possibilities
 from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
 from companion.table.actions.tile_orders import awaits_tiles
-from companion.table.chance.chance_view import chance_of, pledge_of
+from companion.table.chance.chance_view import chance_of
 from companion.table.prompts.draw_offer import offer_words
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import sign_of
-from companion.table.seats.claims import sentence_of
-from companion.table.session import LINE, Phase, Sealed, Session
-from companion.table.state import NO_DRAFT, TableState, handicapped, instructions, last_explained
+from companion.table.seats.coaching import reasons_shown
+from companion.table.session import Phase, Sealed, Session
+from companion.table.state import NO_DRAFT, TableState, instructions, last_explained
 from companion.table.table_view import (
     BoardView,
-    ClaimSign,
     ClockView,
     DevicesView,
     FairnessView,
@@ -80,11 +79,11 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         own=_own_view(live, viewer),
         time=TimeView(_clock_view(session), _chess_clocks(session)),
         match=_match_view(live),
-        devices=DevicesView(live.camera, live.panel, live.notices, _claims(live)),
+        devices=DevicesView(live.camera, live.panel, live.notices),
         fairness=_fairness_view(session),
         guide=guide_of(session),
         help=_help(live),
-        advice=live.advice,
+        reasons=reasons_shown(live),
         explains=last_explained(live),
     )
 
@@ -111,7 +110,7 @@ def _turn_view(live: TableState) -> TurnView:
 
 def _help(live: TableState) -> tuple[Possible, ...]:
     session = live.session
-    is_due = live.is_helping and session.phase is Phase.ORDERS
+    is_due = live.asked == "moves" and session.phase is Phase.ORDERS
     return public_possibilities(session.playing, session.state) if is_due else ()
 
 
@@ -164,17 +163,12 @@ def _match_view(live: TableState) -> MatchView:
         can_swap=session.can_swap,
         log=_log(session),
         round=live.round,
-        handicap=handicapped(live) if session.phase in (Phase.LOBBY, Phase.OVER) else session.coach_for,
     )
 
 
 def _fairness_view(session: Session) -> FairnessView:
     hides = session.phase is Phase.OVER and not session.is_opened and session.chance is not None
-    return FairnessView(chance_of(session), pledge_of(session), hides)
-
-
-def _claims(live: TableState) -> Mapping[Seat, ClaimSign]:
-    return {seat: ClaimSign(tuple(sorted(mark)), sentence_of(seat)) for seat, mark in sorted(live.claims.items())}
+    return FairnessView(chance_of(session), session.commitment if session.is_between else "", hides)
 
 
 def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
@@ -195,8 +189,7 @@ def _clock_view(session: Session) -> ClockView | None:
     countdown = session.countdown
     if countdown is None:
         return None
-    paused = "host" if session.paused == LINE and not session.is_cut else session.paused  # nobody is remote any more
-    return ClockView(countdown.limit_s, countdown.left_s, countdown.due_s, paused, countdown.has_run_out)
+    return ClockView(countdown.limit_s, countdown.left_s, countdown.due_s, session.paused, countdown.has_run_out)
 
 
 def _standing(session: Session, viewer: Seat | None) -> BoardUi | None:

@@ -78,7 +78,7 @@ def _as_before(session: Session, earlier: Session) -> Session:
     return replace(
         earlier,
         seats=session.seats,
-        pledge=session.pledge,
+        commitment=session.commitment,
         is_alone=session.is_alone,
         coached=session.coached,
         sealed={},

@@ -25,10 +25,12 @@ SUITE, NEWER = "trixie", "trixie-backports"
 """gpio-sim is a module in the kernels of backports only."""
 PACKAGES = (
     "linux-image-amd64", "linux-headers-amd64", "initramfs-tools", "systemd-sysv", "udev", "kmod", "dbus", "iproute2",
-    "procps", "python3", "python3-venv", "e2fsprogs", "libeatmydata1", "make", "gcc", "polkitd", "ca-certificates",
+    "procps", "python3", "python3-venv", "python3-dev", "python3-pip", "swig", "e2fsprogs", "libeatmydata1", "make", "gcc", "polkitd", "ca-certificates",
     "network-manager", "wpasupplicant", "dnsmasq-base", "nftables", "iw", "udhcpc",
 )  # fmt: skip
-BUILD_ONLY = ("linux-headers-amd64", "gcc")
+BUILD_ONLY = ("linux-headers-amd64", "gcc", "python3-dev", "python3-pip", "swig")
+LGPIO = "lgpio==0.2.2.0"
+"""Raspberry Pi OS has it as python3-lgpio, Debian has not, and PyPI has no wheel for its Python."""
 MODULES = ("virtio_pci", "virtio_mmio", "virtio_blk", "ext4")
 IDLE_DRIVERS = ("gpu", "infiniband", "scsi", "isdn", "iio", "net/wireless", "net/ethernet", "staging", "usb", "hwmon")
 """Of no use to a machine under QEMU, and half of the disk."""
@@ -46,6 +48,8 @@ LENT = tuple(Path("/etc") / name for name in ("resolv.conf", "pip.conf", "ssl/ce
 """What a chroot needs of this machine to reach packages; taken away again."""
 DISK_BYTES = 2 * 1024**3
 INSTALL = "cd /usr/src/tabletop-companion && make install"
+TIDY = "apt-get purge -y -qq debhelper && apt-get autoremove --purge -y -qq && apt-get clean"
+"""What built the package goes again."""
 SOURCES = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md", "LICENSE", "Makefile")
 """What goes into the disk."""
 
@@ -92,7 +96,7 @@ def disk() -> Disk:
 
 def base() -> Path:
     """Distribution, kernel and camera module; raises `CannotBuild`."""
-    folder = cache() / f"base-{mark(*PACKAGES, SUITE, NEWER, *MODULES, *IDLE_DRIVERS, RADIO)}"
+    folder = cache() / f"base-{mark(*PACKAGES, LGPIO, SUITE, NEWER, *MODULES, *IDLE_DRIVERS, RADIO)}"
     if not folder.exists():
         print("Building the machine's base, some minutes …", file=sys.stderr, flush=True)
         drop("base-", keep=0)
@@ -115,9 +119,10 @@ def _make_base(root: Path) -> None:
 
 
 def _finish_base(root: Path, mirror: str) -> None:
-    """What Debian's packages do not bring: the camera's module; then what was needed for it goes."""
+    """What Debian's packages do not bring: the camera's module and lgpio; then what was needed for them goes."""
     with chroot(root) as inside:
         _camera_module(root, mirror, inside)
+        inside(f"PYPI=1 python3 -m pip install -q --break-system-packages --no-binary lgpio {LGPIO}")
         inside(f"apt-get purge -y -qq {' '.join(BUILD_ONLY)} && apt-get autoremove --purge -y -qq && apt-get clean")
         kernel = next((root / "lib/modules").iterdir())
         for radio in kernel.rglob(f"{RADIO}.ko*"):
@@ -177,6 +182,7 @@ def _make_disk(base: Path, folder: Path) -> None:
         do("cp", "-a", str(path), str(source))
     with chroot(root) as inside:
         inside(INSTALL)
+        inside(TIDY)
     shutil.rmtree(source)
     _add_guest(root)
     image = folder / "disk.new"
@@ -225,7 +231,11 @@ class Inside:
         self._root = root
 
     def __call__(self, script: str, **environment: str) -> None:
-        settings = {key: value for key, value in os.environ.items() if key.startswith("PIP_") or "proxy" in key.lower()}
+        settings = {
+            key: value
+            for key, value in os.environ.items()
+            if key.startswith(("PIP_", "UV_", "SSL_")) or "proxy" in key.lower()
+        }
         given = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "DEBIAN_FRONTEND": "noninteractive"}
         given |= {"PIP_CACHE_DIR": "/var/cache/pip", "LC_ALL": "C.UTF-8"}
         do("chroot", str(self._root), "/bin/sh", "-ec", script, env=given | settings | environment)

@@ -27,7 +27,6 @@ from companion.table.board_check import tops
 from companion.table.session import Phase, Session
 from companion.table.table_view import TableView
 from companion.tools.selfplay import people
-from companion.tools.selfplay.cards import CardMatch
 from companion.tools.selfplay.people import FRAME_S, Match, Phone, Report, SimulatedPlayer, Stuck, report_of
 from companion.tools.selfplay.plays import PlayMatch
 
@@ -56,7 +55,7 @@ class Half(Match):
 
     @property
     def waits(self) -> bool:
-        """Does this table wait for the other one, or for the hub?"""
+        """Does this table wait for the other one?"""
         view = self.look()
         is_due = view.phase is not Phase.ORDERS or view.seats[self.seat].awaited
         return view.phase is Phase.OVER or not is_due or view.sign.text == "Waiting for the other table"
@@ -77,25 +76,8 @@ class Half(Match):
         """Follow a step, or take the turn that is due."""
 
     def chance(self) -> Random:
-        """What the turn that is due draws from, once both tables have given to it."""
+        """What the turn that is due draws from."""
         return self.session.rng
-
-
-@dataclass
-class CardHalf(Half, CardMatch):
-    """With hidden hands, which are on the phone."""
-
-    def act(self) -> None:
-        """Nothing lies on the table."""
-        view, player = self.look(), self.players[self.seat]
-        if view.phase is not Phase.ORDERS:
-            self.clock.advance(people.FRAME_S)
-            self.companion.step_keys()
-        elif player.phone is not None:
-            if view.time.clock and view.time.clock.paused:
-                player.phone.post("resume", {})
-            action = self.choose(list(self.game.legal_actions(self.state, self.seat)))
-            player.phone.post("hand-in", {"moment": view.moment, "action": action})
 
 
 @dataclass
@@ -164,13 +146,11 @@ def half_at(folder: Path, name: str, seat: Seat, seed: int, stack: ExitStack) ->
     if companion.simulation is None:
         raise Stuck("There is no simulation to play in")
     rng = Random(f"{name}/{seed}/{seat}")
-    has_cards = game.kit(game.options({})).deck is not None
-    by_pad = not has_cards and rng.random() < 0.5
+    by_pad = rng.random() < 0.5
     phone = None if by_pad else Phone(f"http://127.0.0.1:{companion.server.port}", seat)
     players = {seat: SimulatedPlayer(seat, phone, Random(f"{seed}/{seat}"))}
     options = _OPTIONS.get(name, {})
-    kind = CardHalf if has_cards else PieceHalf
-    return kind(companion, companion.simulation, clock, game, seed, rng, options, players, None)
+    return PieceHalf(companion, companion.simulation, clock, game, seed, rng, options, players, None)
 
 
 def play_pair(halves: list[Half]) -> Report:
@@ -180,7 +160,7 @@ def play_pair(halves: list[Half]) -> Report:
     misread, reason = 0, ""
     try:
         _begin(halves)
-        while not all(half.look().phase is Phase.OVER and not half.session.is_covered for half in halves):
+        while not all(half.look().phase is Phase.OVER for half in halves):
             for half in halves:
                 half.work()
             if time.monotonic() - max(half.worked_s for half in halves) > PATIENCE_S:
@@ -211,10 +191,7 @@ def _begin(halves: list[Half]) -> None:
         _wait(end_s)
     code = south.companion.hub.offer_game(south.game.name, south.options, Seat.SOUTH, "")
     north.companion.hub.take_game(code, "")
-    while any(
-        half.look().phase is Phase.LOBBY or (half.session.is_covered and half.look().phase is Phase.SETUP)
-        for half in halves
-    ):
+    while any(half.look().phase is Phase.LOBBY for half in halves):
         _wait(end_s)
     for half in halves:
         half.round(3)

@@ -421,14 +421,6 @@ def test_only_a_machine_is_sent_away_as_one(against: Set) -> None:
     assert refused.value.reason is Refusal.SEAT_TAKEN
 
 
-def test_a_machine_gives_to_chance_once(against: Set) -> None:
-    against.round()
-    against.round()
-    pledge = against.played.table.view().fairness.pledge
-    assert pledge is not None
-    assert dict(pledge.given or {}) == {Seat.NORTH: MACHINE}
-
-
 def test_people_deal_their_own_cards_with_clock_and_referee(tmp_path: Path) -> None:
     programs = Programs(lambda _: PASS)
     with playing(tmp_path) as played:

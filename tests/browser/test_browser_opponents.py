@@ -8,16 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from history_tools import play
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import PHONE, Client, Served, browser, says, tap, too_wide, until
-from web_fixtures import open_place
-from window_tools import no_errors, text_of
-
-from companion.core.kit import Seat
-from web.server.sse import serve
+from service import Client, Served, browser, says, tap, until
+from window_tools import no_errors
 
 pytestmark = pytest.mark.browser
 LAPTOP = (1440, 900)
@@ -108,35 +103,4 @@ def test_a_program_from_outside_is_picked_and_hands_in(tmp_path: Path) -> None:
         until("the set-up", lambda: client.get("/api/view")["phase"] == "setup")
         client.post("/workbench/tidy")
         until("its receipt", lambda: client.get("/api/view")["seats"]["north"]["sealed_at"])
-        no_errors(window)
-
-
-def test_a_handicap_is_one_tap_on_the_phone(tmp_path: Path) -> None:
-    """After a game, in sight without a word typed; tapped once more it is lifted."""
-    with open_place(tmp_path) as place, serve(place.app, "127.0.0.1", 0, 16) as server, browser(PHONE) as window:
-        server.start()
-        place.sit("north", "Ada")
-        window.get(f"http://127.0.0.1:{server.port}/join/south")
-        window.find_element(By.NAME, "name").send_keys("Ben")
-        window.find_element(By.CSS_SELECTOR, "form button").click()
-        until("the seat", lambda: window.current_url.endswith("/seat/south"))
-        for seed in range(8):
-            play(place.table, place.clock, "outbuffered", 2, seed=seed)
-        key = ".even .key[aria-pressed='{}']"
-        until("the offer", lambda: "Ada has won 8 of 8 games against Ben." in text_of(window, ".even"))
-        assert window.find_elements(By.CSS_SELECTOR, key.format("false"))
-        offer = window.find_element(By.CSS_SELECTOR, ".even")
-        assert window.execute_script("return arguments[0].getBoundingClientRect().bottom <= innerHeight", offer)
-        tap(window, key.format("false"))
-        until("it holds", lambda: window.find_elements(By.CSS_SELECTOR, key.format("true")))
-        assert place.table.view().match.handicap is Seat.SOUTH
-        tap(window, key.format("true"))
-        until("it is lifted", lambda: window.find_elements(By.CSS_SELECTOR, key.format("false")))
-        assert place.table.view().match.handicap is None
-        assert too_wide(window) <= 0
-        window.get(f"http://127.0.0.1:{server.port}/statistics")
-        swatches = "return [...document.querySelectorAll('.key-of span')].map(each => each.getBoundingClientRect().top)"
-        tops = window.execute_script(swatches)
-        assert len(tops) == 3
-        assert len(set(tops)) == 1, "won, tied and lost stand in one row"
         no_errors(window)

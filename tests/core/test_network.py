@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,6 @@ from companion.core.kit import Seat
 from companion.core.network import LOOK_S, Network, Wifi, hotspot
 from companion.core.ports import PadKey, Press
 from companion.storage.journal import Journal
-from companion.table.seats.claims import SEEN_S
 from web.features import Welcome
 
 
@@ -201,47 +201,64 @@ def press(place: Place, key: PadKey, held: bool = False) -> None:
     place.table.step()
 
 
-def test_a_phone_is_let_in_by_the_pads_back_key(place: Place) -> None:
+def hold_back(place: Place) -> None:
+    """Hold the South pad's Back key for two seconds."""
+    pressed_s = place.clock.monotonic_s()
+    for held, is_long in ((False, False), (True, False), (True, True)):
+        place.table.devices.pressed(Press(Seat.SOUTH, PadKey.BACK, pressed_s, held, is_long))
+    place.table.step()
+
+
+def test_back_held_for_two_seconds_opens_a_pads_seat_to_a_phone(place: Place) -> None:
     press(place, PadKey.READY)  # the pad sits down
-    place.sit("north")
-    _, receipt = sealed_at_south(place)
+    north = place.sit("north")
+    place.to_orders()
+    press(place, PadKey.UP)
     phone = place.browser()
-    assert "Move to this phone" in page_of(phone, "/join/south")
-    assert phone.post("/join/south/claim").location == "/seat/south"
-    assert place.table.view().devices.notices == (
-        "A phone asks for South’s seat. If it shows the pad’s mark, hold Back on the pad to let it in.",
-    )
-    place.clock.advance(SEEN_S)
-    waiting = page_of(phone, "/seat/south")
-    assert "Hold Back at the pad of South" in waiting
-    assert 'http-equiv="refresh"' in waiting
-    assert "Hold Back" not in page_of(place.browser(), "/seat/south")
-    press(place, PadKey.BACK)
-    assert place.table.view().seats[Seat.SOUTH].receipt == receipt, "the key answers the phone and does nothing else"
-    press(place, PadKey.BACK, held=True)
+    page = page_of(phone, "/join/south")
+    assert "Hold its Back key for two seconds" in page
+    refused = phone.post("/join/south/move")
+    assert refused.status_code == 409
+    assert "This seat is not open" in unescape(refused.get_data(as_text=True))
+    hold_back(place)
+    sentence = "South’s seat is open for half a minute"
+    for browser, path in ((place.browser(), "/"), (north, "/seat/north"), (phone, "/watch")):
+        assert sentence in page_of(browser, path)
+    assert phone.post("/join/south/move").location == "/seat/south"
+    shown = place.table.view().seats[Seat.SOUTH]
+    assert (shown.door, shown.entered) == ("phone", 0)
     assert place.table.view().devices.notices == ()
-    page = page_of(phone, "/seat/south")
-    assert "Sealed at" in page
-    assert "UUS" not in page
-    assert phone.post("/api/seat/south/mine", json={}).get_json()["action"] is None, "whose hand it was nobody knows"
-    assert phone.post("/api/seat/south/take-back", json={"moment": place.table.view().moment}).status_code == 200
+    assert phone.get("/seat/south").status_code == 200
+    assert place.browser().post("/join/south/move").status_code == 409, "one phone, not two"
 
 
-def test_a_claim_waits_a_minute_and_for_pads_only(place: Place) -> None:
+def test_an_open_seat_closes_after_half_a_minute(place: Place) -> None:
     press(place, PadKey.READY)
-    phone = place.browser()
-    phone.post("/join/south/claim")
-    place.clock.advance(61)
+    hold_back(place)
+    place.clock.advance(29.9)
+    place.table.step()
+    assert place.table.view().devices.notices != ()
+    place.clock.advance(0.2)
     place.table.step()
     assert place.table.view().devices.notices == ()
-    press(place, PadKey.BACK, held=True)
-    assert phone.get("/seat/south").status_code == 403
-    place.sit("north")
-    assert place.browser().post("/join/north/claim").status_code == 409
-    place.browser().post("/join/south/claim")
+    assert place.browser().post("/join/south/move").status_code == 409
+
+
+def test_a_freed_seat_is_not_open_any_more(place: Place) -> None:
+    press(place, PadKey.READY)
+    hold_back(place)
     place.table.free_seat(Seat.SOUTH)
     place.table.step()
-    assert place.table.view().devices.notices == (), "a seat that was freed is free"
+    assert place.table.view().devices.notices == ()
+    place.table.take_seat(Seat.SOUTH, "Mara", "pad")
+    assert place.browser().post("/join/south/move").status_code == 409
+
+
+def test_only_a_seat_that_is_played_by_its_pad_is_opened(place: Place) -> None:
+    place.sit("south", "Mara")
+    hold_back(place)
+    assert place.table.view().devices.notices == ()
+    assert place.browser().post("/join/south/move").status_code == 409
 
 
 def test_the_journal_folds_to_the_same_seats(place: Place, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def every_target() -> tuple[Target, ...]:
     """All targets; asked for late, because they bring the whole program."""
-    from fuzz import doors, far, files, hub, pairs, tables, texts  # noqa: PLC0415
+    from fuzz import doors, files, hub, pairs, tables, texts  # noqa: PLC0415
 
-    hubs = (*hub.TARGETS, *pairs.TARGETS, *far.TARGETS)
+    hubs = (*hub.TARGETS, *pairs.TARGETS)
     return (*doors.TARGETS, *hubs, *tables.TARGETS, *files.TARGETS, *texts.TARGETS)

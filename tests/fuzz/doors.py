@@ -32,7 +32,7 @@ from fuzz.texts import GAME, JSON, ODD_NUMBERS, ODD_TEXTS
 from web.routes.openapi import BODIES, PATH, describe
 
 ROLES = ("nobody", "south", "north", "host")
-SLOW = ("/kit/", ".gif", ".webp", "backup.zip", "bundle.zip")
+SLOW = ("/kit/", ".webp", "backup.zip", "bundle.zip")
 """Doors that work for a good part of a second: they are asked seldom."""
 SELDOM = 1000
 WIFI_PASSWORD = "nobody-tells-this-one"

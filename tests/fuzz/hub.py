@@ -196,4 +196,4 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
         )
 
 
-TARGETS = (Target("hub-requests", 0.01, 600, requests), Target("hub-tables", 0.01, 600, tables))
+TARGETS = (Target("hub-requests", 0.02, 600, requests), Target("hub-tables", 0.02, 600, tables))

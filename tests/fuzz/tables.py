@@ -136,7 +136,7 @@ class Hands:
             "swap": table.swap_seats,
             "leave": lambda: table.free_seat(seat),
             "sit": lambda: table.take_seat(seat, "Somebody", "pad"),
-            "claim": lambda: table.claims.ask(seat, "Other", f"192.0.2.{self.rng.randrange(4)}"),
+            "move": lambda: table.move_to_phone(seat),
             "pad": lambda: table.play_by(seat, "pad"),
             "abandon": table.abandon,
         }[what]()
@@ -147,7 +147,7 @@ class Hands:
 
 
 ASKED = [
-    "undo", "take back", "pause", "resume", "resume", "draw", "rematch", "swap", "leave", "sit", "sit", "claim", "pad",
+    "undo", "take back", "pause", "resume", "resume", "draw", "rematch", "swap", "leave", "sit", "sit", "move", "pad",
 ]  # fmt: skip
 
 

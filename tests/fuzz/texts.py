@@ -379,7 +379,7 @@ def images(folder: Path, number: int) -> Iterator[Probe]:
 
 
 TARGETS = (
-    Target("notation", 0.13, 4000, notation),
+    Target("notation", 0.135, 4000, notation),
     Target("options", 0.015, 1500, options),
     Target("engine", 0.08, 4000, engine),
     Target("settings", 0.02, 2500, settings),

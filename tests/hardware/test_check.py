@@ -39,7 +39,7 @@ def trial_of(rig: Rig) -> PanelTrial:
 def test_keys_are_seen_and_have_no_effect(rig: Rig) -> None:
     trial = trial_of(rig)
     rig.hands.press("south_up")
-    rig.after(1)
+    rig.after(2)
     assert (trial.trial().down, trial.trial().tried) == ({"south_up"}, {"south_up"})
     rig.after(1500)
     rig.hands.release("south_up")
@@ -72,7 +72,7 @@ def test_lamps_are_lit_one_by_one_and_then_show_the_table_again(rig: Rig) -> Non
 
 
 def test_a_tone_sounds_also_in_quiet_hours_and_lamps_show_what_belongs_to_it() -> None:
-    rig = Rig(PanelSettings(brightness=1.0, silent=True))
+    rig = Rig(PanelSettings(silent=True))
     try:
         trial = trial_of(rig)
         trial.play(Cue.SEAT_TAKEN, frozenset(SEATS))

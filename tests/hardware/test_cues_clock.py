@@ -32,9 +32,9 @@ def test_the_last_two_seconds_blink_on_and_tick_twice_without_losing_their_beat(
 
 def test_the_old_lamp_goes_off_in_the_same_instant_in_which_the_new_one_goes_on() -> None:
     player = short_turn()
-    assert player.brightness(SOUTH, "turn", 1500.0) == 1
+    assert player.is_lit(SOUTH, "turn", 1500.0) == 1
     player.show({NORTH: SeatLamps(turn=TurnLamp.ON)}, False, 1500.0)
-    assert (player.brightness(SOUTH, "turn", 1500.0), player.brightness(NORTH, "turn", 1500.0)) == (0, 1)
+    assert (player.is_lit(SOUTH, "turn", 1500.0), player.is_lit(NORTH, "turn", 1500.0)) == (0, 1)
     player.show({SOUTH: SeatLamps(turn=TurnLamp.ON)}, False, 1600.0)
     assert set(seen(player, SOUTH, "turn", 1600, 3000)) == {1.0}, "the next turn has all its time"
 
@@ -42,7 +42,7 @@ def test_the_old_lamp_goes_off_in_the_same_instant_in_which_the_new_one_goes_on(
 def test_a_turn_whose_time_is_not_short_any_more_stops_blinking() -> None:
     player = short_turn()
     player.keep_short(frozenset({SOUTH}), 1100.0)
-    assert player.brightness(SOUTH, "turn", 1300.0) == 0
+    assert player.is_lit(SOUTH, "turn", 1300.0) == 0
     player.keep_short(frozenset(), 1300.0)
     assert set(seen(player, SOUTH, "turn", 1300, 3000)) == {1.0}
 

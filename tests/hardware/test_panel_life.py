@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -10,7 +15,7 @@ from gpiozero import LED, Device
 from gpiozero.exc import PinUnknownPi
 from gpiozero.pins.mock import MockFactory, MockPWMPin
 
-import hardware.pins.factory
+import hardware.pins
 from companion.core.clock import FakeClock, RealClock
 from companion.core.config import PanelSettings
 from companion.core.errors import PanelError
@@ -21,7 +26,7 @@ from hardware.simulated import simulated_panel
 from hardware.wiring import Buzzer
 
 SOUTH, NORTH = SEATS
-FULL = PanelSettings(brightness=1.0)
+WIRED = PanelSettings()
 WAIT_S = 10.0
 
 
@@ -36,7 +41,7 @@ def test_a_listener_that_fails_costs_nobody_a_key(caplog: pytest.LogCaptureFixtu
             heard.set()
         raise RuntimeError("the table stumbles")
 
-    panel, hands = simulated_panel(FULL, RealClock(), fail)
+    panel, hands = simulated_panel(WIRED, RealClock(), fail)
     with panel:
         hands.press("south_up")
         hands.press("north_ready")
@@ -64,7 +69,7 @@ def test_a_press_travels_through_the_threads_to_a_tone(monkeypatch: pytest.Monke
         stamps.append(press.at_s)
         panel.signal(Signal(Cue.KEY_TAKEN, frozenset({SOUTH}), 1))
 
-    panel, hands = simulated_panel(FULL, clock, tick)
+    panel, hands = simulated_panel(WIRED, clock, tick)
     with panel:
         before_s = clock.monotonic_s()
         hands.press("south_up")
@@ -95,7 +100,7 @@ def test_a_listener_may_close_the_panel() -> None:
         panel.close()
         closed.set()
 
-    panel, hands = simulated_panel(FULL, RealClock(), close)
+    panel, hands = simulated_panel(WIRED, RealClock(), close)
     threads = [thread for thread in threading.enumerate() if thread.name.startswith("panel-")]
     hands.press("table")
     assert closed.wait(WAIT_S)
@@ -105,7 +110,7 @@ def test_a_listener_may_close_the_panel() -> None:
 
 
 def test_a_panel_with_threads_is_not_stepped() -> None:
-    panel, _ = simulated_panel(FULL, FakeClock(), lambda press: None)
+    panel, _ = simulated_panel(WIRED, FakeClock(), lambda press: None)
     with panel, pytest.raises(RuntimeError, match="threads=False"):
         panel.step()
 
@@ -123,7 +128,7 @@ def open_here(enabled: Literal["auto", "yes", "no"]) -> Panel | None:
 
 def test_without_pins_auto_is_no_panel_and_yes_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GPIOZERO_PIN_FACTORY", raising=False)
-    monkeypatch.setattr(hardware.pins.factory, "get_pi_revision", no_pi)
+    monkeypatch.setattr(hardware.pins, "get_pi_revision", no_pi)
     sentence = "This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate."
     assert open_here("auto") is None
     assert panel_reason(PanelSettings()) == sentence
@@ -144,8 +149,8 @@ def test_a_panel_that_is_switched_off_says_so() -> None:
     [(False, False, "no /dev/gpiochip"), (True, False, "add the user to group gpio")],
 )
 def test_what_a_pi_lacks_is_said_with_the_remedy(has_chips: bool, may_use_chips: bool, words: str) -> None:
-    assert words in (hardware.pins.factory.obstacle(has_chips, may_use_chips) or "")
-    assert hardware.pins.factory.obstacle(True, True) is None
+    assert words in (hardware.pins.obstacle(has_chips, may_use_chips) or "")
+    assert hardware.pins.obstacle(True, True) is None
 
 
 def test_pins_that_fail_to_open_are_told_afterwards_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +159,7 @@ def test_pins_that_fail_to_open_are_told_afterwards_too(monkeypatch: pytest.Monk
     reason = panel_reason(PanelSettings())
     assert reason is not None
     assert "no-such-pins" in reason
-    hardware.pins.factory.last_failure.clear()
+    hardware.pins.last_failure.clear()
 
 
 def test_the_environment_may_choose_the_pins(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,3 +172,22 @@ def test_the_environment_may_choose_the_pins(monkeypatch: pytest.MonkeyPatch) ->
         assert panel.problems == ()
     assert factory.pins, "pins that the environment chose are not ours to close"
     monkeypatch.undo()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("lgpio") is None, reason="no lgpio here")
+def test_lgpio_leaves_the_working_directory_as_it_was(tmp_path: Path) -> None:
+    program = (
+        "import contextlib, os\n"
+        "from hardware import pins\n"
+        "before = os.getcwd(), dict(os.environ)\n"
+        "with contextlib.suppress(Exception):  # there is no chip here\n"
+        "    pins._lgpio_factory()\n"
+        "import sys\n"
+        "assert 'lgpio' in sys.modules\n"
+        "assert (os.getcwd(), dict(os.environ)) == before\n"
+    )
+    path = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -33,9 +33,8 @@ from companion.core.kit import Seat
 from companion.hub.joining import join
 from companion.hub.subjects import RECORDS
 from companion.hub_server.app import Hub
-from companion.hub_server.cluster import cluster_text
 from companion.hub_server.folder import HubFolder
-from companion.hub_server.nats_server import USERS_FILE
+from companion.hub_server.nats_server import USERS_FILE, cluster_text
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 

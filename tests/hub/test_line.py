@@ -44,8 +44,7 @@ from companion.hub.loop_thread import SteadyClient
 from companion.hub.membership import Membership
 from companion.hub.subjects import RECORDS, command_subject, inbox_prefix, record_subject, state_subject
 from companion.hub_server.app import Hub
-from companion.hub_server.flood import BAD_COUNTS, FLOOD
-from companion.hub_server.listener import HubListener
+from companion.hub_server.store import BAD_COUNTS, FLOOD
 from companion.table.public.messages import encoded
 from companion.table.seats.staff_call import Call
 
@@ -226,7 +225,7 @@ def test_a_full_disk_at_the_hub_cuts_no_line(
     with running(small_disk / "hub") as hub, contextlib.closing(joined(hub, tmp_path / "table")) as table:
         whole(hub, table)
         fill(small_disk)
-        monkeypatch.setattr(HubListener, "on_cut", lambda _: cuts.append(1))
+        monkeypatch.setattr("companion.hub_server.store.hang_up", lambda _: cuts.append(1))
         table.play()
         until("the table knows", lambda: "disk may be full" in table.line.sentence)
         until("the hub cannot write", lambda: "database or disk is full" in caplog.text)
@@ -235,6 +234,7 @@ def test_a_full_disk_at_the_hub_cuts_no_line(
         table.table.step()
         until("the hub knows", lambda: needs(hub, 1) == "It is calling.")
         assert cuts == []
+        monkeypatch.undo()
         (small_disk / "ballast").unlink()
         whole(hub, table)
 

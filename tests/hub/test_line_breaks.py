@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,13 +22,8 @@ from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 from table_tools import playing
 
-from companion import __version__
 from companion.core.clock import RealClock
-from companion.core.errors import Illegal, Malformed
 from companion.core.kit import Seat
-from companion.core.ports.far import FarAnswer, FarPages, FarRequest
-from companion.hub.far import FarCall, packed_call
-from companion.hub.far_line import FarLine
 from companion.hub.loop_thread import LoopThread
 from companion.hub.membership import Membership
 from companion.hub.pair_line import PairLine
@@ -38,7 +32,6 @@ from companion.hub.sender import HubLine
 from companion.hub.subjects import news_subject
 from companion.hub_server.store import HubStore, StoreSettings
 from companion.storage.journal import Journal
-from companion.table.seats.far_seats import Invitation
 from companion.table.session import Phase
 from companion.table.table import Table
 
@@ -118,7 +111,6 @@ class Room:
     """Who is told what tables say: nobody; `on_round` does what a test wants, in the line's thread."""
 
     def __init__(self) -> None:
-        self.cuts = 0
         self.on_round: Callable[[], None] = lambda: None
 
     def tables(self) -> tuple[str, ...]:
@@ -126,9 +118,6 @@ class Room:
 
     def followed(self) -> int:
         return 0
-
-    def on_cut(self) -> None:
-        self.cuts += 1
 
     def on_trouble(self, _: str) -> None:
         """Nobody reads it."""
@@ -142,13 +131,7 @@ class Room:
 @contextmanager
 def store_on(lines: Lines, room: Room, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubStore]:
     monkeypatch.setattr("companion.hub_server.store.SteadyClient", lines)
-
-    async def step(_: Any) -> None:
-        """No cards are dealt."""
-
-    store = HubStore(
-        StoreSettings(folder, None, ("nats://x",), ""), cast(Any, SimpleNamespace(begin=lambda: None, step=step))
-    )
+    store = HubStore(StoreSettings(folder, None, ("nats://x",), ""))
     begun = threading.Thread(target=store.start, args=(room,))
     begun.start()
     try:
@@ -159,37 +142,6 @@ def store_on(lines: Lines, room: Room, folder: Path, monkeypatch: pytest.MonkeyP
         store.close()
 
 
-def test_nothing_is_asked_before_its_answer_would_be_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = Lines()
-    lines.may_subscribe.clear()
-    with store_on(lines, Room(), tmp_path, monkeypatch) as store:
-        until("the line is made", lambda: lines.made and lines.made[0].is_connected, WAIT_S)
-        assert not store.send("a.table", b"", "an.answer")
-        lines.may_subscribe.set()
-        until("it is heard", lambda: store.send("a.table", b"", "an.answer"), WAIT_S)
-        until("the table is asked", lambda: lines.made[0].published == ["a.table"], WAIT_S)
-
-
-def test_whoever_asks_while_the_line_breaks_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines, room = Lines(), Room()
-    held, go_on = threading.Event(), threading.Event()
-
-    def breaks() -> None:
-        room.on_round = lambda: None
-        held.set()
-        assert go_on.wait(WAIT_S)
-        lines.made[0].is_connected = False
-
-    with store_on(lines, room, tmp_path, monkeypatch) as store:
-        until("the line is heard", store.is_ready.is_set, WAIT_S)
-        room.on_round = breaks
-        assert held.wait(WAIT_S)
-        assert store.send("a.table", b"", "an.answer")
-        go_on.set()
-        until("it is told", lambda: room.cuts, WAIT_S)
-        assert lines.made[0].published == []
-
-
 def test_a_hubs_line_that_closes_while_it_subscribes_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,7 +149,6 @@ def test_a_hubs_line_that_closes_while_it_subscribes_is_made_anew(
     with store_on(lines, room, tmp_path, monkeypatch) as store:
         until("a line is heard", store.is_ready.is_set, WAIT_S)
         assert len(lines.made) == 3
-        assert room.cuts == 2
 
 
 def test_a_fault_in_what_was_heard_is_in_the_log_without_its_words(
@@ -237,25 +188,20 @@ class Pairs:
     broken = close = connected
 
 
-class Far:
-    """Nobody is far away."""
-
-    async def connected(self, _: Any) -> None: ...
-
-    step = connected
-
-    def broken(self) -> None: ...
-
-
 @contextmanager
 def line_on(lines: Lines, pairs: Pairs, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubLine]:
     monkeypatch.setattr("companion.hub.sender.SteadyClient", lines)
-    source = SimpleNamespace(
-        state=lambda: b"{}", command=lambda _: None, connected=lambda _: None, pairs=pairs, far=Far()
-    )
     with Journal(folder / "journal.sqlite") as journal:
         member = Membership("http://hub", "a-table", 1, "Our club", ("nats://x",), "")
-        line = HubLine(member, journal, RealClock(), cast(Any, source))
+        line = HubLine(
+            member,
+            journal,
+            RealClock(),
+            cast(PairLine, pairs),
+            state=lambda: b"{}",
+            command=lambda _: None,
+            connected=lambda _: None,
+        )
         pairs.line = line
         line.start()
         try:
@@ -298,66 +244,6 @@ def test_a_line_that_is_cut_while_an_answer_is_waited_for_is_no_full_disk(
     with line_on(lines, Cut(), tmp_path, monkeypatch) as line:
         until("it is said", lambda: line.trouble, WAIT_S)
         assert line.trouble == "The connection to the hub was lost. What is played here is sent later."
-
-
-def test_a_line_that_has_ended_leaves_nobody_waiting_for_a_seat(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        far = FarLine(played.table, RealClock(), "a-table", lambda: None, lambda: None)
-        asyncio.run(far.connected(cast(Client, Nats(lambda _: None))))  # its loop ends before it is told
-        try:
-            with pytest.raises(Malformed, match="does not answer"):
-                far.invite(Seat.NORTH)
-            far.withdraw(Seat.NORTH)
-        finally:
-            far.close()
-        gc.collect()  # what was never begun would say so now
-
-
-class Waiting(Nats):
-    """A line on which a phone's order has been waiting: it is there as soon as somebody listens."""
-
-    def __init__(self, order: FarRequest) -> None:
-        super().__init__(lambda _: None)
-        self._call = packed_call(FarCall("0" * 32, __version__, order))
-
-    async def subscribe(self, subject: str, **how: Any) -> Any:
-        await how["cb"](SimpleNamespace(data=self._call))
-        while not self.published:  # the answer
-            await asyncio.sleep(0.001)
-
-
-def test_an_order_that_waited_for_the_line_finds_its_clock_running(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        table, statuses = played.table, []
-        table.take_seat(Seat.SOUTH, "Mara")
-        table.far.invite(Seat.NORTH, Invitation("abcdefgh", "http://hub.example/"))
-        table.far.take(Seat.NORTH, "Ines", "abcdefgh")
-        table.new_game("scouts", seed=1)
-        table.far.line_is("", {Seat.NORTH})
-        while not ((session := session_of(table)).countdown and session.awaited == {Seat.NORTH}):
-            act(table)
-        if session.paused:
-            table.resume("south")
-
-        def answer(asked: FarRequest, at_s: float, _: Callable[[], bool]) -> Iterator[FarAnswer]:
-            table.far.seen(Seat.NORTH)
-            try:
-                table.hand_in(Seat.NORTH, session_of(table).moment, asked.body.decode(), at_s=at_s)
-            except Illegal as error:
-                statuses.append(error.message)
-            yield FarAnswer()
-
-        pages = cast(FarPages, SimpleNamespace(answer=answer))
-        far = FarLine(table, played.clock, "a-table", lambda: pages, lambda: None)
-        far.broken()
-        table.step()
-        assert session_of(table).is_cut
-        text = session.playing.format(session.playing.random_action(session.state, Seat.NORTH, Random(1)))
-        order = FarRequest("abcdefgh", "POST", "/api/seat/north/hand-in", body=text.encode())
-        asyncio.run(far.connected(cast(Client, Waiting(order))))
-        far.close()
-        assert statuses == []
-        assert session_of(table).state != session.state
 
 
 def act(table: Table) -> None:

@@ -35,7 +35,8 @@ def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) ->
         page = browser.get("/host/hub/game", headers=key).text
         assert "Offer a game, or enter a code" in page
         assert "Scouts" in page
-        assert "BINMAT" in page
+        assert page.count("BINMAT") == 1, "it says why that is not among them"
+        assert "BINMAT needs one deck of cards: it cannot be played at two tables." in page
         assert "Unirse a la partida" in browser.get("/host/hub/game", headers={**key, "Accept-Language": "es"}).text
         form = {"game": "outbuffered", "seat": "south", "name": " Mara "}
         assert browser.post("/host/hub/game", data=form).status_code == 403
@@ -80,6 +81,8 @@ def test_a_game_begins_by_the_command_line(tmp_path: Path, capsys: pytest.Captur
         assert "begins at both tables" in capsys.readouterr().out
         until("the game begins", lambda: at_two_tables([south, north]))
         assert session_of(south.table).remote.seat is Seat.SOUTH  # type: ignore[union-attr] # looked at above
+        assert main(["hub", "offer", "binmat", *known[0], *ports[0]]) == 1
+        assert "BINMAT needs one deck of cards" in capsys.readouterr().err
         assert main(["hub", "play", "wrong1", *known[1], *ports[1]]) == 1
         assert "No game is offered under that code" in capsys.readouterr().err
         assert main(["hub", "withdraw", *known[0], *ports[0]]) == 0
@@ -100,16 +103,16 @@ def test_no_page_offers_what_is_for_the_other_table_to_do() -> None:
     Nor is the chance of such a game held against what this table told its phones before.
     """
     not_on = {
-        "tables-binmat-join": ("/seat/north", "/pass"),
-        "tables-binmat-setup-north": ("/resume",),
-        "tables-binmat-waits-south": ("/pause",),
-        "tables-binmat-host": ("/seat/north/card",),
+        "tables-outbuffered-join": ("/seat/north", "/pass"),
+        "tables-kahmate-setup-north": ("/resume",),
+        "tables-scouts-waits-south": ("/pause",),
+        "tables-outbuffered-host": ("/seat/north/card",),
         "tables-scouts-setup-south": ("/resume",),
         "tables-scouts-host": ("Start again with these options",),
         "tables-kahmate-over-south": ('"is_here": true',),
     }
     with touring_tables() as tables:
-        for stop in tables.stops(("binmat", "scouts", "kahmate")):
+        for stop in tables.stops(("outbuffered", "scouts", "kahmate")):
             client = Client(tables.client.url) if stop.is_guest else stop.client or tables.client
             page = client.send(stop.path, None, {"Accept": "text/html"})[1].decode()
             assert not [each for each in not_on.pop(stop.name, ()) if each in page], stop.name

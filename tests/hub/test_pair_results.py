@@ -17,7 +17,7 @@ from companion.core.kit import Seat
 from companion.hub.joining import card_of
 from companion.hub.subjects import record_subject
 from companion.hub_server.app import Hub
-from companion.hub_server.heard import RecordPlace
+from companion.hub_server.listener import RecordPlace
 from companion.table.public.messages import PublicPair, encoded
 from companion.table.session import Phase
 

@@ -26,14 +26,13 @@ from companion import __version__
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal
 from companion.core.kit import Seat
-from companion.games.binmat.cards import DECK
 from companion.hub.pairing import Pair, PairAnswer, PairLook, PairOffer, PairTake, PairWish, kit_mark, read_answer
 from companion.hub.subjects import PAIRS, message_subject, near_subject, wish_subject
 from companion.hub_server import pairs
 from companion.hub_server.app import Hub, HubSettings
-from companion.hub_server.flood import BAD_COUNTS, FLOOD
 from companion.hub_server.folder import SEATED_EACH, HubFolder
 from companion.hub_server.pairs import AGREED, PairKeeper
+from companion.hub_server.store import BAD_COUNTS, FLOOD
 from companion.table.session import Phase
 
 
@@ -125,48 +124,21 @@ def test_whatever_is_killed_the_game_is_the_same_at_both_tables(tmp_path: Path) 
             same_game(*(table.table for table in tables))
 
 
-@pytest.mark.slow
-def test_the_hub_deals_the_cards_and_deals_them_on_whatever_is_killed(tmp_path: Path) -> None:
-    settings, rng = hub_settings(tmp_path / "hub"), Random(4)
-    with ExitStack() as stack:
-        hubs = [stack.enter_context(Hub(settings))]
-        with two(hubs[0], tmp_path) as tables:
-            agree(tables, "binmat", turns=40, seconds=0)
-            until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
-            play(
-                tables,
-                rng,
-                Breaker(stack, settings, hubs, tables, lambda: rng.random() <= 0.1, iter([3, 1, 0, 2, 1, 0])),
-            )
-            until("the cards are opened", lambda: not any(session_of(table.table).is_covered for table in tables))
-            same_game(*(table.table for table in tables))
-            south, north = tables
-            pair = hubs[0].folder.now.pair_of(south.member.table)
-            assert pair
-            for subject in (
-                message_subject(pair.id, south.member.table, 1),
-                message_subject(pair.id, f"to-{south.member.table}", 1),
-                message_subject(pair.id, "order", 1),
-            ):
-                assert asked(hubs[0], north, f"$JS.API.DIRECT.GET.PAIRS.{subject}", b"", 0.5) == b""
-
-
 def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, tmp_path: Path) -> None:
     with two(hub, tmp_path) as tables:
         south, north = tables
         south.table.take_seat(Seat.SOUTH, "Mara")
         north.table.take_seat(Seat.NORTH, "Jonas")
-        agree(tables, "binmat", turns=12, seconds=0)
-        until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
+        agree(tables, "outbuffered", turn_limit=12)
         south.table.resign(Seat.SOUTH)
-        until("it is over", lambda: not any(session_of(table.table).is_covered for table in tables))
+        until("it is over", lambda: phases(tables) == [Phase.OVER] * 2)
         first = session_of(south.table).remote
         south.table.rematch(swap=True)
         until("it is said here", lambda: says(south, "waiting for the other table"))
         until("it is said there", lambda: says(north, "The other table wants a rematch"))
         assert phases(tables) == [Phase.OVER] * 2
         north.table.rematch(swap=True)
-        until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
+        until("it begins", lambda: phases(tables) == [Phase.SETUP] * 2)
         for table, own, name in ((south, Seat.NORTH, "Mara"), (north, Seat.SOUTH, "Jonas")):
             remote = session_of(table.table).remote
             assert remote
@@ -176,14 +148,10 @@ def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, 
             assert table.table.view().seats[own].name == name
             assert table.table.view().seats[own.other].name == {"Mara": "Jonas", "Jonas": "Mara"}[name]
             assert table.table.view().match.score == (1, 0, 0)  # Jonas won from North; the match goes on
-            assert not says(table, "ematch")
+            until("nobody asks any more", lambda table=table: not says(table, "ematch"))
         assert first
         until("nothing is kept of the first game", lambda: told_in(hub, first.at.id) == 0)
-        remote = session_of(south.table).remote
-        assert remote
-        assert told_in(hub, remote.at.id)
         play(tables[::-1], Random(6))
-        until("the cards are opened", lambda: not any(session_of(table.table).is_covered for table in tables))
         same_game(south.table, north.table)
 
 
@@ -192,12 +160,13 @@ def test_nothing_is_kept_of_a_game_once_its_tables_agree_on_another_or_leave(hub
         south, _ = tables
         games = []
         for _ in range(2):
-            agree(tables, "binmat", turns=12, seconds=0)
-            until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
+            agree(tables, "outbuffered")
+            until("it is set up", lambda: phases(tables) == [Phase.SETUP] * 2)
+            south.table.confirm("host", session_of(south.table).moment, 0)
             remote = session_of(south.table).remote
             assert remote
             games.append(remote.at.id)
-            assert told_in(hub, games[-1])
+            until("something is kept", lambda: told_in(hub, games[-1]))
             south.table.resign(Seat.SOUTH)
             until("it is over", lambda: phases(tables) == [Phase.OVER] * 2)
         until("nothing is kept of the first game", lambda: told_in(hub, games[0]) == 0)
@@ -244,26 +213,6 @@ def test_a_game_goes_on_at_another_hub_when_its_hub_was_lost(tmp_path: Path) -> 
             same_game(*(table.table for table in tables))
 
 
-def test_a_game_of_cards_whose_dealer_is_lost_is_ended(tmp_path: Path) -> None:
-    with ExitStack() as stack:
-        hub = stack.enter_context(running(tmp_path / "hub"))
-        with two(hub, tmp_path) as tables:
-            agree(tables, "binmat", seconds=0)
-            until("the cards are dealt", lambda: phases(tables) == [Phase.ORDERS] * 2)
-            other = stack.enter_context(running(tmp_path / "other"))
-            for place, table in enumerate(tables):
-                table.close()
-                tables[place] = joined(other, table.folder, names=True)
-            connected(tables)
-            with pytest.raises(Illegal, match="no longer knows this game: end it"):
-                tables[0].line.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
-            for table in tables:
-                table.table.abandon()
-                table.table.abandon()
-            assert phases(tables) == [Phase.OVER] * 2
-            agree(tables)
-
-
 # ---- agreeing --------------------------------------------------------------------------------------------------------
 
 
@@ -283,8 +232,8 @@ def test_codes_that_lead_nowhere_are_refused_with_a_sentence(hub: Hub, tmp_path:
             north.line.pairs.take(code, "")
         with pytest.raises(Illegal, match="one deck"):
             south.line.pairs.offer("binmat", {"way": "referee"}, Seat.SOUTH, "")
-        with pytest.raises(Illegal, match="a deal cannot be chosen"):
-            south.line.pairs.offer("binmat", {"deck": list(DECK)}, Seat.SOUTH, "")
+        with pytest.raises(Illegal, match="one deck"):
+            south.line.pairs.offer("binmat", {}, Seat.SOUTH, "")
 
 
 def test_other_versions_and_other_rules_refuse_each_other(
@@ -332,6 +281,24 @@ def test_a_table_writes_its_own_side_of_its_own_game_and_nobody_else_reads_it(hu
         play(tables, Random(5))
         same_game(south.table, north.table)
         assert other != own
+
+
+def test_no_table_takes_the_ids_of_the_other_ones_messages(hub: Hub, tmp_path: Path) -> None:
+    with two(hub, tmp_path) as tables:
+        agree(tables, turn_limit=4)
+        south, north = tables
+        remote = session_of(south.table).remote
+        assert remote
+
+        async def take_ids(client: Client) -> None:
+            for number in range(1, 60):
+                own = message_subject(remote.at.id, north.member.table, 900 + number)
+                stolen = {"Nats-Msg-Id": f"{remote.at.id}-{south.member.table}-{number}"}
+                await client.jetstream().publish(own, b"{}", headers=stolen)
+
+        with_key_of(hub, north, take_ids)
+        play(tables, Random(7))
+        same_game(south.table, north.table)
 
 
 FILLS, ASKS = round(FLOOD.burst / BAD_COUNTS) + 20, round(FLOOD.burst) * 10

@@ -28,18 +28,19 @@ from hub_tools import (
     kept,
     running,
     until,
+    with_key_of,
 )  # fmt: skip
 from inside import nats_of
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
-from companion.hub.subjects import command_subject, record_subject, state_subject, told_far_subject, wish_subject
+from companion.hub.subjects import command_subject, record_subject, state_subject, wish_subject
 from companion.hub_server.app import Hub
-from companion.hub_server.flood import FLOOD, LARGE_BYTES, FloodGuard
 from companion.hub_server.folder import HubFolder, public_key
 from companion.hub_server.members import Rights
 from companion.hub_server.nats_server import MOST_LINES, NatsServer, TableKey, account_of, accounts_text
+from companion.hub_server.store import FLOOD, LARGE_BYTES, FloodGuard
 
 
 @pytest.fixture
@@ -59,6 +60,26 @@ def tables(hub: Hub, tmp_path: Path) -> Iterator[list[TableAtHub]]:
 
 def test_a_table_cannot_have_answers_sent_to_where_it_may_say_nothing(hub: Hub, tables: list[TableAtHub]) -> None:
     answers_go_nowhere_else(hub, *tables)
+
+
+def test_no_table_takes_the_ids_of_anothers_messages(hub: Hub, tables: list[TableAtHub]) -> None:
+    honest, changed = tables
+    honest.play(1)
+    until("it is there", lambda: has_all(hub, honest))
+    changed.close()
+    last = honest.entries()[-1]
+
+    async def take_ids(client: Client) -> None:
+        own = record_subject(changed.member.table)
+        for entry in range(last + 1, last + 40):
+            stolen = {"Nats-Msg-Id": f"{honest.member.table}-0-{entry}"}
+            await client.jetstream().publish(own, b"{}", headers=stolen)
+
+    with_key_of(hub, changed, take_ids)
+    honest.play(2)
+    until("everything is there", lambda: has_all(hub, honest))
+    assert [each.entry for each in kept(hub, honest.member.table)] == honest.entries()
+    assert honest.line.is_connected
 
 
 def test_a_table_that_opens_lines_without_end_leaves_room_for_the_others(
@@ -111,7 +132,7 @@ def test_a_message_with_a_head_that_cannot_be_read_cuts_nobodys_line(
     assert hub.nats
     before = hub.nats.pid
     own = changed.member.table
-    for subject in (state_subject(own), record_subject(own), wish_subject(own), told_far_subject(own, "x")):
+    for subject in (state_subject(own), record_subject(own), wish_subject(own)):
         said_with_head(hub, changed, subject, head)
     honest.play(1)
     until("the other one goes on", lambda: has_all(hub, honest), 5)

@@ -63,7 +63,7 @@ class TwoTables:
         def follow() -> bool:
             for each in self.companions.values():
                 view, session = each.table.view(), session_of(each.table)
-                is_due = view.phase is Phase.STAGES or (view.phase is Phase.SETUP and not session.is_covered)
+                is_due = view.phase in (Phase.SETUP, Phase.STAGES)
                 if is_due and session.remote and not session.remote.is_shown_here:
                     with suppress(Stale):  # the camera has seen it meanwhile
                         each.table.confirm("host", view.moment, view.turn.stage, force=True)
@@ -122,12 +122,6 @@ def strength(two: TwoTables) -> None:
     two.take("d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5")
 
 
-def card(two: TwoTables) -> None:
-    """A card that is played face down."""
-    two.begin("binmat", seconds=0)
-    two.take("d0", "d0", "d1", "d0")
-
-
 SECRETS: dict[str, tuple[Callable[[TwoTables], None], tuple[str, str], str]] = {
     "buffer": (buffer, ("UUS", "DRI"), "UUU"),
     "order sheet": (sheet, ("1:N 2:aE 3:D", "1:E 2:X 3:N"), "1:S"),
@@ -137,7 +131,6 @@ SECRETS: dict[str, tuple[Callable[[TwoTables], None], tuple[str, str], str]] = {
         "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11",
     ),
     "strength card": (strength, ("5", "2"), "3"),
-    "card face down": (card, ("p{0}3", "p{1}3"), "--"),
 }
 
 
@@ -209,15 +202,9 @@ def _run(folder: Path, port: int, begin: Callable[[TwoTables], None], secret: st
         south, north = Viewer(companions[Seat.SOUTH], [Seat.SOUTH]), Viewer(companions[Seat.NORTH], [Seat.NORTH])
         begin(two)
         table = companions[Seat.SOUTH].table
-        own = session_of(table).state
-        text = secret.format(*own.hands[0]) if "{" in secret else secret
         moment = table.view().moment
-        south.south.post("/api/seat/south/hand-in", moment=moment, action=text, salt=SALT)
-        if begin is card:
-            until("it is carried out", lambda: companions[Seat.NORTH].table.view().moment != moment, 60)
-            two.settle()
-        else:
-            until("it is bound", lambda: companions[Seat.NORTH].table.view().seats[Seat.SOUTH].receipt, 60)
+        south.south.post("/api/seat/south/hand-in", moment=moment, action=secret, salt=SALT)
+        until("it is bound", lambda: companions[Seat.NORTH].table.view().seats[Seat.SOUTH].receipt, 60)
         last = [list(each.journal.entries())[-1].id for each in companions.values()]
         until("the hub has it", lambda: [t.shown and t.shown.record.entry for t in hub.room.tables()] == last, 60)
         pages = [_page(path, sent) for path, sent in north.everything()]
@@ -229,8 +216,6 @@ def _run(folder: Path, port: int, begin: Callable[[TwoTables], None], secret: st
         assert not any(SALT.encode() in each for each in raw), "the salt is at the other table"
         there = companions[Seat.NORTH].table
         there.hand_in(Seat.NORTH, there.view().moment, answer, "00" * 8)
-        if begin is card:
-            return Told(pages, files, wires, shown, "")
         until("the order comes", lambda: not session_of(there).sealed, 60)
         return Told(pages, files, wires, shown, session_of(there).turns[-1].sealed[Seat.SOUTH].action)
 
@@ -261,7 +246,6 @@ def test_nothing_at_the_other_table_depends_on_what_is_hidden_here(
     for (path, first), (_, second) in zip(one.hub, other.hub, strict=True):
         assert first == second, f"{path} at the hub tells South's {secret}"
     assert one.wires[Seat.NORTH] == other.wires[Seat.NORTH]
-    if begin is not card:  # whose orders go to the hub, which deals
-        assert one.wires[Seat.SOUTH] == other.wires[Seat.SOUTH]
-        assert (one.opened, other.opened) == texts
+    assert one.wires[Seat.SOUTH] == other.wires[Seat.SOUTH]
+    assert (one.opened, other.opened) == texts
     assert not any(SALT in log for log in logs)

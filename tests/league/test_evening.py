@@ -10,9 +10,9 @@ from league_tools import byes, is_sound, sides
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
-from companion.hub_server.league_file import LeagueFile
 from companion.league import director
 from companion.league.league import League
+from companion.league.league_file import LeagueFile
 from companion.league.standings import standings
 from companion.league.tournament import System, Tournament
 from companion.table.public.messages import PublicRecord, PublicView

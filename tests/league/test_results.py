@@ -21,12 +21,10 @@ from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed, SystemTrouble
 from companion.core.kit import SEATS, Seat
 from companion.hub_server import listener
-from companion.hub_server.heard import RecordPlace
-from companion.hub_server.league_file import LeagueFile
-from companion.hub_server.listener import HubListener
+from companion.hub_server.listener import HubListener, RecordPlace
 from companion.league.league import League
+from companion.league.league_file import Changes, LeagueFile
 from companion.league.people import Person, shown_name
-from companion.league.ports import Changes
 from companion.league.ratings import RatedGame, ladder
 from companion.league.result_keeper import KEEP_S
 from companion.storage.journal import Journal
@@ -444,7 +442,7 @@ def test_a_table_that_tells_of_games_without_end_is_shut_out(
         outbox.sent()
     shut: list[str] = []
     members = SimpleNamespace(has=lambda _: True, shut_out=shut.append)
-    hub = HubListener(members, None, room=Room("", clock), league=league, pairs=None, far=None)  # type: ignore[arg-type]  # doubles
+    hub = HubListener(members, None, room=Room("", clock), league=league, pairs=None)  # type: ignore[arg-type]  # doubles
     for number in (1, 1, *range(1, 6)):  # what is told again is the same game
         game = msgspec.structs.replace(last, epoch=last.epoch + number, game=number, mark=f"{number}")
         hub.on_record(TABLE, game, 0.0, RecordPlace(number, clock.wall_s()))

@@ -77,7 +77,7 @@ def test_a_choice_offers_all_values_of_its_type() -> None:
     [
         ("web.port", "70000", "Enter a whole number from 0 to 65535."),
         ("web.port", "80.5", "Enter a whole number from 0 to 65535."),
-        ("panel.brightness", "nan", "Enter a number from 0 to 1."),
+        ("voice.volume", "nan", "Enter a number from 0 to 1."),
         ("camera.fps", "0", "Enter a number above 0 and at most 60."),
         ("table.theme", "pink", "Choose one"),
         ("camera.source", "", "This may not be empty."),
@@ -93,7 +93,7 @@ def test_what_does_not_fit_is_told_with_what_would(key: str, text: str, words: s
 
 
 def test_what_people_type_is_understood() -> None:
-    assert ROWS["panel.brightness"].read(" 0,25 ") == 0.25
+    assert ROWS["voice.volume"].read(" 0,25 ") == 0.25
     assert ROWS["panel.silent"].read("yes") is True
     assert ROWS["camera.mains_hz"].read("60") == 60
     assert ROWS["panel.buzzer"].read("") == ""
@@ -112,9 +112,9 @@ def test_one_value_changes_and_the_rest_stays_byte_for_byte(tmp_path: Path) -> N
 
 def test_a_new_value_stands_in_its_table_below_the_others(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
-    text = edited(path, OURS, camera__mains_hz=60, panel__brightness=0.2, web__port=8081)
+    text = edited(path, OURS, camera__mains_hz=60, panel__debounce_ms=30, web__port=8081)
     assert "fps = 10  # enough\nmains_hz = 60\n" in text
-    assert "# Pads: the small wiring\n[panel]\nbrightness = 0.2\n\n[panel.south]\nready = 10\n" in text
+    assert "# Pads: the small wiring\n[panel]\ndebounce_ms = 30\n\n[panel.south]\nready = 10\n" in text
     assert text.endswith("# the end\n\n[web]\nport = 8081\n") or text.endswith("# the end\n[web]\nport = 8081\n")
     assert [line for line in OURS.splitlines() if line and line not in text.splitlines()] == []
 

@@ -1,4 +1,4 @@
-"""Booklets, table cards and kits in other languages: pages in folding order, words that fit, codes that scan."""
+"""Table cards and kits in other languages: words that fit, codes that scan."""
 
 from __future__ import annotations
 
@@ -20,13 +20,11 @@ from companion.core.kit import Kit
 from companion.core.network import Wifi
 from companion.games import GAMES
 from companion.games.aids import Extras
-from companion.printing.booklet import Booklet, booklet_pdf, booklet_sheets, imposed
 from companion.printing.join_card import join_card_pdf
-from companion.printing.kit_pages.sheets import MARGIN_MM, SIZES_MM, KitStyle, Paper, kit_pdf, kit_plan
+from companion.printing.kit_pages.sheets import MARGIN_MM, KitStyle, Paper, kit_pdf, kit_plan
 from companion.printing.kit_printer import KEPT_BYTES, KitPrinter
 from companion.printing.pdf_pen import broken, printable, text_width
 from companion.printing.printing import PrinterBusy
-from companion.printing.rulebook import illustrations, start_layout
 
 ADDRESSES = ("http://192.0.2.7:8080/", "http://table.local:8080/")
 LONGER = "¿Ñandú à l’œuvre? « "
@@ -51,11 +49,6 @@ def long_words(monkeypatch: pytest.MonkeyPatch) -> str:
     return "es"
 
 
-def booklet_of(name: str) -> Booklet:
-    game = GAMES[name]
-    return Booklet(game, *start_layout(game), illustrations(game))
-
-
 def kit_of(name: str) -> Kit:
     return GAMES[name].kit(GAMES[name].options({}))
 
@@ -76,83 +69,6 @@ def clear_sides(page: Image, wide_mm: float, dpi: int) -> None:
     assert min(page[:, :edge].min(), page[:, -edge:].min()) > 240
 
 
-# ---- the order in which sheets are folded ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("pages", [4, 8, 12, 20])
-def test_folded_sheets_read_from_the_first_page_to_the_last(pages: int) -> None:
-    """Fronts lie upwards, sheet in sheet: the right halves come first, front and back, then the left ones backwards."""
-    sides = imposed(pages)
-    fronts, backs = sides[::2], sides[1::2]
-    read = [page for front, back in zip(fronts, backs, strict=True) for page in (front[1], back[0])]
-    read += [page for front, back in reversed(list(zip(fronts, backs, strict=True))) for page in (back[1], front[0])]
-    assert read == list(range(1, pages + 1))
-
-
-@pytest.mark.parametrize("pages", [0, 3, 6])
-def test_half_filled_sheets_cannot_be_imposed(pages: int) -> None:
-    with pytest.raises(ValueError, match="do not fill sheets of four"):
-        imposed(pages)
-
-
-@needs_poppler
-@pytest.mark.parametrize("name", GAMES)
-def test_a_booklet_has_every_paragraph_under_its_number_in_folding_order(name: str) -> None:
-    game, booklet = GAMES[name], booklet_of(name)
-    sides = text_of(booklet_pdf(booklet))
-    assert len(sides) == 2 * booklet_sheets(booklet)
-    cover = sides[0]
-    assert game.title in cover
-    assert f"South is {game.sides[next(iter(game.sides))].name}" in cover
-    inside = [" ".join(side.split()) for side in sides]
-    everything = " ".join(inside)
-    for number, rule in enumerate(game.rules, start=1):
-        assert f"{number} {rule.title}" in everything, rule.id
-        assert rule.text.split(".")[0].split(",")[0][:40] in everything, rule.id
-    for row in game.option_rows:
-        assert row.title in everything
-    for shown in illustrations(game).values():
-        assert shown.caption.split(".")[0] in everything
-
-
-@needs_poppler
-def test_pages_that_a_booklet_has_left_over_are_score_sheets_and_the_last_is_for_notes() -> None:
-    """Never one without the other, and a sheet's heads name the sides of its game."""
-    sheets = {}
-    for name, game in GAMES.items():
-        everything = "\n".join(text_of(booklet_pdf(booklet_of(name))))
-        sheets[name] = everything.count("Score sheet")
-        south, north = (side.name.capitalize() for side in game.sides.values())
-        assert everything.count(f"Date {south} {north} Winner Turns") == sheets[name], name
-        assert ("Notes" in everything) or not sheets[name], name
-    assert 0 < max(sheets.values()) < 3, sheets
-
-
-@needs_poppler
-@pytest.mark.parametrize("language", ["en", "es", "fr"])
-@pytest.mark.parametrize("paper", PAPERS)
-@pytest.mark.parametrize("name", GAMES)
-def test_no_third_of_a_page_of_a_booklet_stays_empty(name: str, paper: Paper, language: str) -> None:
-    for side in rastered(booklet_pdf(booklet_of(name), paper, language), 20):
-        height, width = side.shape
-        for half in (side[:, : width // 2 - 2], side[:, width // 2 + 2 :]):
-            room = half[int(0.05 * height) : int(0.92 * height)]
-            inked = np.flatnonzero((room < 200).any(axis=1))
-            assert max(inked[0], np.diff(inked).max(), len(room) - inked[-1]) < len(room) / 3
-
-
-@needs_poppler
-@pytest.mark.parametrize("paper", PAPERS)
-def test_booklets_lie_across_the_sheet_and_keep_its_margins(paper: Paper) -> None:
-    sides = rastered(booklet_pdf(booklet_of("outbuffered"), paper), 50)
-    for number, side in enumerate(sides):
-        height, width = (mm * 50 / 25.4 for mm in SIZES_MM[paper])
-        assert side.shape == pytest.approx((height, width), abs=1.5)
-        clear_sides(side, 9, 50)
-        fold = side[:, int(width / 2) - 1 : int(width / 2) + 2]
-        assert bool(fold.min() < 160) is (number == 0), "the fold is marked on the outside alone"
-
-
 # ---- other languages -------------------------------------------------------------------------------------------------
 
 
@@ -164,15 +80,6 @@ def test_longer_words_fit_every_page_of_a_kit(name: str, long_words: str) -> Non
         clear_sides(page, MARGIN_MM - 0.9, 30)
     first = " ".join(text_of(pdf)[0].split())
     assert "¿Ñandú à l’œuvre? « Print at 100 % on matt paper" in first
-
-
-@needs_poppler
-@pytest.mark.parametrize("name", ["kahmate", "binmat"])
-def test_longer_words_fit_every_page_of_a_booklet(name: str, long_words: str) -> None:
-    pdf = booklet_pdf(booklet_of(name), language=long_words)
-    for side in rastered(pdf, 40):
-        clear_sides(side, 9, 40)
-    assert "ñéOptions" in " ".join(text_of(pdf))
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -188,17 +95,16 @@ def test_every_printed_word_is_translated(name: str, long_words: str, monkeypatc
 
     monkeypatch.setattr("companion.printing.pdf_pen.printable", listening)
     kit_pdf(kit_of(name), KitStyle(spares=1, language=long_words), extras_of(name))
-    booklet_pdf(booklet_of(name), language=long_words)
     join_card_pdf(ADDRESSES, Wifi("net", "key"), language=long_words)
     whole = " ".join(" ".join(said).split())
     strange = {text for text in plain if re.search("[A-Za-z]{3}", text) and " ".join(text.split()) not in whole}
     assert strange <= {"192.0.2.7:8080/join", "table.local:8080/join"}, strange
 
 
-def test_equal_booklets_have_equal_bytes_and_languages_differ(long_words: str) -> None:
-    booklet = booklet_of("outbuffered")
-    assert booklet_pdf(booklet) == booklet_pdf(booklet)
-    assert booklet_pdf(booklet) != booklet_pdf(booklet, language=long_words)
+def test_equal_kits_have_equal_bytes_and_languages_differ(long_words: str) -> None:
+    kit = kit_of("outbuffered")
+    assert kit_pdf(kit) == kit_pdf(kit)
+    assert kit_pdf(kit) != kit_pdf(kit, KitStyle(language=long_words))
     assert i18n.spoken() == "en", "what is printed changes nothing of what is spoken"
 
 
@@ -219,11 +125,8 @@ def test_no_word_stands_alone_in_a_last_line() -> None:
 
 
 def test_unknown_languages_and_papers_are_refused() -> None:
-    booklet = booklet_of("outbuffered")
     with pytest.raises(Malformed, match="Language “xx” is unknown: use en, es, fr"):
-        booklet_pdf(booklet, language="xx")
-    with pytest.raises(Malformed, match="Language “xx” is unknown"):
-        kit_pdf(booklet.kit, KitStyle(language="xx"))
+        kit_pdf(kit_of("outbuffered"), KitStyle(language="xx"))
     with pytest.raises(Malformed, match="Paper “a5” is unknown"):
         join_card_pdf(ADDRESSES, paper="a5")  # type: ignore[arg-type]  # what a careless address might ask for
 
@@ -275,7 +178,7 @@ def test_the_press_prints_the_same_but_once_and_keeps_little() -> None:
     assert press.kit("outbuffered", {}, "a4", "en") is first
     assert press.kit("outbuffered", {"board": "n.N\n...\ns.S"}, "a4", "en") != first
     press.kept["large"] = b"x" * KEPT_BYTES
-    press.booklet("outbuffered", "letter", "en")
+    press.kit("outbuffered", {}, "letter", "en")
     assert sum(map(len, press.kept.values())) <= KEPT_BYTES
     with pytest.raises(Malformed, match="Paper “a5” is unknown"):
         press.plan("outbuffered", {}, "a5", "en")
@@ -284,16 +187,16 @@ def test_the_press_prints_the_same_but_once_and_keeps_little() -> None:
 def test_who_finds_the_press_busy_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("companion.printing.kit_printer.WAIT_S", 0.01)
     press = KitPrinter(GAMES)
-    kept = press.booklet("outbuffered", "a4", "en")
+    kept = press.kit("outbuffered", {}, "a4", "en")
     with press.running:
-        assert press.booklet("outbuffered", "a4", "en") is kept, "what is kept needs no press"
+        assert press.kit("outbuffered", {}, "a4", "en") is kept, "what is kept needs no press"
         with pytest.raises(PrinterBusy, match="Wait a moment and try again"):
-            press.booklet("outbuffered", "letter", "en")
+            press.kit("outbuffered", {}, "letter", "en")
 
 
 def test_two_who_want_the_same_get_one_print() -> None:
     press, got = KitPrinter(GAMES), []
-    threads = [threading.Thread(target=lambda: got.append(press.booklet("scouts", "a4", "en"))) for _ in range(3)]
+    threads = [threading.Thread(target=lambda: got.append(press.kit("scouts", {}, "a4", "en"))) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -314,7 +217,7 @@ def test_what_was_printed_is_kept_before_the_next_turn() -> None:
             kept.append(len(press.kept))
 
     press.running = cast(Any, Turn())
-    press.booklet("scouts", "a4", "en")
+    press.kit("scouts", {}, "a4", "en")
     assert kept == [1]
 
 
@@ -326,7 +229,6 @@ def test_the_commands_write_sheets_in_a_language(tmp_path: Path, capsys: pytest.
         (("kit", "outbuffered", "--language", "es", "--spares", "1"), "print it at 100 %, on matt paper"),
         (("kit", "outbuffered", "--low-ink"), "print it at 100 %, on matt paper"),
         (("kit", "arena", "--board-only"), "one sheet of A2; print it at 100 %, on matt paper"),
-        (("booklet", "scouts", "--paper", "letter"), "print it on both sides, turned over the short edge, and fold it"),
         (("card", "192.0.2.7:8080"), "print it, and fold it along the dashes"),
     ):
         file = tmp_path / f"{words[0]}.pdf"
@@ -337,7 +239,7 @@ def test_the_commands_write_sheets_in_a_language(tmp_path: Path, capsys: pytest.
 
 def test_the_commands_say_what_is_wrong_with_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nowhere = tmp_path / "none" / "kit.pdf"
-    assert main(["booklet", "scouts", "-o", str(nowhere)]) == 1
+    assert main(["kit", "scouts", "-o", str(nowhere)]) == 1
     assert capsys.readouterr().err == f"companion: {nowhere} cannot be written: No such file or directory\n"
     assert main(["kit", "arena", "-o", str(tmp_path / "k.pdf"), "--board", str(nowhere)]) == 1
     assert capsys.readouterr().err == f"companion: {nowhere} cannot be read: No such file or directory\n"

@@ -28,7 +28,7 @@ def test_all_lamps_greet_and_go_out(tmp_path: Path) -> None:
         for _ in range(60):
             clock.advance(0.02)
             companion.step_keys()
-            lit |= {name for name, level in companion.simulation.hands.view().lamps.items() if level > 0}
+            lit |= {name for name, is_lit in companion.simulation.hands.view().lamps.items() if is_lit}
         assert len(lit) == 8
         assert not any(companion.simulation.hands.view().lamps.values())
     companion.close()

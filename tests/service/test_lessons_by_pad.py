@@ -9,7 +9,6 @@ import pytest
 from simulated_room import PadRoom
 
 from companion.core.kit import Seat
-from companion.table.session import Phase
 
 
 @pytest.fixture
@@ -40,24 +39,3 @@ def test_back_held_ends_a_lesson_that_a_pad_cannot_play(at: PadRoom) -> None:
     at.begin("binmat")
     at.hold("south_back")
     assert at.table.view().guide is None
-
-
-def test_a_held_down_asks_the_coach_who_answers_for_everybody(at: PadRoom) -> None:
-    """Down is the pad's A; the opponent's and the coach's programs are the real ones."""
-    at.table.free_seat(Seat.NORTH)
-    at.table.machines.seat(Seat.NORTH, "Bo")
-    at.table.new_game("outbuffered", seed=1)
-    at.look()
-    at.world.set_up(at.table.view().board.target or {})
-    at.look()
-    at.press(Seat.SOUTH, "up")
-    at.hold("south_a")
-    assert at.table.view().advice is not None
-    at.companion.coach_aloud.step()
-    advice = at.table.view().advice
-    assert advice is not None
-    assert str(advice.lines[0]).startswith("The coach would do this:")
-    assert at.table.view().seats[Seat.SOUTH].entered == 1, "what was entered stays, and the held key is none of it"
-    at.hold("south_a")
-    at.companion.coach_aloud.step()
-    assert at.table.view().phase is Phase.ORDERS

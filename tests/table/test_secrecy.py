@@ -12,21 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from far_inside import CODE, InsidePhone, far_app, first_picture
-from inside import app_of
 from ports import free_port
-from service import Client
 from viewers import Viewer
 
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.kit import Seat
-from companion.core.ports.far import FarRequest
 from companion.games.binmat.cards import DECK
 from companion.service.app import Companion
 from companion.table import reducer
 from companion.table.session import Phase
-from web.security.far_access import FarAccess
 
 MOMENT = "1.1"
 
@@ -44,47 +39,6 @@ def house(folder: Path, port: int, clock: FakeClock) -> Iterator[Companion]:
     )
     with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
         yield companion
-
-
-FAR_GETS = (
-    "/", "/join", "/join/north", "/join/south", "/seat/north", "/seat/south", "/api/seat/north/view", "/clock", "/rules/",
-    "/api/seat/south/view", "/api/seat/north/plays", "/history/1", "/history/1/scene/0", "/history/1.webp",
-    "/api/photograph/1/1.0", "/enter", "/api/view", "/nowhere", "/rules/outbuffered", "/abcdefgh",
-)  # fmt: skip
-FAR_POSTS = ("mine", "plan", "hand-in", "take-back", "help", "coach", "lesson", "contribute", "confirm")
-
-
-class FarViewer(Viewer):
-    """A remote phone at North, and the machine between, which sees all that the phone asks and is told."""
-
-    def __init__(self, companion: Companion) -> None:
-        self.url = f"http://127.0.0.1:{companion.server.port}"
-        app, table = app_of(companion.server), companion.table
-        self.clock, self.pages = table.now_s, FarAccess(app, table, app.extensions["guard"])
-        hub, self.relay = far_app(self.pages, FakeClock())
-        self.south, self.north = Client(self.url), InsidePhone(hub)  # type: ignore[assignment] # used as one
-        self.south.post("/api/seat/south/take", name="Mara")
-        table.far.line_is("", {Seat.NORTH})
-        self.north.sit(table)  # type: ignore[attr-defined]
-
-    def everything(self) -> list[tuple[str, bytes]]:
-        """Every page, every refusal, and all that passed through the machine between."""
-        seen = []
-        asked: list[tuple[str, bytes | None]] = [(path, None) for path in FAR_GETS]
-        body = b'{"moment": "0.9", "action": "UUU", "salt": "aa", "entered": "U", "stage": 0}'
-        asked += [(f"/api/seat/{seat}/{door}", body) for seat in ("south", "north") for door in FAR_POSTS]
-        for path, sent in asked:
-            status, answer, headers = self.north.send(path, sent, {"Content-Type": "application/json"} if sent else {})
-            kept = {name: value for name, value in headers.items() if name not in ("Date", "Set-Cookie")}
-            seen.append((path, f"{status} {sorted(kept.items())}".encode() + answer))
-        own = {"seat_north": self.north.token}  # type: ignore[attr-defined]
-        live = FarRequest(CODE, "GET", "/live/seat/north", accept="text/event-stream", cookies=own)  # type: ignore[arg-type]
-        pictured = b"".join(piece.body for piece in first_picture(self.pages, live, self.clock()))
-        assert b"data:" in pictured
-        seen.append(("/live", pictured))
-        seen.append(("between", b"".join(self.relay.told)))
-        self.relay.told.clear()
-        return seen
 
 
 Acts = tuple[Callable[[], object], ...]
@@ -298,20 +252,6 @@ def test_what_others_are_sent_does_not_depend_on_a_secret(
     assert len(told[0][0]) > 250
 
 
-@pytest.mark.parametrize("secret", [each for each in SECRETS if each != "buffer of one kind"])
-def test_a_phone_far_away_and_its_hub_are_sent_nothing_that_depends_on_a_secret(
-    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch, secret: str
-) -> None:
-    monkeypatch.setattr(reducer, "receipt", lambda *_: "ab" * 32)
-    begin, *texts = SECRETS[secret]
-    one, other = (
-        seen_by_others(tmp_path / str(number), port, begin, text, FarViewer) for number, text in enumerate(texts)
-    )
-    for (path, first), (_, second) in zip(one, other, strict=True):
-        assert first == second, f"{path} tells South's {secret}"
-    assert sum(b"Menu" in sent for _, sent in one) > 8  # its own pages are among them
-
-
 def _asks_why(scene: Scene, path: str, **body: object) -> tuple[int, Any]:
     """What North's phone is answered."""
     sent = json.dumps({"moment": scene.moment, **body} if "about" in body else body).encode()
@@ -319,9 +259,8 @@ def _asks_why(scene: Scene, path: str, **body: object) -> tuple[int, Any]:
     return status, json.loads(answer) if answer.startswith(b"{") else answer
 
 
-@pytest.mark.parametrize("viewer", [Viewer, FarViewer])
 def test_why_a_machine_played_what_is_sealed_is_told_to_nobody(
-    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, viewer: type[Viewer]
+    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Every page, event, answer and refusal is the same whatever it thought; once the turn is open it is told."""
     monkeypatch.setattr(reducer, "receipt", lambda *_: "ab" * 32)
@@ -331,7 +270,7 @@ def test_why_a_machine_played_what_is_sealed_is_told_to_nobody(
     told = []
     for number, (action, reason) in enumerate((("UUS", "It goes up."), ("DRI", "It gets away."))):
         with house(tmp_path / str(number), port, FakeClock()) as companion:
-            scene, table = Scene(companion, FakeClock(), viewer(companion)), companion.table
+            scene, table = Scene(companion, FakeClock(), Viewer(companion)), companion.table
             table.free_seat(Seat.SOUTH)
             table.machines.seat(Seat.SOUTH, "Bo")
             scene.begin("outbuffered")

@@ -16,7 +16,6 @@ from companion.core.kit import SEATS, Kit, Seat
 from companion.core.ports import Cue, SeatLamps, TurnLamp
 from companion.table.prompts.lamps import lamps_of
 from companion.table.prompts.sign import sign_of
-from companion.table.seats.far_seats import Invitation
 from companion.table.session import Phase
 from companion.table.state import Draft
 
@@ -93,21 +92,6 @@ def test_hands_are_told_which_key_ends_their_work(tmp_path: Path) -> None:
         played.table.confirm("south", played.table.view().moment, 0)
         assert "ready skips" in smalls(played)[0]
         assert smalls(played)[1] == "The next step follows; “Next” skips the wait."
-
-
-def test_a_remote_phone_is_told_of_no_key_that_it_lacks(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.table.take_seat(SOUTH, "Mara")
-        played.table.far.invite(NORTH, Invitation("abcdefgh", "http://hub.example/"))
-        played.table.far.take(NORTH, "Jonas", "abcdefgh")
-        played.begin()
-        played.turn("UII", "UII")
-        assert smalls(played)[:2] == ("Then tap Done.", "Then tap Done on a phone.")
-        played.table.confirm("south", played.table.view().moment, 0)
-        assert smalls(played)[:2] == (
-            "The next step follows; “Next” skips the wait.",
-            "The next step follows by itself.",
-        )
 
 
 def test_a_clock_is_started_by_the_key_that_is_there(tmp_path: Path) -> None:

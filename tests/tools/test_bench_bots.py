@@ -8,13 +8,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from bench.bots import Plan, bench_bots, pairings
+from bench.bots import Plan, bench_bots, pairings, wilson_interval
 from bench.bots.matches import play_game
 from bench.bots.perfect import MOST_LOST_A_TURN, losses
 from bench.bots.results import Pairing
 from bench.bots.rivals import GREEDY, random_player, rival_of
 
-from companion.archive.statistics import wilson_interval
 from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES

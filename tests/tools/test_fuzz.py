@@ -30,7 +30,7 @@ from companion.table.board_check import tops
 FEW = {
     "requests": 6, "events": 12, "twins": 8, "journals": 6, "history": 12, "backups": 4, "notation": 120,
     "options": 25, "engine": 60, "settings": 30, "records": 25, "images": 4, "hub-requests": 15, "hub-tables": 15,
-    "far-phones": 12, "far-tables": 25, "pair-messages": 6,
+    "pair-messages": 6,
 }  # fmt: skip
 """Examples of each target; `described` takes seconds to read the description and has its turn in `make fuzz`."""
 
@@ -115,7 +115,7 @@ def test_the_engine_takes_any_limit() -> None:
 
 def test_a_game_of_a_number_beyond_all_is_not_there(tmp_path: Path) -> None:
     with open_place(tmp_path) as place:
-        for end in ("", ".json", ".txt", ".gif", "/scene/0"):
+        for end in ("", ".json", ".txt", ".webp", "/scene/0"):
             assert place.browser().get(f"/history/{2**63}{end}").status_code == 404
 
 

@@ -10,11 +10,8 @@ import pytest
 from web_fixtures import HOST_KEY, Place, error_of, flat, open_place, page_of, view_of
 
 from companion.bots.base import Choice, Verdict, said_by_bot
-from companion.bots.coach import Coach, Hint
-from companion.bots.coach_aloud import CoachAloud, spoken_lines
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
-from companion.core.ports import PadKey, Press
 
 SECRET = "This brings intel home."
 
@@ -157,7 +154,6 @@ def test_the_machine_says_why_to_who_asks(place: Place) -> None:
     stranger.post("/api/table/help", json={"is_wanted": True})
     assert "Why did Bo play that?" in page_of(stranger, "/")
     assert stranger.post("/api/table/help", json=wanted).status_code == 200
-    CoachAloud(place.table, Coach(place.table, b"k" * 32, Process)).step()
     stranger.set_cookie("language", "es")
     wall = page_of(stranger, "/")
     assert "¿Por qué ha jugado eso Bo?" in wall
@@ -194,7 +190,7 @@ class ArenaProcess(Process):
 
 
 def test_each_order_names_its_robot(tmp_path: Path) -> None:
-    """On the page, in the replay and aloud: “Move north, defend” would leave open who is to."""
+    """On the page and in the replay: “Move north, defend” would leave open who is to."""
     with open_place(tmp_path, open_coach=ArenaProcess) as place:
         ada = place.sit("south", "Ada")
         ada.post("/api/seat/north/machine", json={"name": "Bo"})
@@ -209,8 +205,6 @@ def test_each_order_names_its_robot(tmp_path: Path) -> None:
             place.table.confirm("host", place.table.view().moment, place.table.view().turn.stage)
         place.table.resign(Seat.NORTH)
         assert "1: Move north, 2: no order, 3: Defend" in page_of(place.browser(), "/history/1/turn/1/better")
-        hint = Hint("1:N 3:D", place.table.coaching.spelt(Seat.SOUTH, "1.1", "1:N 3:D"), ())
-        assert spoken_lines(hint) == ("The coach would do this: 1: Move north, 2: no order, 3: Defend.",)
 
 
 def test_the_host_sees_who_may_ask_it(place: Place) -> None:
@@ -219,25 +213,3 @@ def test_the_host_sees_who_may_ask_it(place: Place) -> None:
     assert "Coach</dt><dd>Against the machine" in page_of(host, "/host")
     place.table.use(TableSettings(coach="never"))
     assert "Coach</dt><dd>Nobody" in page_of(host, "/host")
-
-
-def test_what_a_pad_asks_stands_on_the_table_screen_alone(place: Place) -> None:
-    place.table.devices.pressed(Press(Seat.SOUTH, PadKey.UP, 1.0))
-    place.browser().post("/api/seat/north/machine", json={"name": "Bo"})
-    place.to_orders()
-    for is_held in (False, True):
-        place.table.devices.pressed(Press(Seat.SOUTH, PadKey.A, 2.0, is_held))
-    place.table.step()
-    assert "The coach is thinking …" in page_of(place.browser(), "/")
-    CoachAloud(place.table, Coach(place.table, b"k" * 32, Process)).step()
-    wall = page_of(place.browser(), "/")
-    assert "The coach, for purple" in wall
-    assert "The coach would do this: left, right, shoot." in wall
-    assert SECRET in wall
-    spanish = place.browser()
-    spanish.set_cookie("language", "es")
-    assert "El entrenador haría esto: izquierda, derecha, disparar." in page_of(spanish, "/")
-    for path in ("/watch", "/api/view", "/host"):
-        assert SECRET not in place.browser().get(path, headers={"X-Host-Key": HOST_KEY}).get_data(as_text=True)
-    place.browser().post("/api/table/help", json={"is_wanted": False})
-    assert "The coach, for" not in page_of(place.browser(), "/")

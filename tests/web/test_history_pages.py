@@ -20,11 +20,9 @@ from PIL import Image
 from web_fixtures import HOST_KEY, Place, flat, open_place, page_of
 
 from companion.archive.played_games import MOST_BYTES
-from companion.core.drawings import DRAWINGS
 from companion.core.kit import SEATS
 from companion.games import GAMES
-from companion.printing.sprites import drawing
-from companion.service.share_pictures import MOST_FRAMES
+from web.rendering.moving_picture import MOST_FRAMES
 from web.routes.history import day, length, seconds
 from web.static_files import STATIC, packed, static_files
 
@@ -151,7 +149,7 @@ def test_nobody_gets_a_page_of_a_game_that_is_not(place: Place) -> None:
         "/history/1.json",
         "/history/1/scene/0",
         "/history/x",
-        "/history/1.gif",
+        "/history/1.webp",
         "/history/1/turn/1.webp",
     ):
         assert place.browser().get(path).status_code == 404
@@ -171,7 +169,7 @@ def test_a_game_that_is_on_tells_nothing_that_is_hidden(place: Place, name: str)
     browser = place.browser()
     before = [browser.get(path).get_data(as_text=True) for path in paths]
     assert browser.get("/history/1").status_code == 200
-    for path in (*paths[4:], "/history/1.gif", "/history/1.webp", "/history/1/turn/1.webp", "/history/1/scene/0"):
+    for path in (*paths[4:], "/history/1.webp", "/history/1/turn/1.webp", "/history/1/scene/0"):
         answer = browser.get(path)
         assert answer.status_code == 409
         assert "still on" in answer.get_data(as_text=True)
@@ -242,26 +240,26 @@ def test_only_the_host_removes_games_and_names(place: Place) -> None:
 @pytest.mark.parametrize("name", SHORT)
 def test_a_game_is_a_moving_picture(place: Place, name: str) -> None:
     browser = brought(place, name, turns=12)
-    answer = browser.get("/history/1.gif")
-    assert answer.mimetype == "image/gif"
+    answer = browser.get("/history/1.webp")
+    assert answer.mimetype == "image/webp"
     with Image.open(io.BytesIO(answer.data)) as picture:
         frames = picture.n_frames
         assert picture.width == 480
         assert 5 < frames <= MOST_FRAMES
         assert picture.info["loop"] == 0
         picture.seek(frames - 1)
+        picture.load()
         assert picture.info["duration"] == 4000
-    assert browser.get("/history/1.gif").data == answer.data
+    assert browser.get("/history/1.webp").data == answer.data
 
 
 def test_a_turn_is_a_moving_picture(place: Place) -> None:
     browser = brought(place, "outbuffered", turns=3)
-    for end, kind in (("webp", "WEBP"), ("gif", "GIF")):
-        answer = browser.get(f"/history/1/turn/2.{end}")
-        assert answer.mimetype == f"image/{end}"
-        with Image.open(io.BytesIO(answer.data)) as picture:
-            assert picture.format == kind
-            assert 1 < picture.n_frames <= 4, "before it, and its three steps; equal ones are one"
+    answer = browser.get("/history/1/turn/2.webp")
+    assert answer.mimetype == "image/webp"
+    with Image.open(io.BytesIO(answer.data)) as picture:
+        assert picture.format == "WEBP"
+        assert 1 < picture.n_frames <= 4, "before it, and its three steps; equal ones are one"
     assert browser.get("/history/1/turn/4.webp").status_code == 400
     assert browser.get("/history/2/turn/1.webp").status_code == 404
 
@@ -282,17 +280,6 @@ def test_the_time_line_has_keys_for_what_people_remember(place: Place) -> None:
         there = [int(place) * px / last for kind, place, _ in keys if kind in width]
         assert all(b - a >= 52 for a, b in itertools.pairwise(there)), f"they overlap on a line of {px} pixels"
     assert "Who is ahead is measured by the steps to the other flag and home with it." in page
-
-
-def test_every_drawing_can_be_stamped() -> None:
-    for name in DRAWINGS:
-        stamp = drawing(name, "#5B2A9D", 24)
-        assert stamp.shape == (24, 24, 4)
-        assert 0.01 < stamp[..., 3].mean() <= 1.0, name
-    middle = drawing("disc", "#5B2A9D", 25)[12, 12]
-    assert (middle * 255).round().tolist() == [0x5B, 0x2A, 0x9D, 255]
-    with pytest.raises(KeyError):
-        drawing("unknown", "#5B2A9D", 24)
 
 
 # ---- statistics ------------------------------------------------------------------------------------------------------

@@ -24,6 +24,8 @@ from companion.core.ports import (
     CameraState,
     CameraStatus,
     Frame,
+    PadKey,
+    Press,
     Reading,
     SettledFrame,
     SquareSeen,
@@ -190,8 +192,10 @@ def test_the_pages_of_one_phone_and_of_pads_are_translated(place: Place) -> None
     phone.post("/api/seat/south/by-pad", json={})
     look(phone, strays, "at the pad", "/seat/south")
     look(stranger, strays, "at the pad", "/join", "/join/south")
-    stranger.post("/join/south/claim")
-    look(stranger, strays, "a phone asks", "/seat/south", "/")
+    back = Press(Seat.SOUTH, PadKey.BACK, place.clock.monotonic_s(), True, True)
+    place.table.devices.pressed(back)
+    place.table.step()
+    look(stranger, strays, "the pad's seat is open", "/seat/south", "/")
     place.table.hand_in(Seat.NORTH, moment, "III")
     look(phone, strays, "stages", "/pass")
     place.table.abandon()

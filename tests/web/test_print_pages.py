@@ -30,7 +30,6 @@ def test_the_page_offers_every_game_on_the_chosen_paper_in_the_chosen_language(p
     for name, game in GAMES.items():
         assert game.title in page
         assert f'href="/kit/{name}.pdf?paper=letter&amp;language=fr"' in page
-        assert f'href="/kit/{name}-rules.pdf?paper=letter&amp;language=fr"' in page
     assert 'href="/kit/join.pdf?paper=letter&amp;language=fr"' in page
     assert "1 page of instructions" in page
     assert 'href="/kit/outbuffered.pdf?paper=letter&amp;language=fr&amp;board=1"' in page
@@ -68,7 +67,6 @@ def test_every_sheet_comes_as_a_pdf_with_a_name(place: Place) -> None:
     browser = place.browser()
     for path, name in (
         ("/kit/outbuffered.pdf?paper=letter&language=es", "outbuffered-kit-letter-es.pdf"),
-        ("/kit/outbuffered-rules.pdf?paper=a4&language=fr", "outbuffered-rules-a4-fr.pdf"),
         ("/kit/outbuffered.pdf?paper=a4&language=en&tiles=1", "outbuffered-kit-tiles-a4-en.pdf"),
         ("/kit/arena.pdf?paper=a4&language=en&board=1", "arena-kit-walls-a4-en.pdf"),
         (
@@ -102,7 +100,7 @@ def test_a_board_is_chosen_by_number_or_written(place: Place) -> None:
     ("path", "status", "words"),
     [
         ("/kit/chess.pdf", 404, "There is no such page"),
-        ("/kit/chess-rules.pdf", 404, "There is no such page"),
+        ("/kit/scouts-rules.pdf", 404, "There is no such page"),
         ("/kit?paper=a5", 400, "Paper “a5” is unknown: use a4 or letter"),
         ("/kit/scouts.pdf?language=xx", 400, "Language “xx” is unknown: use en, es, fr"),
         ("/kit/outbuffered.pdf?board=9", 400, "1 is the lowest rank"),

@@ -12,8 +12,6 @@ from web_fixtures import HOST_KEY, SALT, Place, error_of
 
 from companion.core.kit import Seat
 from companion.games import GAMES
-from companion.table.seats.far_seats import Invitation
-from web.security.far_access import CODE
 
 PUBLIC = ("/", "/watch", "/join", "/rules/", "/rules/outbuffered", "/host", "/s", "/nowhere")
 
@@ -116,13 +114,6 @@ def test_a_taken_seat_says_so_and_offers_a_way_on(place: Place) -> None:
     assert other.post("/join/south", data={}).status_code == 409
 
 
-def test_a_remote_phone_that_comes_a_moment_too_late_hears_that_its_invitation_is_over(place: Place) -> None:
-    place.table.far.invite(Seat.NORTH, Invitation("abcdefgh", "http://hub/"))
-    for name, status in (("Ines", 303), ("Late", 403)):
-        answer = place.browser().post("/join/north", data={"name": name}, environ_overrides={CODE: "abcdefgh"})
-        assert (answer.status_code, "This invitation is over" in answer.text) == (status, status == 403)
-
-
 def test_a_bad_name_is_refused_with_the_reason_and_a_wild_one_is_escaped(place: Place) -> None:
     phone = place.browser()
     page = phone.post("/join/south", data={"name": "x" * 25})
@@ -197,12 +188,12 @@ def test_a_cookie_of_ours_in_the_place_of_another_opens_nothing(place: Place) ->
     south, thief = place.browser(), place.browser()
     south.post("/join/south", data={"name": "south"})
     place.sit("north")
-    names, seat = (south.get_cookie(name) for name in ("names", "seat_south"))
+    names, seat = (place.cookie(south, name) for name in ("names", "seat_south"))
     assert names
     assert seat
     for value in (names.value, seat.value):
         for name in ("seat_north", "host", "pass", *(["seat_south"] if value == names.value else [])):
-            thief.set_cookie(name, value)
+            thief.set_cookie(place.app.extensions["guard"].cookie_name(name), value)
         for path in ("/api/seat/south/view", "/api/seat/north/view"):
             assert thief.get(path).status_code == 403, path
         assert thief.post("/api/host/abandon", json={}).status_code == 403

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
-from flask import Blueprint, Flask, Response, jsonify, redirect, request
-from werkzeug.exceptions import NotFound
+from flask import Blueprint, Flask, Response, jsonify
 
 from companion.core.clock import Clock
 from companion.core.config import WebSettings
@@ -45,22 +41,19 @@ class HubSite:
     language: str = "auto"
     """Of the wall; `auto`: its browser's."""
     compiled: Path | None = None
-    far_url: Callable[[], str] = lambda: ""
-    """Where remote phones enter their code; empty: nowhere."""
 
 
 def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site: HubSite) -> Flask:
     """The application of a hub."""
     app = bare_app(site.compiled)
     guard = Auth(site.signing_key, site.host_key, lambda _: None, clock)
-    streams = Streams(room, site.settings.viewers)
+    streams = Streams(site.settings.viewers)
     door = JoinDoor(host, clock)
     app.extensions |= {"streams": streams, "guard": guard, "now_s": room.now_s, "join_code": None, "door": door}
     app.extensions["paragraph"] = lambda _: None
     register_template_helpers(app)
     app.jinja_env.globals.update(
         is_hub=True,
-        far_url=site.far_url,
         room=room,
         hub_board=drawing.board_of,
         sentence=drawing.sentence,
@@ -73,9 +66,7 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
     StaticFiles().add_to(pages)
     pages.add_url_rule("/clock", view_func=_clock(room))
     pages.add_url_rule("/health", view_func=_health(room))
-    pages.add_url_rule("/far", view_func=lambda: _far(site.far_url()))
-    watch = SpectatorPages(room, streams, site.settings.viewers)
-    app.extensions["watch"] = watch
+    watch = SpectatorPages(room, streams)
     tournaments = TournamentPages(room, streams, league, guard)
     for blueprint in (
         pages,
@@ -89,21 +80,6 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
     ):
         app.register_blueprint(blueprint)
     return app
-
-
-def _far(url: str) -> Any:
-    """To the pages for remote phones: at the same machine as this page, unless they have an address of their own."""
-    if not url:
-        raise NotFound
-    asked = urlsplit(request.host_url)
-    try:
-        is_local = not ip_address(urlsplit(url).hostname or "").is_global
-    except ValueError:
-        is_local = False
-    if is_local and asked.hostname:
-        host = f"[{asked.hostname}]" if ":" in asked.hostname else asked.hostname
-        url = f"{asked.scheme}://{host}:{urlsplit(url).port}/"
-    return redirect(url, 303)
 
 
 def _clock(room: Room) -> Callable[[], Response]:

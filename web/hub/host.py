@@ -17,13 +17,12 @@ from companion.core.clock import Clock
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.network import new_code, plain_code
-from companion.maintenance.settings.rows import sections
+from companion.maintenance.settings.rows import HUB_MAY_SET, sections
 from web.hub.room import MOST_DELAY_S, Room
 from web.routes.api.body import Body, Text, read_body
 from web.security.auth import Auth
-from web.security.join_code import EACH, EVERYBODY, LENGTH
+from web.security.join_code import EACH, LENGTH
 from web.security.rate_limit import Guesses
-from web.server.asked import this_app
 from web.server.sse import Audience, Streams
 from web.templating.fragments import Fragment, Needs, render_fragment
 
@@ -120,7 +119,7 @@ class JoinDoor:
 
     def __init__(self, host: HubHost, clock: Clock) -> None:
         self._host = host
-        self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
+        self._guesses = Guesses(EACH, clock.monotonic_s)
         self.code = ""
         self.renew()
 
@@ -182,14 +181,14 @@ class HubHostPages:
             self._draw(),
             live="/live/host",
             most_s=MOST_DELAY_S,
-            rows=[row for section in sections() for row in section.rows if row.at_once],
+            rows=[row for section in sections() for row in section.rows if row.key in HUB_MAY_SET],
         )
 
     def enter_key(self) -> Any:
         """Become the hub's host in this browser."""
         try:
             fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
-            error = say("That is not the hub’s key. It is on the hub’s own screen and in its console.")
+            error = say("That is not the hub’s key. On the hub’s machine, companion hub host-key prints it.")
         except Illegal as refusal:
             fits, error = False, refusal.message
         if not fits:
@@ -201,13 +200,7 @@ class HubHostPages:
     def live(self) -> Response:
         """The stream of the host's page."""
         self._guard.require_host(request)
-        app = this_app()
-
-        def render() -> str:
-            with app.app_context():
-                return self._draw().html
-
-        return self._streams.follow(request.environ, render, Audience.SEAT)
+        return self._streams.follow(self._room, lambda: self._draw().html, Audience.SEAT)
 
     def _draw(self) -> Fragment:
         now_s, needs = self._room.now_s(), Needs()
@@ -215,7 +208,6 @@ class HubHostPages:
         waiting = [str(table.number) for table, *_ in tables if table.asked]
         html = render_template(
             "_hub_host.html", needs=needs, tables=tables, waiting=waiting, code=self._door.code, version=__version__,
-            host_key=self._guard.host_key,
         )  # fmt: skip
         return Fragment(html, needs)
 

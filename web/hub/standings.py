@@ -14,8 +14,8 @@ from companion.core.i18n import translate
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.league.league import League
+from companion.league.league_file import KeptResult
 from companion.league.people import shown_name
-from companion.league.ports import KeptResult
 from companion.league.ratings import Strength
 from web.error_pages import status_of
 from web.hub.room import Room

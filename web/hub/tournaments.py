@@ -17,7 +17,6 @@ from companion.league.tournament import BoardEnd, Match, System, Tournament
 from web.hub.drawing import sentence
 from web.hub.room import Room
 from web.security.auth import Auth
-from web.server.asked import this_app
 from web.server.sse import Streams
 from web.templating.fragments import Fragment, Needs, render_fragment
 
@@ -116,14 +115,9 @@ class TournamentPages:
 
     def live(self, number: int) -> Response:
         """The stream of such a page."""
-        app, shown = this_app(), request.args.get("round", 0, int)
+        shown = request.args.get("round", 0, int)
         self.known(number)
-
-        def render() -> str:
-            with app.app_context():
-                return self._draw(number, shown).html
-
-        return self._streams.follow(request.environ, render)
+        return self._streams.follow(self._room, lambda: self._draw(number, shown).html)
 
     def all_plain(self) -> Response:
         """All tournaments, the newest first, for programs."""

@@ -22,7 +22,6 @@ from web.hub.room import Room, RoomTable, Shown, late_words
 from web.hub.spectators import SpectatorPages
 from web.hub.tournaments import TournamentWords
 from web.security.auth import Auth, is_own_screen
-from web.server.asked import this_app
 from web.server.sse import Audience, Streams
 from web.templating.fragments import Fragment, Needs, render_fragment
 
@@ -77,13 +76,8 @@ class WallPages:
 
     def live(self) -> Response:
         """The stream of the wall."""
-        own, app = is_own_screen(request), this_app()
-
-        def render() -> str:
-            with app.app_context():
-                return self._fragment(own).html
-
-        return self._streams.follow(request.environ, render, Audience.TABLE)
+        own = is_own_screen(request)
+        return self._streams.follow(self._room, lambda: self._fragment(own).html, Audience.TABLE)
 
     def _fragment(self, own: bool) -> Fragment:
         key = (own, spoken())
@@ -119,7 +113,6 @@ class WallPages:
             sign=sign_of(room, tables, now_s),
             urls=self._urls(),
             code=self._door.code if own else "",
-            host_key=self._guard.host_key if own else "",
             watching=self._watch.watching,
             late=late_words(room.delay_s),
         )

@@ -172,12 +172,10 @@ class OpenedChanceJson(TypedDict):
 
 
 class ChanceJson(TypedDict):
-    """Where chance comes from; `given` says how each seat gave its part, `chosen` what the host chose of it."""
+    """Where chance comes from; `chosen` says what the host chose of it."""
 
     number: int
     commitment: str
-    given: dict[Seat, str]
-    is_drawn: bool
     chosen: str
     words: str
     opened: OpenedChanceJson | None
@@ -230,7 +228,7 @@ class ViewJson(TypedDict):
     choices: list[str]
     notices: list[str]
     chance: ChanceJson | None
-    pledge: ChanceJson | None
+    next_commitment: str
     can_disclose: bool
 
 
@@ -254,13 +252,6 @@ class OfferedGame(TypedDict):
     """The code under which a game for two tables is offered; the other host enters it."""
 
     code: str
-
-
-class OfferedSeat(TypedDict):
-    """The code by which a remote phone takes a seat, and the address that has it already."""
-
-    code: str
-    link: str
 
 
 class Receipt(TypedDict):
@@ -420,8 +411,8 @@ class WorldJson(TypedDict):
 
 
 class WorkbenchJson(WorldJson):
-    """The rendered table and the simulated panel: brightness of each lamp, the tone in Hz, the keys."""
+    """The rendered table and the simulated panel: which lamps are lit, the tone in Hz, the keys."""
 
-    lamps: dict[str, float]
+    lamps: dict[str, bool]
     tone: float | None
     buttons: list[str]

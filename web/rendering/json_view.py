@@ -89,7 +89,7 @@ def plain_view(view: TableView) -> ViewJson:
         "choices": list(view.own.choices),
         "notices": list(view.devices.notices),
         "chance": plain_chance(view.fairness.chance),
-        "pledge": plain_chance(view.fairness.pledge),
+        "next_commitment": view.fairness.next_commitment,
         "can_disclose": view.fairness.can_disclose,
     }
 
@@ -98,12 +98,9 @@ def plain_chance(chance: ChanceView | None) -> ChanceJson | None:
     """Where chance comes from; `seed` as text, because programs lose digits of so large a number."""
     if chance is None:
         return None
-    given = chance.given or {}
     return {
         "number": chance.number,
         "commitment": chance.commitment,
-        "given": {seat: given.get(seat, "") for seat in SEATS},
-        "is_drawn": chance.is_drawn,
         "chosen": chance.chosen,
         "words": chance.words,
         "opened": _opened(chance),

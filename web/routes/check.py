@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
@@ -21,10 +22,9 @@ from web.context import PageContext
 from web.rendering.wiring import drawing, wires
 from web.routes.api.body import Body, Text, read_body
 from web.routes.host import ask_for_key
-from web.server.sse import PANELS, RETRY_MS, Audience, message
-from web.server.stream_writer import Idle, Messages
+from web.server.sse import Audience, message
 
-LOOK_S, RENEW_S, PING_S = 0.05, 2.0, 10.0
+LOOK_S, RENEW_S = 0.05, 2.0
 
 TRIED_OUT = say("The keys of the pads are being tried out: they do nothing else now.")
 _CUES_OF_PLAY: tuple[tuple[Cue, str], ...] = (
@@ -117,24 +117,11 @@ class CheckPage:
         """What is pressed and lit, as it changes; while somebody follows it the check goes on."""
         self._guard.require_host(request)
         panel = self._panel()
-        streams = self._page_context.streams
-        return streams.hold(
-            request.environ,
-            lambda gone: self._messages(panel, gone),
-            Audience.SEAT,
-            lambda: self._leave(panel),
-            writer=PANELS,
-        )
-
-    def _leave(self, panel: PanelCheck) -> None:
-        panel.end()
-        self._table.notices.tell("trial", "")
-
-    def _messages(self, panel: PanelCheck, is_gone: Callable[[], bool]) -> Messages:
         shown: dict[str, Any] = {}
-        said_s = renewed_s = time.monotonic()
-        yield f"retry: {RETRY_MS}\n\n"
-        while not is_gone():
+        renewed_s = time.monotonic()
+
+        def news() -> str:
+            nonlocal shown, renewed_s
             now_s = time.monotonic()
             if self._is_on():
                 panel.end()
@@ -142,15 +129,19 @@ class CheckPage:
                 renewed_s = now_s
                 panel.renew()
             trial = _plain(panel.trial())
-            if trial != shown:
-                if trial["on"] != shown.get("on"):
-                    self._table.notices.tell("trial", TRIED_OUT if trial["on"] else "")
-                shown, said_s = trial, now_s
-                yield message(json.dumps(trial), "trial")
-            elif now_s - said_s > PING_S:
-                said_s = now_s
-                yield ": still here\n\n"
-            yield Idle(LOOK_S)
+            if trial == shown:
+                return ""
+            if trial["on"] != shown.get("on"):
+                self._table.notices.tell("trial", TRIED_OUT if trial["on"] else "")
+            shown = trial
+            return message(json.dumps(trial), "trial")
+
+        leave = partial(self._leave, panel)
+        return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.SEAT, leave)
+
+    def _leave(self, panel: PanelCheck) -> None:
+        panel.end()
+        self._table.notices.tell("trial", "")
 
     # ---- trying out ----
 

@@ -13,16 +13,15 @@ from msgspec import Meta
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
 from companion.archive.finale import turns_to_review
+from companion.archive.history import History
 from companion.archive.played_games import (
     MOST_BYTES,
     Ending,
-    GameArchive,
     GameLine,
-    PictureKind,
-    Replay,
     ReplayStep,
     Tendency,
 )
+from companion.archive.retelling import Retelling
 from companion.bots.coach import Coach, Hint
 from companion.core.dates import long_date, time_of_day
 from companion.core.errors import CompanionError, Malformed
@@ -57,7 +56,7 @@ class Forget(Body, frozen=True):
 class HistoryPages:
     """The routes under `/history`, and `/statistics`. Whoever comes may look; only the host changes anything."""
 
-    def __init__(self, page_context: PageContext, past: GameArchive) -> None:
+    def __init__(self, page_context: PageContext, past: History) -> None:
         self._page_context = page_context
         self._past = past
         self._advices: dict[tuple[int, str, Seat, str], Hint] = {}
@@ -73,14 +72,12 @@ class HistoryPages:
             (f"{game}/turn/<int:turn>/better", self.better),
             (f"{game}.json", self.as_json),
             (f"{game}.txt", self.as_text),
+            (f"{game}.webp", self.picture),
+            (f"{game}/turn/<int:turn>.webp", self.turn_picture),
             ("/statistics", self.statistics),
             ("/api/history", self.api_games),
         ):
             pages.add_url_rule(path, view_func=door)
-        for kind in PictureKind:
-            asked = {"kind": kind}
-            pages.add_url_rule(f"{game}.{kind}", f"picture_{kind}", self.picture, defaults=asked)
-            pages.add_url_rule(f"{game}/turn/<int:turn>.{kind}", f"turn_{kind}", self.picture, defaults=asked)
         pages.add_url_rule("/history", "bring_in", self.bring_in, methods=["POST"])
         pages.add_url_rule("/api/history/remove", view_func=self.remove, methods=["POST"])
         pages.add_url_rule("/api/history/forget", view_func=self.forget, methods=["POST"])
@@ -185,7 +182,7 @@ class HistoryPages:
         advices = {seat: advice for seat in SEATS if (advice := self._reviewed(coach, replay, turn, seat))}
         return render_template("_better.html", advices=advices, replay=replay)
 
-    def _reviewed(self, coach: Coach, replay: Replay, turn: int, seat: Seat) -> Hint | None:
+    def _reviewed(self, coach: Coach, replay: Retelling, turn: int, seat: Seat) -> Hint | None:
         """The coach's judgement of a seat's action, asked for once; None: it did nothing."""
         known = replay.known(turn, seat)
         if known is None:
@@ -198,7 +195,7 @@ class HistoryPages:
                 self._advices.pop(next(iter(self._advices)))
         return self._advices[key]
 
-    def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
+    def _scene(self, replay: Retelling, place: int) -> dict[str, Any]:
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
         photograph = replay.photograph(scene.turn) if self._page_context.features.camera is not None else ""
@@ -223,26 +220,25 @@ class HistoryPages:
         text = self._past.as_text(self._line(number).number)
         return _file(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
 
-    def picture(self, number: int, kind: PictureKind, turn: int = 0) -> Response:
-        """The board through the game or through a turn, as WebP with the photographs beside it."""
-        picture = self._past.picture(self._line(number).number, kind, turn)
-        return Response(picture, mimetype=f"image/{kind}")
+    def picture(self, number: int, turn: int = 0) -> Response:
+        """Return the board through the game as a moving picture, with the photographs beside it."""
+        game = self._line(number).number
+        picture = self._page_context.worker.make(lambda: self._past.picture(game, turn))
+        return Response(picture, mimetype="image/webp")
+
+    def turn_picture(self, number: int, turn: int) -> Response:
+        """Return the same of one turn."""
+        return self.picture(number, turn)
 
     # ---- statistics ----
 
     def statistics(self) -> str:
         """What each player did."""
         records = self._past.statistics()
-        table = self._page_context.table
-        handicap = self._page_context.features.handicap(table.view(), table.settings)
         most = max((record.total.games for record in records), default=1)
         return render_template(
             "statistics.html",
             records=records,
-            mismatches=self._past.mismatches(),
-            handicap=handicap,
-            is_set=handicap is not None and table.view().match.handicap is handicap[0],
-            own=self._page_context.guard.seats_of(request),
             most=most,
             bar=bar,
             seconds=seconds,
@@ -300,7 +296,7 @@ def commands(tendency: Tendency) -> str:
     return joined(", ", [say("{command!c} {count}", command=word, count=count) for word, count in tendency.commands])
 
 
-def drawn(replay: Replay, scene: ReplayStep) -> Markup:
+def drawn(replay: Retelling, scene: ReplayStep) -> Markup:
     """The board of a scene, with what bounced and shot in it."""
     traces = frozenset(origin for origin, _ in scene.moves)
     picture = BoardPicture(

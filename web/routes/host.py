@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, Response, current_app, make_response, redirect, render_template, request
+from flask import Blueprint, Response, make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.errors import CompanionError, Illegal
 from companion.core.i18n import say
-from companion.games.base import Drawn, Game, OptionRow
+from companion.games.base import Game, OptionRow
 from companion.table.session import Phase
 from web.context import PageContext
 from web.numbers import whole_number
@@ -94,8 +94,7 @@ class HostPages:
         return redirect(f"/host?game={game.name}", 303)
 
     def _page(self, game: Game[Any, Any], chosen: Mapping[str, Any], error: str = "") -> str:
-        app: Any = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
-        seats, match, foot = self._page_context.fragment(app, "host", None).html.split("<!--part-->")
+        seats, match, foot = self._page_context.fragment("host", None).html.split("<!--part-->")
         return render_template(
             "host.html",
             seats=seats,
@@ -106,7 +105,6 @@ class HostPages:
             game=game,
             fields=_fields(game, chosen),
             error=error,
-            has_chance=has_chance(game),
             is_on=self._table.progress().phase in (Phase.ORDERS, Phase.STAGES),
         )
 
@@ -154,9 +152,3 @@ def _chosen(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
     if place is None and row.free_text and isinstance(value, str):
         return ChosenRow(row, None, value)
     return ChosenRow(row, place or 0, sample)
-
-
-def has_chance(game: Game[Any, Any]) -> bool:
-    """Is anything drawn in one of the ways in which the game can be begun?"""
-    ways = ({}, *(preset.options for preset in game.presets))
-    return any(game.drawn(game.options(way)) is not Drawn.NEVER for way in ways)

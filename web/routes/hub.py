@@ -13,12 +13,12 @@ from msgspec import Meta
 
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
-from companion.table.remote.remote_table import require_playable
+from companion.table.remote.remote_table import is_playable, require_playable
 from companion.table.session import Phase
 from web.context import PageContext
 from web.error_pages import status_of
 from web.features import HubSeat
-from web.rendering.answers import OfferedGame, OfferedSeat
+from web.rendering.answers import OfferedGame
 from web.routes.api.body import SEAT, Body, Text, read_body
 from web.routes.host import ask_for_key
 
@@ -55,12 +55,6 @@ class TakeGame(Body, frozen=True):
     name: PlayerName = ""
 
 
-class FarSeat(Body, frozen=True):
-    """A seat for a remote phone."""
-
-    seat: Seat
-
-
 class HubDoor:
     """The doors under `/api/host/hub`, and the forms."""
 
@@ -78,8 +72,6 @@ class HubDoor:
         hub.add_url_rule(f"/seat/{SEAT}/card", view_func=self.card_page)
         hub.add_url_rule(f"/seat/{SEAT}/card", "show_card", self.show_card, methods=["POST"])
         hub.add_url_rule(f"/api/seat/{SEAT}/begin-round", view_func=self.begin_round, methods=["POST"])
-        hub.add_url_rule("/host/hub/far", view_func=self.far_page)
-        hub.add_url_rule("/host/hub/far", "far_by_form", self.far_by_form, methods=["POST"])
         hub.add_url_rule("/host/hub/game", view_func=self.game_page)
         hub.add_url_rule("/host/hub/game", "game_by_form", self.game_by_form, methods=["POST"])
         for name, door in (
@@ -88,8 +80,6 @@ class HubDoor:
             ("offer", self.offer),
             ("take", self.take),
             ("withdraw", self.withdraw),
-            ("invite", self.invite),
-            ("uninvite", self.uninvite),
         ):
             hub.add_url_rule(f"/api/host/hub/{name}", view_func=door, methods=["POST"])
         return hub
@@ -206,44 +196,6 @@ class HubDoor:
         self._hub.withdraw_game()
         return jsonify({})
 
-    # ---- a remote phone ----
-
-    def far_page(self) -> Any:
-        """The forms by which a seat is offered to a remote phone, or taken back."""
-        if not self._guard.is_host(request):
-            return ask_for_key("/host/hub/far")
-        return self._far_page()
-
-    def far_by_form(self) -> Any:
-        """Offer a seat or take it back, from the page's forms."""
-        self._guard.require_host(request)
-        is_over, name = "end" in request.form, request.form.get("end") or request.form.get("seat")
-        seat = Seat.NORTH if name == Seat.NORTH else Seat.SOUTH
-        try:
-            if is_over:
-                self._hub.uninvite(seat)
-            else:
-                self._hub.invite(seat)
-        except CompanionError as error:
-            return make_response(self._far_page(error.message), 400)
-        return redirect("/host/hub/far", 303)
-
-    def invite(self) -> Response:
-        """Offer a seat to a remote phone."""
-        self._guard.require_host(request)
-        invitation = self._hub.invite(read_body(request, FarSeat).seat)
-        answer: OfferedSeat = {"code": invitation.code, "link": invitation.link}
-        return jsonify(answer)
-
-    def uninvite(self) -> Response:
-        """Offer a seat to no remote phone any more; one that has it loses it."""
-        self._guard.require_host(request)
-        self._hub.uninvite(read_body(request, FarSeat).seat)
-        return jsonify({})
-
-    def _far_page(self, error: str = "") -> str:
-        return render_template("far_seats.html", hub=self._hub, view=self._table.view(), error=error)
-
     def _offer(self, game: str, seat: Seat, name: str) -> str:
         return self._hub.offer_game(game, self._options_of(game), seat, name)
 
@@ -252,18 +204,17 @@ class HubDoor:
         kept = self._table.choices.options(game)
         ways = [preset.options for preset in self._games[game].presets[::-1]] if game in self._games else []
         wanted = ways if kept is None else [kept, *ways]
-        return next((each for each in wanted if _is_playable(game, each)), wanted[0] if wanted else {})
+        return next((each for each in wanted if is_playable(game, each)), wanted[0] if wanted else {})
 
     def _game_page(self, error: str = "") -> str:
-        games = [game for game in self._games.values() if _is_playable(game.name, self._options_of(game.name))]
+        games, refusals = [], []
+        for game in self._games.values():
+            try:
+                require_playable(game.name, self._options_of(game.name))
+                games.append(game)
+            except CompanionError as refusal:
+                refusals.append(refusal.message)
         is_on = self._table.view().phase not in (Phase.LOBBY, Phase.OVER)
-        return render_template("two_tables.html", hub=self._hub, games=games, is_on=is_on, error=error)
-
-
-def _is_playable(game: str, options: Mapping[str, Any]) -> bool:
-    """Can two tables play it with these options?"""
-    try:
-        require_playable(game, options)
-    except CompanionError:
-        return False
-    return True
+        return render_template(
+            "two_tables.html", hub=self._hub, games=games, refusals=refusals, is_on=is_on, error=error
+        )

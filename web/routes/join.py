@@ -9,13 +9,11 @@ from flask import Blueprint, Response, make_response, redirect, render_template,
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
-from companion.table.seats.claims import ClaimView
 from companion.table.session import Phase
 from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.api.body import SEAT
 from web.routes.seats.opponents import begin_lesson
-from web.security.far_access import OVER, code_of
 
 FRAMING = "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
 """What a page may hold that shows two of our own side by side."""
@@ -34,8 +32,7 @@ class Joining:
         joining = Blueprint("joining", __name__)
         joining.add_url_rule("/join", view_func=self.choose_seat)
         joining.add_url_rule(f"/join/{SEAT}", view_func=self.join, methods=["GET", "POST"])
-        joining.add_url_rule(f"/join/{SEAT}/claim", view_func=self.claim, methods=["POST"])
-        joining.add_url_rule(f"/join/{SEAT}/call-off", view_func=self.call_off, methods=["POST"])
+        joining.add_url_rule(f"/join/{SEAT}/move", view_func=self.move, methods=["POST"])
         joining.add_url_rule("/try", view_func=self.try_it, methods=["POST"])
         joining.add_url_rule("/here", view_func=self.here)
         joining.add_url_rule("/s", "short_south", lambda: self.straight_to(Seat.SOUTH))
@@ -53,15 +50,14 @@ class Joining:
             return redirect(f"/seat/{mine}")
         if (changed := self.changed_places()) is not None:
             return changed
-        code = code_of(request)
-        if self._table.seat_nonce(mine) is not None and not code:  # with a code the table says that it is over
+        if self._table.seat_nonce(mine) is not None:
             return self.taken(mine, 409)
         if request.method == "GET":
             return self._page("join_seat.html", seat=mine)
         name = wanted_name("name")
         try:
             self._page_context.let_in(request, request.form.get("code", ""))
-            nonce = self._table.far.take(mine, name, code) if code else self._table.take_seat(mine, name)
+            nonce = self._table.take_seat(mine, name)
         except Malformed as error:
             return make_response(self._page("join_seat.html", seat=mine, error=error.message, name=name), 400)
         except Illegal as error:
@@ -133,35 +129,19 @@ class Joining:
         answer.headers["Content-Security-Policy"] = FRAMING
         return answer
 
-    def claim(self, seat: str) -> Any:
-        """Ask for a seat that is played by its pad: it is this browser's once the pad's back key was held.
-
-        A browser that asks already goes on waiting with the claim that it has.
-        """
+    def move(self, seat: str) -> Any:
+        """Go on by this phone for a seat that its pad has opened."""
         mine = Seat(seat)
-        if self._guard.sits(request, mine) or self._claim(mine) is not None:
+        if self._guard.sits(request, mine):
             return redirect(f"/seat/{mine}", 303)
-        name, address = self._table.view().seats[mine].name or "", request.remote_addr or ""
         try:
             self._page_context.let_in(request, request.form.get("code", ""))
-            nonce = self._table.claims.ask(mine, name, address)
+            nonce = self._table.move_to_phone(mine)
         except Illegal as error:
             return self.taken(mine, status_of(error), error)
         answer = make_response(redirect(f"/seat/{mine}", 303))
         self._guard.seat_cookie(answer, mine, nonce)
         return answer
-
-    def call_off(self, seat: str) -> Any:
-        """This browser does not want the seat any more."""
-        mine = Seat(seat)
-        if nonce := self._guard.carried(request, mine):
-            self._table.claims.call_off(mine, nonce)
-        return redirect(f"/seat/{mine}", 303)
-
-    def _claim(self, seat: Seat) -> ClaimView | None:
-        """The claim of this browser, which is told to be there by that; None: it does not ask for the seat."""
-        nonce = self._guard.carried(request, seat)
-        return self._table.claims.look(seat, nonce) if nonce else None
 
     def changed_places(self) -> Response | None:
         """To the other seat, when the host has let both sides change places; None: nothing of the kind."""
@@ -180,17 +160,13 @@ class Joining:
         return redirect(f"/seat/{seat}" if self._guard.sits(request, seat) else f"/join/{seat}")
 
     def taken(self, seat: Seat, status: int, error: Illegal | None = None) -> Response:
-        """Somebody else sits there, and what can be done; `error` says why this browser cannot ask for the seat."""
-        if code_of(request):  # an invitation is good for a free seat alone
-            return make_response("", OVER)
+        """Somebody else sits there, and what can be done; `error` says why this browser cannot have the seat."""
         view = self._table.view()
         page = render_template(
             "taken.html",
             view=view,
             seat=seat,
             is_free=view.seats[seat.other].name is None,
-            claim=self._claim(seat),
-            busy_s=self._table.claims.busy_s(seat),
             needs_code=self._page_context.needs_code(request),
             error=error.message if error else "",
             is_wrong=error is not None and error.reason is Refusal.JOIN_CODE,

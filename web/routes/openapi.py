@@ -19,14 +19,13 @@ from web.context import PageContext
 from web.rendering import answers
 from web.routes import camera, check, history, hub, rules, settings, workbench
 from web.routes.api import body, host, seat, table
-from web.routes.seats import handicaps, opponents, tiles
+from web.routes.seats import opponents, tiles
 
 PATH = "/api/openapi.json"
 _METHODS = ("GET", "POST")
 _PARAMETER = re.compile(r"<(?:[^:<>]+:)?([^<>:]+)>")
 _SUFFIXES = {
     ".jpg": "image/jpeg",
-    ".gif": "image/gif",
     ".webp": "image/webp",
     ".pdf": "application/pdf",
     ".zip": "application/zip",
@@ -41,7 +40,6 @@ BODIES: Mapping[str, type[body.Body]] = {
     "api.take_back": body.Moment,
     "api.confirm": body.Confirm,
     "api.start": seat.Start,
-    "api.contribute": seat.Contribute,
     "api.plan": body.Entered,
     "api.table_act": table.Act,
     "api.table_back": body.Moment,
@@ -57,8 +55,6 @@ BODIES: Mapping[str, type[body.Body]] = {
     "rules.table_help": rules.Wanted,
     "tiles.laid": tiles.Laid,
     "tiles.table_laid": tiles.LaidBy,
-    "handicaps.by_seat": handicaps.EvenOut,
-    "handicaps.by_host": handicaps.EvenOut,
     "lessons.begin": opponents.Learn,
     "opponents.machine": opponents.Ask,
     "opponents.coach": opponents.Question,
@@ -70,8 +66,6 @@ BODIES: Mapping[str, type[body.Body]] = {
     "hub.join": hub.JoinHub,
     "hub.offer": hub.OfferGame,
     "hub.take": hub.TakeGame,
-    "hub.invite": hub.FarSeat,
-    "hub.uninvite": hub.FarSeat,
     "history.remove": history.Remove,
     "history.forget": history.Forget,
     "settings.reset": settings.Reset,
@@ -104,7 +98,6 @@ ANSWERS: Mapping[str, Any] = {
     "check.light": answers.TrialJson,
     "check.play": answers.TrialJson,
     "hub.offer": answers.OfferedGame,
-    "hub.invite": answers.OfferedSeat,
     "history.api_games": answers.GamesJson,
     "history.forget": answers.NameForgotten,
     "pages.clock": answers.ClockTime,
@@ -146,10 +139,13 @@ _OF_HOST = (
 """How the paths begin that are the host's; pictures of the camera are the machine's own screen's, too."""
 _SECURITY = {
     "hostKey": {"type": "apiKey", "in": "header", "name": "X-Host-Key", "description": "What a person types as host"},
-    "host": {"type": "apiKey", "in": "cookie", "name": "host", "description": "Set by POST /host with the host key"},
-    "south": {"type": "apiKey", "in": "cookie", "name": "seat_south", "description": "Set by taking the seat"},
-    "north": {"type": "apiKey", "in": "cookie", "name": "seat_north", "description": "Set by taking the seat"},
 }
+_COOKIES = {
+    "host": ("host", "Set by POST /host with the host key"),
+    "south": ("seat_south", "Set by taking the seat"),
+    "north": ("seat_north", "Set by taking the seat"),
+}
+"""Security schemes by cookie: the name before the table's own mark, and who sets it."""
 _ERROR = {
     "type": "object",
     "required": ["error"],
@@ -206,8 +202,21 @@ def describe(app: Flask) -> dict[str, Any]:
             "description": "The pages and JSON doors of one table. Who may do what is said by signed cookies.",
         },
         "paths": dict(sorted(paths.items())),
-        "components": {"schemas": {**schemas, "Error": _ERROR}, "securitySchemes": _SECURITY},
+        "components": {"schemas": {**schemas, "Error": _ERROR}, "securitySchemes": _security_schemes(app)},
     }
+
+
+def _security_schemes(app: Flask) -> dict[str, Any]:
+    guard = app.extensions["guard"]
+    schemes: dict[str, Any] = dict(_SECURITY)
+    for scheme, (name, description) in _COOKIES.items():
+        schemes[scheme] = {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": guard.cookie_name(name),
+            "description": description,
+        }
+    return schemes
 
 
 def path_of(rule: Rule) -> str:

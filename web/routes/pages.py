@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from random import randint
 from typing import Any
@@ -10,7 +9,6 @@ from urllib.parse import quote
 
 from flask import (
     Blueprint,
-    Flask,
     Response,
     jsonify,
     make_response,
@@ -26,7 +24,6 @@ from web.routes.api.body import SEAT
 from web.routes.join import Joining
 from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
 from web.security.auth import is_own_screen
-from web.server.asked import this_app, this_request
 from web.server.sse import Audience, message
 from web.static_files import StaticFiles
 from web.templating.fragments import render_fragment
@@ -97,23 +94,24 @@ class Pages:
 
     def live(self, page: str) -> Response:
         """The stream of a page that everybody may see."""
-        asked, own = this_request(), page == "table" and is_own_screen(request)
+        own = page == "table" and is_own_screen(request)
         look = request.args.get("look")
         streams, voice = self._page_context.streams, self._page_context.features.welcome.voice
         if page == "watch" and not streams.has_room and "text/event-stream" in request.accept_mimetypes.values():
             return Response(message('<main id="live" data-go="/watch"></main>'), mimetype="text/event-stream")
-        place, when_over = Audience.TABLE if page == "table" else Audience.SPECTATOR, _nothing
-        if page == "table" and voice and "voice" in request.args:
-            voice.screen_speaks(True)
-            when_over = partial(voice.screen_speaks, False)
 
-        def render(app: Flask) -> str:
+        def render() -> str:
             if page == "table" and look is not None and look != self._look():
                 return '<main id="live" data-page="other"></main>'
-            at_table = page == "table" and self._guard.is_at_table(asked)
-            return self._page_context.fragment(app, page, None, own, at_table).html
+            at_table = page == "table" and self._guard.is_at_table(request)
+            return self._page_context.fragment(page, None, own, at_table).html
 
-        return self._stream(render, place, when_over)
+        if page == "watch":
+            return streams.follow(self._table, render)
+        if voice and "voice" in request.args:
+            voice.screen_speaks(True)
+            return streams.follow(self._table, render, Audience.TABLE, partial(voice.screen_speaks, False))
+        return streams.follow(self._table, render, Audience.TABLE)
 
     def _look(self) -> str:
         """What of the settings is in the table screen's page itself: when it changes, the page is loaded anew."""
@@ -123,21 +121,21 @@ class Pages:
     def live_host(self) -> Response:
         """The stream of the host's page."""
         self._guard.require_host(request)
-        return self._stream(lambda app: self._page_context.fragment(app, "host", None).html, Audience.SEAT)
+        streams, page_context = self._page_context.streams, self._page_context
+        return streams.follow(self._table, lambda: page_context.fragment("host", None).html, Audience.SEAT)
 
     def live_seat(self, seat: str) -> Response:
         """The stream of a seat; a seat that was freed meanwhile gets nothing but the way out."""
-        mine, asked = Seat(seat), this_request()
-        self._guard.require_sitting(asked, mine)
+        mine = self._guard.require_sitting(request, seat)
 
-        def render(app: Flask) -> str:
-            if not self._guard.sits(asked, mine):
+        def render() -> str:
+            if not self._guard.sits(request, mine):
                 return f'<main id="live" data-go="/join/{mine}"></main>'
-            if must_cover(self._guard, asked, mine, self._table.view):
+            if must_cover(self._guard, request, mine, self._table.view):
                 return COVER
-            return self._page_context.fragment(app, _seat_part(self._table.view(), mine), mine).html
+            return self._page_context.fragment(_seat_part(self._table.view(), mine), mine).html
 
-        return self._stream(render, Audience.SEAT)
+        return self._page_context.streams.follow(self._table, render, Audience.SEAT)
 
     # ---- the rest ----
 
@@ -150,22 +148,9 @@ class Pages:
     def _page(self, page: str, viewer: Seat | None, live: str, part: str = "", **more: Any) -> str:
         own = page == "table" and is_own_screen(request)
         at_table = page == "table" and self._guard.is_at_table(request)
-        fragment = self._page_context.fragment(this_app(), part or page, viewer, own, at_table)
+        fragment = self._page_context.fragment(part or page, viewer, own, at_table)
         more |= {"live": live, "viewer": viewer, "page_context": self._page_context}
         return render_fragment(f"{page}.html", fragment, **more)
-
-    def _stream(
-        self,
-        render: Callable[[Flask], str],
-        place: Audience = Audience.SPECTATOR,
-        when_over: Callable[[], None] = lambda: None,
-    ) -> Response:
-        app = this_app()
-        return self._page_context.streams.follow(request.environ, lambda: render(app), place, when_over)
-
-
-def _nothing() -> None:
-    """What is to be done at the end of a stream that is nobody's voice."""
 
 
 def _seat_part(view: TableView, seat: Seat) -> str:

@@ -23,7 +23,7 @@ from web.templating.icons import small_board
 
 _LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
 """Where Letter is what lies in printers (Unicode CLDR, measurement data: paper sizes)."""
-_BOOKLET, _BOARD = "-rules", "-board"
+_BOARD = "-board"
 
 
 @dataclass(frozen=True)
@@ -85,17 +85,15 @@ class KitPages:
         )
 
     def pdf(self, name: str) -> Response:
-        """A kit, a booklet (`GAME-rules`), a board in one piece (`GAME-board`) or the card for the table (`join`)."""
-        paper, language = _paper(), _language()
+        """Return a kit, a board in one piece (`GAME-board`) or the card for the table (`join`)."""
+        paper, language, make = _paper(), _language(), self._page_context.worker.make
         if name == "join":
             wifi = self._page_context.features.welcome.wifi() if self._may_have_wifi() else None
-            card = self._printer.join_card(self._page_context.join_urls(), wifi, paper, language)
+            card = make(lambda: self._printer.join_card(self._page_context.join_urls(), wifi, paper, language))
             return _answer(card, f"table-card-{paper}-{language}", kept=False)
-        game = self._page_context.games.get(name.removesuffix(_BOOKLET).removesuffix(_BOARD))
+        game = self._page_context.games.get(name.removesuffix(_BOARD))
         if game is None:
             raise NotFound
-        if name.endswith(_BOOKLET):
-            return _answer(self._printer.booklet(game.name, paper, language), f"{name}-{paper}-{language}")
         try:
             raw = _options(game)
             held = _held(game, raw)
@@ -104,9 +102,9 @@ class KitPages:
                 raise
             return make_response(self.page(error.message, game.name), 400)
         if name.endswith(_BOARD):
-            return _answer(self._printer.board(game.name, raw, language), f"{name}{held}-{language}")
+            return _answer(make(lambda: self._printer.board(game.name, raw, language)), f"{name}{held}-{language}")
         low_ink = _low_ink()
-        pdf = self._printer.kit(game.name, raw, paper, language, low_ink=low_ink)
+        pdf = make(lambda: self._printer.kit(game.name, raw, paper, language, low_ink=low_ink))
         return _answer(pdf, f"{name}-kit{held}-{paper}-{language}{'-low-ink' if low_ink else ''}")
 
     def _may_have_wifi(self) -> bool:

@@ -20,7 +20,6 @@ from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.join import Joining, wanted_name
 from web.security.auth import Auth
-from web.server.asked import this_app, this_request
 from web.server.sse import Audience
 from web.templating.fragments import render_fragment
 
@@ -58,7 +57,7 @@ class SharedPhonePages:
         answer = make_response(
             render_fragment(
                 "pass.html",
-                self._page_context.fragment(this_app(), "pass", None),
+                self._page_context.fragment("pass", None),
                 live="/live/pass",
                 page_context=self._page_context,
             )
@@ -108,15 +107,14 @@ class SharedPhonePages:
 
     def live(self) -> Response:
         """The stream of the cover; it knows what everybody knows."""
-        app, asked = this_app(), this_request()
 
         def render() -> str:
-            if not self._guard.passes(asked) or open_to(self._table.view()) is not None:
+            if not self._guard.passes(request) or open_to(self._table.view()) is not None:
                 return COVER
-            return self._page_context.fragment(app, "pass", None).html
+            return self._page_context.fragment("pass", None).html
 
-        place = Audience.SEAT if self._guard.passes(asked) else Audience.SPECTATOR
-        return self._page_context.streams.follow(asked.environ, render, place)
+        audience = Audience.SEAT if self._guard.passes(request) else Audience.SPECTATOR
+        return self._page_context.streams.follow(self._table, render, audience)
 
     # ---- inside ----
 

@@ -7,9 +7,18 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any
 
-from flask import Blueprint, Flask, Response, current_app, jsonify, make_response, render_template, request
+from flask import (
+    Blueprint,
+    Response,
+    copy_current_request_context,
+    jsonify,
+    make_response,
+    render_template,
+    request,
+)
 from msgspec import Meta
 from werkzeug.exceptions import NotFound
 
@@ -21,12 +30,11 @@ from companion.core.ports import PanelView
 from web.context import PageContext
 from web.features import Workbench
 from web.routes.api.body import Body, Text, read_body
-from web.server.sse import PANELS, PING, RETRY_MS, Audience, message
-from web.server.stream_writer import Idle, Messages
+from web.server.sse import Audience, message
 
 LOOK_S = 0.02
 """How often a stream listens to the buzzer; the shortest tone lasts as long."""
-LAMPS_S, WORLD_S, PING_S = 0.1, 0.2, 10.0
+LAMPS_S, WORLD_S = 0.1, 0.2
 
 Px = Annotated[float, Meta(ge=-100_000, le=100_000)]
 
@@ -75,7 +83,6 @@ class _Heard:
     tone_hz: float | None = None
     looked_s: float = -1.0
     lamps_s: float = -1.0
-    said_s: float = 0.0
 
 
 class Bench:
@@ -113,9 +120,7 @@ class Bench:
 
     def frame(self) -> Response:
         """The camera's picture now."""
-        with self._page_context.imaging:
-            jpeg = self._world.jpeg()
-        picture = make_response(jpeg)
+        picture = make_response(self._page_context.worker.make(self._world.jpeg))
         picture.mimetype = "image/jpeg"
         return picture
 
@@ -125,28 +130,12 @@ class Bench:
 
     def live(self) -> Response:
         """A stream of the page's fragment, the world (`event: world`) and the panel (`event: panel`)."""
-        app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
-        return self._page_context.streams.hold(
-            request.environ, lambda is_gone: self._messages(app, is_gone), Audience.TABLE, writer=PANELS
-        )
+        news = copy_current_request_context(partial(self._news, _Heard()))
+        return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.TABLE)
 
-    def _messages(self, app: Flask, is_gone: Callable[[], bool]) -> Messages:
-        heard = _Heard()
-        yield f"retry: {RETRY_MS}\n\n"
-        while not is_gone():
-            now_s = time.monotonic()
-            news = self._news(app, heard, now_s)
-            if news:
-                heard.said_s = now_s
-                yield news
-            elif now_s - heard.said_s > PING_S:
-                heard.said_s = now_s
-                yield PING
-            yield Idle(LOOK_S)
-
-    def _news(self, app: Flask, heard: _Heard, now_s: float) -> str:
+    def _news(self, heard: _Heard) -> str:
         """Everything that has changed since the last look, as messages."""
-        news = ""
+        news, now_s = "", time.monotonic()
         panel = self._hands.view()
         dims = now_s - heard.lamps_s >= LAMPS_S and panel.lamps != heard.lamps
         if dims or panel.tone_hz != heard.tone_hz:
@@ -156,7 +145,7 @@ class Bench:
             heard.looked_s = now_s
             if self._page_context.table.version != heard.shown:
                 heard.shown = self._page_context.table.version
-                news += message(self._page_context.fragment(app, "workbench", None).html)
+                news += message(self._page_context.fragment("workbench", None).html)
             world = self._world_now()
             if world["frame"] != heard.crc:
                 heard.crc = world["frame"]

@@ -204,9 +204,8 @@ soundKey.addEventListener('click', () => {
 });
 
 function light({ lamps, tone }) {
-  const full = Math.max(0.4, ...Object.values(lamps));
   for (const lamp of document.querySelectorAll('[data-lamp]')) {
-    lamp.dataset.level = Math.round(4 * (lamps[lamp.dataset.lamp] ?? 0) / full);
+    lamp.classList.toggle('lit', lamps[lamp.dataset.lamp] === true);
     lamp.classList.toggle('missing', !(lamp.dataset.lamp in lamps));
   }
   sound(tone);

@@ -12,7 +12,6 @@ from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
 from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS
 from companion.core.network import shown, shown_code
-from companion.table.seats.claims import mark_words
 from companion.table.table_view import TableView
 from web.rendering import cards, guide, piece_controls
 from web.rendering.beats import tones_of
@@ -37,7 +36,6 @@ def register_template_helpers(app: Flask) -> None:
         say_n=say_n,
         joined=joined,
         listed=listed,
-        mark_words=mark_words,
         spoken=spoken,
         LANGUAGES=LANGUAGES,
         sprite=lambda *names: _sprite(names or tuple(name for name in DRAWINGS if name not in ON_PAPER)),

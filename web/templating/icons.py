@@ -14,12 +14,12 @@ from companion.core.i18n import say, translate
 from companion.core.kit import SEATS, Kit
 from companion.games.base import Game
 from companion.table.remote.remote_table import REMATCH_HERE, REMATCH_THERE
-from companion.table.seats.claims import sentence_of
+from companion.table.seats.seating import open_sentence
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
 from web.rendering.cards import lanes_sign
 
-_ASKING = frozenset({REMATCH_HERE, REMATCH_THERE, *map(sentence_of, SEATS)})
+_ASKING = frozenset({REMATCH_HERE, REMATCH_THERE, *map(open_sentence, SEATS)})
 """The notices by which somebody asks for something; the others say what is wrong."""
 
 

@@ -1,6 +1,6 @@
 """`companion hub`: a hub of many tables on this machine, and this table's way to one: `hub join`, `hub leave`.
 
-`hub offer` and `hub play` begin one game at two tables of a hub; `hub invite` lets a remote phone take a seat.
+`hub offer` and `hub play` begin one game at two tables of a hub.
 `hub tournament` and `hub export` are in `league.py`.
 """
 
@@ -15,7 +15,6 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -64,14 +63,10 @@ def add_hub(
     command.add_argument("--name", help="what the room is called")
     command.add_argument("--host", default="0.0.0.0", help="address to listen on")
     command.add_argument("--port", type=port, default=PORT, help=f"port of the pages (as delivered {PORT})")
-    command.add_argument(
-        "--far-port", type=port, metavar="N", help="port for remote phones (as delivered the one after --port)"
-    )
-    command.add_argument("--far-url", default="", metavar="URL", help="address by which they reach it from elsewhere")
     command.add_argument("--nats-port", type=port, default=NATS_PORT, help=f"port for tables ({NATS_PORT})")
     command.add_argument("--names", action="append", default=[], metavar="NAME", help="further names of the pages")
     command.add_argument("--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them")
-    command.add_argument("--viewers", type=int, default=200, metavar="N", help="spectators of one table at once")
+    command.add_argument("--viewers", type=int, default=1000, metavar="N", help="spectators at once")
     command.add_argument("--delay", type=_delay, metavar="SECONDS", help="how much later spectators see everything")
     command.add_argument("--language", choices=("auto", "en", "es", "fr"), default="auto", help="of the wall")
     command.add_argument(
@@ -105,23 +100,15 @@ def add_hub(
     play.set_defaults(run=lambda options: _play(options, settings_of(options)))
     withdraw = parts.add_parser("withdraw", help="offer no game any more")
     withdraw.set_defaults(run=lambda options: _withdraw(settings_of(options)))
-    for each in (leave, offer, play, withdraw, *_add_far(parts, settings_of)):
+    for each in (leave, offer, play, withdraw):
         add_settings(each)
         each.add_argument("--port", type=port, help="port of the running companion, if not the one in the settings")
     add_league(parts, Path(FOLDER))
+    key = parts.add_parser("host-key", help="show the key of the hub's host")
+    key.add_argument("--folder", type=Path, default=Path(FOLDER), metavar="DIR", help="where the hub keeps all")
+    key.set_defaults(run=_print_host_key)
     for each in (offer, play):
         each.add_argument("--player", default="", metavar="NAME", help="name that the other table sees")
-
-
-def _add_far(parts: Any, settings_of: Callable[[argparse.Namespace], Settings]) -> list[argparse.ArgumentParser]:
-    """The commands about remote phones."""
-    invite = parts.add_parser("invite", help="let a remote phone take a seat; answers a code and a link to send")
-    invite.set_defaults(run=lambda options: _invite(options, settings_of(options)))
-    uninvite = parts.add_parser("uninvite", help="take that seat back, also from a phone that has it")
-    uninvite.set_defaults(run=lambda options: _uninvite(options, settings_of(options)))
-    for each in (invite, uninvite):
-        each.add_argument("seat", choices=[*map(str, SEATS)], help="which seat")
-    return [invite, uninvite]
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -168,8 +155,6 @@ def _run(options: argparse.Namespace) -> int:
         nats_ca=options.nats_ca,
         nats_reload=options.nats_reload,
         replicas=options.replicas,
-        far_port=options.far_port if options.far_port is not None else options.port and options.port + 1,
-        far_url=options.far_url,
     )
     sys.setswitchinterval(SWITCH_S)
     over = threading.Event()
@@ -177,8 +162,7 @@ def _run(options: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: over.set())
     with Hub(settings) as hub:
         print(f"The wall:  {hub.urls()[0]}")
-        print(f"For remote phones:  {hub.far_url()}")
-        print(f"Host key:  {hub.host_key}")
+        print("Host key:  companion hub host-key")  # the key itself would stay in a log
         print(f"Code to join:  {shown_code(hub.door.code)}")
         print(f"On each table:  companion hub join {hub.urls()[0].split('//')[1].rstrip('/')} {hub.door.code}")
         print("Ctrl-C ends the hub.", flush=True)
@@ -202,6 +186,16 @@ def _seed(path: Path | None) -> str:
         return path.read_text().strip()
     except OSError as error:
         raise SystemTrouble(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _print_host_key(options: argparse.Namespace) -> int:
+    from companion.hub_server.folder import FILE, HubFolder  # noqa: PLC0415 - brings what only a hub needs
+
+    folder = options.folder.expanduser()
+    if not (folder / FILE).exists():
+        raise SystemTrouble(f"No hub has run in {folder}: name its folder with --folder")
+    print(host_key_text(HubFolder(folder).now.host_key))
+    return 0
 
 
 def _join(options: argparse.Namespace, settings: Settings) -> int:
@@ -253,19 +247,6 @@ def _play(options: argparse.Namespace, settings: Settings) -> int:
 def _withdraw(settings: Settings) -> int:
     ask_running(settings.web, _host_key(settings), "/api/host/hub/withdraw", {})
     print("No game is offered any more.")
-    return 0
-
-
-def _invite(options: argparse.Namespace, settings: Settings) -> int:
-    told = ask_running(settings.web, _host_key(settings), "/api/host/hub/invite", {"seat": options.seat})
-    print(f"Link to send:  {told['link']}")
-    print(f"Or its code, to be entered there:  {told['code']}")
-    return 0
-
-
-def _uninvite(options: argparse.Namespace, settings: Settings) -> int:
-    ask_running(settings.web, _host_key(settings), "/api/host/hub/uninvite", {"seat": options.seat})
-    print("No remote phone has this seat any more.")
     return 0
 
 

@@ -25,12 +25,17 @@ class PadKey(StrEnum):
 
 @dataclass(frozen=True)
 class Press:
-    """A debounced press, stamped at its first edge. `held`: the key has been down for a second (sent once more)."""
+    """A debounced press, stamped at its first edge.
+
+    `held`: the key has been down for a second (sent once more). `is_long`: a Back key has been
+    down for two seconds (sent once more).
+    """
 
     seat: Seat | None
     key: PadKey
     at_s: float
     held: bool = False
+    is_long: bool = False
 
 
 class Cue(StrEnum):
@@ -84,13 +89,11 @@ class SeatLamps:
     """The steady pattern of one seat's four lamps: so many order lamps on, and the turn lamp.
 
     `order_lamps` lists which of the lamps 1, 2, 3 are on: on a pad the rules fix how many orders there are, so that a
-    count tells nothing. `mark`: these order lamps blink instead, the others are dark: the mark of a phone that asks to
-    go on for this pad.
+    count tells nothing.
     """
 
     order_lamps: frozenset[int] = frozenset()
     turn: TurnLamp = TurnLamp.OFF
-    mark: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -15,23 +14,15 @@ from companion.games.binmat.counter import CounterGame, is_counted, parse_counte
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.full import FullGame
 from companion.games.binmat.lesson import HELP, LESSON
-from companion.games.binmat.orders import told_order
 from companion.games.binmat.screen import KIT, SIDES, command_word
 from companion.games.binmat.state import (
     BinmatOptions,
-    State,
-    cards_in,
     check_options,
     lead,
-    packed,
-    seen_by,
-    undealt,
-    unpacked,
 )
 from companion.games.binmat.tools import tools_of_binmat
-from companion.games.binmat.turn import shown_by
 from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
-from companion.games.mixins import CardGame, DealtGame, TimedGame
+from companion.games.mixins import CardGame, TimedGame
 from companion.games.pads import PadGrammar
 from companion.games.screen import CardUi
 from companion.games.tools import GameTools, GameWithTools
@@ -41,7 +32,7 @@ WAYS: Mapping[str, FullGame | CounterGame] = {"full": FullGame(), "clock": _COUN
 """The rules of each way to play; a state knows its way by its options."""
 
 
-class Binmat(CardGame[Any, str], TimedGame[Any, str], DealtGame[Any, str], GameWithTools[Any, str]):
+class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
     """One game in several ways: every question on a state is answered by the rules of its way.
 
     An action is its notation.
@@ -165,34 +156,6 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], DealtGame[Any, str], GameW
     def laid_open(self, state: Any, fans: Layout, before: Layout) -> str | None:
         """The action that cards laid open mean."""
         return self._way(state).laid_open(state, fans, before)
-
-    def undealt(self, options: BinmatOptions) -> State:
-        """Backs alone."""
-        return undealt(options)
-
-    def seen_by(self, state: State, seat: Seat) -> State:
-        """Hands, face-down cards and decks are backs."""
-        return seen_by(state, seat)
-
-    def seen_after(self, state: State, seat: Seat, action: str, after: State) -> State:
-        """With the cards that the action turns up, and those that the seat sees afterwards."""
-        return seen_by(state, seat, shown_by(state, action) | cards_in(seen_by(after, seat)))
-
-    def told(self, action: str) -> str:
-        """A card that is played face down is a back."""
-        return told_order(action)
-
-    def packed(self, state: State) -> Mapping[str, Any]:
-        """The cards where they lie."""
-        return packed(state)
-
-    def unpacked(self, options: BinmatOptions, packed: Any) -> State:
-        """All cards must be there."""
-        return unpacked(options, packed)
-
-    def ended(self, state: State, like: State) -> State:
-        """With its outcome."""
-        return replace(state, outcome=like.outcome)
 
     def pad(self, state: Any, seat: Seat) -> PadGrammar | None:
         """How a seat spells its action with keys."""

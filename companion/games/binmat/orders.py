@@ -14,7 +14,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import BOUNCE, BREAK, DECK, SHOWN
 from companion.games.binmat.combat import ATTACKER, DEFENDER
-from companion.games.binmat.state import HIDDEN, LANES, State, can_draw
+from companion.games.binmat.state import LANES, State, can_draw
 
 PASS = "--"
 DRAW, DOWN, UP, COMBAT, DISCARD = "dpucx"
@@ -39,12 +39,11 @@ def _orders() -> dict[str, CardAction]:
     for card in DECK:
         found |= {f"{face}{card}{lane}": CardAction(face, card, lane) for face in (DOWN, UP) for lane in LANES}
         found |= {f"{DISCARD}{card}{place}": CardAction(DISCARD, card, places.index(place)) for place in places}
-    found |= {f"{DOWN}{HIDDEN}{lane}": CardAction(DOWN, HIDDEN, lane) for lane in LANES}
     return found
 
 
 ORDERS: Mapping[str, CardAction] = _orders()
-"""Every action by its notation; the notation is the action. A card that somebody else plays face down is a back."""
+"""Every action by its notation; the notation is the action."""
 
 _EXPECTED = {
     DRAW: say("d needs a lane from 0 to 5, or a for the attacker deck, such as d3"),
@@ -53,12 +52,6 @@ _EXPECTED = {
     UP: say("u needs a card and a lane from 0 to 5, such as u>+2 (a is 10)"),
     DISCARD: say("x needs a card and a lane from 0 to 5, or a for the attacker discard, such as x8&3"),
 }
-
-
-def told_order(text: str) -> str:
-    """What the other side may know of an action."""
-    order = ORDERS[text]
-    return f"{DOWN}{HIDDEN}{order.lane}" if order.letter == DOWN else text
 
 
 def parse_order(text: str) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-import msgspec
-from msgspec import Meta, Struct, ValidationError, convert, to_builtins
+from msgspec import Meta
 
 from companion.core.errors import Malformed
 from companion.core.i18n import say
@@ -24,8 +23,6 @@ OPEN_LANES = frozenset({3, 4, 5})
 """The defender's right three lanes, whose decks lie face up."""
 
 HIDDEN = "X"
-_T = TypeVar("_T")
-_Six = tuple[_T, _T, _T, _T, _T, _T]
 _Known = tuple[str | None, ...]
 
 
@@ -164,78 +161,6 @@ def known_hand(state: State, seat: Seat, viewer: Seat | None) -> tuple[str | Non
     """A hand in the order of drawing as a viewer sees it."""
     hand = state.hands[SEATS.index(seat)]
     return hand if viewer is seat else (None,) * len(hand)
-
-
-def seen_by(state: State, seat: Seat, known: frozenset[str] = frozenset()) -> State:
-    """The position as a seat knows it, with `HIDDEN` for the rest; it also knows these cards, wherever they are."""
-
-    def shown(cards: Cards, seen: _Known) -> Cards:
-        return tuple([card if is_seen or card in known else HIDDEN for card, is_seen in zip(cards, seen, strict=True)])
-
-    south, north = (shown(hand, known_hand(state, each, seat)) for each, hand in zip(SEATS, state.hands, strict=True))
-    return replace(
-        state,
-        decks=tuple(shown(state.decks[lane], known_deck(state, lane)) for lane in LANES),
-        defence=tuple(shown(state.defence[lane], known_defence(state, lane, seat)) for lane in LANES),
-        attack=tuple(shown(state.attack[lane], known_attack(state, lane, seat)) for lane in LANES),
-        attacker_deck=shown(state.attacker_deck, (None,) * len(state.attacker_deck)),
-        hands=(south, north),
-    )
-
-
-def cards_in(state: State) -> frozenset[str]:
-    """The cards of a position that are no backs."""
-    stacks = (*state.decks, *state.discards, *state.defence, *state.attack, *state.hands)
-    found = {card for stack in (*stacks, state.attacker_deck, state.attacker_discard) for card in stack}
-    return frozenset(found - {HIDDEN})
-
-
-class _Packed(Struct, frozen=True, forbid_unknown_fields=True):
-    """A position as it is sent to somebody."""
-
-    decks: _Six[Cards]
-    are_open: _Six[bool]
-    discards: _Six[Cards]
-    defence: _Six[Cards]
-    is_up: _Six[bool]
-    attack: _Six[Cards]
-    attacker_deck: Cards
-    attacker_discard: Cards
-    hands: tuple[Cards, Cards]
-    turns_left: Annotated[int, Meta(ge=0, le=998)]
-    passes: tuple[int, int]
-    attack_up: Cards
-
-
-def packed(state: State) -> dict[str, Any]:
-    """A position in plain JSON, without its options and its end."""
-    fields = {name: getattr(state, name) for name in _Packed.__struct_fields__}
-    told: dict[str, Any] = to_builtins(_Packed(**{**fields, "attack_up": tuple(sorted(state.attack_up))}))
-    return told
-
-
-def unpacked(options: BinmatOptions, told: Any) -> State:
-    """The position of it; raises `Malformed` unless it has all cards, each once or as a back."""
-    try:
-        found = convert(told, _Packed)
-    except ValidationError as error:
-        raise Malformed(say("This message cannot be read: {error}", error=str(error))) from None
-    fields = {name: getattr(found, name) for name in _Packed.__struct_fields__}
-    state = State(options, **{**fields, "attack_up": frozenset(found.attack_up)})
-    stacks = (*state.decks, *state.discards, *state.defence, *state.attack, *state.hands)
-    counted = Counter(card for stack in (*stacks, state.attacker_deck, state.attacker_discard) for card in stack)
-    backs = counted.pop(HIDDEN, 0)
-    is_whole = len(counted) + backs == len(DECK) and counted.keys() <= CARDS and set(counted.values()) <= {1}
-    if not is_whole or not state.attack_up <= counted.keys():
-        raise Malformed(say("This message cannot be read: {error}", error="cards"))
-    return state
-
-
-def undealt(options: BinmatOptions) -> State:
-    """The first position as long as nobody knows a card."""
-    backs = (HIDDEN,) * LANE_CARDS
-    first = deal(msgspec.structs.replace(options, deck=None), Random(0))
-    return replace(first, options=options, decks=(backs,) * len(LANES), are_open=(False,) * len(LANES))
 
 
 def plain(state: State, viewer: Seat | None) -> dict[str, Any]:

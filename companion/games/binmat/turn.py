@@ -48,20 +48,6 @@ def is_reversible(state: State, action: str) -> bool:
     return play(state, action, Random(0)).state.outcome is None
 
 
-def shown_by(state: State, action: str) -> frozenset[str]:
-    """The cards that everybody sees while an action is carried out, also those that are shuffled into a deck then.
-
-    What a BOUNCE that begins no combat turns up lies open afterwards.
-    """
-    order = ORDERS[action]
-    shown: set[str] = {order.card} if order.letter in (UP, DISCARD) else set()
-    if order.letter == COMBAT or (order.letter == UP and order.card[0] == BREAK):
-        shown |= {*state.attack[order.lane], *state.defence[order.lane]}
-    if order.letter == "-" and _costs_hand(state):
-        shown |= {*state.hands[SEATS.index(state.seat)]}
-    return frozenset(shown)
-
-
 def _costs_hand(state: State) -> bool:
     """Would a pass now cost cards?"""
     seat = SEATS.index(state.seat)

@@ -85,13 +85,6 @@ WORDS: Mapping[str, Words] = {
         at_once=True,
         page=True,
     ),
-    "table.demonstration_minutes": Words(
-        say("Demonstration after"),
-        say("Minutes without anybody at the table until two machines play on its screen, for a shop window. 0: never."),
-        unit=say("min"),
-        at_once=True,
-        page=True,
-    ),
     "voice.by": Words(
         say("Who speaks"),
         say("The table screen’s browser, espeak-ng on this machine, either one, or nobody."),
@@ -125,9 +118,6 @@ WORDS: Mapping[str, Words] = {
         say("Use the pins if there are any, insist on them, or leave them alone."),
         choices={"auto": say("If there are any"), "yes": say("Always"), "no": say("Never")},
         page=True,
-    ),
-    "panel.brightness": Words(
-        say("Brightness of the lamps"), say("1 is as bright as they can be."), at_once=True, page=True
     ),
     "panel.silent": Words(
         say("Silent"),
@@ -272,11 +262,6 @@ WORDS: Mapping[str, Words] = {
         say("Certificate"), say("A PEM file. With it and its key the pages are served over HTTPS. Empty: over HTTP.")
     ),
     "web.key": Words(say("Certificate key"), say("A PEM file that only the companion can read.")),
-    "web.metrics": Words(
-        say("Measurements"),
-        say("At /metrics, as Prometheus reads them: numbers only, no names and no orders."),
-        page=True,
-    ),
     "bots.engines": Words(
         say("External engines"),
         say("NAME=COMMAND for programs that play like “companion bot”. Each is offered as an opponent."),
@@ -318,7 +303,7 @@ WORDS: Mapping[str, Words] = {
     ),
     "mqtt.topic": Words(
         say("Topics"),
-        say("What all topics of this table start with. Each table needs its own."),
+        say("What all topics of this table start with. Empty: tabletop/ and this machine’s name."),
         at_once=True,
         page=True,
     ),

@@ -10,14 +10,12 @@ import msgspec
 
 from companion.core.errors import Illegal, JournalError, Malformed, Refusal
 from companion.core.i18n import say
-from companion.core.kit import Seat
 from companion.games import GAMES, game_named
 from companion.table.chance.chance_keeper import ChanceKeeper
 from companion.table.pipeline import Pipeline
 from companion.table.ports import LastChoices
 from companion.table.seats.seating import Seating
-from companion.table.session import MACHINE, Phase
-from companion.table.state import Handicap, handicapped
+from companion.table.session import Phase
 
 
 class Lobby:
@@ -48,8 +46,7 @@ class Lobby:
     ) -> None:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
         self._require_open()
-        record = self._chance.beginning(game, options, seed, score)
-        self._pipeline.accept(msgspec.structs.replace(record, coach_for=handicapped(self._pipeline.live)))
+        self._pipeline.accept(self._chance.beginning(game, options, seed, score))
 
     def begin_lesson(self, game: str) -> None:
         """Start the first game with a guide; raises `Malformed` for a game that has none."""
@@ -102,20 +99,6 @@ class Lobby:
         name = session.playing.name
         options = self._options_of(name) if session.is_guided else session.raw_options
         self.begin(name, options, None, (south, north, ties))
-
-    def even_out(self, weaker: Seat | None) -> None:
-        """From the next game on only one of the two people here may ask the coach; None: as the settings allow it."""
-        session = self._pipeline.session
-        if session.phase not in (Phase.LOBBY, Phase.OVER):
-            raise Illegal(Refusal.WRONG_PHASE, say("A game is on: a handicap can be set between games"))
-        handicap = None
-        if weaker is not None:
-            sitters = [session.seats.get(seat) for seat in (weaker, weaker.other)]
-            people = [sitter.nonce for sitter in sitters if sitter is not None and sitter.door != MACHINE]
-            if len(people) < len(sitters) or self._pipeline.settings.coach == "never":
-                raise Illegal(Refusal.WRONG_PHASE, say("There is no handicap to set here"))
-            handicap = Handicap(*people)
-        self._pipeline.publish(replace(self._pipeline.live, handicap=handicap))
 
     @property
     def must_replay(self) -> bool:

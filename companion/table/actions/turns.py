@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.i18n import say, to_owner
-from companion.core.kit import Seat
 from companion.table.pipeline import Pipeline
 from companion.table.records import Begin, HandIn, StageDone, Undo
-from companion.table.seats.coaching import no_reasons, question_of
+from companion.table.seats.coaching import no_reasons
 from companion.table.session import Phase
-from companion.table.state import CoachAnswer, instructions, last_explained
+from companion.table.state import instructions, last_explained
 
 
 class Turns:
@@ -62,20 +62,12 @@ class Turns:
         live = self._pipeline.live
         if is_wanted and live.session.phase is not Phase.ORDERS:
             raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to decide now: do as the sign says"))
-        if is_wanted and reasons:
-            machine = last_explained(live)
-            if machine is None:
-                raise Illegal(Refusal.WRONG_PHASE, no_reasons())
-            asked = CoachAnswer(machine.other, live.session.moment, "theirs")
-            self._pipeline.publish(replace(live, is_helping=False, advice=asked))
-        elif live.is_helping != is_wanted or live.advice:
-            self._pipeline.publish(replace(live, is_helping=is_wanted, advice=None))
-
-    def ask_coach(self, seat: Seat) -> None:
-        """A seat asks the coach by its pad, for everybody to hear; raises `Illegal` where there is none."""
-        live, allowed = self._pipeline.live, self._pipeline.settings.coach
-        advice = question_of(live, seat, allowed)
-        self._pipeline.publish(replace(live, advice=advice, is_helping=False))
+        if is_wanted and reasons and last_explained(live) is None:
+            raise Illegal(Refusal.WRONG_PHASE, no_reasons())
+        wanted: Literal["moves", "reasons"] = "reasons" if reasons else "moves"
+        asked = wanted if is_wanted else ""
+        if live.asked != asked:
+            self._pipeline.publish(replace(live, asked=asked))
 
     def _require_now(self, moment: str) -> None:
         if moment != self._pipeline.session.moment:

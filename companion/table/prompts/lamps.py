@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import SeatLamps, TurnLamp
 from companion.table.session import Phase
@@ -11,11 +9,11 @@ from companion.table.state import NO_DRAFT, TableState, instructions
 
 
 def lamps_of(live: TableState) -> dict[Seat, SeatLamps]:
-    """The steady pattern of every seat's lamps; depends on how many orders are entered, never on which.
+    """Return the steady pattern of every seat's lamps.
 
-    While a phone asks for a pad's seat, the order lamps show its mark and nothing else.
+    It depends on how many orders are entered, never on which.
     """
-    return {seat: replace(_seat_lamps(live, seat), mark=live.claims.get(seat, frozenset())) for seat in SEATS}
+    return {seat: _seat_lamps(live, seat) for seat in SEATS}
 
 
 def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:

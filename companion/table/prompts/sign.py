@@ -15,7 +15,7 @@ from companion.table.prompts.draw_offer import offer_words
 from companion.table.prompts.guide import lesson_words
 from companion.table.prompts.tile_words import fault_advice, fault_words
 from companion.table.remote.words import remote_words
-from companion.table.session import BOTH, FAR, Phase, Session
+from companion.table.session import BOTH, Phase, Session
 from companion.table.state import Instruction, TableState, instructions
 
 
@@ -53,12 +53,6 @@ def _is_by_phone(live: TableState, viewer: Seat | None) -> bool:
     seats = live.session.seats
     doors = {sitter.door for seat, sitter in seats.items() if viewer in (None, seat)}
     return bool(doors) and "pad" not in doors
-
-
-def _at_table(live: TableState, viewer: Seat | None) -> Seat | None:
-    """Whose keys say that hands are done: the viewer's, or somebody else's (None) where that is a remote phone."""
-    sitter = live.session.seats.get(viewer) if viewer else None
-    return None if sitter and sitter.door == FAR else viewer
 
 
 def _tap(key: str, viewer: Seat | None) -> str:
@@ -217,7 +211,6 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
     if is_still and asked and not (live.has_cards or live.agrees or live.problems):
         look = say("Check that the pieces are where they should be.")  # such as on a piece that looks the same
         return Sign(say("Camera cannot tell: confirm by hand"), joined(" ", (look, _then(live, viewer))), BOTH)
-    viewer = _at_table(live, viewer)
     title = session.stages[session.stage].title if session.kit and session.kit.deck else say("Nothing to move")
     if not _is_by_phone(live, viewer):
         return Sign(title, say("The next step follows; ready skips the wait."))
@@ -249,7 +242,6 @@ def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) 
 
 def _then(live: TableState, viewer: Seat | None) -> str:
     """How to say that hands are done."""
-    viewer = _at_table(live, viewer)
     if not _is_by_phone(live, viewer):
         return say("Then press ready.")
     return say("Then tap Done.") if viewer else say("Then tap Done on a phone.")
@@ -315,7 +307,6 @@ _AFTER_LESSON = say("The lesson is over: now the game is yours, with a clock.")
 _STOPPED = {
     "start": say("The clock has not been started."),
     "restart": say("The companion was off. Turn and time are as they were."),
-    "line": say("The remote phone cannot be reached. The clock goes on by itself when it is back."),
     "undo": say("A turn was taken back. Turn and time are as they were."),
 }
 
@@ -371,8 +362,6 @@ def _right_words(live: TableState, viewer: Seat | None) -> str:
 
 def _go_on_words(live: TableState, viewer: Seat | None) -> str:
     """How the clock is started; where anybody may press it, the table screen has the key as well."""
-    if live.session.is_cut:
-        return say("Wait for the connection")
     is_start = live.session.paused == "start"
     if not _is_by_phone(live, viewer):
         return say("Press ready to start the clock") if is_start else say("Press ready to continue")

@@ -11,9 +11,10 @@ both have done the same before. Where both ask at once, South's question counts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from companion.core.errors import Illegal, Refusal, Stale
+from companion.core.errors import Illegal, Malformed, Refusal, Stale
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
@@ -40,29 +41,13 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
-from companion.table.remote.dealt import (
-    Fold,
-    hear_cards,
-    hear_dealt,
-    hear_opened,
-    remote_of,
-    require_cards,
-    stopped,
-    time_out_at_dealer,
-    unfitting,
-    with_remote,
-)
 from companion.table.remote.messages import (
     SETUP_STEP,
     Answered,
     Asked,
-    CardsDealt,
-    CardsOpened,
-    ChanceGiven,
     ClockHeld,
     DrawOffered,
     GameLeft,
-    OrderDealt,
     OrderOpened,
     OrderSealed,
     RemoteMessage,
@@ -71,6 +56,9 @@ from companion.table.remote.messages import (
 )
 from companion.table.remote.remote_game import RemoteGame
 from companion.table.session import BOTH, Advance, Phase, Session, receipt
+
+Fold = Callable[[Session, AnyRecord], Advance]
+"""How a record counts in a game at one table."""
 
 
 def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold: Fold) -> Advance:
@@ -84,15 +72,12 @@ def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold
             raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
         case Begin() | StageDone():
             _require_answer(remote)
-            require_cards(session)
             return _show_step(session, remote, record, fold)
         case HandIn():
             _require_answer(remote)
             return _hand_in(session, remote, record, fold)
         case TimeOut():
             _require_own_turn(session, remote)
-            if (passed := time_out_at_dealer(session, record)) is not None:
-                return _tell(passed, TimeIsOver(session.tick)), ()
             after, signals = fold(session, record)
             return _tell(after, TimeIsOver(session.tick)), signals
         case Pause() | Resume():
@@ -145,13 +130,7 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn, fold: Fold) -
     """The own seat's order: bound at the other table first where both act, else told at once."""
     if record.seat is remote.seat:
         raise _elsewhere(record.seat)
-    if session.awaits_dealer and remote.own in session.sealed:
-        raise Stale(say("This turn is over: what came of it is on its way from the hub"))
     after, signals = fold(session, record)
-    if after.awaits_dealer:
-        sealed = after.sealed[remote.own]
-        order = OrderOpened(session.tick, sealed.action, sealed.salt, _spent_s(session, record.now_s), sealed.at)
-        return _tell(stopped(after, record.now_s), order), signals
     if remote.own in after.sealed:
         bound = _tell(after, OrderSealed(session.tick, after.sealed[remote.own].receipt, record.at))
         return _open_own(bound), signals
@@ -215,8 +194,6 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
     if record.number != remote.heard + 1:
         raise Stale(say("The other table has sent that already, or something before it is missing"))
     session = with_remote(session, heard=record.number)
-    if isinstance(record.message, CardsOpened):
-        return hear_opened(session, record.message), ()
     if session.phase is Phase.OVER:
         return session, ()
     remote, now_s = remote_of(session), record.now_s
@@ -248,27 +225,16 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
             return _hear_question(session, remote, question, fold)
         case Answered() as answer:
             return _hear_answer(session, remote, answer, now_s, fold)
-        case CardsDealt() as cards:
-            return hear_cards(session, cards, now_s, fold)
-        case OrderDealt() as dealt:
-            after, signals = hear_dealt(session, dealt, now_s, fold)
-            waiting = remote_of(after).question
-            if waiting is None or after.phase is Phase.OVER:
-                return after, signals
-            answered, more = _hear_question(with_remote(after, question=None), remote_of(after), waiting, fold)
-            return answered, (*signals, *more)
-        case ChanceGiven() | CardsOpened():
-            raise unfitting()
         case GameLeft():
             left, signals = fold(session, Abandon())
             return replace(left, outcome=Outcome(frozenset(), say("The other table has left the game."))), signals
+        case _:  # of a hub that dealt cards, which none does any more
+            raise unfitting()
 
 
 def _hear_order(session: Session, remote: RemoteGame, order: OrderOpened, now_s: float, fold: Fold) -> Advance:
     """The order of the seat there: what it was bound to, and nothing else."""
     is_shared = len(session.playing.to_act(session.state)) > 1 if session.phase is Phase.ORDERS else False
-    if session.awaits_dealer:
-        raise unfitting()
     _require(session, order.tick, Phase.ORDERS, is_shared=is_shared)
     game = session.playing
     if game.format(game.parse(order.action)) != order.action:
@@ -314,8 +280,6 @@ def _hear_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s: f
 def _hear_question(session: Session, remote: RemoteGame, question: Asked, fold: Fold) -> Advance:
     if remote.asked and remote.own is Seat.SOUTH:
         return session, ()  # South's question counts: the answer to it is on its way
-    if session.awaits_dealer and remote.own in session.sealed:
-        return with_remote(session, question=question), ()  # the order that was given before comes first
     session = with_remote(session, asked="")
     match question.what:
         case "resign":
@@ -355,6 +319,23 @@ def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None =
 
 
 # ---- the state of the line ----------------------------------------------------------------------------------------
+
+
+def remote_of(session: Session) -> RemoteGame:
+    """What is known of the other table."""
+    if session.remote is None:
+        raise RuntimeError("a game at one table")
+    return session.remote
+
+
+def with_remote(session: Session, **changes: object) -> Session:
+    """The same with something else known of it."""
+    return replace(session, remote=replace(remote_of(session), **changes))  # type: ignore[arg-type] # as of RemoteGame
+
+
+def unfitting() -> Malformed:
+    """The refusal of what does not fit."""
+    return Malformed(say("What the other table sends does not fit this game: it cannot go on"))
 
 
 def _tell(session: Session, message: RemoteMessage) -> Session:

@@ -6,7 +6,7 @@ that they are the same after a restart; the other table takes each of them once 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -15,7 +15,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 
 MOST_BYTES = 32 * 1024
-"""A message is not larger: what a dealer opens in the end has some forty bytes for each card played face down."""
+"""Maximum size of a message."""
 SETUP_STEP = -1
 """The number of the step in which the board is set up, as `StepShown` says it."""
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
@@ -23,8 +23,6 @@ _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e7)]
 _Time = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
 _Name = Annotated[str, msgspec.Meta(max_length=24)]
 _Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
-_Action = Annotated[str, msgspec.Meta(max_length=1024)]
-_Salt = Annotated[str, msgspec.Meta(pattern="^[0-9A-Za-z]{0,64}$")]
 
 
 class _Message(msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True, omit_defaults=True):
@@ -43,7 +41,7 @@ class OrderSealed(_Message, frozen=True, tag="sealed"):
 
 
 class OrderOpened(_Message, frozen=True, tag="opened"):
-    """The order itself: of a turn in which both act once both are sealed, else at once; to a dealer, if there is one.
+    """The order itself: of a turn in which both act once both are sealed, else at once.
 
     `spent_s` is what it took of the seat's clock by its own table; `at` the time of day there.
     """
@@ -100,75 +98,43 @@ class GameLeft(_Message, frozen=True, tag="left"):
     """The host there has ended the game without waiting."""
 
 
-class ChanceGiven(_Message, frozen=True, tag="chance"):
-    """What this table gives to the chance of a game whose cards a dealer keeps; nothing is dealt before."""
-
-    value: _Hash
-
-
-class CardsDealt(_Message, frozen=True, tag="cards"):
-    """The dealer has dealt: the first state as this seat knows it (see `DealtGame.packed`)."""
-
-    seen: dict[str, Any]
+RemoteMessage = (
+    OrderSealed | OrderOpened | StepShown | TimeIsOver | ClockHeld | DrawOffered | Asked | Answered | GameLeft
+)
 
 
-class OrderDealt(_Message, frozen=True, tag="order_dealt"):
-    """The dealer has carried out a seat's order, as this table may know it; without a salt it is not the whole order.
+class _Dealt(msgspec.Struct, frozen=True, tag_field="is"):
+    """Base of what was said about cards that a hub dealt.
 
-    `before` is the state before it as far as the turn shows it, `after` the next one. `spent_s` and `at` are of the
-    seat's table; `by_time`: nobody acted in time.
+    No hub deals any more. Journals of earlier versions hold these messages, so they still decode, without what was in
+    them; the game itself is refused when it is folded.
     """
 
-    tick: _Count
-    seat: Seat
-    action: _Action
-    receipt: _Hash
-    before: dict[str, Any]
-    after: dict[str, Any]
-    salt: _Salt = ""
-    spent_s: _Seconds = 0.0
-    at: _Time = 0.0
-    by_time: bool = False
+
+class ChanceGiven(_Dealt, frozen=True, tag="chance"):
+    """A table gave its part of the chance."""
 
 
-class OrderUncovered(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
-    """What an order was of which only a part was told."""
-
-    tick: _Count
-    action: _Action
-    salt: _Salt
+class CardsDealt(_Dealt, frozen=True, tag="cards"):
+    """The hub dealt."""
 
 
-class CardsOpened(_Message, frozen=True, tag="cards_opened"):
-    """The game is over: the secret to which the dealer was bound, what both tables gave, and the orders kept back."""
-
-    secret: _Hash
-    given: dict[Seat, _Hash]
-    orders: tuple[OrderUncovered, ...] = ()
+class OrderDealt(_Dealt, frozen=True, tag="order_dealt"):
+    """The hub carried out an order."""
 
 
-RemoteMessage = (
-    OrderSealed
-    | OrderOpened
-    | StepShown
-    | TimeIsOver
-    | ClockHeld
-    | DrawOffered
-    | Asked
-    | Answered
-    | GameLeft
-    | ChanceGiven
-    | CardsDealt
-    | OrderDealt
-    | CardsOpened
-)
+class CardsOpened(_Dealt, frozen=True, tag="cards_opened"):
+    """The hub opened all cards at the end."""
+
+
+KeptMessage = RemoteMessage | ChanceGiven | CardsDealt | OrderDealt | CardsOpened
+"""What a journal may hold of the other table."""
 
 
 class RemoteSeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The seat of a game that is played at another table; `id` is the same there, and no other game has it.
 
-    `commitment` is SHA-256 of the secret by which a dealer shuffles, and `gives` what this table gives to it; empty:
-    there is nothing to be dealt.
+    `commitment` and `gives` are set in journals of earlier versions, where a hub dealt the cards of a game.
     """
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]

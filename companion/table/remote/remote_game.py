@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from companion.core.kit import Seat
-from companion.table.remote.messages import Asked, ChanceGiven, OrderOpened, OrderSealed, RemoteMessage, RemoteSeat
+from companion.table.remote.messages import OrderOpened, OrderSealed, RemoteMessage, RemoteSeat
 
 REMOTE = "remote"
 """The door of a seat that is played at another table."""
@@ -19,9 +18,7 @@ class RemoteGame:
     `sent` is all that this table has to tell, in order, and `heard` how much it was told. `bound` is the
     receipt of the order that the other table has sealed for this moment. `is_opened`: this table has told its own order
     since, so that the other one's opens the turn; before, `opening` waits. `shown` are the seats whose table says that
-    its board shows the step that is on. `mark` is a hash of all that a dealer has told, `dealt` the next state while
-    its turn is carried out, and `question` waits for the own order to be dealt. `is_false`: what was opened in the end
-    does not fit what was dealt. `asked` is what this table has asked and waits to be answered; until then it
+    its board shows the step that is on. `asked` is what this table has asked and waits to be answered; until then it
     tells nothing, so that both tables know what came before the answer.
     """
 
@@ -33,15 +30,6 @@ class RemoteGame:
     opening: OrderOpened | None = None
     shown: frozenset[Seat] = frozenset()
     asked: str = ""
-    question: Asked | None = None
-    dealt: Any = None
-    mark: str = ""
-    is_false: bool = False
-
-    @property
-    def awaits_dealer(self) -> bool:
-        """Is an order carried out by the dealer alone, who has not told it yet?"""
-        return bool(self.at.commitment) and self.dealt is None
 
     @property
     def seat(self) -> Seat:
@@ -57,8 +45,3 @@ class RemoteGame:
     def is_shown_here(self) -> bool:
         """Does this table say that its board shows the step that is on?"""
         return self.own in self.shown
-
-
-def remote_beginning(seat: RemoteSeat) -> RemoteGame:
-    """A game at two tables that begins; a dealer is given this table's part of the chance."""
-    return RemoteGame(seat, (ChanceGiven(seat.gives),) if seat.commitment else ())

@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from companion.core.errors import Illegal, Refusal
+from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Drawn
-from companion.games.mixins import dealt_game
 from companion.table.mailbox import Mailbox
 from companion.table.pipeline import Pipeline
 from companion.table.records import FreeSeat, NewGame, RemoteSaid, TakeSeat
@@ -34,8 +33,7 @@ REMATCH_THERE = say("The other table wants a rematch: press Rematch here, too.")
 class RemoteBeginning:
     """A game on which two tables have agreed: `id` and `number` are the same at both.
 
-    `seat` is the one at the other table, `name` whoever sits there; `commitment` binds the dealer, where there is one.
-    `follows` is the game whose rematch it is: the match goes on.
+    `seat` is the one at the other table, `name` whoever sits there. `follows` is the game whose rematch it is.
     """
 
     id: str
@@ -44,7 +42,6 @@ class RemoteBeginning:
     options: Mapping[str, Any]
     seat: Seat
     name: str = ""
-    commitment: str = ""
     follows: str = ""
 
 
@@ -62,14 +59,20 @@ def require_playable(game: str, options: Mapping[str, Any]) -> None:
     """Raise `Malformed` or `Illegal` for a game that cannot be played at two tables with these options."""
     rules = game_named(game)
     chosen = rules.options(options)
-    is_dealt = dealt_game(rules, chosen) is not None
-    if rules.is_dealt_by_hand(chosen) or (rules.drawn(chosen) is Drawn.SETUP and not is_dealt):
+    if rules.is_dealt_by_hand(chosen) or rules.drawn(chosen) is Drawn.SETUP:
         raise Illegal(
             Refusal.WRONG_PHASE,
-            say("{game} with real cards needs one deck: it cannot be played at two tables.", game=rules.title),
+            say("{game} needs one deck of cards: it cannot be played at two tables.", game=rules.title),
         )
-    if is_dealt and rules.hidden_options(chosen) & set(options):
-        raise Illegal(Refusal.WRONG_PHASE, say("At two tables the hub deals: a deal cannot be chosen."))
+
+
+def is_playable(game: str, options: Mapping[str, Any]) -> bool:
+    """Return whether two tables can play a game with these options."""
+    try:
+        require_playable(game, options)
+    except CompanionError:
+        return False
+    return True
 
 
 class RemoteTable:
@@ -101,7 +104,7 @@ class RemoteTable:
         if remote is None or session.phase is Phase.OVER:
             return None
         at, name = remote.at, session.playing.name
-        return RemoteBeginning(at.id, session.number, name, session.raw_options, at.seat, at.name, at.commitment)
+        return RemoteBeginning(at.id, session.number, name, session.raw_options, at.seat, at.name)
 
     def begin(self, beginning: RemoteBeginning, next_number: int) -> None:
         """Start it with its set-up; raises `Malformed` or `Illegal` where it cannot be. `next_number`: this table's."""
@@ -110,13 +113,8 @@ class RemoteTable:
         require_playable(beginning.game, beginning.options)
         if not next_number <= beginning.number <= next_number + MOST_AHEAD:
             raise Illegal(Refusal.TOO_LATE, say("This table has played another game since: pair the tables again"))
-        rules = game_named(beginning.game)
-        is_dealt = dealt_game(rules, rules.options(beginning.options)) is not None
-        if is_dealt != bool(beginning.commitment):
-            raise Illegal(Refusal.WRONG_PHASE, say("The hub does not deal the cards of this game"))
-        gives = secrets.token_hex(32) if is_dealt else ""
         nonce = secrets.token_urlsafe(18)
-        remote = RemoteSeat(beginning.id, beginning.seat, beginning.name, nonce, beginning.commitment, gives)
+        remote = RemoteSeat(beginning.id, beginning.seat, beginning.name, nonce)
         score = _match_so_far(session, beginning)
         record = NewGame(beginning.game, beginning.number, options=dict(beginning.options), score=score, remote=remote)
 
@@ -150,8 +148,6 @@ class RemoteTable:
         session = self._pipeline.session
         if self._again is None:
             raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables again"))
-        if session.is_covered:
-            raise Illegal(Refusal.WRONG_PHASE, say("The hub has not opened the cards of this game yet"))
         by_pad = any(sitter.door == "pad" for sitter in session.seats.values())
         self._again(swap and not by_pad)
 

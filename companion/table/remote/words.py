@@ -21,10 +21,6 @@ def remote_words(session: Session, remote: RemoteGame) -> tuple[str, str, frozen
         return None
     if remote.asked:
         return text, _ASKED[remote.asked], BOTH
-    if session.awaits_dealer and session.phase is Phase.SETUP:
-        return say("The hub shuffles and deals"), say("It begins when both tables are connected to it."), BOTH
-    if session.awaits_dealer and remote.own in session.sealed:
-        return say("The turn is on its way"), say("The hub holds the cards: it tells what happens."), BOTH
     if remote.is_shown_here:
         return text, say("Your board is right. The pieces there are still on their way."), frozenset({remote.seat})
     if session.phase is not Phase.ORDERS or session.awaited != {remote.seat}:
@@ -35,10 +31,5 @@ def remote_words(session: Session, remote: RemoteGame) -> tuple[str, str, frozen
         small = say("The order is sealed and stays. Both are opened once both are sealed.")
         return text, small, frozenset({remote.seat})
     side = session.playing.sides[remote.seat].name
-    return (
-        text,
-        say("{side!c} plays there.", side=side)
-        if session.awaits_dealer
-        else say("{side!c} plays there. The pieces move here when that is done.", side=side),
-        frozenset({remote.seat}),
-    )
+    small = say("{side!c} plays there. The pieces move here when that is done.", side=side)
+    return text, small, frozenset({remote.seat})

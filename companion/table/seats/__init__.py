@@ -1,4 +1,4 @@
-"""What belongs to the seats: drafts on a pad, claims to a pad's seat, calls for the staff.
+"""What belongs to the seats: drafts on a pad, who sits where, calls for the staff.
 
 May import what `table` may.
 """

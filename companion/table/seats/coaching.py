@@ -1,4 +1,4 @@
-"""Who may ask the coach about what: the host's rule, and where the game stands; and what is asked and told aloud.
+"""Who may ask the coach about what: the host's rule, and where the game stands.
 
 Why the machine opposite did what it did may be asked by everybody, as soon as everybody knows what it did.
 """
@@ -6,12 +6,12 @@ Why the machine opposite did what it did may be asked by everybody, as soon as e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
 from companion.core.errors import Illegal, Refusal, Stale
-from companion.core.i18n import say
+from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import Seat
 from companion.games.spelling import SpeltOrder, spelt
 from companion.table.mailbox import Mailbox
@@ -19,8 +19,10 @@ from companion.table.pipeline import Pipeline
 from companion.table.records import AskCoach
 from companion.table.seats.machine_seats import MachineTurn, state_before, turn_acted, turn_of
 from companion.table.session import Phase, Sealed, Session
-from companion.table.state import About, CoachAnswer, TableState, open_reasons
+from companion.table.state import About, TableState, last_explained, open_reasons
 
+MOST_SPOKEN = 400
+"""So many letters of an engine's reasons are spoken and stand on the table screen: the best come first."""
 Allowed = Literal["machine", "always", "never"]
 """In which games: against the machine alone, in every one, in none."""
 
@@ -42,6 +44,27 @@ class MachineReasons:
     orders: tuple[SpeltOrder, ...]
     why: tuple[str, ...]
 
+    @property
+    def heading(self) -> str:
+        """Whose turn is explained."""
+        name = Verbatim(self.name)
+        if self.turn:
+            return say("{name}, turn {turn}", name=name, turn=self.turn)
+        return say("{name}, at the start", name=name)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What the table screen and the voice say: what it did, and the first reasons."""
+        orders = joined(", ", [order.whole for order in self.orders])
+        lines = [say("{whose}: {orders}.", whose=self.heading, orders=orders)]
+        length = 0
+        for line in self.why:
+            length += len(line)
+            if length > MOST_SPOKEN:
+                break
+            lines.append(line)
+        return tuple(lines)
+
 
 def coach_view(session: Session, seat: Seat, allowed: Allowed) -> CoachView:
     """What a seat may ask about. In a lesson the guide speaks; where people deal the cards nobody knows them."""
@@ -50,8 +73,6 @@ def coach_view(session: Session, seat: Seat, allowed: Allowed) -> CoachView:
     if session.remote is not None:
         return CoachView()
     is_allowed = allowed == "always" or (allowed == "machine" and session.is_machines(seat.other))
-    if session.coach_for is not None and allowed != "never":
-        is_allowed = seat is session.coach_for
     is_person = seat in session.seats and not session.is_machines(seat)
     if not (is_allowed and is_person) or session.lesson_number is not None:
         return CoachView()
@@ -80,21 +101,29 @@ def asked_about(live: TableState, seat: Seat, allowed: Allowed) -> tuple[About, 
     return (*coach_view(live.session, seat, allowed).about, *(("theirs",) if has_reasons else ()))
 
 
-def question_of(live: TableState, seat: Seat, allowed: Allowed) -> CoachAnswer:
-    """What a seat asks by its pad: what to do now, asked again how its last action was, then why the machine's.
+def reasons_shown(live: TableState) -> MachineReasons | None:
+    """Why the machine did what it did last, once somebody at the table has asked."""
+    machine = last_explained(live) if live.asked == "reasons" else None
+    return reasons_of(live, machine) if machine is not None else None
 
-    The answer is heard by everybody at the table, so it is given only where a machine sits opposite and the seat holds
-    nothing in secret; otherwise a sentence says where to ask. Raises `Illegal` where there is nothing to ask.
-    """
-    session, before, about = live.session, live.advice, asked_about(live, seat, allowed)
-    if session.phase is not Phase.ORDERS or not about:
-        raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
-    is_again = before is not None and before.seat is seat and before.about in about
-    following = about.index(before.about) + 1 if before and is_again else 0
-    asked = CoachAnswer(seat, session.moment, about[following % len(about)])
-    if session.is_machines(seat.other) and not session.playing.hides(session.options):
-        return asked
-    return replace(asked, lines=(say("Everybody would hear the coach: ask it on a phone, at the same seat."),))
+
+def reasons_of(live: TableState, machine: Seat) -> MachineReasons:
+    """Why the machine at a seat did what it did last; raises `Illegal` where there is nothing to tell."""
+    session = live.session
+    told = open_reasons(live, machine)
+    if not told:
+        raise Illegal(Refusal.WRONG_PHASE, no_reasons())
+    turns = {place: session.turns[place] for place in told}
+    actions = {place: turn.sealed[machine].action for place, turn in turns.items()}
+    orders = (spelt(session.playing, state_before(session, place), machine, actions[place]) for place in told)
+    why = dict.fromkeys(chain.from_iterable(told.values()))
+    return MachineReasons(
+        session.seats[machine].name,
+        turns[max(told)].number,
+        "; ".join(actions.values()),
+        tuple(chain.from_iterable(orders)),
+        tuple(why),
+    )
 
 
 class Coaching:
@@ -146,38 +175,6 @@ class Coaching:
         Raises `Stale` for another moment, `Illegal` where there is nothing to tell.
         """
         live = self._pipeline.live
-        session = live.session
-        if moment != session.moment:
+        if moment != live.session.moment:
             raise Stale(say("That turn is over: look at the page again"))
-        told = open_reasons(live, seat.other)
-        if not told:
-            raise Illegal(Refusal.WRONG_PHASE, no_reasons())
-        turns = {place: session.turns[place] for place in told}
-        actions = {place: turn.sealed[seat.other].action for place, turn in turns.items()}
-        orders = (spelt(session.playing, state_before(session, n), seat.other, actions[n]) for n in told)
-        why = dict.fromkeys(chain.from_iterable(told.values()))
-        return MachineReasons(
-            session.seats[seat.other].name,
-            turns[max(told)].number,
-            "; ".join(actions.values()),
-            tuple(chain.from_iterable(orders)),
-            tuple(why),
-        )
-
-    # ---- aloud, for who plays by a pad ----
-
-    @property
-    def asked(self) -> CoachAnswer | None:
-        """The question from a pad that waits for an answer."""
-        advice = self._pipeline.live.advice
-        return advice if advice and not advice.lines else None
-
-    def tell(self, asked: CoachAnswer, lines: tuple[str, ...]) -> None:
-        """The answer to a question from a pad, to be heard and read by everybody; nothing if nobody asks any more."""
-
-        def show() -> None:
-            live = self._pipeline.live
-            if live.advice == asked:
-                self._pipeline.publish(replace(live, advice=replace(asked, lines=lines)))
-
-        self._owner.ask(show)
+        return reasons_of(live, seat.other)

@@ -1,7 +1,8 @@
-"""Who sits where: seats are made free, moved and exchanged, and phones are let in at a pad's seat."""
+"""Who sits where: seats are made free, moved and exchanged, and opened to a phone by their pad."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,10 +11,12 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.table.pipeline import Pipeline
 from companion.table.records import AnyRecord, FreeSeat, MoveSeat, TakeSeat
-from companion.table.seats.claims import Mark, sentence_of
 from companion.table.session import Phase
 from companion.table.state import NO_DRAFT
 from companion.table.views import sitting_of
+
+OPEN_S = 30.0
+"""How long a pad's seat is open to a phone."""
 
 
 class Seating:
@@ -21,6 +24,8 @@ class Seating:
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
+        self._open_until_s: dict[Seat, float] = {}
+        """Until when a pad's seat is open to the next phone."""
 
     def nonce(self, seat: Seat) -> str | None:
         """What the token of whoever sits there must carry; None: the seat is free."""
@@ -48,17 +53,58 @@ class Seating:
         if sitters:  # a phone that looked in between would find its seat free, and itself at the join page
             self._pipeline.accept_together([*frees, *takes])
 
-    def let_in(self, record: MoveSeat) -> None:
-        """A phone goes on for a pad's seat: what was entered at its pad and not handed in is gone."""
+    def open_to_phone(self, seat: Seat) -> None:
+        """Open a seat that is played by its pad to the next phone, and say so on every screen.
+
+        Raises `Illegal` for any other seat.
+        """
+        if not self._is_by_pad(seat):
+            raise Illegal(Refusal.SEAT_TAKEN, say("Nobody plays this seat by its pad"))
+        self._open_until_s[seat] = self._pipeline.now_s() + OPEN_S
+        self._say_open()
+
+    def move_to_phone(self, seat: Seat) -> str:
+        """Let a phone go on for an open seat. Return the nonce for its token.
+
+        What was entered at the pad and not handed in is gone. Raises `Illegal` for a closed seat.
+        """
+        self.close_seats()
+        if seat not in self._open_until_s:
+            text = say("This seat is not open: hold Back at its pad for two seconds, then try again")
+            raise Illegal(Refusal.SEAT_TAKEN, text)
+        name = self._pipeline.session.seats[seat].name
+        record = MoveSeat(seat, "phone", secrets.token_urlsafe(18), name)
         self._pipeline.accept(record)
         live = self._pipeline.live
-        self._pipeline.live = replace(live, drafts={**live.drafts, record.seat: NO_DRAFT})
+        self._pipeline.live = replace(live, drafts={**live.drafts, seat: NO_DRAFT})
+        self.close_seats()
+        return record.nonce
 
-    def show_claims(self, marks: Mapping[Seat, Mark]) -> None:
-        """Which marks of phones that want a pad's seat the pads and the table screen show."""
-        self._pipeline.live = replace(self._pipeline.live, claims=marks)
-        self._pipeline.notices({f"claim of {seat}": sentence_of(seat) if seat in marks else "" for seat in SEATS})
+    def close_seats(self) -> None:
+        """Close the seats whose time is over, or that are not played by their pad any more."""
+        now_s = self._pipeline.now_s()
+        still_open = {
+            seat: until_s for seat, until_s in self._open_until_s.items() if now_s < until_s and self._is_by_pad(seat)
+        }
+        if still_open != self._open_until_s:
+            self._open_until_s = still_open
+            self._say_open()
+
+    def _is_by_pad(self, seat: Seat) -> bool:
+        sitter = self._pipeline.session.seats.get(seat)
+        return sitter is not None and sitter.door == "pad"
+
+    def _say_open(self) -> None:
+        sentences = {f"{seat} is open": open_sentence(seat) if seat in self._open_until_s else "" for seat in SEATS}
+        self._pipeline.notices(sentences)
 
     def _require(self, seat: Seat, sitting: str | None) -> None:
         if sitting is not None and sitting != sitting_of(self.nonce(seat)):
             raise Stale(say("Somebody else sits at {seat!c} by now, or nobody: check the page again", seat=seat))
+
+
+def open_sentence(seat: Seat) -> str:
+    """Return what every screen says while a pad's seat is open."""
+    if seat is Seat.SOUTH:
+        return say("South’s seat is open for half a minute: the next phone that asks for it gets it.")
+    return say("North’s seat is open for half a minute: the next phone that asks for it gets it.")

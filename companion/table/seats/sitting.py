@@ -8,7 +8,6 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.names import is_printable, plain_name
 from companion.core.ports import Cue, Signal
-from companion.table.chance.pledges import without
 from companion.table.records import FreeSeat, MoveSeat, ShowCard, TakeSeat
 from companion.table.session import MACHINE, Advance, Session, Sitter
 
@@ -21,9 +20,18 @@ def checked_name(text: str) -> str:
     Raises `Malformed` for a name that is too long or cannot be shown.
     """
     name = plain_name(text)
-    if len(name) > MAX_NAME or not is_printable(name):
+    if len(name) > MAX_NAME or not is_printable(text.strip()):
         raise Malformed(say("A name may have at most {number} printable characters", number=MAX_NAME))
     return name
+
+
+def _door_of(record: TakeSeat | MoveSeat) -> str:
+    """Return the door of a seat.
+
+    In journals of an earlier version a phone could sit down through a hub, by the door "far". Its seat is a
+    phone's: nobody has its cookie any more, and the host frees it.
+    """
+    return "phone" if record.door == "far" else record.door
 
 
 def take_seat(session: Session, record: TakeSeat) -> Advance:
@@ -33,7 +41,7 @@ def take_seat(session: Session, record: TakeSeat) -> Advance:
             Refusal.SEAT_TAKEN,
             say("{seat!c} is taken: sit down on the other side, or ask the host to free the seat", seat=record.seat),
         )
-    sitter = Sitter(checked_name(record.name), record.nonce, record.door, record.card)
+    sitter = Sitter(checked_name(record.name), record.nonce, _door_of(record), record.card)
     signal = Signal(Cue.SEAT_TAKEN, frozenset({record.seat}))
     return replace(session, seats={**session.seats, record.seat: sitter}), (signal,)
 
@@ -41,7 +49,7 @@ def take_seat(session: Session, record: TakeSeat) -> Advance:
 def free_seat(session: Session, record: FreeSeat) -> Advance:
     """Somebody gets up."""
     seats = {seat: sitter for seat, sitter in session.seats.items() if seat != record.seat}
-    return replace(without(session, record.seat), seats=seats), ()
+    return replace(session, seats=seats), ()
 
 
 def move_seat(session: Session, record: MoveSeat) -> Advance:
@@ -50,7 +58,7 @@ def move_seat(session: Session, record: MoveSeat) -> Advance:
     if sitter is None:
         raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
     name = plain_name(record.name) or sitter.name
-    moved = Sitter(name, record.nonce or sitter.nonce, record.door, sitter.card)
+    moved = Sitter(name, record.nonce or sitter.nonce, _door_of(record), sitter.card)
     return replace(session, seats={**session.seats, record.seat: moved}), (
         Signal(Cue.SEAT_TAKEN, frozenset({record.seat})),
     )

@@ -17,7 +17,7 @@ from appliance.machine import ACCELERATOR
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("python3-libcamera", "libcamera-ipa", "python3-pip")
 WHEELS = (
-    "numpy==2.4.6", "opencv-python-headless==5.0.0.93", "msgspec", "pytest", "pillow", "videodev2", "gpiozero", "gpiod", "tomlkit",
+    "numpy==2.4.6", "opencv-python-headless==5.0.0.93", "msgspec", "pytest", "pillow", "videodev2", "gpiozero", "tomlkit",
 )  # fmt: skip
 PICAMERA2 = "picamera2==0.3.38"
 CARRIED = ("companion", "hardware", "vision", "tests/vision", "tests/camera_tools.py", "tests/picamera_tools.py",

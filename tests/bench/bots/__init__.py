@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import chain
+from math import sqrt
 from os import cpu_count
 from pathlib import Path
 
 from bench.bots.costs import told_costs
 from bench.bots.results import Pairing, Results, Tally
 from bench.bots.rounds import Rounds
-from companion.archive.statistics import wilson_interval
 from companion.bots import knows
 from companion.bots.base import LEVELS
 from companion.core.errors import Malformed
@@ -36,6 +36,23 @@ MOST_AGAINST_BEGINNERS = 0.6
 _GREEDY_BARS: Mapping[str, float] = {"kahmate": 0.65}
 _ROLE_BARS: Mapping[str, Mapping[Seat, float]] = {"binmat": {Seat.SOUTH: 0.40, Seat.NORTH: 0.80}}
 """Where the seats are roles, each is played for itself against the rule of thumb."""
+
+_Z = 1.959964
+"""The normal quantile of a 95 % interval."""
+
+
+def wilson_interval(points: float, games: int) -> tuple[float, float]:
+    """Return Wilson's interval at 95 % for a share of points; a tie is half a point (Wilson, 1927).
+
+    >>> [round(end, 3) for end in (*wilson_interval(500, 500), *wilson_interval(330, 400), *wilson_interval(0, 0))]
+    [0.992, 1.0, 0.785, 0.859, 0.0, 1.0]
+    """
+    if not games:
+        return 0.0, 1.0
+    share, square = points / games, _Z * _Z
+    middle = share + square / (2 * games)
+    spread = _Z * sqrt(share * (1 - share) / games + square / (4 * games * games))
+    return max(0.0, (middle - spread) / (1 + square / games)), min(1.0, (middle + spread) / (1 + square / games))
 
 
 class Verdict(Enum):

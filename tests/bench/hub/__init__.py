@@ -31,7 +31,7 @@ from companion.hub.joining import join
 from companion.hub.membership import Membership
 from companion.hub.subjects import RECORDS, record_subject
 from companion.hub_server.folder import HubFolder
-from companion.hub_server.league_file import LeagueFile
+from companion.league.league_file import LeagueFile
 from companion.league.results import GameFollowed, follow
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox

@@ -179,14 +179,6 @@ def test_the_dump_names_every_card_in_the_same_shape() -> None:
     assert everything["lanes"][0].keys() == GAME.view(state, None)["lanes"][0].keys()
 
 
-def test_a_bounce_shows_both_stacks_only_where_it_is_played_face_up() -> None:
-    state = attacking(at(start(), lane=1, defence="5& 3%", north="?% 2+"))
-    for action, seen in (("u?%1", True), ("p?%1", False), ("d0", False)):
-        after = play(state, action).state
-        known = GAME.seen_after(state, ATTACKER, action, after)
-        assert (known.defence[1] == state.defence[1]) is seen, action
-
-
 def test_stacks_lie_open_on_the_table_once_they_are_turned_up() -> None:
     rehearsal = tools_of(GAME).rehearsal
     assert rehearsal is not None

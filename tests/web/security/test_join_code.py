@@ -14,8 +14,9 @@ from web_fixtures import Place, error_of, page_of
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.core.network import ALPHABET, plain_code, shown_code
-from web.security.join_code import EACH, EVERYBODY, LENGTH
-from web.security.rate_limit import Buckets, Guesses, Rate
+from companion.core.ports import PadKey, Press
+from web.security.join_code import EACH, LENGTH
+from web.security.rate_limit import NAMES_KEPT, Buckets, Guesses, Rate
 
 EVENING_S = 6 * 3600
 
@@ -53,13 +54,15 @@ def test_one_code_gets_one_phone_into_both_seats(cafe: Place) -> None:
     assert cafe.table.view().seats[Seat.NORTH].name is not None
 
 
-def test_a_pad_is_not_asked_for_by_strangers(cafe: Place) -> None:
+def test_an_open_pad_seat_is_not_for_strangers(cafe: Place) -> None:
     cafe.table.take_seat(Seat.SOUTH, "", "pad")
+    cafe.table.devices.pressed(Press(Seat.SOUTH, PadKey.BACK, cafe.clock.monotonic_s(), True, True))
+    cafe.table.step()
     phone = stranger(cafe)
     assert 'id="code"' in page_of(phone, "/seat/south")
-    assert phone.post("/join/south/claim").status_code == 403
-    assert cafe.table.view().devices.notices == ()
-    assert phone.post("/join/south/claim", data={"code": code_of(cafe)}).status_code == 303
+    assert phone.post("/join/south/move").status_code == 403
+    assert cafe.table.view().seats[Seat.SOUTH].door == "pad"
+    assert phone.post("/join/south/move", data={"code": code_of(cafe)}).status_code == 303
 
 
 def test_what_was_typed_stays_and_only_a_wrong_code_is_called_wrong(cafe: Place) -> None:
@@ -71,7 +74,7 @@ def test_what_was_typed_stays_and_only_a_wrong_code_is_called_wrong(cafe: Place)
         page = phone.post(path, data={"code": "zzzzzz"}).get_data(as_text=True)
         assert 'value="zzzzzz" required data-wrong>' in page
     cafe.table.take_seat(Seat.SOUTH, "", "pad")
-    answer = phone.post("/join/south/claim", data={"code": "zzzzzz"})
+    answer = phone.post("/join/south/move", data={"code": "zzzzzz"})
     page = answer.get_data(as_text=True)
     assert answer.status_code == 403
     assert "That is not the code" in page
@@ -132,19 +135,26 @@ def test_a_new_game_and_a_freed_seat_make_another_code(cafe: Place) -> None:
 
 def test_an_evening_of_guessing_is_hopeless() -> None:
     """Computed from the limits; and sixty phones that guess as often as they may for an hour keep within them."""
-    assert EVERYBODY.most_in(EVENING_S) / len(ALPHABET) ** LENGTH < 1 / 1000
+    assert (NAMES_KEPT + 1) * EACH.most_in(EVENING_S) / len(ALPHABET) ** LENGTH < 1 / 1000
     clock, hour_s, looked_at = FakeClock(), 3600, 0
-    guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
+    guesses = Guesses(EACH, clock.monotonic_s)
     for _ in range(0, hour_s, 6):
         looked_at += sum(guesses.check(f"192.0.2.{phone}", lambda: False) is False for phone in range(64))
         clock.advance(6)
-    assert EVERYBODY.most_in(hour_s) * 0.9 < looked_at <= EVERYBODY.most_in(hour_s)
+    assert 64 * EACH.most_in(hour_s) * 0.9 < looked_at <= 64 * EACH.most_in(hour_s)
 
 
 def test_right_guesses_cost_nobody_anything() -> None:
-    guesses = Guesses(Rate(1, 0), FakeClock().monotonic_s, Rate(2, 0))
+    guesses = Guesses(Rate(1, 0), FakeClock().monotonic_s)
     assert [guesses.check("192.0.2.1", lambda: True) for _ in range(5)] == [True] * 5
-    assert [guesses.check(f"192.0.2.{n}", lambda: False) for n in range(3)] == [False, False, None]
+
+
+def test_strangers_who_guess_keep_nobody_out() -> None:
+    guesses = Guesses(EACH, FakeClock().monotonic_s)
+    for stranger_address in (f"192.0.2.{number}" for number in range(200)):
+        for _ in range(10):
+            guesses.check(stranger_address, lambda: False)
+    assert [guesses.check(f"198.51.100.{number}", lambda: True) for number in range(12)] == [True] * 12
 
 
 def test_a_name_that_has_its_own_bucket_keeps_it_when_there_are_too_many() -> None:

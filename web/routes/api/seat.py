@@ -31,13 +31,6 @@ class HandIn(Body, frozen=True):
     salt: Text = ""
 
 
-class Contribute(Body, frozen=True):
-    """What a phone gives to the chance of the game with this commitment: 64 hexadecimal digits."""
-
-    commitment: Text
-    value: Text
-
-
 class Start(Body, frozen=True):
     """Start a game in one of the ways that it names."""
 
@@ -59,7 +52,7 @@ class SeatDoors:
         api.add_url_rule(f"/seat/{SEAT}/plays", view_func=self.plays)
         doors = (
             self.take, self.hand_in, self.take_back, self.confirm, self.resign, self.draw, self.start, self.rematch,
-            self.leave, self.plan, self.mine, self.pause, self.resume, self.by_pad, self.by_phone, self.contribute,
+            self.leave, self.plan, self.mine, self.pause, self.resume, self.by_pad, self.by_phone,
             self.disclose,
         )  # fmt: skip
         for door in doors:
@@ -164,13 +157,6 @@ class SeatDoors:
         """Offer a draw, or accept one."""
         mine, _ = self._guard.require_seat(request, seat), read_body(request, Body)
         self._table.offer_draw(mine)
-        return jsonify({})
-
-    def contribute(self, seat: str) -> Response:
-        """Give to the chance of the game that comes, or in which nothing is drawn yet: once."""
-        mine, body = self._guard.require_sitting(request, seat), read_body(request, Contribute)
-        by = "shared" if len(self._guard.seats_of(request)) > 1 else "phone"
-        self._table.contribute(mine, body.commitment, body.value, by)
         return jsonify({})
 
     def disclose(self, seat: str) -> Response:

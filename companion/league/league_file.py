@@ -1,0 +1,282 @@
+"""What a league keeps, in one SQLite database in the hub's folder: everything of one change at once, or nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from companion.core.clock import Clock
+from companion.core.errors import SystemTrouble
+from companion.core.files import why_refused
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.league.director import Place
+from companion.league.people import Person
+from companion.league.ratings import RatedGame
+from companion.league.results import GameFollowed, GameResult
+from companion.league.tournament import Tournament
+
+T = TypeVar("T")
+FILE = "league.sqlite"
+FORMAT = 1
+_TABLES = """
+CREATE TABLE kept (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
+CREATE TABLE followed (tableid TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
+CREATE TABLE people (number INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+CREATE TABLE shown (card TEXT, tableid TEXT, PRIMARY KEY (card, tableid)) STRICT;
+CREATE TABLE seasons (number INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+CREATE TABLE tournaments (number INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+CREATE TABLE log (number INTEGER PRIMARY KEY, tournament INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
+CREATE INDEX log_tournament ON log (tournament);
+CREATE TABLE results (
+    key TEXT PRIMARY KEY, tableid TEXT NOT NULL, game TEXT NOT NULL, ended_s REAL NOT NULL,
+    south INTEGER, north INTEGER, winner TEXT NOT NULL, void INTEGER NOT NULL DEFAULT 0, data BLOB NOT NULL
+) STRICT;
+CREATE INDEX results_ended ON results (game, ended_s);
+CREATE INDEX results_south ON results (south);
+CREATE INDEX results_north ON results (north);
+"""
+
+
+class Season(msgspec.Struct, frozen=True):
+    """From when on results count for it (Unix time); it ends as the next one begins."""
+
+    number: int
+    name: str
+    begins_s: float
+
+
+class KeptResult(msgspec.Struct, frozen=True):
+    """A result with the people who played it by their numbers: None showed no card, 0 is the machine.
+
+    `is_void`: the host has said that it does not count.
+    """
+
+    result: GameResult
+    south: int | None
+    north: int | None
+    is_void: bool = False
+
+
+class LogLine(msgspec.Struct, frozen=True):
+    """What was done about a tournament: by whom (`director`, or a table's name in subjects), and what it changed."""
+
+    tournament: int
+    at_s: float
+    who: str
+    what: str
+    entrant: int = 0
+    place: Place | None = None
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True)
+class KeptLeague:
+    """All that is read at the start; `sequence` is how far the records of tables were followed."""
+
+    sequence: int
+    machines: bool
+    followed: Mapping[str, GameFollowed]
+    people: Sequence[Person]
+    shown: frozenset[tuple[str, str]]
+    seasons: Sequence[Season]
+    tournaments: Sequence[Tournament]
+
+
+@dataclass
+class Changes:
+    """What is to be kept together. `shown` are cards and the tables where they were shown."""
+
+    sequence: int | None = None
+    machines: bool | None = None
+    followed: dict[str, GameFollowed] = field(default_factory=dict)
+    people: list[Person] = field(default_factory=list)
+    unused: list[int] = field(default_factory=list)
+    """Numbers of cards that go, because nobody ever played with them."""
+    shown: list[tuple[str, str]] = field(default_factory=list)
+    seasons: list[Season] = field(default_factory=list)
+    tournaments: list[Tournament] = field(default_factory=list)
+    log: list[LogLine] = field(default_factory=list)
+    come: list[KeptResult] = field(default_factory=list)
+    gone: list[GameResult] = field(default_factory=list)
+    void: list[tuple[str, bool]] = field(default_factory=list)
+
+
+class LeagueFile:
+    """Any thread may ask; `close` may be called twice. What was forgotten is overwritten in the file as well."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
+        self._lock = threading.Lock()
+        with self._trouble():
+            self._path.touch(mode=0o600)
+            self._db = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
+            self._db.execute("PRAGMA trusted_schema=OFF")
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.execute("PRAGMA secure_delete=ON")
+            (version,) = self._db.execute("PRAGMA user_version").fetchone()
+            if version == 0:
+                self._db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={FORMAT}; COMMIT;")
+            elif version != FORMAT:
+                raise SystemTrouble(say("{file} is from a newer version of the program", file=str(self._path)))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._db.close()
+
+    def read(self) -> KeptLeague:
+        """All that a league knows at its start."""
+        with self._lock, self._trouble():
+            kept = dict(self._db.execute("SELECT name, value FROM kept"))
+            return KeptLeague(
+                kept.get("sequence", 0),
+                bool(kept.get("machines", 0)),
+                {
+                    name: _read(data, GameFollowed)
+                    for name, data in self._db.execute("SELECT tableid, data FROM followed")
+                },
+                [_read(data, Person) for (data,) in self._db.execute("SELECT data FROM people ORDER BY number")],
+                frozenset(self._db.execute("SELECT card, tableid FROM shown")),
+                [_read(data, Season) for (data,) in self._db.execute("SELECT data FROM seasons ORDER BY number")],
+                [
+                    _read(data, Tournament)
+                    for (data,) in self._db.execute("SELECT data FROM tournaments ORDER BY number")
+                ],
+            )
+
+    def write(self, changes: Changes) -> None:
+        """Keep all of it, or nothing."""
+        with self._lock, self._trouble():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                self._put(changes)
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:  # else SQLite has done it
+                    self._db.execute("ROLLBACK")
+                raise
+            if any(person.is_forgotten for person in changes.people):
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def games(self, game: str, since_s: float, until_s: float) -> list[RatedGame]:
+        """The games of one kind that count."""
+        with self._lock, self._trouble():
+            rows = self._db.execute(
+                "SELECT south, north, winner, ended_s, key FROM results"
+                " WHERE game = ? AND ended_s >= ? AND ended_s < ? AND NOT void",
+                (game, since_s, until_s),
+            ).fetchall()
+        return [RatedGame(south, north, Seat(won) if won else None, at, key) for south, north, won, at, key in rows]
+
+    def result(self, key: str) -> KeptResult | None:
+        """The result of that game."""
+        with self._lock, self._trouble():
+            row = self._db.execute("SELECT data, south, north, void FROM results WHERE key = ?", (key,)).fetchone()
+        return KeptResult(_read(row[0], GameResult), row[1], row[2], bool(row[3])) if row else None
+
+    def results(self, most: int, person: int | None = None) -> list[KeptResult]:
+        """The last results, the newest first."""
+        which = "" if person is None else "WHERE south = ? OR north = ?"
+        given = (most,) if person is None else (person, person, most)
+        with self._lock, self._trouble():
+            rows = self._db.execute(
+                f"SELECT data, south, north, void FROM results {which} ORDER BY ended_s DESC, key LIMIT ?", given
+            ).fetchall()
+        return [KeptResult(_read(data, GameResult), south, north, bool(void)) for data, south, north, void in rows]
+
+    def log(self, tournament: int) -> list[LogLine]:
+        """What was done about a tournament, the newest first."""
+        with self._lock, self._trouble():
+            rows = self._db.execute(
+                "SELECT data FROM log WHERE tournament = ? ORDER BY number DESC", (tournament,)
+            ).fetchall()
+        return [_read(data, LogLine) for (data,) in rows]
+
+    def _put(self, changes: Changes) -> None:
+        run = self._db.execute
+        for name, value in (("sequence", changes.sequence), ("machines", changes.machines)):
+            if value is not None:
+                run("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, int(value)))
+        for table, followed in changes.followed.items():
+            run("INSERT OR REPLACE INTO followed VALUES (?, ?)", (table, _data(followed)))
+        for kind, rows in (
+            ("people", changes.people),
+            ("seasons", changes.seasons),
+        ):
+            for row in rows:
+                run(f"INSERT OR REPLACE INTO {kind} VALUES (?, ?)", (row.number, _data(row)))
+        for number in changes.unused:
+            run("DELETE FROM people WHERE number = ?", (number,))
+        for tournament in changes.tournaments:
+            run("INSERT OR REPLACE INTO tournaments VALUES (?, ?)", (tournament.id, _data(tournament)))
+        for shown in changes.shown:
+            run("INSERT OR IGNORE INTO shown VALUES (?, ?)", shown)
+        for line in changes.log:
+            run("INSERT INTO log (tournament, data) VALUES (?, ?)", (line.tournament, _data(line)))
+        for gone in changes.gone:
+            run("DELETE FROM results WHERE key = ? AND tableid = ?", (gone.key, gone.table))
+        for kept in changes.come:
+            told = kept.result
+            run(
+                "INSERT INTO results (key, tableid, game, ended_s, south, north, winner, data)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET south = excluded.south,"
+                " north = excluded.north, winner = excluded.winner, data = excluded.data"
+                " WHERE results.tableid = excluded.tableid",
+                (told.key, told.table, told.game, told.ended_s, kept.south, kept.north, told.winner or "", _data(told)),
+            )
+        for key, is_void in changes.void:
+            run("UPDATE results SET void = ? WHERE key = ?", (int(is_void), key))
+
+    @contextmanager
+    def _trouble(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, msgspec.MsgspecError) as error:
+            raise SystemTrouble(say("{file} cannot be used: {error}", file=str(self._path), error=str(error))) from None
+        except OSError as error:
+            if isinstance(error, SystemTrouble):
+                raise
+            why = why_refused(error)
+            raise SystemTrouble(say("{file} cannot be used: {error}", file=str(self._path), error=why)) from None
+
+
+class Ledger:
+    """Whatever a part changes is written here, under `lock`, before anybody sees it."""
+
+    def __init__(self, store: LeagueFile, clock: Clock, when_changed: Callable[[], None]) -> None:
+        self.store = store
+        self.clock = clock
+        self.lock = threading.RLock()
+        self.writing = threading.Lock()
+        """Held, behind the other one, while the disk is waited for: what was decided first is written first."""
+        self.version = 0
+        """Another one after every change that a page could show."""
+        self._when_changed = when_changed
+
+    def write(self, changes: Changes) -> None:
+        """Keep all of it, on the disk when this returns, or nothing; raises `SystemTrouble`."""
+        with self.writing:
+            self.store.write(changes)
+
+    def changed(self) -> None:
+        """Pages show something else from now on."""
+        self.version += 1
+        self._when_changed()
+
+
+def _data(value: msgspec.Struct) -> bytes:
+    return msgspec.json.encode(value)
+
+
+def _read(data: bytes, kind: type[T]) -> T:
+    return msgspec.json.decode(data, type=kind)

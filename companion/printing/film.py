@@ -1,0 +1,97 @@
+"""Turn SVG documents into one animated WebP, in a process of its own.
+
+The converter keeps Python's lock while it draws, 50 ms a picture on a PC: in the process of the table, keys and lamps
+would have to wait for it. And the memory for a hundred pictures goes with the child.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from companion.core.errors import SystemTrouble
+from companion.core.i18n import say
+
+FAMILY = "Bitstream Vera Sans"
+"""The font of all text: the library for PDFs brings it along."""
+_TIMEOUT_S = 180.0
+_NICENESS = 10
+_QUALITY = 70
+_ROOT = Path(__file__).parents[2]
+"""The folder of the packages: there the child finds the same program, installed or not."""
+
+
+class Film(msgspec.Struct, frozen=True):
+    """Documents that are shown one after the other, each so many milliseconds; `style` is CSS without variables."""
+
+    documents: Sequence[str]
+    durations_ms: Sequence[int]
+    style: str
+    background: str
+
+
+class FilmError(SystemTrouble):
+    """The pictures could not be drawn."""
+
+    kind = "film"
+
+
+def font(*, bold: bool = False) -> Path:
+    """Return the file of a font that every installation has."""
+    import reportlab  # noqa: PLC0415 - only pictures of games need it
+
+    return Path(reportlab.__file__).parent / "fonts" / ("VeraBd.ttf" if bold else "Vera.ttf")
+
+
+def film_webp(film: Film) -> bytes:
+    """Draw a film as WebP that begins anew at its end. Raises `FilmError`."""
+    command = [sys.executable, "-m", "companion.printing.film"]
+    try:
+        done = subprocess.run(
+            command, input=msgspec.json.encode(film), capture_output=True, check=True, cwd=_ROOT, timeout=_TIMEOUT_S
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise FilmError(say("The moving picture could not be drawn: try again")) from error
+    return done.stdout
+
+
+def drawn(film: Film) -> bytes:
+    """Draw a film in this process."""
+    import resvg_py  # noqa: PLC0415 - the parent needs neither
+    from PIL import Image  # noqa: PLC0415
+
+    fonts = [str(font()), str(font(bold=True))]
+    pictures = []
+    for document in film.documents:
+        png = resvg_py.svg_to_bytes(
+            svg_string=document,
+            style_sheet=film.style,
+            background=film.background,
+            skip_system_fonts=True,
+            font_files=fonts,
+            font_family=FAMILY,
+        )
+        pictures.append(Image.open(io.BytesIO(bytes(png))).convert("RGB"))
+    file = io.BytesIO()
+    pictures[0].save(
+        file,
+        "WEBP",
+        save_all=True,
+        append_images=pictures[1:],
+        duration=list(film.durations_ms),
+        loop=0,
+        quality=_QUALITY,
+        method=0,
+    )
+    return file.getvalue()
+
+
+if __name__ == "__main__":
+    os.nice(_NICENESS)
+    sys.stdout.buffer.write(drawn(msgspec.json.decode(sys.stdin.buffer.read(), type=Film)))

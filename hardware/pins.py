@@ -1,0 +1,80 @@
+"""The machine's own pins: what they lack, and opening them through gpiozero and lgpio."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from gpiozero import Device
+from gpiozero.exc import PinUnknownPi
+from gpiozero.pins.local import get_pi_revision
+
+from companion.core.errors import PanelError
+from companion.core.i18n import say
+
+last_failure: list[str] = []
+"""Why opening the pins failed last: a process has one set of pins, hence one such reason."""
+
+
+def missing_pins() -> str | None:
+    """Return what this machine lacks for pins of its own. None: nothing, or others are chosen."""
+    if os.environ.get("GPIOZERO_PIN_FACTORY"):
+        return None
+    try:
+        get_pi_revision()
+    except (PinUnknownPi, OSError, ValueError):
+        return say("This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate.")
+    chips = sorted(Path("/dev").glob("gpiochip*"))
+    may_use_chips = any(os.access(chip, os.R_OK | os.W_OK) for chip in chips)
+    return obstacle(bool(chips), may_use_chips)
+
+
+def obstacle(has_chips: bool, may_use_chips: bool) -> str | None:
+    """Return what a Raspberry Pi lacks, and what to do."""
+    if not has_chips:
+        return say("There is no /dev/gpiochip*: the kernel or the service's DeviceAllow hides the pins.")
+    if not may_use_chips:
+        return say(
+            "There is no permission to use the pins: add the user to group gpio (sudo usermod -aG "
+            "gpio USER) and log in again."
+        )
+    return None
+
+
+def open_factory() -> Any:
+    """Open the machine's pin factory.
+
+    `GPIOZERO_PIN_FACTORY` chooses one of gpiozero's instead. Raises `PanelError`.
+    """
+    last_failure.clear()
+    if missing := missing_pins():
+        raise PanelError(missing)
+    try:
+        if os.environ.get("GPIOZERO_PIN_FACTORY"):
+            Device.ensure_pin_factory()
+            return Device.pin_factory
+        return _lgpio_factory()
+    except ModuleNotFoundError as error:
+        sentence = say("The pins need lgpio: sudo apt install python3-lgpio.")
+        last_failure.append(sentence)
+        raise PanelError(sentence) from error
+    except Exception as error:  # the pin libraries raise what they like
+        sentence = say("The pins cannot be opened: {error}.", error=str(error))
+        last_failure.append(sentence)
+        raise PanelError(sentence) from error
+
+
+def _lgpio_factory() -> Any:
+    # When lgpio is imported it goes to the folder LG_WD and makes a pipe there, which it opens.
+    # So it gets a folder for that moment, and the process returns to where it was.
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory(prefix="lgpio-") as folder:
+        os.environ["LG_WD"] = folder
+        try:
+            from gpiozero.pins.lgpio import LGPIOFactory  # noqa: PLC0415 - not on every machine
+        finally:
+            del os.environ["LG_WD"]
+            os.chdir(before)
+    return LGPIOFactory()

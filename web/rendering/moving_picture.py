@@ -1,0 +1,250 @@
+"""A game, or one of its turns, as a moving picture to be shared: an animated WebP of the pages' own drawings.
+
+Beside the board stands what the camera saw. The picture says nothing in any language: names, turns as figures, and at
+the end the colour of the sign behind whoever has won.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from markupsafe import escape
+
+from companion.archive.played_games import ReplayStep
+from companion.archive.retelling import Retelling
+from companion.core.drawings import PATTERNS, SIGN, symbols
+from companion.core.kit import SEATS, Kit
+from companion.printing.film import FAMILY, Film, film_webp, font
+from web.rendering.board import board_svg
+from web.rendering.board_picture import BoardPicture
+from web.rendering.cards import lanes_picture
+
+MOST_FRAMES = 60
+"""A picture takes 50 ms to draw on a PC, some 200 on a Raspberry Pi."""
+_WHOLE_GAME_MS, _FASTEST_MS, _SLOWEST_MS, _LAST_MS = 45_000, 300, 900, 4_000
+"""How long all scenes of a game last together, each at least and at most, and the last one."""
+_TURN_MS = 1_200
+"""How long a scene lasts where only one turn is shown."""
+
+_WIDTH, _BOARD_HEIGHT, _CARDS_HEIGHT = 480, 520, 228
+_HEAD, _EDGE = 44, 12
+_NAME_PX = 15
+
+_STATIC = Path(__file__).parents[1] / "static"
+_DRAWN = re.compile(r"/\* drawn .*?\*/(.*?)/\* end of drawn \*/", re.DOTALL)
+_VARIABLE = re.compile(r"var\(--([\w-]+)(?:,((?:var\([^()]*\)|[^()])*))?\)")
+_FOR_SCRIPTS = re.compile(r' data-[a-z]+(="[^"]*")?')
+_USE = re.compile(r'<use href="#([\w-]+)"([^>]*)class="([^"]*?)(side-\w+)([^"]*)"')
+
+Photographer = Callable[[str], bytes | None]
+"""Return the photograph of a moment as JPEG; None: there is none."""
+
+
+def moving_picture(told: Retelling, turn: int, photograph: Photographer) -> bytes:
+    """Draw a game as WebP: its start, every step (in a long game some of them), its end. Or one of its turns.
+
+    `turn` counts from 1, 0 is the whole game.
+    """
+    if turn:
+        shown = told.turns[turn - 1]
+        places = list(range(shown.first - 1, shown.last + 1))
+    else:
+        places = _places(told)
+    artist = _Artist(told, has_photographs=bool(told.photographs))
+    documents: list[str] = []
+    beside = b""
+    for place in places:
+        scene = told.scene(place)
+        moment = _photographed(told, scene)
+        beside = (photograph(moment) if moment else None) or beside
+        documents.append(artist.document(scene, beside, is_end=place == told.places - 1))
+    frame_ms = _TURN_MS if turn else max(_FASTEST_MS, min(_SLOWEST_MS, _WHOLE_GAME_MS // len(places)))
+    durations = [frame_ms] * (len(documents) - 1) + [_LAST_MS]
+    return film_webp(Film(documents, durations, _style(), _tokens()["paper"]))
+
+
+def _places(told: Retelling) -> list[int]:
+    """Choose the scenes to be drawn; the first and the last are among them."""
+    places = list(range(told.places))
+    if len(places) > MOST_FRAMES:
+        places = [0, *(turn.last for turn in told.turns)]
+    stride = -(-len(places) // MOST_FRAMES)
+    chosen = places[::stride]
+    if chosen[-1] != places[-1]:
+        chosen.append(places[-1])
+    return chosen
+
+
+def _photographed(told: Retelling, scene: ReplayStep) -> str:
+    """Return the moment of the photograph that shows a scene, the end of its turn; empty: there is none."""
+    is_done = not scene.turn or told.turns[scene.turn - 1].last == scene.place
+    return told.photograph(scene.turn) if is_done else ""
+
+
+@dataclass(frozen=True)
+class _Artist:
+    """Draws scenes of one game."""
+
+    told: Retelling
+    has_photographs: bool
+
+    @property
+    def kit(self) -> Kit:
+        """The kit of the game."""
+        return self.told.kit
+
+    def document(self, scene: ReplayStep, photograph: bytes, *, is_end: bool) -> str:
+        """Draw one scene as an SVG document."""
+        board, height = self._board(scene)
+        height += _HEAD + 2 * _EDGE
+        width = _WIDTH
+        parts = [*self._head(scene, is_end), board]
+        if self.has_photographs:
+            parts.append(_beside(photograph, height))
+            width += height - _EDGE
+        drawn = _resolved("".join(parts))
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
+            f"<defs>{_definitions(drawn)}</defs>{_own_colours(drawn)}</svg>"
+        )
+
+    def _board(self, scene: ReplayStep) -> tuple[str, int]:
+        """Draw the board, the lanes of a game of cards, or how many turns are left; and tell its height."""
+        x, y, width = _EDGE, _HEAD + _EDGE, _WIDTH - 2 * _EDGE
+        if scene.lanes:
+            lanes = lanes_picture(self.kit, scene.lanes)
+            return _placed(lanes, x, y, width, _CARDS_HEIGHT), _CARDS_HEIGHT
+        if self.kit.deck:
+            left = str(scene.count[0]) if scene.count else ""
+            middle = f'x="{_WIDTH / 2:g}" y="{y + _CARDS_HEIGHT / 2 + 50:g}"'
+            return f'<text class="count" {middle}>{left}</text>', _CARDS_HEIGHT
+        traces = frozenset(origin for origin, _ in scene.moves)
+        picture = BoardPicture(
+            self.kit, scene.layout, events=scene.events, came_from=traces, badges=scene.badges, ways=scene.moves
+        )
+        board = board_svg(picture)
+        shape = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', board)
+        ratio = float(shape[2]) / float(shape[1]) if shape else 1.0
+        height = min(_BOARD_HEIGHT, round(width * ratio))
+        return _placed(board, x, y, width, height), height
+
+    def _head(self, scene: ReplayStep, is_end: bool) -> Iterator[str]:
+        """Draw both sides with their names, the winner's on the colour of the sign, and the turn at the right."""
+        right = _WIDTH - _EDGE
+        yield f'<text class="turn" x="{right}" y="28">{scene.turn}/{len(self.told.turns)}</text>'
+        yield f'<path class="rule" d="M{_EDGE} {_HEAD - 3}H{right}"/>'
+        column = (right - _EDGE - 80) / 2
+        for place, seat in enumerate(SEATS):
+            side = self.kit.sides[seat]
+            x = _EDGE + place * column
+            sitters = self.told.line.players.get(seat)
+            name = _fitting(sitters[-1].name if sitters else "", column - 44)
+            if is_end and seat in self.told.line.winners:
+                width = 34 + _name_width(name) + (6 if name else 0)
+                yield f'<rect x="{x - 4:g}" y="6" width="{width:g}" height="32" fill="{SIGN}"/>'
+            yield f'<use href="#{side.drawing}" x="{x:g}" y="8" width="26" height="26" class="side-{side.colour}"/>'
+            yield f'<text class="name" x="{x + 32:g}" y="27">{escape(name)}</text>'
+
+
+def _placed(svg: str, x: float, y: float, width: float, height: float) -> str:
+    """Give a drawing of a page its place in the picture, without what only scripts of the page read."""
+    return _FOR_SCRIPTS.sub("", svg).replace(
+        "<svg ", f'<svg x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" ', 1
+    )
+
+
+def _beside(photograph: bytes, height: float) -> str:
+    """Draw the photograph at the right of the board; nothing before there is one."""
+    if not photograph:
+        return ""
+    side = height - 2 * _EDGE
+    data = base64.b64encode(photograph).decode()
+    return f'<image x="{_WIDTH}" y="{_EDGE}" width="{side}" height="{side}" href="data:image/jpeg;base64,{data}"/>'
+
+
+def _fitting(name: str, room: float) -> str:
+    """Cut a name to its room."""
+    while len(name) > 2 and _name_width(name) > room:
+        name = name[:-2].rstrip(" …") + "…"
+    return name
+
+
+def _name_width(name: str) -> float:
+    from PIL import ImageFont  # noqa: PLC0415 - only pictures of games need it
+
+    return ImageFont.truetype(str(font(bold=True)), _NAME_PX).getlength(name)
+
+
+# ---- colours -------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _tokens() -> dict[str, str]:
+    """Return the light theme's colours by the names of their variables, as the pages have them."""
+    text = (_STATIC / "tokens.css").read_text(encoding="utf-8")
+    light = text[: text.index('[data-theme="dark"]')]
+    return dict(re.findall(r"--([\w-]+):\s*([^;}]+);", light)) | {"sans": FAMILY, "mono": FAMILY}
+
+
+def _resolved(text: str, face: str = "") -> str:
+    """Put colours in the place of variables, which the converter does not know; `face` is what is printed on a fill."""
+
+    def value(match: re.Match[str]) -> str:
+        name, default = match[1], match[2] or ""
+        if name == "face":
+            return face or match[0]
+        return _tokens().get(name) or _resolved(default, face)
+
+    return _VARIABLE.sub(value, text)
+
+
+def _own_colours(drawn: str) -> str:
+    """Let every drawing in a side's colours show the copy that has them."""
+
+    def copied(use: re.Match[str]) -> str:
+        name, between, *classes = use.groups()
+        of_class = "".join(classes)
+        return f'<use href="#{_copy(name, of_class)}"{between}class="{of_class}"'
+
+    return _USE.sub(copied, drawn)
+
+
+def _copy(drawing: str, classes: str) -> str:
+    """Name the copy of a drawing in the colours that its classes give it."""
+    return ".".join([drawing, *sorted(classes.split())])
+
+
+def _definitions(drawn: str) -> str:
+    """Return the patterns, and every drawing that is shown, once for each side that shows it."""
+    shown = sorted(set(re.findall(r'href="#([\w-]+)"', drawn)))
+    parts = [_resolved(PATTERNS + symbols(shown), _tokens()["ink"])]
+    for name, _, before, side, after in sorted(set(_USE.findall(drawn))):
+        classes = before + side + after
+        face = "none" if "lying" in classes.split() else _face_of(side)
+        parts.append(_resolved(symbols([name]), face).replace(f'id="{name}"', f'id="{_copy(name, classes)}"'))
+    return "".join(parts)
+
+
+def _face_of(side: str) -> str:
+    """Return the colour of what is printed on a side's fill."""
+    return _tokens().get(side.replace("side-", "on-"), _tokens()["ink"])
+
+
+@cache
+def _style() -> str:
+    """Return the rules of the pages' drawings with colours in them, and those of this picture."""
+    sheets = "".join((_STATIC / f"{name}.css").read_text(encoding="utf-8") for name in ("tokens", "parts", "cards"))
+    drawn = _resolved("".join(_DRAWN.findall(sheets)), "inherit")
+    printed = [f".letter.{side}{{fill:{_face_of(side)}}}" for side in sorted(set(re.findall(r"side-\w+", drawn)))]
+    own = (
+        f"text{{font-family:{FAMILY};fill:{_tokens()['ink']};font-weight:700}}"
+        f".name{{font-size:{_NAME_PX}px}}.turn{{font-size:17px;text-anchor:end}}"
+        ".count{font-size:150px;text-anchor:middle}"
+        f".rule{{stroke:{_tokens()['line']};stroke-width:2}}"
+    )
+    return own + drawn + "".join(printed)
