@@ -13,7 +13,7 @@ from companion.core.config import WebSettings
 from companion.league.league import League
 from companion.league.people import shown_name
 from web import error_pages
-from web.app import bare_app, watch_names, watch_requests
+from web.app import bare_app, watch_requests
 from web.hub import drawing
 from web.hub.cards import CardPages
 from web.hub.director import DirectorPages
@@ -60,8 +60,8 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
         called=shown_name,
     )
     error_pages.register(app)
-    watch_requests(app, room.now_s, lambda: site.language, guard)
-    watch_names(app, Names((*site.settings.names, site.settings.host)), site.urls)
+    names = Names((*site.settings.names, site.settings.host))
+    watch_requests(app, room.now_s, lambda: site.language, guard, names=names, join_urls=site.urls)
     pages = Blueprint("pages", __name__)
     StaticFiles().add_to(pages)
     pages.add_url_rule("/clock", view_func=_clock(room))
