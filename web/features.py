@@ -15,7 +15,8 @@ from companion.core.kit import Seat
 from companion.core.network import Wifi
 from companion.core.ports import Album, Eye, PanelHands, Spoken, World
 from companion.diagnostics.findings import HealthRoom
-from companion.maintenance.requests import CheckRoom, Upkeep
+from companion.maintenance.requests import CheckRoom
+from companion.maintenance.upkeep import Upkeep
 from companion.printing.printing import Printer
 from companion.table.seats.staff_call import StaffBell
 

@@ -14,7 +14,7 @@ from typing import IO
 from companion.cli.greeting import begin, count
 from companion.core.config import Settings
 from companion.core.errors import CompanionError, JournalInUse, Malformed
-from companion.core.files import open_file
+from companion.core.files import as_owner_of, open_file
 
 
 def add_commands(
@@ -39,7 +39,6 @@ def add_commands(
 def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
     from companion.core.clock import RealClock  # noqa: PLC0415
     from companion.maintenance.backup import make_backup  # noqa: PLC0415 - brings the games
-    from companion.maintenance.releases.releases import as_owner_of  # noqa: PLC0415
 
     unfinished = options.file.with_name(f"{options.file.name}.part")
     try:
@@ -74,8 +73,7 @@ def _require_games(journal: Path) -> None:
 
 def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int:
     from companion.maintenance.backup import apply_staged, stage_restore  # noqa: PLC0415 - brings the games
-    from companion.maintenance.releases.releases import as_owner_of  # noqa: PLC0415
-    from companion.storage.journal_lock import hold  # noqa: PLC0415
+    from companion.storage.opening import hold  # noqa: PLC0415
 
     try:
         source = open_file(options.file)

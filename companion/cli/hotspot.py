@@ -21,8 +21,8 @@ from pathlib import Path
 
 from companion.core.config import Settings, WifiSettings
 from companion.core.errors import Malformed, SystemTrouble
+from companion.core.files import as_owner_of
 from companion.core.network import HOTSPOT_ADDRESS, HOTSPOT_NAMES, HOTSPOT_NAMES_FILE
-from companion.maintenance.releases.releases import as_owner_of
 from companion.maintenance.settings.file import SettingsFile
 
 CONNECTION = "tabletop-companion-hotspot"

@@ -21,10 +21,8 @@ from companion.cli.history import add_commands as add_history
 from companion.cli.host_key import add_host_key
 from companion.cli.hotspot import add_hotspot
 from companion.cli.hub.tables import add_hub
-from companion.cli.kiosk import add_kiosk
 from companion.cli.lamp import add_lamp
 from companion.cli.printing import add_print_commands
-from companion.cli.update import add_update
 from companion.core.config import Settings, find_settings, load_settings
 from companion.core.errors import CompanionError, SystemTrouble
 from companion.core.i18n import plain_words
@@ -78,7 +76,6 @@ def parser() -> argparse.ArgumentParser:
     _add_game_commands(commands)
     _add_doctor(commands)
     add_upkeep(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
-    add_update(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
     add_host_key(commands, _add_settings, _settings_of, _port)
     add_hub(commands, _add_settings, _settings_of, _port)
     _add_calibrate(commands)
@@ -86,7 +83,6 @@ def parser() -> argparse.ArgumentParser:
     _add_engine(commands)
     add_bot(commands)
     add_hotspot(commands, _add_settings, _settings_path)
-    add_kiosk(commands)
     add_lamp(commands, _add_settings, _settings_of)
     return parser
 

@@ -22,7 +22,6 @@ from companion.league.people import Person
 from companion.league.ratings import RatedGame
 from companion.league.results import GameFollowed, GameResult
 from companion.league.tournament import Tournament
-from companion.storage.guarded_sqlite import harden
 
 T = TypeVar("T")
 FILE = "league.sqlite"
@@ -118,7 +117,7 @@ class LeagueFile:
         with self._trouble():
             self._path.touch(mode=0o600)
             self._db = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
-            harden(self._db)
+            self._db.execute("PRAGMA trusted_schema=OFF")
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.execute("PRAGMA secure_delete=ON")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -22,6 +21,7 @@ from companion.maintenance.backup import (
     unstage,
 )
 from companion.maintenance.settings.file import SettingsFile, changed, flat
+from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.maintenance.settings.rows import (
     all_keys,
     by_hand,
@@ -30,26 +30,15 @@ from companion.maintenance.settings.rows import (
     sections,
     works_at_once,
 )
-from companion.maintenance.settings.trial import SettingsTrial
 from companion.table.session import Phase
 from companion.table.table import Table
 
 
-@dataclass(frozen=True)
-class SettingsActions:
-    """What is done about settings that were changed.
+class Upkeep:
+    """Settings, backup, restore and reset of a running service.
 
-    `use` is told of settings that work at once; `restart` begins the service anew, None: it cannot by itself.
-    `try_out` answers what is wrong with settings that work after a restart, empty: nothing.
+    `use` is told of settings that work at once. `restart` begins the service anew, None: it cannot by itself.
     """
-
-    use: Callable[[Settings], None]
-    restart: Callable[[], None] | None = None
-    try_out: Callable[[Settings], str] = lambda _: ""
-
-
-class InstallationUpkeep:
-    """Implements `companion.maintenance.requests.Upkeep` for a running service."""
 
     def __init__(
         self,
@@ -57,17 +46,22 @@ class InstallationUpkeep:
         path: Path,
         table: Table,
         clock: Clock,
-        actions: SettingsActions,
+        *,
+        use: Callable[[Settings], None],
+        restart: Callable[[], None] | None = None,
     ) -> None:
         self.path = path
-        self.can_restart = actions.restart is not None
+        """The settings file, which need not exist yet."""
+        self.can_restart = restart is not None
         self.done = ""
-        self._trial = SettingsTrial(path)
-        self._file = SettingsFile(path, self._trial.written)
+        """What this start has restored or deleted, in words. Empty: nothing."""
+        self._last_good = LastGoodSettings(path)
+        self._file = SettingsFile(path)
         self._running = settings
         self._table = table
         self._clock = clock
-        self._actions = actions
+        self._use = use
+        self._restart = restart
         self._lock = threading.Lock()
         self._ordered = self._differing(settings)
 
@@ -97,9 +91,8 @@ class InstallationUpkeep:
         for key, value in changes.items():
             if not page_may_write(key, value):
                 raise ConfigError(joined(" ", (by_hand(), f"[{key}]")))
-        works = all(works_at_once(key) for key in changes)
         with self._lock:
-            self._go_by(self._file.change(changes, seen, None if works else self._tried))
+            self._go_by(self._file.change(changes, seen))
 
     def change_from_afar(self, typed: Mapping[str, str]) -> str:
         """Settings that a hub asks for, as the page takes them; only those that work at once. Answers a sentence."""
@@ -119,24 +112,19 @@ class InstallationUpkeep:
             else say("Nothing was changed.")
         )
 
-    def _tried(self, wanted: Settings) -> None:
-        """Raise `ConfigError` for settings with which the service would not come up."""
-        if why := self._actions.try_out(wanted):
-            raise ConfigError(say("Nothing was written. The new settings were tried and do not work: {why}", why=why))
-
     def put_back(self) -> str:
         """That settings of the page were put back, and which are no longer used; empty: nothing is to be said."""
-        return joined(" ", (self._trial.told(), *retired_settings(self.path)))
+        return joined(" ", (self._last_good.told(), *retired_settings(self.path)))
 
     def _go_by(self, written: Settings) -> None:
         values = flat(written)
         self._running = changed(self._running, {key: values[key] for key in all_keys() if works_at_once(key)})
-        self._actions.use(self._running)
+        self._use(self._running)
 
     def restart(self) -> None:
         """Begin anew in a moment."""
-        if self._actions.restart is not None:
-            self._actions.restart()
+        if self._restart is not None:
+            self._restart()
 
     def backup(self, photographs: bool, target: IO[bytes]) -> str:
         """Write a backup; answers a sentence on what is in it."""

@@ -13,10 +13,9 @@ from typing import Any
 from companion.core.clock import Clock
 from companion.core.config import MqttSettings, Settings
 from companion.core.errors import Illegal
-from companion.core.files import MAX_TEXT, read_file
+from companion.core.files import MAX_TEXT, read_file, replace_file
 from companion.core.i18n import best_language
 from companion.core.ports import Closeable, Signal
-from companion.maintenance.releases.releases import write_json
 from companion.mqtt import topics as told
 from companion.mqtt.connection import ONLINE, BrokerLine
 from companion.mqtt.discovery import birth_topic, config_topic, description
@@ -284,7 +283,7 @@ class MqttAdapter(Closeable):
             if topics:
                 mqtt = self._mqtt
                 kept = {"host": mqtt.host, "port": mqtt.port, "topics": sorted(topics)}
-                write_json(self._left_path, kept)
+                replace_file(self._left_path, json.dumps(kept).encode())
             else:
                 self._left_path.unlink(missing_ok=True)
         except OSError as error:

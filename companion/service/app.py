@@ -30,8 +30,7 @@ from companion.diagnostics.probes import Machine
 from companion.games import GAMES
 from companion.maintenance.housekeeping import Housekeeping, KeptGames
 from companion.maintenance.requests import CheckRoom
-from companion.maintenance.settings.sandbox import try_in_child
-from companion.maintenance.upkeep import InstallationUpkeep, SettingsActions
+from companion.maintenance.upkeep import Upkeep
 from companion.mqtt.adapter import MqttAdapter
 from companion.printing.kit_printer import KitPrinter
 from companion.service.board_watch import BoardWatch
@@ -311,9 +310,7 @@ class Companion(Closeable):
             if self.settings.voice.by in ("auto", "machine") and not voice.is_there:
                 self._say("This machine has no voice: sudo apt install espeak-ng. Table screens speak by themselves.")
         be_silent = self.panel.be_silent if self.panel else None
-        self.speech = self._stack.enter_context(
-            SpeechPolicy(self.table, self.settings, self.clock, be_silent, voice)
-        )
+        self.speech = self._stack.enter_context(SpeechPolicy(self.table, self.settings, self.clock, be_silent, voice))
         self.network = self._stack.enter_context(Network(self.settings.wifi, self.clock, self.table.redraw))
 
     def _open_server(self) -> Server:
@@ -342,12 +339,8 @@ class Companion(Closeable):
     def _features(self) -> Features:
         """What this installation has beside its table."""
         simulation = self.simulation
-        self.upkeep = InstallationUpkeep(
-            self.settings,
-            self.settings_path,
-            self.table,
-            self.clock,
-            SettingsActions(self.use, self._restart, lambda wanted: try_in_child(wanted, self.server.port)),
+        self.upkeep = Upkeep(
+            self.settings, self.settings_path, self.table, self.clock, use=self.use, restart=self._restart
         )
         check = CheckRoom(
             self.settings.panel, self.check, self._why_no_panel(), simulation is not None, lambda: self.broker.sentence

@@ -236,8 +236,8 @@ class ServiceHealth(Closeable):
             count,
             size=round(size_mb / 1e6, 1),
         )
-        if told := joined(" ", (journal.notice, journal.weakness)):
-            return Finding("journal", Grade.WARN, joined(" ", (text, told)))
+        if journal.notice:
+            return Finding("journal", Grade.WARN, joined(" ", (text, journal.notice)))
         return Finding("journal", Grade.OK, text)
 
 

@@ -10,20 +10,10 @@ import hashlib
 import hmac
 import secrets
 import sqlite3
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar
 
-SHELF = """
-CREATE TABLE IF NOT EXISTS imported (
-    game INTEGER PRIMARY KEY, at REAL NOT NULL, digest TEXT NOT NULL UNIQUE, file BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS removed (game INTEGER PRIMARY KEY);
-CREATE TABLE IF NOT EXISTS forgotten (salt BLOB PRIMARY KEY, mark BLOB NOT NULL, game INTEGER NOT NULL);
-"""
-TABLES = ("imported", "removed", "forgotten")
-T = TypeVar("T")
-
+from companion.storage.database import Database
 
 _STAMPS = """
 WITH RECURSIVE played(game) AS (
@@ -65,26 +55,10 @@ def _mark(salt: bytes, name: str) -> bytes:
     return hashlib.sha256(salt + name.strip().casefold().encode()).digest()
 
 
-class ArchiveDatabase(Protocol):
-    """The journal's open file: every query is one under its lock."""
-
-    def read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        """The rows of a query; raises `JournalError`."""
-
-    def look(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Ask several things at once, and change nothing."""
-
-    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do it wholly or not at all; raises `JournalError`."""
-
-    def count_change(self) -> None:
-        """Count a change that is no input, in the transaction of a `write`."""
-
-
 class ArchiveTables:
     """The side tables of the journal; every method may be called from any thread."""
 
-    def __init__(self, database: ArchiveDatabase) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
         self._promised = 0
 
@@ -119,17 +93,6 @@ class ArchiveTables:
         rows = self._database.read(_STAMPS)
         return sorted((int(game), float(at)) for game, _, at, is_right in rows if is_right != 0)
 
-    def count(self, what: str) -> int:
-        """Count something once more; answers how often it was. Raises `JournalError`."""
-
-        def add(db: sqlite3.Connection) -> int:
-            row = db.execute("SELECT value FROM facts WHERE name = ?", (what,)).fetchone()
-            times = (row[0] if row and isinstance(row[0], int) else 0) + 1
-            db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (what, times))
-            return times
-
-        return self._database.write(add)
-
     def imported(self) -> dict[int, Kept]:
         """The games from elsewhere by their number."""
         rows = self._database.read("SELECT game, at, digest FROM imported ORDER BY game")
@@ -154,7 +117,6 @@ class ArchiveTables:
         def keep(db: sqlite3.Connection) -> int:
             number = max(_highest(db), self._promised) + 1
             db.execute("INSERT INTO imported VALUES (?, ?, ?, ?)", (number, at, digest, file))
-            self._database.count_change()
             return number
 
         return self._database.write(keep)
@@ -164,10 +126,9 @@ class ArchiveTables:
 
         def remove(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))
-            for table in ("entries", "ends", "cut"):
+            for table in ("entries", "ends", "cut"):  # version 1.0 set what was cut off a damaged game aside in `cut`
                 db.execute(f"DELETE FROM {table} WHERE game = ? AND game > 0", (game,))
             db.execute("DELETE FROM imported WHERE game = ?", (game,))
-            self._database.count_change()
 
         self._database.write(remove)
 
@@ -183,7 +144,6 @@ class ArchiveTables:
 
         def forget(db: sqlite3.Connection) -> None:
             db.execute("INSERT INTO forgotten VALUES (?, ?, ?)", (salt, mark, _highest(db)))
-            self._database.count_change()
 
         self._database.write(forget)
 

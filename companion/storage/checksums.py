@@ -87,26 +87,3 @@ def is_whole(db: sqlite3.Connection, game: int) -> bool:
     """Are all inputs of a game as they were written, to its end?"""
     rows = rows_of(db, game)
     return first_broken(rows) is None and (len(rows), rows[-1].link if rows else START) == end_of(db, game)
-
-
-def cut(db: sqlite3.Connection, game: int) -> tuple[int, int]:
-    """Set aside, in the table `cut`, what does not follow in a game; its end is what is left.
-
-    Answers how many inputs were set aside, and how many are missing besides. In a transaction of the caller.
-    """
-    rows = rows_of(db, game)
-    broken = first_broken(rows)
-    if broken is not None:
-        which = (game, broken)
-        db.execute(f"INSERT INTO cut ({COLUMNS}) SELECT {COLUMNS} FROM entries WHERE game = ? AND id >= ?", which)
-        db.execute("DELETE FROM entries WHERE game = ? AND id >= ?", which)
-    left = [row for row in rows if broken is None or row.id < broken]
-    written = end_of(db, game)[0]
-    set_aside = len(rows) - len(left)
-    if left:
-        db.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, len(left), left[-1].link))
-    else:
-        db.execute("DELETE FROM ends WHERE game = ?", (game,))
-        if game > 0:
-            db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))  # nobody else gets its number
-    return set_aside, min(max(written - len(rows), 0), 1_000_000)

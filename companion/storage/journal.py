@@ -1,7 +1,6 @@
 """The journal: every accepted input on disk, synced, before anybody sees its effect.
 
-One SQLite file per installation (WAL, synchronous FULL) with many games in it, one service at a time. Its format, the
-checksums in it and the rescue of a damaged file have modules of their own beside this one.
+One SQLite file per installation with many games in it, used by one service at a time.
 """
 
 from __future__ import annotations
@@ -9,48 +8,31 @@ from __future__ import annotations
 import math
 import secrets
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO
 
 import msgspec
 
 from companion.core.errors import CompanionError, JournalError
 from companion.core.i18n import say
 from companion.core.ports import Closeable
-from companion.storage import checksums, migrations
+from companion.storage import checksums
 from companion.storage.archive_tables import ArchiveTables
 from companion.storage.calendar import ServiceRun, Stamp, first_run, next_run
 from companion.storage.checksums import START, Row
-from companion.storage.journal_head import CHANGES, HeadFile
-from companion.storage.journal_lock import hold
-from companion.storage.opening import FORMAT, GAMES, Opening, follow
-from companion.storage.sentences import (
-    broken_words,
-    clock_not_kept,
-    input_not_kept,
-    key_not_kept,
-    no_second_place,
-    not_kept,
-)
+from companion.storage.database import Database, is_damage
+from companion.storage.opening import GAMES, hold, open_to_read, open_to_write
+from companion.storage.sentences import broken_words, clock_not_kept, input_not_kept, key_not_kept
 from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, MoveSeat, NewGame, TakeSeat
 from companion.table.reducer import advance
 from companion.table.session import Session
 
-__all__ = ["FORMAT", "Entry", "Journal"]
-
 _READ = f"SELECT {checksums.COLUMNS}, ahead_s, is_right FROM entries LEFT JOIN runs USING (run)"
-_BUSY_MS = 5000
-"""So long a write waits for another program's."""
-_SHORT_LOG = 50
-"""So many pages the write-ahead log has where there is little room, and not 1,000 (4 MB)."""
 _decode = msgspec.json.Decoder(AnyRecord).decode
 _encode = msgspec.json.Encoder().encode
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -69,137 +51,33 @@ class Entry:
     now_s: float = 0.0
 
 
-class Database:
-    """The journal's open file; every query and every transaction holds its lock.
-
-    `when_committed` is called with the lock held once a change is on the disk that the second place must know of.
-    """
-
-    def __init__(self, connection: sqlite3.Connection, when_committed: Callable[[sqlite3.Connection], None]) -> None:
-        self.connection = connection
-        self.on_full: Callable[[], bool] = lambda: False
-        """Gives free what is held in reserve; answers whether there was something. Called with the lock held."""
-        self._when_committed = when_committed
-        self._lock = threading.Lock()
-        self._has_news = False
-
-    def read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        """The rows of a query; raises `JournalError`."""
-        with self._lock:
-            try:
-                return self.connection.execute(query, values).fetchall()
-            except sqlite3.Error as error:
-                raise JournalError(say("The journal cannot be read: {error}", error=str(error))) from None
-
-    def look(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Ask several things at once, and change nothing; errors of SQLite pass through."""
-        with self._lock:
-            return work(self.connection)
-
-    def write(self, work: Callable[[sqlite3.Connection], T], words: Callable[[str], str] = not_kept) -> T:
-        """Do it wholly or not at all; raises `JournalError` in the words that are made of SQLite's.
-
-        On a full disk the reserve is given up before anything is refused.
-        """
-        with self._lock:
-            try:
-                return self._transact(work)
-            except sqlite3.Error as error:
-                if not (_is_full(error) and self.on_full()):
-                    raise JournalError(words(str(error))) from None
-            try:
-                self._tighten()
-                return self._transact(work)
-            except sqlite3.Error as error:
-                raise JournalError(words(str(error))) from None
-
-    def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        self._has_news = False
-        self.connection.execute("BEGIN IMMEDIATE")
-        try:
-            answer = work(self.connection)
-            self.connection.execute("COMMIT")
-        except BaseException:
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
-            raise
-        if self._has_news:
-            self._when_committed(self.connection)
-        return answer
-
-    def tell_second_place(self) -> None:
-        """What is being written is to be told to the second place; the time of a clock that runs is not."""
-        self._has_news = True
-
-    def count_change(self) -> None:
-        """Count a change that is no input, in its own transaction: the second place says how many there were."""
-        self.connection.execute("INSERT OR IGNORE INTO facts VALUES (?, 0)", (CHANGES,))
-        self.connection.execute("UPDATE facts SET value = value + 1 WHERE name = ?", (CHANGES,))
-        self.tell_second_place()
-
-    def tighten(self) -> None:
-        """Keep the write-ahead log short from now on: there is little room."""
-        with self._lock, suppress(sqlite3.Error):
-            self._tighten()
-
-    def _tighten(self) -> None:
-        self.connection.execute(f"PRAGMA wal_autocheckpoint={_SHORT_LOG}")
-        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-    def shrink(self, pages: int) -> None:
-        """Give some pages that are free in the file back to the disk."""
-        with self._lock, suppress(sqlite3.Error):
-            if self.connection.execute("PRAGMA freelist_count").fetchone()[0]:
-                self.connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
-
-    def checkpoint(self) -> None:
-        """Write the log back into the file and empty it, unless somebody is reading just now."""
-        with self._lock, suppress(sqlite3.Error):
-            self.connection.execute("PRAGMA busy_timeout=0")
-            try:
-                self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            finally:
-                self.connection.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self.connection.close()
-
-
 class Journal(Closeable):
-    """The open journal: `append` is the table's; `archive` are its side tables, `database` is the file under both.
+    """The open journal. `append` is the table's, `archive` are its side tables, `database` is the file under both.
 
     Raises `JournalError` when another service uses the file, it cannot be written, or a newer program has written it.
-    A damaged file is set aside and what can be read of it is kept, a damaged end of the game that is on is cut off:
-    `notice` then says so. `read_only` looks at a journal that may be in use, whatever its format. `on_written_s` is
-    called with the seconds that each input took to be on disk. `close` may be called twice.
+    `notice` says what was found damaged and what is kept. `read_only` looks at a journal that may be in use.
+    `on_written_s` is called with the seconds that each input took to be on disk. `close` may be called twice.
     """
 
     def __init__(
         self, path: Path, read_only: bool = False, on_written_s: Callable[[float], None] | None = None
     ) -> None:
         self.path = path
+        self.notice = ""
         self._on_written_s = on_written_s
-        self._lock_file: IO[str] | None = None if read_only else hold(path)
         self._run: ServiceRun | None = None
-        self.head = HeadFile(path)
-        opening = Opening(path, self.head)
-        try:
-            connection = opening.to_read() if read_only else opening.connection()
-        except BaseException:
-            self.head.close()
-            if self._lock_file:
+        self._lock_file: IO[str] | None = None
+        if read_only:
+            connection = open_to_read(path)
+        else:
+            self._lock_file = hold(path)
+            try:
+                connection, self.notice = open_to_write(path)
+            except BaseException:
                 self._lock_file.close()
-            raise
-        self.notice = opening.notice
-        self.database = Database(connection, lambda db: follow(self.head, db))
+                raise
+        self.database = Database(connection)
         self.archive = ArchiveTables(self.database)
-
-    @property
-    def weakness(self) -> str:
-        """What is not as it should be beside the journal, and stops nothing; empty: nothing."""
-        return no_second_place(self.head.trouble) if self.head.trouble else ""
 
     def checkpoint(self) -> None:
         """Write the log back into the file and empty it: what is in the file no bit of the log can take away.
@@ -233,7 +111,6 @@ class Journal(Closeable):
                 link = checksums.link_of(link, row)
                 db.execute(f"INSERT INTO entries ({checksums.COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", (*row[:-1], link))
             db.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, count + len(contents), link))
-            self.database.tell_second_place()
             return run
 
         begun_s = time.perf_counter()
@@ -331,10 +208,10 @@ class Journal(Closeable):
         """Are all inputs of a game as they were written, to its end? Raises `JournalError` when nobody can tell now."""
         try:
             return self.database.look(lambda db: checksums.is_whole(db, game))
-        except sqlite3.Error as error:
-            if migrations.is_damage(error):
+        except JournalError as error:
+            if isinstance(error.__cause__, sqlite3.Error) and is_damage(error.__cause__):
                 return False
-            raise JournalError(say("The journal cannot be read: {error}", error=str(error))) from None
+            raise
 
     def games(self) -> list[int]:
         """The numbers of all games, oldest first."""
@@ -380,22 +257,11 @@ class Journal(Closeable):
 
     def _put_key(self, db: sqlite3.Connection, name: str, value: bytes) -> None:
         db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, value))
-        self.database.count_change()
 
     def keys(self) -> list[tuple[str, bytes]]:
         """All secrets of this installation by their names."""
         found = self.database.read("SELECT name, value FROM keys")
         return [(name, value) for name, value in found if isinstance(name, str) and isinstance(value, bytes)]
-
-    @contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """The file as it is at this moment, whatever is written meanwhile; only of a journal that is looked at."""
-        db = self.database.connection
-        db.execute("BEGIN")
-        try:
-            yield db
-        finally:
-            db.execute("ROLLBACK")
 
     def renew_key(self, name: str, length: int = 32) -> bytes:
         """Another secret in the place of one: what was made with that of before is worth nothing any more.
@@ -409,7 +275,6 @@ class Journal(Closeable):
     def close(self) -> None:
         """Close the file and let others use it."""
         self.database.close()
-        self.head.close()
         if self._lock_file:
             self._lock_file.close()
 
@@ -430,9 +295,3 @@ def _is_legible(row: Row) -> bool:
         return _decode(row.record) is not None
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
         return False
-
-
-def _is_full(error: sqlite3.Error) -> bool:
-    """Was there no room? A quota or a limit on a file's size is told as an error in writing."""
-    code = getattr(error, "sqlite_errorcode", 0)
-    return code & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)

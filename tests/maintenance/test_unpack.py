@@ -39,12 +39,12 @@ def stage(here: Settings, content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["lenses.json", "choices.json", "settings.toml", "backup.json", "photographs/1/1.0.jpg", "journal.sqlite"]
+    "name", ["lenses.json", "choices.json", "settings.toml", "backup.json", "photographs/1/1.0.jpg", "games.jsonl"]
 )
 def test_a_member_has_a_limit_of_its_own(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     here = fill(tmp_path, games=1)
     content = changed(saved(here), name, bytes(ZEROS))
-    monkeypatch.setitem(stage_limits(), "journal.sqlite", ZEROS - 1)
+    monkeypatch.setitem(stage_limits(), "games.jsonl", ZEROS - 1)
     tracemalloc.start()
     try:
         with pytest.raises(Malformed, match=f"{name} in this backup is too large"):
@@ -60,7 +60,7 @@ def test_a_member_has_a_limit_of_its_own(tmp_path: Path, name: str, monkeypatch:
 def stage_limits() -> dict[str, int]:
     from companion.maintenance import backup  # noqa: PLC0415 - its limits are no part of what it offers
 
-    return backup.MOST
+    return backup.MAX_MEMBER_BYTES
 
 
 def test_a_header_that_lies_is_no_way_round_the_limit(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ class HubHostPages:
         """Become the hub's host in this browser."""
         try:
             fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
-            error = say("That is not the hub’s key. It is on the hub’s own screen and in its console.")
+            error = say("That is not the hub’s key. On the hub’s machine, companion hub host-key prints it.")
         except Illegal as refusal:
             fits, error = False, refusal.message
         if not fits:
@@ -208,7 +208,6 @@ class HubHostPages:
         waiting = [str(table.number) for table, *_ in tables if table.asked]
         html = render_template(
             "_hub_host.html", needs=needs, tables=tables, waiting=waiting, code=self._door.code, version=__version__,
-            host_key=self._guard.host_key,
         )  # fmt: skip
         return Fragment(html, needs)
 

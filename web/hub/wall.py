@@ -113,7 +113,6 @@ class WallPages:
             sign=sign_of(room, tables, now_s),
             urls=self._urls(),
             code=self._door.code if own else "",
-            host_key=self._guard.host_key if own else "",
             watching=self._watch.watching,
             late=late_words(room.delay_s),
         )

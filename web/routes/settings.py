@@ -18,10 +18,10 @@ from companion.core.errors import CompanionError, ConfigError, Malformed, Stale
 from companion.core.files import why_refused
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import SEATS
-from companion.maintenance.requests import Upkeep
 from companion.maintenance.settings.file import flat
 from companion.maintenance.settings.rows import SettingRow, by_hand, pad_rows, sections, works_at_once
 from companion.maintenance.settings.words import PAD_PARTS
+from companion.maintenance.upkeep import Upkeep
 from companion.storage.calendar import EARLIEST_S
 from companion.storage.disk_space import free_bytes
 from companion.table.session import Phase

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import msgspec
 
 from companion.core.config import Settings, read_settings, settings_of
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
-from companion.core.files import MAX_TEXT, read_file, sync_folder, why_refused
+from companion.core.files import MAX_TEXT, read_file, replace_file, why_refused
 from companion.core.i18n import say
 
 PAD_SECTIONS = ("panel.south", "panel.north")
@@ -31,27 +30,21 @@ class FileContents:
 
 
 class SettingsFile:
-    """One TOML file, which need not exist yet: it is made with the first change.
+    """One TOML file, which need not exist yet: it is made with the first change."""
 
-    `when_written` is told what it says (None: there is no file) and what it is to say, right before it is written.
-    """
-
-    def __init__(self, path: Path, when_written: Callable[[bytes | None, bytes], None] | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._when_written = when_written
 
     def read(self) -> FileContents:
         """What it says now; raises `ConfigError` for a wrong one, also for one that cannot be read."""
         content = self._content()
         return FileContents(read_settings(_text(content, self.path), str(self.path)), _mark(content))
 
-    def change(
-        self, changes: Mapping[str, object], seen: str, check: Callable[[Settings], None] | None = None
-    ) -> Settings:
+    def change(self, changes: Mapping[str, object], seen: str) -> Settings:
         """Write some values (`{"table.theme": "dark"}`; None: the entry goes), and answer what the file says then.
 
         Raises `Stale` when the file is not the one that was seen, `ConfigError` for values that do not fit (nothing is
-        written), and `SystemTrouble` when it cannot be written. `check` raises what is wrong with them all.
+        written), and `SystemTrouble` when it cannot be written.
         """
         content = self._content()
         if _mark(content) != seen:
@@ -69,8 +62,6 @@ class SettingsFile:
             raise ConfigError(
                 say("{file} is written in a way that only a person can change: edit it by hand.", file=str(self.path))
             )
-        if check is not None:
-            check(new)
         self._write(written.encode())
         return new
 
@@ -107,26 +98,10 @@ class SettingsFile:
 
     def _write(self, content: bytes) -> None:
         path = self.path.resolve()  # a link stays a link
-        unfinished = path.with_name(f".{path.name}.new")
         with _trouble(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            if self._when_written is not None:
-                self._when_written(self._content() if path.exists() else None, content)
-            mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-            try:
-                unfinished.unlink(missing_ok=True)
-                unfinished.touch(mode=0o600)  # nobody else reads it on the way either: passwords may be in it
-                with unfinished.open("wb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-                unfinished.chmod(mode)
-                unfinished.replace(path)
-            except OSError:
-                with contextlib.suppress(OSError):
-                    unfinished.unlink(missing_ok=True)
-                raise
-            sync_folder(path.parent)
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o600  # passwords may be in it
+            replace_file(path, content, mode)
 
 
 def flat(settings: Settings) -> dict[str, Any]:
