@@ -19,7 +19,9 @@ from web import error_pages
 from web.context import PageContext
 from web.features import Features, Site
 from web.rendering.json_view import SpokenJson
-from web.routes.api.api import Api
+from web.routes.api.host import HostDoors
+from web.routes.api.seat import SeatDoors
+from web.routes.api.table import TableDoors
 from web.routes.camera import CameraPage
 from web.routes.check import CheckPage
 from web.routes.health import HealthPages
@@ -27,9 +29,10 @@ from web.routes.history import HistoryPages
 from web.routes.host import HostPages
 from web.routes.hub import HubDoor
 from web.routes.join import Joining
-from web.routes.openapi import OpenApiRoutes
+from web.routes.openapi import Description
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
+from web.routes.route import add_routes
 from web.routes.rules import RulesPages
 from web.routes.seats.opponents import Lessons, Opponents
 from web.routes.seats.tiles import TileRoutes
@@ -42,6 +45,7 @@ from web.security.host_names import Names, UnknownName, asked_host
 from web.security.join_code import JoinCode
 from web.security.rate_limit import RequestLimits
 from web.server.sse import Streams
+from web.static_files import StaticFiles
 from web.templating.helpers import register_template_helpers
 from web.templating.template_cache import CompiledTemplates
 
@@ -65,13 +69,13 @@ def create_app(
     page_context = PageContext(table, games, clock, guard, streams, site.join_urls, join_code, features)
     register_template_helpers(app)
     app.jinja_env.globals.update(own_seats=lambda: guard.seats_of(request), key_command=site.key_command)
-    app.extensions |= {"paragraph": page_context.paragraph, "worker": page_context.worker}
+    app.extensions |= {"paragraph": page_context.paragraph, "worker": page_context.worker, "page_context": page_context}
     error_pages.register(app)
 
     names = Names((*site.settings.names, site.settings.host))
     watch_requests(app, table.now_s, lambda: table.settings.language, guard, names=names, join_urls=site.join_urls)
     rooms = [
-        room(page_context).blueprint()
+        room(page_context)
         for room in (
             Pages,
             RulesPages,
@@ -79,10 +83,11 @@ def create_app(
             Joining,
             SharedPhonePages,
             HostPages,
-            Api,
+            TableDoors,
+            SeatDoors,
+            HostDoors,
             Lessons,
             Opponents,
-            OpenApiRoutes,
         )
     ]
     there: tuple[tuple[Any, Any], ...] = (
@@ -91,9 +96,11 @@ def create_app(
         (HistoryPages, features.past), (Bench, features.workbench),
         (KitPages, features.printer), (CameraPage, features.camera),
     )  # fmt: skip
-    rooms += [room(page_context, what).blueprint() for room, what in there if what]
-    for room in rooms:
-        app.register_blueprint(room)
+    rooms += [room(page_context, what) for room, what in there if what]
+    for room in (StaticFiles(), Description(), *rooms):
+        add_routes(app, room)
+        if isinstance(room, HealthPages):
+            app.after_request(room.measure)
     return app
 
 
