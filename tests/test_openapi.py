@@ -122,7 +122,7 @@ def routes_of(app: Flask) -> list[Declared]:
 
 
 def describe_in(app: Flask) -> dict[str, Any]:
-    return describe(routes_of(app))
+    return describe(routes_of(app), app.extensions["guard"])
 
 
 # ---- what is answered -----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import IO
 from companion.core.clock import Clock
 from companion.core.config import Settings, retired_settings
 from companion.core.errors import CompanionError, ConfigError
-from companion.core.i18n import joined, say, say_n
+from companion.core.i18n import joined, listed, say
 from companion.core.kit import SEATS
 from companion.maintenance.backup import (
     BackupNote,
@@ -23,6 +23,7 @@ from companion.maintenance.backup import (
 from companion.maintenance.settings.file import SettingsFile, changed, flat
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.maintenance.settings.rows import (
+    HUB_MAY_SET,
     all_keys,
     by_hand,
     kept_by_hand,
@@ -94,10 +95,10 @@ class Upkeep:
         with self._lock:
             self._go_by(self._file.change(changes, seen))
 
-    def change_from_afar(self, typed: Mapping[str, str]) -> str:
-        """Settings that a hub asks for, as the page takes them; only those that work at once. Answers a sentence."""
+    def change_for_hub(self, typed: Mapping[str, str]) -> str:
+        """Take settings that a hub has sent, of those that it may set, and return what came of it in a sentence."""
         try:
-            rows = {row.key: row for section in sections() for row in section.rows if row.at_once}
+            rows = {row.key: row for section in sections() for row in section.rows if row.key in HUB_MAY_SET}
             if unknown := [key for key in typed if key not in rows]:
                 raise ConfigError(say("[{key}] can only be changed at the table itself.", key=unknown[0]))
             on_file, seen = self.on_file()
@@ -106,11 +107,9 @@ class Upkeep:
             self.change(changes, seen)
         except CompanionError as error:
             return error.message
-        return (
-            say_n("Saved: {n} setting.", "Saved: {n} settings.", len(changes))
-            if changes
-            else say("Nothing was changed.")
-        )
+        if not changes:
+            return say("Nothing was changed.")
+        return say("Saved: {settings}.", settings=listed(rows[key].title for key in changes))
 
     def put_back(self) -> str:
         """That settings of the page were put back, and which are no longer used; empty: nothing is to be said."""

@@ -329,7 +329,7 @@ def requests(folder: Path, number: int) -> Iterator[Probe]:
     with open_room(folder) as room:
         room.rng = Random(number)
         room.begin(room.rng.choice(sorted(GAMES)))
-        document = describe(room.app.extensions["routes"])
+        document = describe(room.app.extensions["routes"], room.app.extensions["guard"])
 
         def check(cases: list[Any]) -> tuple[str, int]:
             for case in cases:

@@ -16,12 +16,12 @@ from companion.core.clock import Clock
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.network import new_code, plain_code
-from companion.maintenance.settings.rows import sections
+from companion.maintenance.settings.rows import HUB_MAY_SET, sections
 from web.hub.room import MOST_DELAY_S, Room
 from web.routes.api.body import Body, Text
 from web.routes.route import form, get, host_only, post
 from web.security.auth import Auth
-from web.security.join_code import EACH, EVERYBODY, LENGTH
+from web.security.join_code import EACH, LENGTH
 from web.security.rate_limit import Guesses
 from web.server.sse import Audience, Streams
 from web.templating.fragments import Fragment, Needs, render_fragment
@@ -119,7 +119,7 @@ class JoinDoor:
 
     def __init__(self, host: HubHost, clock: Clock) -> None:
         self._host = host
-        self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
+        self._guesses = Guesses(EACH, clock.monotonic_s)
         self.code = ""
         self.renew()
 
@@ -164,7 +164,7 @@ class HubHostPages:
             self._draw(),
             live="/live/host",
             most_s=MOST_DELAY_S,
-            rows=[row for section in sections() for row in section.rows if row.at_once],
+            rows=[row for section in sections() for row in section.rows if row.key in HUB_MAY_SET],
         )
 
     @form("/host", "key", "back", endpoint="key")

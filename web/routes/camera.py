@@ -234,15 +234,6 @@ class CameraPage:
             raise NotFound
         self._eye().choose(source)
 
-    @get("/camera/bundle.zip", guard=host_only)
-    def bundle(self) -> Response:
-        """A bug bundle, to be saved."""
-        answer = make_response(self._room.bundle())
-        answer.mimetype = "application/zip"
-        name = f"companion-{clock_words(self._page_context.clock.wall_s()).replace(':', '')}.zip"
-        answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-        return answer
-
     # ---- inside ------------------------------------------------------------------------------------------------------
 
     def _may_look(self) -> bool:

@@ -1,4 +1,4 @@
-"""The service's health: `/health` for machines, the doctor's page for the host, `/metrics` for Prometheus."""
+"""The service's health: `/health` for machines, the doctor's page and the support bundle for the host."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import logging
 from collections.abc import Mapping
 
 from flask import Response, g, jsonify, make_response, render_template, request
-from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import say, say_n
 from companion.core.log_fields import SLOW_S, log_fields
@@ -40,7 +39,7 @@ METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 
 
 class HealthPages:
-    """The routes; every request of the application is counted and timed beside."""
+    """The routes; every request of the application is timed beside."""
 
     name = "health"
 
@@ -49,13 +48,11 @@ class HealthPages:
         self._room = room
 
     def measure(self, answer: Response) -> Response:
-        """Count and time a request, say in the log if it took long: by the pattern of its address, never by itself."""
+        """Say in the log if a request took long: by the pattern of its address, never by itself."""
         is_stream = answer.mimetype == "text/event-stream"
         seconds = None if is_stream or "at_s" not in g else self._page_context.table.now_s() - g.at_s
         route = request.url_rule.rule if request.url_rule else "none"
         method = request.method if request.method in METHODS else "other"  # a stranger may send any word
-        if self._room.meter:
-            self._room.meter.request(method, route, answer.status_code, seconds)
         if kind := g.pop("refusal", ""):
             self._room.tally.refused(kind)
         if seconds is not None and seconds >= SLOW_S:
@@ -84,14 +81,6 @@ class HealthPages:
         answer.status_code = 503 if state.status is Status.FAILING else 200
         return answer
 
-    @get("/metrics")
-    def metrics(self) -> Response:
-        """Measurements as Prometheus reads them."""
-        if self._room.meter is None:
-            raise NotFound
-        text, kind = self._room.meter.page(request.headers.get("Accept", ""))
-        return Response(text, content_type=kind)
-
     # ---- for the host --------------------------------------------------------------------------------------------
 
     @get("/doctor", asks=host_only)
@@ -117,6 +106,14 @@ class HealthPages:
         found = self._room.examine()
         plain = [{"topic": each.topic, "grade": each.grade, "text": each.text} for each in found]
         return jsonify(worst=worst(found), findings=plain)
+
+    @get("/doctor/bundle.zip", guard=host_only)
+    def bundle(self) -> Response:
+        """Return the support bundle, to be saved."""
+        answer = make_response(self._room.bundle())
+        answer.mimetype = "application/zip"
+        answer.headers["Content-Disposition"] = 'attachment; filename="companion-support.zip"'
+        return answer
 
 
 def sign_of(found: tuple[Finding, ...]) -> str:

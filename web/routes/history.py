@@ -13,15 +13,15 @@ from msgspec import Meta
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
 from companion.archive.finale import turns_to_review
+from companion.archive.history import History
 from companion.archive.played_games import (
     MOST_BYTES,
     Ending,
-    GameArchive,
     GameLine,
-    Replay,
     ReplayStep,
     Tendency,
 )
+from companion.archive.retelling import Retelling
 from companion.bots.coach import Coach, Hint
 from companion.core.dates import long_date, time_of_day
 from companion.core.errors import CompanionError, Malformed
@@ -60,7 +60,7 @@ class HistoryPages:
 
     name = "history"
 
-    def __init__(self, page_context: PageContext, past: GameArchive) -> None:
+    def __init__(self, page_context: PageContext, past: History) -> None:
         self._page_context = page_context
         self._past = past
         self._advices: dict[tuple[int, str, Seat, str], Hint] = {}
@@ -168,7 +168,7 @@ class HistoryPages:
         advices = {seat: advice for seat in SEATS if (advice := self._reviewed(coach, replay, turn, seat))}
         return render_template("_better.html", advices=advices, replay=replay)
 
-    def _reviewed(self, coach: Coach, replay: Replay, turn: int, seat: Seat) -> Hint | None:
+    def _reviewed(self, coach: Coach, replay: Retelling, turn: int, seat: Seat) -> Hint | None:
         """The coach's judgement of a seat's action, asked for once; None: it did nothing."""
         known = replay.known(turn, seat)
         if known is None:
@@ -181,7 +181,7 @@ class HistoryPages:
                 self._advices.pop(next(iter(self._advices)))
         return self._advices[key]
 
-    def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
+    def _scene(self, replay: Retelling, place: int) -> dict[str, Any]:
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
         photograph = replay.photograph(scene.turn) if self._page_context.features.camera is not None else ""
@@ -287,7 +287,7 @@ def commands(tendency: Tendency) -> str:
     return joined(", ", [say("{command!c} {count}", command=word, count=count) for word, count in tendency.commands])
 
 
-def drawn(replay: Replay, scene: ReplayStep) -> Markup:
+def drawn(replay: Retelling, scene: ReplayStep) -> Markup:
     """The board of a scene, with what bounced and shot in it."""
     traces = frozenset(origin for origin, _ in scene.moves)
     picture = BoardPicture(

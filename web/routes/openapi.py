@@ -17,6 +17,7 @@ from companion import __version__
 from web.rendering.answers import Nothing
 from web.routes.api.body import Body
 from web.routes.route import Declared, Guard, Route, get, host_only, own_seat, sitting
+from web.security.auth import Auth
 
 PATH = "/api/openapi.json"
 _PARAMETER = re.compile(r"<(?:(\w+)(?:\(([^()]*)\))?:)?(\w+)>")
@@ -36,9 +37,6 @@ _DOCUMENTS = ("described.document", "history.as_json")
 """Doors that answer a whole JSON document with a format of its own."""
 _SECURITY = {
     "hostKey": {"type": "apiKey", "in": "header", "name": "X-Host-Key", "description": "What a person types as host"},
-    "host": {"type": "apiKey", "in": "cookie", "name": "host", "description": "Set by POST /host with the host key"},
-    "south": {"type": "apiKey", "in": "cookie", "name": "seat_south", "description": "Set by taking the seat"},
-    "north": {"type": "apiKey", "in": "cookie", "name": "seat_north", "description": "Set by taking the seat"},
 }
 _OF_SEAT: list[dict[str, list[str]]] = [{"south": []}, {"north": []}]
 _GUARDED: Mapping[Guard | None, list[dict[str, list[str]]]] = {
@@ -47,6 +45,12 @@ _GUARDED: Mapping[Guard | None, list[dict[str, list[str]]]] = {
     sitting: _OF_SEAT,
 }
 """What whoever may ask carries along, by the guard of the route."""
+_COOKIES = {
+    "host": ("host", "Set by POST /host with the host key"),
+    "south": ("seat_south", "Set by taking the seat"),
+    "north": ("seat_north", "Set by taking the seat"),
+}
+"""Security schemes by cookie: the name before the table's own mark, and who sets it."""
 _ERROR = {
     "type": "object",
     "required": ["error"],
@@ -74,10 +78,10 @@ class Description:
     @get(PATH)
     def document(self) -> Response:
         """This description."""
-        return jsonify(describe(current_app.extensions["routes"]))
+        return jsonify(describe(current_app.extensions["routes"], current_app.extensions["guard"]))
 
 
-def describe(routes: Sequence[Declared]) -> dict[str, Any]:
+def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of all routes of an application."""
     kinds = {Body, Nothing, *(each.route.body or Body for each in routes), *(each.route.answer for each in routes)}
     by_name = sorted(kinds, key=lambda kind: str(kind.__name__))
@@ -96,8 +100,20 @@ def describe(routes: Sequence[Declared]) -> dict[str, Any]:
             "description": "The pages and JSON doors of one table. Who may do what is said by signed cookies.",
         },
         "paths": dict(sorted(paths.items())),
-        "components": {"schemas": {**schemas, "Error": _ERROR}, "securitySchemes": _SECURITY},
+        "components": {"schemas": {**schemas, "Error": _ERROR}, "securitySchemes": _security_schemes(guard)},
     }
+
+
+def _security_schemes(guard: Auth) -> dict[str, Any]:
+    schemes: dict[str, Any] = dict(_SECURITY)
+    for scheme, (name, description) in _COOKIES.items():
+        schemes[scheme] = {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": guard.cookie_name(name),
+            "description": description,
+        }
+    return schemes
 
 
 def _operation(declared: Declared) -> dict[str, Any]:

@@ -34,6 +34,23 @@ _SPELLED = {
 _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 
 
+HUB_MAY_SET = frozenset(
+    {
+        "table.language",
+        "table.reading_time_s",
+        "table.theme",
+        "quiet.from",
+        "quiet.to",
+        "voice.by",
+        "voice.says",
+        "voice.speed",
+        "voice.volume",
+    }
+)
+"""The settings that a hub may send: how a table looks and sounds.
+
+Nothing else, because a hub could have names, passwords or games sent or deleted by it.
+"""
 LAMPS_ACTIVE_LOW = frozenset(f"panel.{seat}.lamps_active_low" for seat in SEATS)
 """Ticks beside the pins of each pad: rows of their own they have none."""
 
