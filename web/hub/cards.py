@@ -18,12 +18,14 @@ from web.error_pages import status_of
 from web.hub.room import Room
 from web.routes.api.body import Body, Text, read_body
 from web.security.auth import COOKIE_AGE_S
-from web.security.join_code import EACH, EVERYBODY
-from web.security.rate_limit import Buckets, Guesses, Rate, address_group
+from web.security.join_code import EACH
+from web.security.rate_limit import SHARED, Buckets, Guesses, Rate, address_group
 
 COOKIE = "card"
 MAKES = Rate(8, 8 / 3600)
 """So many cards of one address at once, and then in an hour."""
+MAKES_ALL = Rate(300, 1.0)
+"""The same of all addresses, a second: a card has more than an hour to be played with before strangers push it out."""
 MOST_RESULTS = 20
 
 
@@ -40,8 +42,9 @@ class CardPages:
     def __init__(self, room: Room, league: League, clock: Clock) -> None:
         self._room = room
         self._league = league
-        self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
+        self._guesses = Guesses(EACH, clock.monotonic_s)
         self._makes = Buckets(MAKES, clock.monotonic_s)
+        self._makes_all = Buckets(MAKES_ALL, clock.monotonic_s)
 
     def blueprint(self) -> Blueprint:
         """All routes."""
@@ -94,7 +97,7 @@ class CardPages:
         """Make a card for whoever asks."""
         address = address_group(request.remote_addr or "")
         try:
-            if not self._makes.take(address):
+            if not (self._makes.take(address) and self._makes_all.take(SHARED)):
                 raise Stale(
                     say("Too many cards have been made from here: wait a few minutes, or ask the hub’s host for one")
                 )

@@ -21,7 +21,7 @@ from companion.maintenance.settings.rows import HUB_MAY_SET, sections
 from web.hub.room import MOST_DELAY_S, Room
 from web.routes.api.body import Body, Text, read_body
 from web.security.auth import Auth
-from web.security.join_code import EACH, EVERYBODY, LENGTH
+from web.security.join_code import EACH, LENGTH
 from web.security.rate_limit import Guesses
 from web.server.sse import Audience, Streams
 from web.templating.fragments import Fragment, Needs, render_fragment
@@ -119,7 +119,7 @@ class JoinDoor:
 
     def __init__(self, host: HubHost, clock: Clock) -> None:
         self._host = host
-        self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
+        self._guesses = Guesses(EACH, clock.monotonic_s)
         self.code = ""
         self.renew()
 
