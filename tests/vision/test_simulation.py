@@ -11,7 +11,7 @@ from companion.core.clock import FakeClock
 from companion.core.errors import CameraError
 from companion.core.grid import Square
 from companion.core.kit import Kit
-from companion.core.ports import World, WorldPiece
+from companion.core.ports import WorldPiece
 from companion.games import GAMES
 from companion.games.outbuffered import Outbuffered
 from vision.detection.markers import MarkerFinder, marker_modules
@@ -42,12 +42,6 @@ def table() -> SimulatedTable:
     table = SimulatedTable(KIT, View(noise=0))
     table.set_up(START)
     return table
-
-
-def test_it_is_a_world(table: SimulatedTable) -> None:
-    world: World = table
-    assert world.size_px() == (1280, 720)
-    assert world.jpeg()[:2] == b"\xff\xd8"
 
 
 def test_set_up_places_what_the_layout_says_and_the_rest_beside_the_board(table: SimulatedTable) -> None:

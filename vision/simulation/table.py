@@ -39,7 +39,7 @@ _BAND = 0.3
 
 
 class SimulatedTable:
-    """A table with a board, pieces and a camera above it; implements `companion.core.ports.World`.
+    """A table with a board, pieces and a camera above it.
 
     Markers are printed from `dictionary`, for comparisons: the reader knows none but the default.
     """
@@ -138,7 +138,7 @@ class SimulatedTable:
             found.x_mm, found.y_mm = found.x_mm + x_mm, found.y_mm + y_mm
             self._changed()
 
-    # ---- companion.ports.World ----
+    # ---- what hands can do ----
 
     def pieces(self) -> tuple[WorldPiece, ...]:
         """All pieces, the lowest first."""
