@@ -36,7 +36,7 @@ PAGES = ("/live/table", "/live/table", *(("/live/watch",) * 8))
 STARTS, PRESSES, POSTS, STRAYS, TURNS, SYNCS = 3, 120, 100, 20, 110, 50
 TURN_S, REAL_TURN_S = 1.0, 5.0
 MEMORY_MB = 170.0
-BUZZER_MS = 5.0
+BUZZER_MS = 30.0
 _STEPS, _STEP_S = 4, 0.1
 """A hand comes to the square of a piece in so many steps of so long each."""
 _WRONG = b"Move the "
