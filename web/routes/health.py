@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from flask import Blueprint, Response, g, jsonify, make_response, render_template, request
+from flask import Response, g, jsonify, make_response, render_template, request
 
 from companion.core.i18n import say, say_n
 from companion.core.log_fields import SLOW_S, log_fields
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
 from web.context import PageContext
+from web.rendering.answers import FindingsJson, HealthJson
 from web.routes.host import ask_for_key
+from web.routes.route import get, host_only
 
 log = logging.getLogger(__name__)
 
@@ -39,21 +41,13 @@ METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 class HealthPages:
     """The routes; every request of the application is timed beside."""
 
+    name = "health"
+
     def __init__(self, page_context: PageContext, room: HealthRoom) -> None:
         self._page_context = page_context
         self._room = room
 
-    def blueprint(self) -> Blueprint:
-        """Return all routes."""
-        health = Blueprint("health", __name__)
-        health.add_url_rule("/health", view_func=self.health)
-        health.add_url_rule("/doctor", view_func=self.doctor)
-        health.add_url_rule("/api/doctor", view_func=self.findings)
-        health.add_url_rule("/doctor/bundle.zip", view_func=self.bundle)
-        health.after_app_request(self._measure)
-        return health
-
-    def _measure(self, answer: Response) -> Response:
+    def measure(self, answer: Response) -> Response:
         """Say in the log if a request took long: by the pattern of its address, never by itself."""
         is_stream = answer.mimetype == "text/event-stream"
         seconds = None if is_stream or "at_s" not in g else self._page_context.table.now_s() - g.at_s
@@ -68,6 +62,7 @@ class HealthPages:
 
     # ---- for machines --------------------------------------------------------------------------------------------
 
+    @get("/health", answer=HealthJson)
     def health(self) -> Response:
         """Is the service alive? 200, or 503 when it cannot go on; nothing of any game, nothing secret."""
         state = self._room.state()
@@ -88,6 +83,7 @@ class HealthPages:
 
     # ---- for the host --------------------------------------------------------------------------------------------
 
+    @get("/doctor", asks=host_only)
     def doctor(self) -> Response:
         """Everything that was looked at, the worst first, and what to do."""
         if not self._page_context.guard.is_host(request):
@@ -104,16 +100,16 @@ class HealthPages:
         )
         return make_response(page)
 
+    @get("/api/doctor", guard=host_only, answer=FindingsJson)
     def findings(self) -> Response:
         """The same for `companion doctor`."""
-        self._page_context.guard.require_host(request)
         found = self._room.examine()
         plain = [{"topic": each.topic, "grade": each.grade, "text": each.text} for each in found]
         return jsonify(worst=worst(found), findings=plain)
 
+    @get("/doctor/bundle.zip", guard=host_only)
     def bundle(self) -> Response:
         """Return the support bundle, to be saved."""
-        self._page_context.guard.require_host(request)
         answer = make_response(self._room.bundle())
         answer.mimetype = "application/zip"
         answer.headers["Content-Disposition"] = 'attachment; filename="companion-support.zip"'

@@ -68,10 +68,7 @@ class Auth:
 
     def sits(self, request: Request, seat: Seat) -> bool:
         """Is this the browser that took the seat?"""
-        return self._has_seat(request.cookies, seat)
-
-    def _has_seat(self, cookies: Mapping[str, str], seat: Seat) -> bool:
-        return self._carries(cookies, seat, self._seat_nonce(seat))
+        return self._carries(request.cookies, seat, self._seat_nonce(seat))
 
     def _carries(self, cookies: Mapping[str, str], seat: Seat, nonce: str | None) -> bool:
         return bool(nonce) and hmac.compare_digest(self._carried(cookies, seat).encode(), str(nonce).encode())
@@ -208,7 +205,7 @@ class Auth:
     def owner_of(self, cookies: Mapping[str, str]) -> str | None:
         """Whose browser has these cookies: `south`, `north`, `host`, or None for anybody's."""
         for seat in SEATS:
-            if self._has_seat(cookies, seat):
+            if self._carries(cookies, seat, self._seat_nonce(seat)):
                 return str(seat)
         return "host" if self.has_host_cookie(cookies) else None
 
