@@ -248,6 +248,4 @@ def test_every_other_answer_is_as_described(watched: Watched) -> None:
         get(path)
     post("/api/seat/south/leave")
     missing = set(ANSWERS) - watched.seen
-    assert missing == {"staff.call", "staff.cancel", "hub.offer"}, (
-        "no bell rings here, and there is no hub"
-    )
+    assert missing == {"staff.call", "staff.cancel", "hub.offer"}, "no bell rings here, and there is no hub"

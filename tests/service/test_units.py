@@ -66,7 +66,9 @@ def test_every_service_is_measured_and_the_documentation_says_why_one_is_open() 
 def test_systemd_understands_every_line(name: str, tmp_path: Path) -> None:
     for unit in UNITS:  # with programs that are there: what is wrong then is the unit's own
         text = (SYSTEMD / unit).read_text()
-        (tmp_path / unit).write_text(re.sub(r"(?m)^(ExecStart=)(/usr/lib/tabletop\S+|/usr/bin/cage)", rf"\1{sys.executable}", text))
+        (tmp_path / unit).write_text(
+            re.sub(r"(?m)^(ExecStart=)(/usr/lib/tabletop\S+|/usr/bin/cage)", rf"\1{sys.executable}", text)
+        )
     command = ["systemd-analyze", "verify", "--man=no", str(tmp_path / name)]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stderr.splitlines()
     ours = [line for line in said if str(tmp_path) in line or line.startswith(name)]

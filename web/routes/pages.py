@@ -26,7 +26,6 @@ from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, message
 from web.static_files import StaticFiles
-from web.templating.fragments import render_fragment
 
 
 class Pages:
@@ -104,7 +103,7 @@ class Pages:
             if page == "table" and look is not None and look != self._look():
                 return '<main id="live" data-page="other"></main>'
             at_table = page == "table" and self._guard.is_at_table(request)
-            return self._page_context.fragment(page, None, own, at_table).html
+            return self._page_context.fragment(page, None, own, at_table)
 
         if page == "watch":
             return streams.follow(self._table, render)
@@ -122,7 +121,7 @@ class Pages:
         """The stream of the host's page."""
         self._guard.require_host(request)
         streams, page_context = self._page_context.streams, self._page_context
-        return streams.follow(self._table, lambda: page_context.fragment("host", None).html, Audience.SEAT)
+        return streams.follow(self._table, lambda: page_context.fragment("host", None), Audience.SEAT)
 
     def live_seat(self, seat: str) -> Response:
         """The stream of a seat; a seat that was freed meanwhile gets nothing but the way out."""
@@ -133,7 +132,7 @@ class Pages:
                 return f'<main id="live" data-go="/join/{mine}"></main>'
             if must_cover(self._guard, request, mine, self._table.view):
                 return COVER
-            return self._page_context.fragment(_seat_part(self._table.view(), mine), mine).html
+            return self._page_context.fragment(_seat_part(self._table.view(), mine), mine)
 
         return self._page_context.streams.follow(self._table, render, Audience.SEAT)
 
@@ -150,7 +149,7 @@ class Pages:
         at_table = page == "table" and self._guard.is_at_table(request)
         fragment = self._page_context.fragment(part or page, viewer, own, at_table)
         more |= {"live": live, "viewer": viewer, "page_context": self._page_context}
-        return render_fragment(f"{page}.html", fragment, **more)
+        return render_template(f"{page}.html", fragment=fragment, **more)
 
 
 def _seat_part(view: TableView, seat: Seat) -> str:
