@@ -18,7 +18,7 @@ from companion.core.files import MAX_TEXT, expanded, read_file
 from companion.core.i18n import Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
-RETIRED_SETTINGS: tuple[str, ...] = ("panel.brightness", "table.demonstration_minutes")
+RETIRED_SETTINGS: tuple[str, ...] = ("panel.brightness", "table.demonstration_minutes", "web.metrics")
 """Dotted names of entries and sections that no longer exist. One in a file is told at the start and stops nothing."""
 
 Pin = Annotated[int, Meta(ge=0, le=27)]
@@ -132,8 +132,6 @@ class WebSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Addresses and networks, such as `10.0.0.2` or `172.30.32.0/23`, of proxies whose forwarded headers count."""
     certificate: str = ""
     key: str = ""
-    metrics: bool = False
-    """Measurements at `/metrics`, as Prometheus reads them."""
 
 
 class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):

@@ -99,6 +99,8 @@ class Changes:
     machines: bool | None = None
     followed: dict[str, GameFollowed] = field(default_factory=dict)
     people: list[Person] = field(default_factory=list)
+    unused: list[int] = field(default_factory=list)
+    """Numbers of cards that go, because nobody ever played with them."""
     shown: list[tuple[str, str]] = field(default_factory=list)
     seasons: list[Season] = field(default_factory=list)
     tournaments: list[Tournament] = field(default_factory=list)
@@ -213,6 +215,8 @@ class LeagueFile:
         ):
             for row in rows:
                 run(f"INSERT OR REPLACE INTO {kind} VALUES (?, ?)", (row.number, _data(row)))
+        for number in changes.unused:
+            run("DELETE FROM people WHERE number = ?", (number,))
         for tournament in changes.tournaments:
             run("INSERT OR REPLACE INTO tournaments VALUES (?, ?)", (tournament.id, _data(tournament)))
         for shown in changes.shown:

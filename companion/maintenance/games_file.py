@@ -20,6 +20,7 @@ from msgspec import Meta
 
 from companion.core.errors import Malformed
 from companion.core.i18n import say
+from companion.core.names import is_printable
 from companion.storage.checksums import COLUMNS, START, holds, link_all, rows_of
 from companion.storage.format import make
 from companion.storage.journal import Journal
@@ -33,6 +34,10 @@ MAX_ROWS, MAX_GAME_INPUTS, MAX_GAME_BYTES = 1_000_000, 50_000, 16_000_000
 
 A game of twenty turns has some 120 inputs. Who sat where, in eight thousand games, has fifty thousand.
 """
+MAX_RECORD_BYTES = 200_000
+"""The longest input: the pages take requests of 16 KB."""
+MAX_NAME = 24
+"""The longest name that a page takes."""
 Number = Annotated[int, Meta(ge=0, le=10**12)]
 Seconds = Annotated[float, Meta(ge=-1e10, le=1e11)]
 Secret = Annotated[bytes, Meta(max_length=64)]
@@ -40,11 +45,17 @@ _decode_record = msgspec.json.Decoder(AnyRecord).decode
 _encode = msgspec.json.Encoder().encode
 
 
-class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag=str.lower):
+class _Line(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    tag_field="line",
+    tag=lambda name: name.removesuffix("Line").lower(),
+):
     """Base of the lines."""
 
 
-class Input(_Line, frozen=True):
+class InputLine(_Line, frozen=True):
     """An accepted input. `run` is the start of the service at which it came."""
 
     id: Annotated[int, Meta(ge=1, le=10**12)]
@@ -55,7 +66,7 @@ class Input(_Line, frozen=True):
     record: AnyRecord
 
 
-class Run(_Line, frozen=True):
+class RunLine(_Line, frozen=True):
     """A start of the service: how far the wall clock was ahead, and whether it may be right."""
 
     run: Number
@@ -63,7 +74,7 @@ class Run(_Line, frozen=True):
     is_right: Annotated[int, Meta(ge=0, le=1)]
 
 
-class Imported(_Line, frozen=True):
+class ImportedLine(_Line, frozen=True):
     """A game from elsewhere, as it was kept."""
 
     game: Number
@@ -72,13 +83,13 @@ class Imported(_Line, frozen=True):
     file: bytes
 
 
-class Removed(_Line, frozen=True):
+class RemovedLine(_Line, frozen=True):
     """The number of a game that was removed."""
 
     game: Number
 
 
-class Forgotten(_Line, frozen=True):
+class ForgottenLine(_Line, frozen=True):
     """A name that is to be forgotten, as a salted digest."""
 
     salt: Secret
@@ -86,8 +97,8 @@ class Forgotten(_Line, frozen=True):
     game: Number
 
 
-_decode_line = msgspec.json.Decoder(Input | Run | Imported | Removed | Forgotten).decode
-_BESIDE = {Run: "runs", Imported: "imported", Removed: "removed", Forgotten: "forgotten"}
+_decode_line = msgspec.json.Decoder(InputLine | RunLine | ImportedLine | RemovedLine | ForgottenLine).decode
+_BESIDE = {RunLine: "runs", ImportedLine: "imported", RemovedLine: "removed", ForgottenLine: "forgotten"}
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
@@ -115,17 +126,17 @@ def _lines(journal: Journal, games: list[int]) -> Iterator[_Line]:
             yield line if game else _without_nonce(line, nonces)
 
 
-def _inputs(journal: Journal, game: int) -> Iterator[Input]:
+def _inputs(journal: Journal, game: int) -> Iterator[InputLine]:
     """Yield the inputs of a game up to the first that is not as it was written."""
     before = START
     for row in rows_of(journal.database.connection, game):
         if not holds(before, row):
             return
         before = row.link
-        yield Input(row.id, row.game, row.at, row.run, row.now_s, _decode_record(row.record))
+        yield InputLine(row.id, row.game, row.at, row.run, row.now_s, _decode_record(row.record))
 
 
-def _without_nonce(line: Input, nonces: dict[str, str]) -> Input:
+def _without_nonce(line: InputLine, nonces: dict[str, str]) -> InputLine:
     """Put another nonce in the place of a seat's, which its token must carry: the same for the same."""
     record = line.record
     if not isinstance(record, TakeSeat | MoveSeat) or not record.nonce:
@@ -154,12 +165,16 @@ class _Bounds:
         if self.rows > MAX_ROWS or self.bytes_read > self.max_bytes or len(text) > MAX_LINE_BYTES:
             raise Malformed(_too_long())
 
-    def take_input(self, game: int, record_bytes: int) -> None:
-        """Count one input."""
+    def take_input(self, game: int, record: AnyRecord, record_bytes: int) -> None:
+        """Count one input, and look at the name in it."""
         self.inputs[game] += 1
         self.sizes[game] += record_bytes
-        if self.inputs[game] > MAX_GAME_INPUTS or self.sizes[game] > MAX_GAME_BYTES:
+        is_long = self.inputs[game] > MAX_GAME_INPUTS or self.sizes[game] > MAX_GAME_BYTES
+        if is_long or record_bytes > MAX_RECORD_BYTES:
             raise Malformed(_too_long())
+        name = record.name if isinstance(record, TakeSeat | MoveSeat) else ""
+        if len(name) > MAX_NAME or not is_printable(name):
+            raise Malformed(say("A name may have at most {number} printable characters", number=MAX_NAME))
 
 
 def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
@@ -180,9 +195,9 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
 
 
 def _put(db: sqlite3.Connection, line: _Line, bounds: _Bounds) -> None:
-    if isinstance(line, Input):
+    if isinstance(line, InputLine):
         record = _encode(line.record)
-        bounds.take_input(line.game, len(record))
+        bounds.take_input(line.game, line.record, len(record))
         values = (line.id, line.game, line.at, line.run, line.now_s, record, b"")
         db.execute(f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     else:

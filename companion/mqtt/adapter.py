@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from companion import __version__
 from companion.core.clock import Clock
 from companion.core.config import MqttSettings, Settings
 from companion.core.errors import Illegal
@@ -55,7 +54,6 @@ class MqttAdapter(Closeable):
         self.line: BrokerLine | None = None
         self._follower: Follower | None = None
         self._signals: deque[Signal] = deque(maxlen=MAX_SIGNALS)
-        self._lock = threading.Lock()
         self._stale: set[str] = set()
         """Topics that are being cleared at the broker."""
         self._forget()
@@ -111,7 +109,7 @@ class MqttAdapter(Closeable):
 
     def _forget(self) -> None:
         """Nothing was looked at yet."""
-        self._seen: tuple[int, int, Call] | None = None
+        self._seen = -1
         self._clock_seen: tuple[object, ...] | None = None
         self._clock_told: bytes = b""
         self._call_told = (Call.NONE, self.bell.number)
@@ -126,8 +124,7 @@ class MqttAdapter(Closeable):
         self._stale = left - wanted
         if not wanted and not self._stale:
             return
-        with self._lock:
-            self._forget()
+        self._forget()
         self._remember(left | wanted)
         if mqtt.enabled:
             presence = f"{mqtt.base_topic}/{told.AVAILABILITY}"
@@ -136,7 +133,7 @@ class MqttAdapter(Closeable):
             line = BrokerLine(mqtt)
         line.tell(dict.fromkeys(self._stale, b""))
         if config_topic(mqtt) in wanted:
-            line.tell({config_topic(mqtt): packed(description(mqtt, _version()))})
+            line.tell({config_topic(mqtt): packed(description(mqtt, __version__))})
         self.line = line
         line.start()
         if self._threads:
@@ -225,17 +222,16 @@ class MqttAdapter(Closeable):
         return LOOK_S
 
     def _tell(self, line: BrokerLine) -> float:
-        with self._lock:
-            seen = (self._table.version, self.bell.number, self.bell.call)
-            if seen == self._seen and not self._signals:
-                return 0.0
-            self._seen = seen
-            view = self._table.view()
-            language = best_language((self._settings.table.language,))
-            base = self._mqtt.base_topic
-            events = [(f"{base}/{told.EVENT}", packed(each)) for each in self._events(view, language)]
-            state = {f"{base}/{name}": each for name, each in self._state(view, language).items()}
-            line.tell(state, events)
+        version = self._table.version  # changes with the bell, too
+        if version == self._seen and not self._signals:
+            return 0.0
+        self._seen = version
+        view = self._table.view()
+        language = best_language((self._settings.table.language,))
+        base = self._mqtt.base_topic
+        events = [(f"{base}/{told.EVENT}", packed(each)) for each in self._events(view, language)]
+        state = {f"{base}/{name}": each for name, each in self._state(view, language).items()}
+        line.tell(state, events)
         return TELL_S
 
     def _state(self, view: TableView, language: str) -> Mapping[str, bytes]:
@@ -288,10 +284,3 @@ class MqttAdapter(Closeable):
                 self._left_path.unlink(missing_ok=True)
         except OSError as error:
             log.warning("MQTT: what is left at the broker cannot be remembered: %s", error.strerror or error)
-
-
-def _version() -> str:
-    try:
-        return version("tabletop-companion")
-    except PackageNotFoundError:
-        return ""

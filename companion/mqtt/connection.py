@@ -75,7 +75,8 @@ class BrokerLine(Closeable):
         self._lock = threading.RLock()
         self._state: dict[str, bytes] = {}
         self._told: dict[str, bytes] = {}
-        self._underway: list[MQTTMessageInfo] = []
+        self._last: MQTTMessageInfo | None = None
+        """The message that was published last. The broker answers them in order."""
         self._ends = threading.Event()
         self._is_over = threading.Event()
         """The connection has ended, or a try at one."""
@@ -117,8 +118,8 @@ class BrokerLine(Closeable):
     def is_settled(self) -> bool:
         """Whether the broker has got everything."""
         with self._lock:
-            self._underway = [info for info in self._underway if not info.is_published()]
-            return self._is_connected and self._told == self._state and not self._underway
+            is_told = self._is_connected and self._told == self._state
+            return is_told and self._last is not None and self._last.is_published()
 
     def start(self) -> None:
         """Connect, and stay connected."""
@@ -250,7 +251,6 @@ class BrokerLine(Closeable):
         with self._lock:
             self._is_connected = True
             self._told = {}
-            self._underway = []
             if self._presence:
                 self._publish(client, self._presence, ONLINE, retain=True)
             self._tell_changes()
@@ -294,7 +294,7 @@ class BrokerLine(Closeable):
         info = client.publish(topic, payload, qos=1, retain=retain)
         if info.rc != 0:
             return False
-        self._underway.append(info)
+        self._last = info
         return True
 
     def _hear(self, message: MQTTMessage) -> None:

@@ -46,7 +46,7 @@ class Forgotten:
     game: int
 
     def covers(self, name: str, game: int) -> bool:
-        """Is it this name, in a game of that time?"""
+        """Return whether it is this name, in a game of that time."""
         return game <= self.game and hmac.compare_digest(_mark(self.salt, name), self.mark)
 
 
@@ -56,14 +56,14 @@ def _mark(salt: bytes, name: str) -> bytes:
 
 
 class ArchiveTables:
-    """The side tables of the journal; every method may be called from any thread."""
+    """The side tables of the journal. Every method may be called from any thread."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._promised = 0
 
     def next_number(self) -> int:
-        """The number that the table's next game gets: no game has, or ever had it."""
+        """Return the number that the table's next game gets. No game has it, or ever had it."""
 
         def promise(db: sqlite3.Connection) -> int:
             self._promised = _highest(db) + 1
@@ -72,12 +72,14 @@ class ArchiveTables:
         return self._database.look(promise)
 
     def stamps(self) -> dict[int, str]:
-        """A text for every game that was played here, which changes with each of its inputs, and with a clock that is
-        set: the last one's number and time. Two journals never have the same."""
+        """Return a text for every game that was played here: the number and the time of its last input.
+
+        It changes with each input and with a clock that is set. Two journals never have the same.
+        """
         return {int(game): _stamp(last, at) for game, last, at, _ in self._database.read(_STAMPS)}
 
     def stamp(self, game: int) -> str | None:
-        """The text of one game; None: it was not played here."""
+        """Return the text of one game. None: it was not played here."""
         rows = self._database.read(
             "SELECT id, COALESCE(now_s + ahead_s, at) FROM entries LEFT JOIN runs USING (run) "
             "WHERE game = ? ORDER BY id DESC LIMIT 1",
@@ -86,7 +88,7 @@ class ArchiveTables:
         return _stamp(*rows[0]) if rows and game > 0 else None
 
     def ended(self) -> list[tuple[int, float]]:
-        """The games that were played here and the Unix time of each one's last input, the oldest first.
+        """Return the games that were played here and the Unix time of each one's last input, the oldest first.
 
         Games of which that is not known are left out.
         """
@@ -94,22 +96,22 @@ class ArchiveTables:
         return sorted((int(game), float(at)) for game, _, at, is_right in rows if is_right != 0)
 
     def imported(self) -> dict[int, Kept]:
-        """The games from elsewhere by their number."""
+        """Return the games from elsewhere by their number."""
         rows = self._database.read("SELECT game, at, digest FROM imported ORDER BY game")
         return {int(game): Kept(float(at), str(digest)) for game, at, digest in rows}
 
     def imported_digest(self, game: int) -> str | None:
-        """By what a game from elsewhere is known again; None: there is none of that number."""
+        """Return by what a game from elsewhere is known again. None: there is none of that number."""
         rows = self._database.read("SELECT digest FROM imported WHERE game = ?", (game,))
         return str(rows[0][0]) if rows else None
 
     def imported_file(self, game: int) -> bytes | None:
-        """A game from elsewhere as it was kept; None: there is none of that number."""
+        """Return a game from elsewhere as it was kept. None: there is none of that number."""
         rows = self._database.read("SELECT file FROM imported WHERE game = ?", (game,))
         return bytes(rows[0][0]) if rows else None
 
     def keep_imported(self, file: bytes, digest: str, at: float) -> int:
-        """Keep a game from elsewhere; answers its number. Raises `JournalError` (disk full) and then nothing is kept.
+        """Keep a game from elsewhere and return its number. Raises `JournalError`, and then nothing is kept.
 
         Never the number that the table is about to give to a game of its own.
         """
@@ -122,7 +124,7 @@ class ArchiveTables:
         return self._database.write(keep)
 
     def remove_game(self, game: int) -> None:
-        """Remove every input of a game, or a game from elsewhere; its number is never given again."""
+        """Remove every input of a game, or a game from elsewhere. Its number is never given again."""
 
         def remove(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))
@@ -133,7 +135,7 @@ class ArchiveTables:
         self._database.write(remove)
 
     def forgotten(self) -> tuple[Forgotten, ...]:
-        """The names to be forgotten."""
+        """Return the names to be forgotten."""
         rows = self._database.read("SELECT salt, mark, game FROM forgotten ORDER BY game")
         return tuple(Forgotten(bytes(salt), bytes(mark), int(game)) for salt, mark, game in rows)
 
@@ -149,7 +151,7 @@ class ArchiveTables:
 
 
 def _highest(db: sqlite3.Connection) -> int:
-    """The highest number that was ever given; the lock is held."""
+    """Return the highest number that was ever given. The lock is held."""
     numbers = [db.execute("SELECT MAX(game) FROM entries").fetchone()[0]]
     for table in ("imported", "removed", "ends"):
         numbers.append(db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0])

@@ -16,22 +16,22 @@ MAX_TOLD = 8
 
 
 def input_not_kept(why: str) -> str:
-    """An input was refused by the disk."""
+    """Say that an input was refused by the disk."""
     return say("The input could not be saved ({error}): nothing has changed. Free some space on the disk.", error=why)
 
 
 def clock_not_kept(why: str) -> str:
-    """The time of a clock was refused by the disk."""
+    """Say that the time of a clock was refused by the disk."""
     return say("The clock could not be saved ({error}). Free some space on the disk.", error=why)
 
 
 def key_not_kept(why: str) -> str:
-    """A new key was refused by the disk."""
+    """Say that a new key was refused by the disk."""
     return say("The new key cannot be saved: {error}", error=why)
 
 
 def broken_words(row: Row, is_legible: bool) -> str:
-    """What is said of the first input of a game that is not as it was written."""
+    """Say which input of a game is the first that is not as it was written."""
     if not is_legible:
         return unreadable_words(row.id)
     return say(
@@ -42,12 +42,12 @@ def broken_words(row: Row, is_legible: bool) -> str:
 
 
 def unreadable_words(number: int) -> str:
-    """An input is none that this program has written."""
+    """Say that an input is none that this program has written."""
     return say("Entry {number} of the journal cannot be read: the rest of its game is left out.", number=number)
 
 
 def rescue_words(rescued: Rescued, aside: Path) -> str:
-    """A damaged file was set aside, and what can be read of it is kept."""
+    """Say that a damaged file was set aside, and what is kept of it."""
     kept = say_n("{n} input", "{n} inputs", len(rescued.inputs))
     of = say_n("{n} game", "{n} games", rescued.games)
     told = [
@@ -82,10 +82,10 @@ def _cut_words(game: int, inputs: int) -> str:
 
 
 def log_lost_words() -> str:
-    """SQLite could not read the end of its log."""
+    """Say that SQLite could not read the end of its log."""
     return say("The end of the journal was damaged: the last inputs may be lost. Compare the board.")
 
 
 def not_kept(why: str) -> str:
-    """Something beside the inputs could not be written. `why` are SQLite's words."""
+    """Say that something beside the inputs could not be written. `why` are SQLite's words."""
     return say("That could not be saved ({error}): nothing has changed. Free some space on the disk.", error=why)

@@ -19,6 +19,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import Settings, read_settings
 from companion.core.errors import JournalError, Malformed
 from companion.core.kit import Seat
+from companion.maintenance import games_file
 from companion.maintenance.backup import (
     BEFORE,
     READY,
@@ -246,9 +247,7 @@ def without_beginnings(files: dict[str, bytes]) -> None:
     )
 
 
-INPUT = (
-    '{"line":"input","id":900,"game":1,"at":1.0,"run":0,"now_s":0.0,"record":{"kind":"pause","by":"host","now_s":1}}'
-)
+INPUT = '{"line":"input","id":900,"game":1,"at":1.0,"run":0,"now_s":0.0,"record":{"is":"pause","by":"host","now_s":1}}'
 
 
 @pytest.mark.parametrize(
@@ -272,6 +271,15 @@ INPUT = (
         (with_line(f'{{"line":"forgotten","salt":"{"A" * 200}","mark":"AAAA","game":1}}'), "damaged"),
         (with_line(INPUT.replace("900", "1")), "damaged"),
         (with_line(INPUT.replace('"pause"', '"no such record"')), "damaged"),
+        (
+            with_line(
+                INPUT.replace(
+                    '"pause","by":"host","now_s":1', f'"take_seat","seat":"south","nonce":"","name":"{"A" * 25}"'
+                )
+            ),
+            "24 printable",
+        ),
+        (with_line(INPUT.replace('"pause","by":"host"', f'"pause","by":"{"A" * 200_000}"')), "too long"),
         (without_beginnings, "cannot be continued"),
         (with_file("backup.json", b'{"format":9,"version":"9","at":1,"games":1,"photographs":0}'), "has format 9"),
     ],
@@ -377,3 +385,14 @@ def test_an_installation_names_its_settings(
     assert "use sudo, or --state-dir with a folder of your own" in capsys.readouterr().err
     monkeypatch.undo()
     assert games_of(settings) == [1, 2]
+
+
+def test_the_number_of_games_and_inputs_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = fill(tmp_path)
+    content = saved(here)
+    for name in ("MAX_ROWS", "MAX_GAME_INPUTS", "MAX_GAME_BYTES", "MAX_LINE_BYTES"):
+        with monkeypatch.context() as patch:
+            patch.setattr(games_file, name, 2)
+            with pytest.raises(Malformed, match="too long"):
+                stage(here, content)
+    assert not is_staged(here)

@@ -91,7 +91,7 @@ def test_the_watchdog_is_fed_often_enough_and_no_right_can_be_gained() -> None:
     assert service["CapabilityBoundingSet"] == ""
     assert service["User"] == "companion"
     assert set(service["SupplementaryGroups"].split()) >= {"gpio", "video", "i2c", "render"}
-    assert service["LimitRTPRIO"] == "1"
+    assert service["RestrictRealtime"] == "yes"
 
 
 def test_memory_is_kept_as_the_night_and_the_benchmarks_keep_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,10 +15,10 @@ from hub_room import NoHub, hub_pages, played_records, room_of_twelve
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
-from companion.table.public.messages import PublicState, PublicView
+from companion.table.public.messages import PublicState, PublicView, encoded, read_record
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
-from web.hub.room import SILENT_S, Room, RoomTable
+from web.hub.room import MAX_WAITING_BYTES, SILENT_S, Room, RoomTable
 
 FAR = {"REMOTE_ADDR": "192.0.2.50"}
 KEY = {"X-Host-Key": "abcde-fghij"}
@@ -192,6 +193,21 @@ def test_spectators_see_everything_so_much_later_and_nothing_sooner() -> None:
         assert "1 minute late." in words(page(app, "/watch/1"))
         room.use_delay(0)
         assert "late" not in words(page(app, "/watch/1"))
+
+
+def test_what_waits_for_a_delay_takes_bounded_memory() -> None:
+    room = Room("", FakeClock(), delay_s=60)
+    room.put(RoomTable("a", 1, ""))
+    (record, *_) = played_records("outbuffered", 1, 1)
+    move = {"faces": ["R", "B"], "origin": "a1", "target": "b2", "turned": True}
+    told = msgspec.json.decode(encoded(record))
+    told["view"]["moves"] = [move] * 300
+    tracemalloc.start()
+    for entry in range(1, 600):
+        room.record("a", read_record(msgspec.json.encode(told | {"entry": entry})))
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 3 * MAX_WAITING_BYTES
 
 
 def test_a_spectator_who_is_late_sees_every_event_in_its_order() -> None:

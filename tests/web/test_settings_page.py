@@ -257,7 +257,7 @@ def test_a_backup_is_saved_checked_laid_ready_and_called_off(tmp_path: Path) -> 
         assert place.host.post("/settings/restore", data={}).status_code == 400
         wrong = place.host.post("/settings/restore", data={"backup": (io.BytesIO(b"PK rubbish"), "it.zip")})
         assert wrong.status_code == 400
-        assert "sudo companion update FILE" in page_of(place)
+        assert "sudo apt install ./FILE.deb" in page_of(place)
         form = wrong.get_data(as_text=True).partition('<label for="backup">')[2]
         assert "damaged or not a backup" in form, "told where the file is chosen"
         assert 'aria-invalid="true"' in form, "the focus goes there"

@@ -6,13 +6,14 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, Response, copy_current_request_context, redirect, render_template
+from flask import Response, copy_current_request_context, redirect, render_template
 from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import spoken
 from companion.table.session import Phase
 from web.hub.drawing import seats_of, sentence
 from web.hub.room import MOST_RECENT, Delayed, Room, RoomTable, Shown, late_words
+from web.routes.route import get
 from web.server.sse import LOOK_S, Streams, message
 
 
@@ -30,35 +31,31 @@ class SpectatorPages:
     Nobody is woken by another table than the one that he follows.
     """
 
+    name = "watch"
+
     def __init__(self, room: Room, streams: Streams) -> None:
         self._room = room
         self._streams = streams
         self._kept: dict[tuple[str, str, str], dict[tuple[int, int], DrawnTable]] = {}
         self._lock = threading.Lock()
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        watch = Blueprint("watch", __name__)
-        watch.add_url_rule("/watch", view_func=self.choose)
-        watch.add_url_rule("/<int:number>", view_func=self.short)
-        watch.add_url_rule("/<any(watch, overlay):page>/<int:number>", view_func=self.page)
-        watch.add_url_rule("/live/<any(watch, overlay):page>/<int:number>", view_func=self.live)
-        return watch
-
     @property
     def watching(self) -> int:
         """Return how many follow something here."""
         return self._streams.open
 
+    @get("/watch")
     def choose(self) -> str:
         """Every table to be followed."""
         return render_template("hub_tables.html", tables=self._room.tables(), Phase=Phase)
 
+    @get("/<int:number>")
     def short(self, number: int) -> Any:
         """The short link of a table."""
         self._table(number)
         return redirect(f"/watch/{number}")
 
+    @get("/<any(watch, overlay):page>/<int:number>")
     def page(self, page: str, number: int) -> str:
         """A table on a phone, or over a picture of its players."""
         table = self._table(number)
@@ -68,6 +65,7 @@ class SpectatorPages:
             f"hub_{page}.html", fragment=fragment, live=f"/live/{page}/{number}", table=table, theme=""
         )
 
+    @get("/live/<any(watch, overlay):page>/<int:number>")
     def live(self, page: str, number: int) -> Response:
         """The stream of such a page."""
         table = self._table(number)

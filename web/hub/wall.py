@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from flask import Blueprint, Response, render_template, request
+from flask import Response, render_template, request
 
 from companion.core.i18n import say, say_n, spoken
 from companion.core.kit import Seat
@@ -21,6 +21,7 @@ from web.hub.host import JoinDoor
 from web.hub.room import Room, RoomTable, Shown, late_words
 from web.hub.spectators import SpectatorPages
 from web.hub.tournaments import TournamentWords
+from web.routes.route import get
 from web.security.auth import Auth, is_own_screen
 from web.server.sse import Audience, Streams
 
@@ -38,6 +39,8 @@ class Tile:
 
 class WallPages:
     """The wall and its stream."""
+
+    name = "wall"
 
     def __init__(
         self,
@@ -61,18 +64,13 @@ class WallPages:
         self._drawn: dict[tuple[bool, str], tuple[int, str]] = {}
         self._drawing = threading.Lock()
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        wall = Blueprint("wall", __name__)
-        wall.add_url_rule("/", view_func=self.page)
-        wall.add_url_rule("/live/wall", view_func=self.live)
-        return wall
-
+    @get("/")
     def page(self) -> str:
         """The wall."""
         own = is_own_screen(request)
         return render_template("hub_wall.html", fragment=self._fragment(own), live="/live/wall", theme="")
 
+    @get("/live/wall")
     def live(self) -> Response:
         """The stream of the wall."""
         own = is_own_screen(request)

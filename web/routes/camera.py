@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 
 from flask import (
-    Blueprint,
     Response,
     copy_current_request_context,
     jsonify,
@@ -30,6 +29,7 @@ from companion.table.table_view import TableView
 from companion.table.views import turn_title
 from web.context import PageContext
 from web.features import CameraRoom
+from web.rendering.answers import PhotographsJson
 from web.rendering.camera_overlay import (
     WEAK_WORDS,
     count_words,
@@ -39,7 +39,8 @@ from web.rendering.camera_overlay import (
     weak_svg,
     weak_symbols,
 )
-from web.routes.api.body import Body, Text, read_body
+from web.routes.api.body import Body, Text
+from web.routes.route import get, host_only, post
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, message
 from web.templating.phrases import clock_words
@@ -96,6 +97,8 @@ class ChooseBody(Body, frozen=True):
 class CameraPage:
     """The routes under `/camera` and of the photographs."""
 
+    name = "camera"
+
     def __init__(self, page_context: PageContext, room: CameraRoom) -> None:
         self._page_context = page_context
         self._table = page_context.table
@@ -105,28 +108,9 @@ class CameraPage:
         self._measured = _Measured(-MEASURE_S, None, ())
         self._pictures: tuple[int, bytes] = (0, b"")
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        camera = Blueprint("camera", __name__)
-        for path, door in (
-            ("/camera", self.page),
-            ("/live/camera", self.live),
-            ("/camera/frame.jpg", self.frame),
-            ("/camera/board.jpg", self.board_picture),
-            ("/camera/settled/<int:number>", self.settled),
-            ("/camera/settled/<int:number>.jpg", self.settled_picture),
-            ("/camera/settled/<int:number>/board.jpg", self.settled_board),
-            ("/camera/bundle.zip", self.bundle),
-            ("/api/photographs", self.photographs),
-            ("/api/photograph/<int:game>/<moment>", self.photograph),
-        ):
-            camera.add_url_rule(path, view_func=door)
-        camera.add_url_rule("/api/camera/lock", view_func=self.lock, methods=["POST"])
-        camera.add_url_rule("/api/camera/choose", view_func=self.choose, methods=["POST"])
-        return camera
-
     # ---- looking -----------------------------------------------------------------------------------------------------
 
+    @get("/camera", asks=host_only)
     def page(self) -> Response:
         """The page; the host key is asked for where the live picture is nobody's business."""
         if not self._may_look():
@@ -145,6 +129,7 @@ class CameraPage:
             )
         )
 
+    @get("/live/camera")
     def live(self) -> Response:
         """A stream of the page's fragment, at most once a second and only when something in it has changed."""
         self._require_look()
@@ -164,6 +149,7 @@ class CameraPage:
 
         return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.SEAT)
 
+    @get("/camera/frame.jpg", asks=host_only)
     def frame(self) -> Response:
         """The last frame; a page pulls one after the other for as long as somebody looks."""
         self._require_look()
@@ -177,6 +163,7 @@ class CameraPage:
             self._pictures = (number, self._eye().picture() or b"")
         return self._pictures[1]
 
+    @get("/camera/board.jpg", asks=host_only)
     def board_picture(self) -> Response:
         """The board from straight above, as it was measured last."""
         self._require_look()
@@ -185,6 +172,7 @@ class CameraPage:
 
     # ---- settled frames ----------------------------------------------------------------------------------------------
 
+    @get("/camera/settled/<int:number>", asks=host_only)
     def settled(self, number: int) -> str:
         """One settled frame, large, with what was read in it."""
         self._require_look()
@@ -201,12 +189,14 @@ class CameraPage:
             name=partial(square_words, board.kit) if board else str,
         )  # fmt: skip
 
+    @get("/camera/settled/<int:number>.jpg", asks=host_only)
     def settled_picture(self, number: int) -> Response:
         """A settled frame; `?small` for a list of them."""
         self._require_look()
         width_px = SMALL_PX if "small" in request.args else LARGE_PX
         return _jpeg(self._page_context.worker.make(lambda: self._eye().settled_picture(number, width_px)))
 
+    @get("/camera/settled/<int:number>/board.jpg", asks=host_only)
     def settled_board(self, number: int) -> Response:
         """The board of a settled frame from straight above."""
         self._require_look()
@@ -215,6 +205,7 @@ class CameraPage:
 
     # ---- photographs, for everybody ----------------------------------------------------------------------------------
 
+    @get("/api/photographs", answer=PhotographsJson)
     def photographs(self) -> Response:
         """The photographs of the game that is on, oldest first."""
         return jsonify(
@@ -223,36 +214,25 @@ class CameraPage:
             ]
         )
 
+    @get("/api/photograph/<int:game>/<moment>")
     def photograph(self, game: int, moment: str) -> Response:
         """The board when a turn was done."""
         return _jpeg(self._room.album.photograph(game, moment))
 
     # ---- what only the host does -------------------------------------------------------------------------------------
 
-    def lock(self) -> Response:
+    @post("/api/camera/lock", body=LockBody, guard=host_only)
+    def lock(self, body: LockBody) -> None:
         """Lock focus or exposure, or let them follow."""
-        self._guard.require_host(request)
-        body = read_body(request, LockBody)
         self._eye().lock(body.focus, body.exposure)
-        return jsonify({})
 
-    def choose(self) -> Response:
+    @post("/api/camera/choose", body=ChooseBody, guard=host_only)
+    def choose(self, body: ChooseBody) -> None:
         """Use another camera, one of those that are offered."""
-        self._guard.require_host(request)
-        source = read_body(request, ChooseBody).source
+        source = body.source
         if source not in [offer.source for offer in self._offers()]:
             raise NotFound
         self._eye().choose(source)
-        return jsonify({})
-
-    def bundle(self) -> Response:
-        """A bug bundle, to be saved."""
-        self._guard.require_host(request)
-        answer = make_response(self._room.bundle())
-        answer.mimetype = "application/zip"
-        name = f"companion-{clock_words(self._page_context.clock.wall_s()).replace(':', '')}.zip"
-        answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-        return answer
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, make_response, render_template, request
+from flask import Response, jsonify, make_response, render_template, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.event_cues import EventCue
@@ -19,9 +19,11 @@ from companion.games import event_cues
 from companion.maintenance.requests import CheckRoom, PanelCheck, Trial
 from companion.table.session import Phase
 from web.context import PageContext
+from web.rendering.answers import TrialJson
 from web.rendering.wiring import drawing, wires
-from web.routes.api.body import Body, Text, read_body
+from web.routes.api.body import Body, Text
 from web.routes.host import ask_for_key
+from web.routes.route import get, host_only, post
 from web.server.sse import Audience, message
 
 LOOK_S, RENEW_S = 0.05, 2.0
@@ -77,21 +79,15 @@ class PlayCue(Body, frozen=True):
 class CheckPage:
     """The routes under `/check`; for the host alone, because keys may be secrets."""
 
+    name = "check"
+
     def __init__(self, page_context: PageContext, room: CheckRoom) -> None:
         self._page_context = page_context
         self._table = page_context.table
         self._guard = page_context.guard
         self._room = room
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        check = Blueprint("check", __name__)
-        check.add_url_rule("/check", view_func=self.page)
-        check.add_url_rule("/live/check", view_func=self.live)
-        for door in (self.begin, self.end, self.light, self.play):
-            check.add_url_rule(f"/api/check/{door.__name__}", view_func=door, methods=["POST"])
-        return check
-
+    @get("/check", asks=host_only)
     def page(self) -> Response:
         """The page; without pads it still shows how they would be wired."""
         if not self._guard.is_host(request):
@@ -113,9 +109,9 @@ class CheckPage:
             )
         )
 
+    @get("/live/check", guard=host_only)
     def live(self) -> Response:
         """What is pressed and lit, as it changes; while somebody follows it the check goes on."""
-        self._guard.require_host(request)
         panel = self._panel()
         shown: dict[str, Any] = {}
         renewed_s = time.monotonic()
@@ -145,38 +141,34 @@ class CheckPage:
 
     # ---- trying out ----
 
+    @post("/api/check/begin", guard=host_only, answer=TrialJson)
     def begin(self) -> Response:
         """Begin; raises `Illegal` while a game is on: its keys are its players' own."""
         return self._do(lambda panel: panel.begin())
 
-    def end(self) -> Response:
+    @post("/api/check/end", guard=host_only)
+    def end(self) -> None:
         """The table has its keys and lamps back."""
-        self._guard.require_host(request)
-        read_body(request, Body)
         self._panel().end()
-        return jsonify({})
 
-    def light(self) -> Response:
+    @post("/api/check/light", body=Light, guard=host_only, answer=TrialJson)
+    def light(self, body: Light) -> Response:
         """Light a lamp, or darken it."""
-        body = self._asked(Light)
         if body.lamp not in self._panel().lamps:
             raise Malformed(say("There is no lamp {name}", name=body.lamp))
-        return self._do(lambda panel: panel.light(body.lamp, body.on), None)
+        return self._do(lambda panel: panel.light(body.lamp, body.on))
 
-    def play(self) -> Response:
+    @post("/api/check/play", body=PlayCue, guard=host_only, answer=TrialJson)
+    def play(self, body: PlayCue) -> Response:
         """Sound a cue, and show what lamps show with it."""
-        body = self._asked(PlayCue)
         cue = next((cue for cue in cues() if str(cue) == body.cue), None)
         if cue is None:
             raise Malformed(say("There is no cue {name}", name=body.cue))
-        return self._do(lambda panel: panel.play(cue, frozenset(SEATS)), None)
+        return self._do(lambda panel: panel.play(cue, frozenset(SEATS)))
 
     # ---- inside ----
 
-    def _do(self, act: Callable[[PanelCheck], None], body: type[Body] | None = Body) -> Response:
-        self._guard.require_host(request)
-        if body is not None:
-            read_body(request, body)
+    def _do(self, act: Callable[[PanelCheck], None]) -> Response:
         panel = self._panel()
         if self._is_on():
             raise Illegal(
@@ -184,10 +176,6 @@ class CheckPage:
             )
         act(panel)
         return jsonify(_plain(panel.trial()))
-
-    def _asked(self, kind: type[Any]) -> Any:
-        self._guard.require_host(request)
-        return read_body(request, kind)
 
     def _panel(self) -> PanelCheck:
         if self._room.panel is None:

@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import quote
 
 from flask import (
-    Blueprint,
     Response,
     jsonify,
     make_response,
@@ -20,40 +19,28 @@ from flask import (
 from companion.core.kit import Seat
 from companion.table.table_view import TableView
 from web.context import PageContext
+from web.rendering.answers import ClockTime
 from web.routes.api.body import SEAT
 from web.routes.join import Joining
+from web.routes.route import get, host_only, sitting
 from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, message
-from web.static_files import StaticFiles
 
 
 class Pages:
     """Every page that is not the workbench."""
+
+    name = "pages"
 
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
         self._table = page_context.table
         self._guard = page_context.guard
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        pages = Blueprint("pages", __name__)
-        for path, door in (
-            ("/", self.table_screen),
-            ("/watch", self.watch),
-            (f"/seat/{SEAT}", self.seat),
-            ("/clock", self.clock),
-            ("/live/<any(table, watch):page>", self.live),
-            ("/live/host", self.live_host),
-            (f"/live/seat/{SEAT}", self.live_seat),
-        ):
-            pages.add_url_rule(path, view_func=door)
-        StaticFiles().add_to(pages)
-        return pages
-
     # ---- pages that follow the table ----
 
+    @get("/")
     def table_screen(self) -> str:
         """The big screen."""
         theme = self._page_context.table_settings.theme
@@ -63,6 +50,7 @@ class Pages:
         away = self._table.remote_seat
         return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk, own=own, away=away)
 
+    @get("/watch")
     def watch(self) -> Any:
         """What everybody may know, on a phone; while too many look, a page that tries again by itself."""
         if self._page_context.streams.has_room:
@@ -74,6 +62,7 @@ class Pages:
         answer.headers["Retry-After"] = str(again_s)
         return answer
 
+    @get(f"/seat/{SEAT}")
     def seat(self, seat: str) -> Any:
         """The page of a seat, for the browser that took it."""
         mine = Seat(seat)
@@ -91,6 +80,7 @@ class Pages:
         passed = "openly" if open_to(view) else "covered"
         return self._page("seat", mine, f"{live}?why={quote(stage_of_passing(view, mine))}", part, passed=passed)
 
+    @get("/live/<any(table, watch):page>")
     def live(self, page: str) -> Response:
         """The stream of a page that everybody may see."""
         own = page == "table" and is_own_screen(request)
@@ -117,27 +107,28 @@ class Pages:
         settings = self._page_context.table_settings
         return f"{settings.theme}-{settings.language}"
 
+    @get("/live/host", guard=host_only)
     def live_host(self) -> Response:
         """The stream of the host's page."""
-        self._guard.require_host(request)
         streams, page_context = self._page_context.streams, self._page_context
         return streams.follow(self._table, lambda: page_context.fragment("host", None), Audience.SEAT)
 
-    def live_seat(self, seat: str) -> Response:
+    @get(f"/live/seat/{SEAT}", guard=sitting)
+    def live_seat(self, seat: Seat) -> Response:
         """The stream of a seat; a seat that was freed meanwhile gets nothing but the way out."""
-        mine = self._guard.require_sitting(request, seat)
 
         def render() -> str:
-            if not self._guard.sits(request, mine):
-                return f'<main id="live" data-go="/join/{mine}"></main>'
-            if must_cover(self._guard, request, mine, self._table.view):
+            if not self._guard.sits(request, seat):
+                return f'<main id="live" data-go="/join/{seat}"></main>'
+            if must_cover(self._guard, request, seat, self._table.view):
                 return COVER
-            return self._page_context.fragment(_seat_part(self._table.view(), mine), mine)
+            return self._page_context.fragment(_seat_part(self._table.view(), seat), seat)
 
         return self._page_context.streams.follow(self._table, render, Audience.SEAT)
 
     # ---- the rest ----
 
+    @get("/clock", answer=ClockTime)
     def clock(self) -> Response:
         """The time by which the table's clocks run, for pages that show what is left of it."""
         return jsonify(now_s=self._table.now_s())

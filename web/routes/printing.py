@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, Response, make_response, render_template, request
+from flask import Response, make_response, render_template, request
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
@@ -18,6 +18,7 @@ from companion.printing.printing import PAPERS, Printer, PrintPlan
 from web.context import PageContext
 from web.error_pages import wants_page
 from web.numbers import whole_number
+from web.routes.route import get
 from web.security.auth import is_own_screen
 from web.templating.icons import small_board
 
@@ -56,17 +57,13 @@ class Offer:
 class KitPages:
     """The page of everything to print, and the PDFs."""
 
+    name = "kit"
+
     def __init__(self, page_context: PageContext, printer: Printer) -> None:
         self._page_context = page_context
         self._printer = printer
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        kit = Blueprint("kit", __name__)
-        kit.add_url_rule("/kit", view_func=self.page, strict_slashes=False)
-        kit.add_url_rule("/kit/<name>.pdf", view_func=self.pdf)
-        return kit
-
+    @get("/kit", strict_slashes=False)
     def page(self, error: str = "", refused: str = "") -> str:
         """What there is to print, on which paper and in which language; `error` stands where the game `refused` is."""
         paper, language = _paper(), _language()
@@ -84,6 +81,7 @@ class KitPages:
             refused=refused,
         )
 
+    @get("/kit/<name>.pdf")
     def pdf(self, name: str) -> Response:
         """Return a kit, a board in one piece (`GAME-board`) or the card for the table (`join`)."""
         paper, language, make = _paper(), _language(), self._page_context.worker.make

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flask import Blueprint, Request, Response, make_response, redirect, render_template, request
+from flask import Request, Response, make_response, redirect, render_template, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
@@ -19,6 +19,7 @@ from companion.table.table_view import TableView
 from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.join import Joining, wanted_name
+from web.routes.route import form, get
 from web.security.auth import Auth
 from web.server.sse import Audience
 
@@ -29,24 +30,14 @@ COVER = '<main id="live" data-go="/pass"></main>'
 class SharedPhonePages:
     """The pages under `/pass`."""
 
+    name = "passing"
+
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
         self._table = page_context.table
         self._guard = page_context.guard
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        passing = Blueprint("passing", __name__)
-        for path, door, method in (
-            ("/pass", self.page, "GET"),
-            ("/pass", self.begin, "POST"),
-            ("/pass/open", self.open_side, "POST"),
-            ("/pass/end", self.end, "POST"),
-            ("/live/pass", self.live, "GET"),
-        ):
-            passing.add_url_rule(path, door.__name__, view_func=door, methods=[method])
-        return passing
-
+    @get("/pass")
     def page(self) -> Any:
         """The cover, what both may see, or how one phone comes to hold both seats."""
         if not self._guard.passes(request):
@@ -64,6 +55,7 @@ class SharedPhonePages:
         self._guard.pass_cookie(answer, None)
         return answer
 
+    @form("/pass", "south", "north", "known_south", "known_north")
     def begin(self) -> Any:
         """Take both seats, or the one that is missing."""
         names = {seat: wanted_name(str(seat)) for seat in SEATS}
@@ -87,6 +79,7 @@ class SharedPhonePages:
             self._guard.pass_cookie(answer, None)
         return answer
 
+    @form("/pass/open", "seat")
     def open_side(self) -> Any:
         """Show one side to whoever has tapped its key."""
         seat = next((seat for seat in SEATS if seat == request.form.get("seat")), None)
@@ -94,6 +87,7 @@ class SharedPhonePages:
             return redirect("/pass", 303)
         return self._show(seat)
 
+    @form("/pass/end")
     def end(self) -> Any:
         """Leave both seats."""
         answer = make_response(redirect("/join", 303))
@@ -104,6 +98,7 @@ class SharedPhonePages:
         self._guard.drop_pass(answer)
         return answer
 
+    @get("/live/pass")
     def live(self) -> Response:
         """The stream of the cover; it knows what everybody knows."""
 

@@ -11,13 +11,11 @@ from functools import partial
 from typing import Annotated, Any
 
 from flask import (
-    Blueprint,
     Response,
     copy_current_request_context,
     jsonify,
     make_response,
     render_template,
-    request,
 )
 from msgspec import Meta
 from werkzeug.exceptions import NotFound
@@ -29,7 +27,9 @@ from companion.core.kit import Seat
 from companion.core.ports import PanelView
 from web.context import PageContext
 from web.features import Workbench
-from web.routes.api.body import Body, Text, read_body
+from web.rendering.answers import WorkbenchJson, WorldJson
+from web.routes.api.body import Body, Text
+from web.routes.route import get, post
 from web.server.sse import Audience, message
 
 LOOK_S = 0.02
@@ -88,25 +88,17 @@ class _Heard:
 class Bench:
     """The routes under `/workbench`."""
 
+    name = "bench"
+
     def __init__(self, page_context: PageContext, workbench: Workbench) -> None:
         self._page_context = page_context
         self._world = workbench.world
         self._hands = workbench.hands
         self._hand: Square | None = None
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        bench = Blueprint("bench", __name__, url_prefix="/workbench")
-        bench.add_url_rule("", view_func=self.page)
-        bench.add_url_rule("/live", view_func=self.live)
-        bench.add_url_rule("/frame.jpg", view_func=self.frame)
-        bench.add_url_rule("/state", view_func=self.state)
-        for door in (self.piece, self.flip, self.tidy, self.hand, self.tiles, self.press, self.release):
-            bench.add_url_rule(f"/{door.__name__}", view_func=door, methods=["POST"])
-        return bench
-
     # ---- looking ----
 
+    @get("/workbench")
     def page(self) -> str:
         """The page."""
         return render_template(
@@ -118,16 +110,19 @@ class Bench:
             camera_page=self._page_context.features.camera is not None,
         )
 
+    @get("/workbench/frame.jpg")
     def frame(self) -> Response:
         """The camera's picture now."""
         picture = make_response(self._page_context.worker.make(self._world.jpeg))
         picture.mimetype = "image/jpeg"
         return picture
 
+    @get("/workbench/state", answer=WorkbenchJson)
     def state(self) -> Response:
         """Pieces, squares, hand, lamps and tone."""
         return jsonify({**self._world_now(), **_panel_words(self._hands.view()), "buttons": self._hands.buttons()})
 
+    @get("/workbench/live")
     def live(self) -> Response:
         """A stream of the page's fragment, the world (`event: world`) and the panel (`event: panel`)."""
         news = copy_current_request_context(partial(self._news, _Heard()))
@@ -172,9 +167,9 @@ class Bench:
 
     # ---- hands ----
 
-    def piece(self) -> Response:
+    @post("/workbench/piece", body=Put, answer=WorldJson)
+    def piece(self, body: Put) -> Response:
         """Put a piece somewhere."""
-        body = read_body(request, Put)
         if body.square is not None:
             square = self._square(body.square)
             self._with_piece(lambda: self._world.move_to(body.id, square))
@@ -185,49 +180,49 @@ class Bench:
             raise Malformed(say("Say where: a square, or x and y in the picture"))
         return jsonify(self._world_now())
 
-    def flip(self) -> Response:
+    @post("/workbench/flip", body=Flip, answer=WorldJson)
+    def flip(self, body: Flip) -> Response:
         """Turn a piece over."""
-        body = read_body(request, Flip)
         self._with_piece(lambda: self._world.flip(body.id))
         return jsonify(self._world_now())
 
+    @post("/workbench/tidy", answer=WorldJson)
     def tidy(self) -> Response:
         """Put all pieces where the table wants them."""
-        read_body(request, Body)
         view = self._page_context.table.view()
         if view.kit is not None and view.board.target is not None:
             self._world.set_up(view.board.target, by_hand=True)
         return jsonify(self._world_now())
 
-    def hand(self) -> Response:
+    @post("/workbench/hand", body=Hand, answer=WorldJson)
+    def hand(self, body: Hand) -> Response:
         """Hold a hand over a square, or take it away."""
-        text = read_body(request, Hand).square
+        text = body.square
         self._hand = self._square(text) if text is not None else None
         self._world.hold_hand(self._hand)
         return jsonify(self._world_now())
 
-    def tiles(self) -> Response:
+    @post("/workbench/tiles", body=Tiles)
+    def tiles(self, body: Tiles) -> None:
         """Lay order tiles behind a wall; nothing tells what lies there."""
-        body = read_body(request, Tiles)
         self._world.lay_tiles(body.seat, body.letters.upper())
-        return jsonify({})
 
-    def press(self) -> Response:
+    @post("/workbench/press", body=Finger)
+    def press(self, body: Finger) -> None:
         """Hold a key down."""
-        return self._finger(self._hands.press)
+        self._hands.press(self._button(body))
 
-    def release(self) -> Response:
+    @post("/workbench/release", body=Finger)
+    def release(self, body: Finger) -> None:
         """Let a key go."""
-        return self._finger(self._hands.release)
+        self._hands.release(self._button(body))
 
     # ---- inside ----
 
-    def _finger(self, act: Callable[[str], None]) -> Response:
-        button = read_body(request, Finger).button
-        if button not in self._hands.buttons():
+    def _button(self, body: Finger) -> str:
+        if body.button not in self._hands.buttons():
             raise NotFound
-        act(button)
-        return jsonify({})
+        return body.button
 
     def _with_piece(self, act: Callable[[], None]) -> None:
         try:

@@ -14,7 +14,6 @@ _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST = re.compile(
     rf"(?:\[(?P<six>[0-9A-Fa-f:.]+(?:%[0-9A-Za-z._~-]+)?)\]|(?P<name>{_LABEL}(?:\.{_LABEL})*\.?))(?::(?P<port>\d{{1,5}}))?"
 )
-_LAST_IS_NUMBER = re.compile(r"(?:.*\.)?(?:\d+|0[xX][0-9A-Fa-f]*)\.?")
 MAX_NAME = 254
 """Letters of the longest name of the DNS, with the dot at its end."""
 MAX_PORT = 65535
@@ -37,7 +36,8 @@ def asked_host(header: str) -> str:
     if found is None or (found["port"] and not 1 <= int(found["port"]) <= MAX_PORT):
         return ""
     name = found["six"] or found["name"]
-    is_number = found["six"] is not None or _LAST_IS_NUMBER.fullmatch(name) is not None
+    last = name.removesuffix(".").rpartition(".")[2].lower()
+    is_number = found["six"] is not None or last.isdecimal() or last.startswith("0x")
     if len(name) > MAX_NAME or (is_number and not _is_address(name, 6 if found["six"] else 4)):
         return ""
     return name

@@ -110,25 +110,23 @@ class RequestLimits:
 
 
 class Guesses:
-    """Guesses at a secret, of each address and, where `everybody` is given, of all addresses together."""
+    """Guesses at a secret, of each address.
 
-    def __init__(self, each: Rate, now_s: Callable[[], float], everybody: Rate | None = None) -> None:
+    There is no limit for all addresses together: with one, strangers who guess would keep out whoever knows the secret.
+    Many addresses come to no more than `most_in` for each of the `NAMES_KEPT` that are told apart.
+    """
+
+    def __init__(self, each: Rate, now_s: Callable[[], float]) -> None:
         self._each = Buckets(each, now_s)
-        self._all = Buckets(everybody, now_s) if everybody is not None else None
 
     def check(self, address: str, is_right: Callable[[], bool]) -> bool | None:
-        """Is the guess right? None: nobody looks at it, because there were too many wrong ones."""
+        """Is the guess right? None: nobody looks at it, because too many wrong ones came from there."""
         name = address_group(address)
         if not self._each.take(name):
-            return None
-        if self._all is not None and not self._all.take(SHARED):
-            self._each.give_back(name)
             return None
         if not is_right():
             return False
         self._each.give_back(name)
-        if self._all is not None:
-            self._all.give_back(SHARED)
         return True
 
 

@@ -391,7 +391,7 @@ import {
   });
 
   document.addEventListener('keydown', event => {
-    if (!form() || event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.('input, textarea')) return;
+    if (!form() || event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.('input, textarea')) return;
     const letter = event.key.length === 1 ? event.key : '';
     const kind = sheet.kinds.findIndex(each => each.letter && each.letter.toLowerCase() === letter.toLowerCase());
     const way = sheet.directions.find(each => (each.initial || each.letter) === letter.toUpperCase());
@@ -524,7 +524,7 @@ import {
   });
 
   document.addEventListener('keydown', event => {
-    const key = form() && !event.target.matches?.('input, textarea') && form().querySelector(`[data-card="${CSS.escape(event.key)}"]`);
+    const key = form() && !event.repeat && !event.target.matches?.('input, textarea') && form().querySelector(`[data-card="${CSS.escape(event.key)}"]`);
     if (key) key.click();
   });
 

@@ -449,7 +449,6 @@ if (document.querySelector('.passed, .passing')) {
     }
     const pad = ARROWS[event.key];
     const key = pad ? document.querySelector(`.order[data-pad="${pad}"]`) : typed(event.key.toUpperCase());
-    if (key && event.repeat) return true; // a key that is held is one order
     if (key) {
       enter(key.dataset.letter, here >= 0 ? here : undefined);
       if (here >= 0) goOn(here);
@@ -464,7 +463,12 @@ if (document.querySelector('.passed, .passing')) {
   document.addEventListener('keydown', event => {
     if (!form() || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.matches?.('input, textarea') || document.querySelector('details[open]')) return;
-    if (pressed(event, slots().indexOf(event.target))) event.preventDefault();
+    // A key that is kept down is one press, except for taking away.
+    const isDoubled = event.repeat && !['Backspace', 'Delete'].includes(event.key);
+    const isOurs = isDoubled
+      ? ARROWS[event.key] || event.key === 'Enter'
+      : pressed(event, slots().indexOf(event.target));
+    if (isOurs) event.preventDefault();
   });
 
   // ---- drag ----

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import msgspec
@@ -44,6 +45,17 @@ class PadInput:
         self._before_question: dict[Seat, tuple[float, str, Draft]] = {}
         """What was entered before A or B went down, with the time and the moment of that."""
         self._draw_keys = DrawKeys()
+        ready, table = PadKey.READY, PadKey.TABLE
+        begin, confirm, again = self._begin, self._confirm, self._play_again
+        orders = dict.fromkeys(PadKey, self._press_order) | {table: self._press_table}
+        self._keys: Mapping[Phase, Mapping[PadKey, Callable[[Press], None]]] = {
+            Phase.LOBBY: {ready: begin, table: begin, PadKey.A: begin},
+            Phase.SETUP: {ready: confirm, table: confirm},
+            Phase.ORDERS: orders,
+            Phase.STAGES: {ready: confirm, table: confirm},
+            Phase.OVER: {ready: again, table: again},
+        }
+        """What each key does in each phase. A key that is not there does nothing."""
 
     def pressed(self, press: Press) -> None:
         """Take a key that went down, or is held."""
@@ -68,67 +80,75 @@ class PadInput:
             self._pipeline.listeners.send(Signal(Cue.SEAT_TAKEN, seats))
 
     def _play(self, press: Press) -> None:
-        session = self._pipeline.session
-        if press.seat is not None and press.seat not in session.seats:
-            self._pipeline.accept(TakeSeat(press.seat, "", secrets.token_urlsafe(18), "pad"))
-        elif press.seat is not None and not session.is_here(press.seat):
-            raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))  # or another table does
-        elif press.seat is not None and (before := self._before_draw(press.seat, press)) is not None:
-            self._offer_draw(press.seat, before)
-        elif press.key is PadKey.BACK and press.held and session.lesson_number is not None:
-            self._pipeline.accept(SkipLesson(press.seat or "table", self._pipeline.now_s()))
+        session, seat = self._pipeline.session, press.seat
+        if seat is not None:
+            if seat not in session.seats:
+                self._pipeline.accept(TakeSeat(seat, "", secrets.token_urlsafe(18), "pad"))
+                return
+            if not session.is_here(seat):  # the machine plays it, or another table does
+                raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
+            if (before := self._before_draw(seat, press)) is not None:
+                self._offer_draw(seat, before)
+                return
+        if press.key is PadKey.BACK and press.held and session.lesson_number is not None:
+            self._pipeline.accept(SkipLesson(seat or "table", self._pipeline.now_s()))
         elif session.paused and press.key in (PadKey.READY, PadKey.TABLE) and not press.held:
-            self._pipeline.accept(Resume(press.seat or "table", self._pipeline.now_s()))
-        elif press.seat is None:
-            self._press_table(press)
-        elif session.phase is Phase.ORDERS:
-            self._press_order(press.seat, press)
-        elif press.key is PadKey.A and session.phase is Phase.LOBBY and not press.held:
-            self._lobby.begin_by_key(is_guided=True)
-        elif press.key is PadKey.READY:
-            self._press_ready(press.seat, press.held)
+            self._pipeline.accept(Resume(seat or "table", self._pipeline.now_s()))
+        elif handle := self._keys[session.phase].get(press.key):
+            handle(press)
 
     def _refuse(self, seat: Seat | None) -> None:
         self._pipeline.listeners.send(Signal(Cue.KEY_REFUSED, frozenset({seat}) if seat else BOTH))
 
+    def _begin(self, press: Press) -> None:
+        """Begin a game, with a guide by key A."""
+        self._require_new(press)
+        if not press.held:
+            self._lobby.begin_by_key(is_guided=press.key is PadKey.A)
+
+    def _play_again(self, press: Press) -> None:
+        """Play the same game again, with sides changed."""
+        self._require_new(press)
+        if not press.held:
+            self._lobby.rematch(swap=True)
+
+    def _confirm(self, press: Press) -> None:
+        """Say that the board is as it should be. Held after a refusal, this overrules the camera."""
+        self._require_new(press)
+        session, by = self._pipeline.session, press.seat or "table"
+        place = (session.moment, session.stage)
+        if press.held:
+            if self._refused_ready.pop(by, None) == place:
+                self._turns.confirm(by, *place, force=True)
+            return
+        self._refused_ready[by] = place
+        self._turns.confirm(by, *place, force=False)
+        del self._refused_ready[by]
+
+    def _require_new(self, press: Press) -> None:
+        """Raise `Stale` for a press of the table's button, which comes once it is let go, that is too late."""
+        if press.seat is None and press.at_s < self._pipeline.live.stage_since_s:
+            raise Stale(say("That step is already done"))
+
     def _press_table(self, press: Press) -> None:
-        """The table's one button: ready, or the shared key of a chess clock; held it takes back and stops the clock."""
+        """Play the shared key of a chess clock. Held, it takes back and stops the clock."""
         session = self._pipeline.session
         if not session.is_open:
-            if press.at_s < self._pipeline.live.stage_since_s:  # it comes when the button is let go: that may be later
-                raise Stale(say("That step is already done"))
-            self._press_ready("table", press.held)
+            self._require_new(press)
+            if not press.held:
+                raise Illegal(Refusal.WRONG_PHASE, say("Orders are due"))
         elif press.held and session.turns and session.turns[-1].acted_s == press.at_s:
             self._turns.undo(session.moment)
         elif press.held:
             self._pipeline.accept(Pause("table", press.at_s))
         elif all(map(session.is_here, session.awaited)):
             (seat,) = session.awaited
-            self._press_order(seat, replace(press, seat=seat, key=PadKey.READY))
+            self._press_order(replace(press, seat=seat, key=PadKey.READY))
 
-    def _press_ready(self, by: str, held: bool) -> None:
-        """The ready key moves the table on; held down after a refusal it overrules the camera."""
-        session = self._pipeline.session
-        place = (session.moment, session.stage)
-        if held:
-            if self._refused_ready.pop(by, None) == place:
-                self._turns.confirm(by, *place, force=True)
-            return
-        match session.phase:
-            case Phase.LOBBY:
-                self._lobby.begin_by_key()
-            case Phase.OVER:
-                self._lobby.rematch(swap=True)
-            case Phase.SETUP | Phase.STAGES:
-                self._refused_ready[by] = place
-                self._turns.confirm(by, *place, force=False)
-                del self._refused_ready[by]
-            case Phase.ORDERS:
-                raise Illegal(Refusal.WRONG_PHASE, say("Orders are due"))
-
-    def _press_order(self, seat: Seat, press: Press) -> None:
+    def _press_order(self, press: Press) -> None:
         """Enter, change and hand in an action key by key; the draft stays here until it is handed in."""
-        live, session = self._pipeline.live, self._pipeline.session
+        live, session, seat = self._pipeline.live, self._pipeline.session, press.seat
+        assert seat is not None  # the table's own button has none, and comes by `_press_table`
         laid = live.laid.get(seat)
         if press.key is PadKey.READY and not press.held and laid and seat in session.awaited:
             self._pipeline.hand_in(HandIn(seat, session.moment, laid, now_s=press.at_s))

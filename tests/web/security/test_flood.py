@@ -37,7 +37,7 @@ LOCAL = {BAD: "127.0.0.66", SEATED: "127.0.0.10"}
 def token(place: Place, seat: str) -> dict[str, str]:
     """The cookies of a browser that sits there."""
     browser = place.sit(seat)
-    cookie = browser.get_cookie(f"seat_{seat}")
+    cookie = place.cookie(browser, f"seat_{seat}")
     assert cookie
     return {cookie.key: cookie.value}
 
