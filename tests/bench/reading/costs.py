@@ -15,18 +15,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.bars import CHANGED_RATIO, FIRST_RATIO, STILL_RATIO
 from bench.reading.peers import aruco
 from bench.reading.pictures import Verdict
 from bench.reading.scenes import default_kits
 from companion.core.kit import Kit
 from companion.core.ports import Frame
+from companion.printing.printed_kit import printed_table
 from vision.cameras.files import load_luma
 from vision.pieces.board_reader import board_reader
-from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 from vision.still_pictures import read_images
 
-MOST = {"still": 1 / 20, "changed": 1 / 6, "full": 1.0}
+MOST = {"still": STILL_RATIO.most, "changed": CHANGED_RATIO.most, "full": FIRST_RATIO.most}
 """By kind of frame: the most that it may cost."""
 FRAMES = 30
 _NUDGE_MM = 3.0
@@ -80,7 +81,7 @@ class _Watched:
     def __init__(self, kit: Kit) -> None:
         squares = [square for square in kit.board.squares if square not in kit.board.holes]
         single = [names[:1] for names in kit.pieces if kit.face(names[0]).size == (1, 1)]
-        self.table = SimulatedTable(kit, View(width=1920, height=1080, tilt_deg=30.0))
+        self.table = printed_table(kit, View(width=1920, height=1080, tilt_deg=30.0))
         self.table.set_up(dict(zip(squares[:: max(1, len(squares) // len(single))], single, strict=False)))
         self.reader = board_reader(default_kits())
         self._peer = aruco()
