@@ -73,6 +73,7 @@ def told_of(ear: Ear, name: str, base: str = "tabletop") -> Any:
 
 def test_a_whole_game_is_told_and_no_order_before_its_step(tmp_path: Path, broker: Broker) -> None:
     with Ear(broker.port) as ear, told_table(tmp_path, mqtt_settings(broker.port)) as companion:
+        until("the connection", lambda: companion.broker.is_connected)
         table, rng = companion.table, Random(20)
         for seat in SEATS:
             table.take_seat(seat, {Seat.SOUTH: "Mara", Seat.NORTH: "Jonas"}[seat])
@@ -117,6 +118,7 @@ def test_two_games_that_differ_in_a_secret_sound_the_same(
         clock = FakeClock()
         folder, mqtt = tmp_path / str(number), mqtt_settings(broker.port, names=True, staff=True, pause=True)
         with Ear(broker.port) as ear, told_table(folder, mqtt, clock) as companion:
+            until("the connection", lambda each=companion: each.broker.is_connected)
             scene = Scene(companion, clock, Viewer(companion))
             for act in begin(scene, text):
                 tell(companion)
