@@ -25,7 +25,6 @@ from web.security.auth import Auth
 from web.security.join_code import EACH, LENGTH
 from web.security.rate_limit import Guesses
 from web.server.sse import Audience, Streams
-from web.templating.fragments import Fragment, Needs, render_fragment
 
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
 
@@ -183,9 +182,9 @@ class HubHostPages:
         """Every table, with what can be done about it."""
         if not self._guard.is_host(request):
             return make_response(render_template("hub_key.html", error=""), 403)
-        return render_fragment(
+        return render_template(
             "hub_host.html",
-            self._draw(),
+            fragment=self._draw(),
             live="/live/host",
             most_s=MOST_DELAY_S,
             rows=[row for section in sections() for row in section.rows if row.key in HUB_MAY_SET],
@@ -208,16 +207,16 @@ class HubHostPages:
     @get("/live/host", guard=host_only)
     def live(self) -> Response:
         """The stream of the host's page."""
-        return self._streams.follow(self._room, lambda: self._draw().html, Audience.SEAT)
+        return self._streams.follow(self._room, self._draw, Audience.SEAT)
 
-    def _draw(self) -> Fragment:
-        now_s, needs = self._room.now_s(), Needs()
+    def _draw(self) -> str:
+        now_s = self._room.now_s()
         tables = [(table, table.needs(now_s), table.is_lost(now_s)) for table in self._room.tables()]
         waiting = [str(table.number) for table, *_ in tables if table.asked]
         html = render_template(
-            "_hub_host.html", needs=needs, tables=tables, waiting=waiting, code=self._door.code, version=__version__,
+            "_hub_host.html", tables=tables, waiting=waiting, code=self._door.code, version=__version__,
         )  # fmt: skip
-        return Fragment(html, needs)
+        return html
 
     # ---- doors ----
 
