@@ -22,7 +22,7 @@ def add_commands(
     add_settings: Callable[[argparse.ArgumentParser], None],
     settings_of: Callable[[argparse.Namespace], tuple[Settings, Path]],
 ) -> None:
-    """Add both; `settings_of` answers the settings and their file."""
+    """Add both commands. `settings_of` answers the settings and their file."""
     backup = commands.add_parser(
         "backup", help="settings and games in one file, without keys and without the current game"
     )
@@ -102,7 +102,7 @@ def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int
 
 
 def _new_file(path: Path) -> IO[bytes]:
-    """A file that nobody else reads: names are in it, and what the settings know of the house.
+    """Return a new file that nobody else reads: names are in it, and what the settings know of the house.
 
     Root may have been asked to put it into the service's own folder: a link that lies there is not followed.
     """
@@ -111,6 +111,6 @@ def _new_file(path: Path) -> IO[bytes]:
 
 
 def _give_to_caller(file: IO[bytes]) -> None:
-    """What root writes for somebody who said sudo belongs to that person."""
+    """Give what root writes for somebody who said sudo to that person."""
     if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdigit() and os.environ.get("SUDO_GID", "").isdigit():
         os.fchown(file.fileno(), int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"]))

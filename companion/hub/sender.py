@@ -184,6 +184,7 @@ class HubLine:
             )
             stream = client.jetstream(timeout=ANSWERS_S)
             await client.subscribe(command_subject(own.table), cb=self._heard)
+            await self._pairs.claim(client)
             sequence = await self._find_place(stream)
             self._pairs.connected()
             self._asks_s = 0.0
@@ -192,6 +193,7 @@ class HubLine:
             keeps_s = 0.0
             while not (self._is_closing or lost.is_set()):
                 self._has_news = False
+                await self._pairs.claim(client)
                 await self._tell_state(client)
                 if self._clock.monotonic_s() >= keeps_s:
                     try:

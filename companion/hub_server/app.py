@@ -66,7 +66,14 @@ class Hub(Closeable):
         self._rights = Rights(self.folder, self.nats, settings.nats_seed, settings.nats_reload)
         self.store = HubStore(_store_settings(settings, self.nats, known.seed))
         self.room = Room(known.name, clock, known.delay_s)
-        self.pairs = PairKeeper(self.folder, clock, self._paired, self._look_at_pair, self.store.forget_pair)
+        self.pairs = PairKeeper(
+            self.folder,
+            clock,
+            self._paired,
+            self._look_at_pair,
+            self.store.forget_pair,
+            when_shared=self.room.share,
+        )
         self._stack = contextlib.ExitStack()
         try:
             file = LeagueFile(settings.folder)

@@ -8,7 +8,6 @@ what it replaces is kept in `before-restore`.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import shutil
@@ -16,7 +15,7 @@ import sqlite3
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
@@ -71,7 +70,15 @@ _ALBUM, _DRAWN = "photographs", "history"
 _FORGET = "forget"
 """A file that says: games and photographs go, nothing comes instead."""
 
-_DAMAGED = (zipfile.BadZipFile, zlib.error)
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,  # an unknown compression
+    RuntimeError,  # a file with a password
+)
+"""What `zipfile` raises for a file that it cannot read."""
 
 
 class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -85,7 +92,7 @@ class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     left_out: int = 0
 
     def sentence(self) -> str:
-        """What is in it, in words."""
+        """Return what is in it, in words."""
         games = say_n("{n} game", "{n} games", self.games)
         pictures = say_n("{n} photograph", "{n} photographs", self.photographs)
         told = say("{games} and {pictures}.", games=games, pictures=pictures)
@@ -106,7 +113,7 @@ def make_backup(
     *,
     when_packed: Callable[[int, int], None] | None = None,
 ) -> BackupNote:
-    """Write a backup; works beside a running service. Raises `JournalError` and `SystemTrouble`.
+    """Write a backup, also beside a running service. Raises `JournalError` and `SystemTrouble`.
 
     `when_packed` hears how many photographs are in it, of how many.
     """
@@ -140,29 +147,26 @@ def _pictures(album: PhotographFolder, left_out: int) -> Iterator[Path]:
 
 
 def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: Path) -> BackupNote:
-    """Check a backup wholly and lay it ready for the next start; raises `Malformed` for one that cannot be used.
+    """Check a backup wholly and lay it ready for the next start. Raises `Malformed` for one that cannot be used.
 
     The folder of the state and the keys of this installation stay as they are, and all seats are free afterwards.
     """
     state = settings.journal_path.parent
     with _trouble():
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        unfinished = state / f"{READY}.part"
-        _clear(unfinished)
-        unfinished.mkdir(mode=0o700)  # keys, and the password of the network
+        unfinished = _new_folder(state)
         for name in (_ALBUM, _DRAWN):  # also where the backup has none: those of here belong to other games
             (unfinished / name).mkdir()
         try:
             with open_file(source) if isinstance(source, Path) else nullcontext(source) as file:
-                note = _unpacked(file, unfinished)
+                note = _unpack_all(file, unfinished)
             _check_settings(unfinished / _SETTINGS, settings, settings_file)
-            _check_journal(unfinished / _JOURNAL)
             _check_json(unfinished)
-            _fit_journal(unfinished / _JOURNAL, settings.journal_path)
+            _adopt_games(unfinished / _JOURNAL, settings.journal_path)
+            _check_writable(settings_file)
         except BaseException:
             _clear(unfinished)
             raise
-        _check_writable(settings_file)
         _clear(state / READY)
         unfinished.replace(state / READY)
     return note
@@ -172,27 +176,33 @@ def stage_forgetting(settings: Settings) -> None:
     """Have all games, photographs and keys of the installation deleted at the next start."""
     state = settings.journal_path.parent
     with _trouble():
-        _clear(state / READY)
-        unfinished = state / f"{READY}.part"
-        _clear(unfinished)
-        unfinished.mkdir(parents=True)
+        unfinished = _new_folder(state)
         (unfinished / _FORGET).touch()
+        _clear(state / READY)
         unfinished.replace(state / READY)
 
 
+def _new_folder(state: Path) -> Path:
+    """Return an empty folder for what is to be laid ready. Nobody else may read it: keys and passwords are in it."""
+    folder = state / f"{READY}.part"
+    _clear(folder)
+    folder.mkdir(mode=0o700, parents=True)
+    return folder
+
+
 def is_staged(settings: Settings) -> bool:
-    """Does something wait for the next start?"""
+    """Return whether something waits for the next start."""
     return (settings.journal_path.parent / READY).exists()
 
 
 def unstage(settings: Settings) -> None:
-    """What waits for the next start is not done."""
+    """Forget what waits for the next start."""
     with _trouble():
         _clear(settings.journal_path.parent / READY)
 
 
 def apply_staged(settings: Settings, settings_file: Path) -> str:
-    """Do what waits for this start, before the journal is opened; answers a sentence, empty: nothing waited.
+    """Do what waits for this start, before the journal is opened. Return a sentence. Empty: nothing waited.
 
     A power cut in the middle is finished at the next start: every step is a rename, and done at most once.
     """
@@ -208,7 +218,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
             ready.replace(under_way)
         before.mkdir(mode=0o700, exist_ok=True)
         forget = (under_way / _FORGET).exists()
-        told = tuple(_told(under_way))
+        told = tuple(_sentences(under_way))
         if (text := under_way / _SETTINGS).exists():
             if settings_file.exists():
                 shutil.copy(settings_file, before / _SETTINGS)  # with its mode
@@ -229,8 +239,8 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     return joined(" ", (*told, say("What was here before is in the folder {folder}.", folder=BEFORE)))
 
 
-def _told(folder: Path) -> Iterator[str]:
-    """What comes back, in sentences; less after a power cut, or where an earlier version laid it ready."""
+def _sentences(folder: Path) -> Iterator[str]:
+    """Yield sentences on what comes back. After a power cut there may be fewer of them."""
     yield say("The backup is restored.")
     with suppress(OSError, msgspec.DecodeError):
         yield msgspec.json.decode((folder / _NOTE).read_bytes(), type=BackupNote).sentence()
@@ -251,11 +261,12 @@ def _move(state: Path, name: str, before: Path) -> None:
 
 
 def _most_of(name: str) -> int:
-    """How many bytes a member of a backup may have."""
+    """Return how many bytes a member of a backup may have."""
     return _MOST_PHOTOGRAPH if _PHOTOGRAPH.fullmatch(name) else MAX_MEMBER_BYTES.get(name, 0)
 
 
-def _unpacked(source: IO[bytes], folder: Path) -> BackupNote:
+def _unpack_all(source: IO[bytes], folder: Path) -> BackupNote:
+    """Check the members of a backup and unpack them, the games as a journal. Raises `Malformed`."""
     try:
         with open_archive(source) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
@@ -270,9 +281,13 @@ def _unpacked(source: IO[bytes], folder: Path) -> BackupNote:
             look_at(entries, _most_of, MAX_BYTES, folder)
             if _NOTE not in names or _GAMES not in names:
                 raise Malformed(say("This is not a backup: there are no games in it."))
-            content = io.BytesIO()
-            unpack(archive, archive.getinfo(_NOTE), content, _most_of(_NOTE))
-            note = msgspec.json.decode(content.getvalue(), type=BackupNote)
+            for entry in entries:
+                if entry.filename != _GAMES:
+                    place = folder / entry.filename
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    with place.open("xb") as target:
+                        unpack(archive, entry, target, _most_of(entry.filename))
+            note = msgspec.json.decode((folder / _NOTE).read_bytes(), type=BackupNote)
             if note.format != FORMAT:
                 raise Malformed(
                     say(
@@ -283,15 +298,7 @@ def _unpacked(source: IO[bytes], folder: Path) -> BackupNote:
                 )
             with archive.open(_GAMES) as lines:
                 read_games(lines, folder / _JOURNAL, _most_of(_GAMES))
-            for entry in entries:
-                if entry.filename == _GAMES:
-                    continue
-                place = folder / entry.filename
-                place.parent.mkdir(parents=True, exist_ok=True)
-                with place.open("xb") as target:
-                    unpack(archive, entry, target, _most_of(entry.filename))
-    # zipfile's own words for an unknown compression (NotImplementedError) and for a locked file (RuntimeError)
-    except (*_DAMAGED, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError):
+    except _UNREADABLE:
         raise Malformed(say("This file is damaged or not a backup.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise Malformed(say("This is not a backup of this program.")) from None
@@ -299,7 +306,7 @@ def _unpacked(source: IO[bytes], folder: Path) -> BackupNote:
 
 
 def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None:
-    """The settings must be readable; what a page may not write stays as it is on this machine, its folder too."""
+    """Raise `Malformed` for settings that cannot be read. What a page may not write stays as it is on this machine."""
     if not path.exists():
         return
     file = SettingsFile(path)
@@ -312,30 +319,31 @@ def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None
 
 
 def _settings_in(path: Path) -> Settings:
-    """What the file of this machine says; the defaults where it says nothing that can be read."""
+    """Return what the file of this machine says, or the defaults where it cannot be read."""
     try:
         return SettingsFile(path).read().settings
     except ConfigError:
         return Settings()
 
 
-def _check_journal(path: Path) -> None:
-    """Raise `Malformed` for games that cannot be folded."""
-    try:
-        with Journal(path, read_only=True) as journal:
-            for game in (0, *journal.games()):  # one at a time is in memory
-                for _ in journal.entries(game):
-                    pass
-            journal.restore()
-            notice = journal.notice
-    except (CompanionError, sqlite3.Error) as error:
-        notice = str(error)
-    if notice:
-        raise Malformed(say("The games in this backup cannot be used: {why}", why=notice))
+def _adopt_games(path: Path, here: Path) -> None:
+    """Give restored games the keys of this installation, and free their seats: nobody here holds a token of them.
+
+    Raises `Malformed` for games that cannot be folded.
+    """
+    with Journal(path) as journal:
+        seats = journal.restore().seats
+        if journal.notice:
+            raise Malformed(say("The games in this backup cannot be used: {why}", why=journal.notice))
+        last_at = journal.database.read("SELECT COALESCE(MAX(at), 0.0) FROM entries")[0][0]
+        for seat in seats:
+            journal.append(0, FreeSeat(seat), last_at)
+        keys = _keys_of(here)
+        journal.database.write(lambda db: db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?)", keys))
 
 
 def _check_json(folder: Path) -> None:
-    for name in ("lenses.json", "choices.json"):
+    for name in _JSON_FILES:
         path = folder / name
         try:
             if path.exists():
@@ -345,27 +353,15 @@ def _check_json(folder: Path) -> None:
 
 
 def _check_writable(settings_file: Path) -> None:
-    """Better now than at the next start."""
+    """Raise OSError now rather than at the next start."""
     probe = settings_file.resolve().parent / f".{settings_file.name}.probe"
     probe.parent.mkdir(parents=True, exist_ok=True)
     probe.touch()
     probe.unlink()
 
 
-def _fit_journal(path: Path, here: Path) -> None:
-    """Give it the keys of this installation, and free its seats: nobody here holds a token of them."""
-    keys = _keys_of(here)
-    with Journal(path) as journal:
-        seats = journal.restore().seats
-        last = max((entry.at for game in (0, *journal.games()) for entry in journal.entries(game)), default=0.0)
-        for seat in seats:
-            journal.append(0, FreeSeat(seat), last)
-    with closing(sqlite3.connect(path)) as db, db:
-        db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?)", keys)
-
-
 def _keys_of(path: Path) -> list[tuple[str, bytes]]:
-    """Return the keys of an installation. None: it has no journal yet, or none that can be read."""
+    """Return the keys of an installation. An empty list: it has no journal yet, or none that can be read."""
     try:
         with Journal(path, read_only=True) as journal:
             return journal.keys()
@@ -382,7 +378,7 @@ def _clear(path: Path) -> None:
 
 @contextmanager
 def _trouble() -> Iterator[None]:
-    """What the disk refuses, as a sentence."""
+    """Tell in a sentence what the disk refuses."""
     try:
         yield
     except CompanionError:

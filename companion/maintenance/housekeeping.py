@@ -52,7 +52,7 @@ class KeptGames:
 
 
 class Housekeeping(Closeable):
-    """Keeps the room of one table; `step` is one round. A context manager, `close` may be called twice."""
+    """Keeps the room of one table. `step` is one round. A context manager, `close` may be called twice."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Housekeeping(Closeable):
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin in a thread of its own; a second call does nothing."""
+        """Begin in a thread of its own. A second call does nothing."""
         if self._thread is None and not self._stop.is_set():
             self._thread = threading.Thread(target=self._run, name="housekeeping", daemon=True)
             self._thread.start()
@@ -102,7 +102,7 @@ class Housekeeping(Closeable):
             self.step()
 
     def step(self) -> None:
-        """One round; whatever is wrong with a part of it, the others are done and the table goes on."""
+        """Do one round. Whatever is wrong with a part of it, the others are done and the table goes on."""
         self._do(self._look)
         self._do(lambda: self._journal.clock_was_set(self._clock.wall_s(), self._clock.monotonic_s()))
         self._do(self._work_quietly)
@@ -159,7 +159,7 @@ class Housekeeping(Closeable):
     # ---- old games ---------------------------------------------------------------------------------------------------
 
     def _thin(self) -> None:
-        """Remove some of the games that are not to be kept any more, the oldest first; photographs of all go before."""
+        """Remove some of the games that are not to be kept any more, the oldest first. Photographs of all go before."""
         old = self._old_games()
         for number in sorted(set(old) & set(self._album.games()) - self._stuck):
             self._removes(number, self._album.remove)
@@ -175,7 +175,7 @@ class Housekeeping(Closeable):
         self._tell("removal", _stuck_words(sorted(self._stuck)) if self._stuck else "")
 
     def _removes(self, number: int, remove: Callable[[int], None]) -> bool:
-        """Remove a game or its photographs; one that stays keeps no other one, and waits until somebody has played."""
+        """Remove a game or its photographs. One that stays keeps no other one, and waits until somebody has played."""
         try:
             remove(number)
         except Exception as error:  # a comfort, as above
@@ -186,7 +186,7 @@ class Housekeeping(Closeable):
         return True
 
     def _old_games(self) -> list[int]:
-        """The games beyond what the settings keep, the oldest first; never one that was brought in from elsewhere."""
+        """Return the games beyond what the settings keep, the oldest first, and none that was imported."""
         settings = self.settings
         if settings.keep == "all":
             return []

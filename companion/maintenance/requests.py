@@ -26,7 +26,7 @@ class Trial:
 
 
 class PanelCheck(Protocol):
-    """Keys, lamps and tones tried out one by one; meanwhile keys have no effect on the table."""
+    """Keys, lamps and tones tried out one by one. Meanwhile keys have no effect on the table."""
 
     buttons: tuple[str, ...]
     lamps: tuple[str, ...]
@@ -42,13 +42,13 @@ class PanelCheck(Protocol):
         """Lamps show the table's state again, keys count again."""
 
     def light(self, lamp: str, on: bool) -> None:
-        """Light a lamp, or darken it; raises KeyError for one that there is not."""
+        """Light a lamp, or darken it. Raises KeyError for one that there is not."""
 
     def play(self, cue: Cue | EventCue, seats: frozenset[Seat]) -> None:
         """Sound and show a cue."""
 
     def trial(self) -> Trial:
-        """How it stands now."""
+        """Return how it stands now."""
 
 
 @dataclass(frozen=True)

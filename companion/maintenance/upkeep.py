@@ -67,7 +67,7 @@ class Upkeep:
         self._ordered = self._differing(settings)
 
     def _differing(self, settings: Settings) -> Mapping[str, object]:
-        """What of these settings the file does not say: the command line has set it."""
+        """Return what of these settings the file does not say: the command line has set it."""
         try:
             said = flat(self._file.read().settings)
         except ConfigError:
@@ -75,20 +75,20 @@ class Upkeep:
         return {key: value for key, value in flat(settings).items() if said.get(key) != value}
 
     def running(self) -> Settings:
-        """What the service goes by now."""
+        """Return what the service goes by now."""
         return self._running
 
     def ordered(self) -> Mapping[str, object]:
-        """What the command line has set for this run, by dotted name."""
+        """Return what the command line has set for this run, by dotted name."""
         return self._ordered
 
     def on_file(self) -> tuple[Settings, str]:
-        """What the file says, and a mark of it for `change`; raises `ConfigError`."""
+        """Return what the file says, and a mark of it for `change`. Raises `ConfigError`."""
         held = self._file.read()
         return held.settings, held.seen
 
     def change(self, changes: Mapping[str, object], seen: str) -> None:
-        """Write values into the file and go by those that work at once; raises `ConfigError` for any other key."""
+        """Write values into the file and go by those that work at once. Raises `ConfigError` for any other key."""
         for key, value in changes.items():
             if not page_may_write(key, value):
                 raise ConfigError(joined(" ", (by_hand(), f"[{key}]")))
@@ -112,7 +112,7 @@ class Upkeep:
         return say("Saved: {settings}.", settings=listed(rows[key].title for key in changes))
 
     def put_back(self) -> str:
-        """That settings of the page were put back, and which are no longer used; empty: nothing is to be said."""
+        """Say that settings were put back, and which are no longer used. Empty: neither."""
         return joined(" ", (self._last_good.told(), *retired_settings(self.path)))
 
     def _go_by(self, written: Settings) -> None:
@@ -126,28 +126,28 @@ class Upkeep:
             self._restart()
 
     def backup(self, photographs: bool, target: IO[bytes]) -> str:
-        """Write a backup; answers a sentence on what is in it."""
+        """Write a backup, and return a sentence on what is in it."""
         return make_backup(self._running, self.path, self._clock, photographs, target).sentence()
 
     def restore(self, source: Path) -> str:
-        """Check a backup and lay it ready for the next start; answers what is in it."""
+        """Check a backup and lay it ready for the next start. Return what is in it."""
         with self._lock:
             note: BackupNote = stage_restore(source, self._running, self.path)
         self._tell(say("A backup replaces all games at the next start."))
         return note.sentence()
 
     def staged(self) -> bool:
-        """Does something wait for the next start?"""
+        """Return whether something waits for the next start."""
         return is_staged(self._running)
 
     def unstage(self) -> None:
-        """What waits for the next start is not done."""
+        """Forget what waits for the next start."""
         with self._lock:
             unstage(self._running)
         self._table.notices.tell("upkeep", "")
 
     def reset(self, games: bool) -> None:
-        """Settings as delivered, both seats free, a game that is on ended; `games`: all go at the next start."""
+        """Reset the settings, free both seats and end a game that is on. `games`: all go at the next start."""
         with self._lock:
             if games:
                 stage_forgetting(self._running)
@@ -162,7 +162,7 @@ class Upkeep:
             self._tell(say("All games will be deleted at the next start."))
 
     def _by_hand(self) -> Mapping[str, object]:
-        """The settings that the page may not write: they belong to the machine, and stay when all others go."""
+        """Return the settings that the page may not write. They belong to the machine, and stay when all others go."""
         try:
             said = self._file.read().settings
         except ConfigError:
@@ -170,7 +170,7 @@ class Upkeep:
         return kept_by_hand(said, Settings())
 
     def _tell(self, sentence: str) -> None:
-        """Let everybody at the table know what comes; a game that is on ends with it."""
+        """Let everybody at the table know what comes. A game that is on ends with it."""
         is_on = self._table.view().phase not in (Phase.LOBBY, Phase.OVER)
         ends = say("The current game ends with it.") if is_on else ""
         self._table.notices.tell("upkeep", joined(" ", (sentence, ends)))

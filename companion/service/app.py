@@ -32,6 +32,7 @@ from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
 from companion.mqtt.adapter import MqttAdapter
 from companion.printing.kit_printer import KitPrinter
+from companion.printing.printed_kit import printed_table
 from companion.service.board_watch import BoardWatch
 from companion.service.game_log import GameLog
 from companion.service.health import ServiceHealth
@@ -269,7 +270,7 @@ class Companion(Closeable):
     def _open_simulation(self) -> None:
         first = next(iter(GAMES.values()))
         options = first.options({})
-        world = SimulatedTable(first.kit(options))
+        world = printed_table(first.kit(options))
         world.set_up(first.expected(first.setup(options, Random(0))) or {})
         panel, hands = simulated_panel(
             self.settings.panel,

@@ -33,7 +33,7 @@ MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=
 def run(
     settings_of: Callable[[], Settings], path: Path, simulate: bool | None, greet: Callable[[Companion, bool], None]
 ) -> None:
-    """Run the table until SIGTERM or SIGINT; `greet` is told of every start, and whether it is the first.
+    """Run the table until SIGTERM or SIGINT. `greet` is told of every start, and whether it is the first.
 
     A backup that waits is restored before anything is opened. If a restart fails with new settings, those of before
     are used again and the pages say why. Three failed starts bring back the last settings that worked.
@@ -102,7 +102,7 @@ def _tell(companion: Companion, trouble: str, told: str) -> None:
 
 
 def _tell_retired(companion: Companion, path: Path) -> None:
-    """Say which settings of the file are no longer used; the settings page and the doctor say it, too."""
+    """Say which settings of the file are no longer used. The settings page and the doctor say it, too."""
     for sentence in retired_settings(path):
         log.warning("%s: %s", path, sentence)
         companion.found.append(sentence)
@@ -120,7 +120,7 @@ def spare_collections() -> None:
 
 
 def _settled(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings, str, str]:
-    """The settings once a backup that waits has been taken back, what was done, and why it still waits."""
+    """Return the settings once a waiting backup is restored, what was done, and why it still waits."""
     from companion.maintenance.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands spare
 
     settings = settings_of()

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -237,6 +238,33 @@ def test_a_full_disk_at_the_hub_cuts_no_line(
         monkeypatch.undo()
         (small_disk / "ballast").unlink()
         whole(hub, table)
+
+
+def test_a_copied_card_is_noticed_and_said_on_both_machines(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("companion.hub.pair_line.CLAIM_S", 0.2)
+    monkeypatch.setattr("companion.hub.pair_line.NEAR_S", 0.2)
+    monkeypatch.setattr("companion.hub.sender.AGAIN_MOST_S", 1.0)
+    first = joined(hub, tmp_path / "card")
+    whole(hub, first)
+    first.close()
+    shutil.copytree(tmp_path / "card", tmp_path / "copy")
+    first = TableAtHub(tmp_path / "card", first.member)
+    until("the first one is there", lambda: first.line.is_connected)
+    second = TableAtHub(tmp_path / "copy", first.member)
+    advice = "On one of the two run “companion hub leave”, and join again."
+    with contextlib.closing(second):
+        until("the second one says so", lambda: second.line.sentence.endswith(advice))
+        until("the first one says so", lambda: first.line.sentence.endswith(advice))
+        assert first.line.is_connected
+        assert not second.line.is_connected
+        assert needs(hub, first.member.number) == "Two machines want to be this table."
+        first.play(1)
+        until("the first one goes on", lambda: has_all(hub, first))
+        first.close()
+        monkeypatch.setattr("companion.hub_server.pairs.HELD_S", 0.5)
+        until("the second one is let in", lambda: second.line.is_connected)
 
 
 # ---- who may say what ----

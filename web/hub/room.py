@@ -64,6 +64,8 @@ class RoomTable:
     asked: bool = False
     answer: Any = ""
     contests: int = 0
+    is_shared: bool = False
+    """Have two machines tried to be this table?"""
 
     def is_lost(self, now_s: float) -> bool:
         """Has it been silent for long?"""
@@ -79,6 +81,8 @@ class RoomTable:
         state = self.state
         if self.shut:
             return say("It has sent too much and was shut out.")
+        if self.is_shared:
+            return say("Two machines want to be this table.")
         if self.is_lost(now_s):
             return say("It is silent.")
         if state and state.call is not Call.NONE:
@@ -306,6 +310,13 @@ class Room(Notifier):
                 if number != table.contests:
                     self._tables[table.id] = replace(table, contests=number)
                     self._is_stale = True
+
+    def share(self, table: str, is_shared: bool) -> None:
+        """Two machines with one identity are connected as a table, or not any more."""
+        with self._lock:
+            if table in self._tables:
+                self._tables[table] = replace(self._tables[table], is_shared=is_shared)
+        self._touch()
 
     def ask(self, table: str) -> None:
         """A table is asked to take settings, and has not answered yet."""

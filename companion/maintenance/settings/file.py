@@ -1,4 +1,4 @@
-"""The settings file as a program changes it: comments and order stay, nothing is written that could not be read."""
+"""Change the settings file as a careful person would: comments and order stay."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAD_SECTIONS = ("panel.south", "panel.north")
 
 @dataclass(frozen=True)
 class FileContents:
-    """What a file says, and `seen`: a mark of its bytes, by which a change by hand is noticed; empty: no file."""
+    """What a file says, and `seen`: a mark of its bytes, by which a change by hand is noticed. Empty: no file."""
 
     settings: Settings
     seen: str
@@ -36,12 +36,12 @@ class SettingsFile:
         self.path = path
 
     def read(self) -> FileContents:
-        """What it says now; raises `ConfigError` for a wrong one, also for one that cannot be read."""
+        """Return what it says now. Raises `ConfigError` for a wrong file, and for one that cannot be read."""
         content = self._content()
         return FileContents(read_settings(_text(content, self.path), str(self.path)), _mark(content))
 
     def change(self, changes: Mapping[str, object], seen: str) -> Settings:
-        """Write some values (`{"table.theme": "dark"}`; None: the entry goes), and answer what the file says then.
+        """Write some values (`{"table.theme": "dark"}`, None removes the entry) and return what the file says then.
 
         Raises `Stale` when the file is not the one that was seen, `ConfigError` for values that do not fit (nothing is
         written), and `SystemTrouble` when it cannot be written.
@@ -66,7 +66,7 @@ class SettingsFile:
         return new
 
     def put_aside(self) -> None:
-        """Keep a copy of the file under another name beside it; raises `SystemTrouble`."""
+        """Keep a copy of the file under another name beside it. Raises `SystemTrouble`."""
         aside = self.path.with_name(f"{self.path.stem}.before-reset{self.path.suffix}")
         with _trouble(self.path):
             if self.path.exists():
@@ -74,7 +74,7 @@ class SettingsFile:
                 shutil.copy(self.path, aside)  # with its mode
 
     def begin_anew(self, values: Mapping[str, object]) -> Settings:
-        """Write a file with these values alone, all others by default; answers what it says.
+        """Write a file with these values alone, and return what it says.
 
         Raises `ConfigError` and `SystemTrouble`.
         """
@@ -83,7 +83,7 @@ class SettingsFile:
         return new
 
     def replace(self, content: bytes) -> None:
-        """Write the whole file anew; raises `ConfigError` for a wrong one and `SystemTrouble`."""
+        """Write the whole file anew. Raises `ConfigError` for a wrong one, and `SystemTrouble`."""
         read_settings(_text(content, self.path), str(self.path))
         self._write(content)
 
@@ -105,7 +105,7 @@ class SettingsFile:
 
 
 def flat(settings: Settings) -> dict[str, Any]:
-    """All values by their dotted names, as TOML has them.
+    """Return all values by their dotted names, as TOML has them.
 
     >>> flat(Settings())["web.port"]
     8080
@@ -114,14 +114,14 @@ def flat(settings: Settings) -> dict[str, Any]:
 
 
 def whole_text(settings: Settings) -> str:
-    """Settings as a file that says all of them."""
+    """Return settings as a file that says all of them."""
     import tomlkit  # noqa: PLC0415 - only who changes the file needs it
 
     return tomlkit.dumps(_without_none(msgspec.to_builtins(settings)))
 
 
 def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
-    """Settings with some values changed; raises `ConfigError` that names the place."""
+    """Return settings with some values changed. Raises `ConfigError` that names the place."""
     tree = msgspec.to_builtins(settings)
     for key, value in changes.items():
         *sections, name = key.split(".")
@@ -171,7 +171,7 @@ def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str | None:
-    """The file with the changes, or None when the result does not say exactly what it should."""
+    """Return the file with the changes, or None when the result does not say exactly what it should."""
     import tomlkit  # noqa: PLC0415 - only who changes the file needs it
     from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415 - as above
 
@@ -186,7 +186,7 @@ def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str 
 
 
 def _whole_pads(document: Any, new: Settings, changes: Mapping[str, object]) -> dict[str, object]:
-    """The changes; of a pad that the file does not speak of, every wired pin, because its table replaces all."""
+    """Return the changes, and of a pad that is new in the file every wired pin, because its table replaces all."""
     whole = dict(changes)
     after = flat(new)
     for section in PAD_SECTIONS:
@@ -221,7 +221,7 @@ def _put(document: Any, key: str, value: object) -> None:
 
 
 def _add(branch: Any, name: str, item: Any) -> None:
-    """A new entry below the last one of its table; what follows that, blank lines and comments, is about the next."""
+    """Add an entry below the last one of its table. Blank lines and comments behind that are about the next table."""
     from tomlkit.items import Comment, Table  # noqa: PLC0415 - only who changes the file needs it
 
     if isinstance(branch, Table) and branch.is_super_table():  # it gets a heading now, but not its first child's remark

@@ -69,7 +69,7 @@ class LastGoodSettings:
             self._starts_path.unlink(missing_ok=True)
 
     def sentence(self) -> str:
-        """What people are told."""
+        """Return what people are told."""
         return say(
             "The companion did not start three times, so the last settings that worked are back. The others are in "
             "{file}.",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import Deck, Kit, Layout, Seat
+from companion.printing.printed_kit import printed_table
 from vision.cards.fans import Lying, marker_places, on_cards
 from vision.pose.pose import Points, rectangle_corners_mm
 from vision.simulation.objects import hand_mm
@@ -88,7 +89,7 @@ def deal(kit: Kit, frames: int, seed: int) -> Iterator[Dealt]:
     if kit.deck is None:
         raise ValueError(f"the kit of {kit.game} has no cards")
     rng = Random(seed)
-    table, ways = SimulatedTable(kit), views(kit, rng)
+    table, ways = printed_table(kit), views(kit, rng)
     for number in range(frames):
         if number % FRAMES_A_VIEW == 0:
             table.look(next(ways))
