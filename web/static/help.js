@@ -42,7 +42,7 @@ async function advise(key) {
   const keys = sheet().querySelectorAll('[data-coach]');
   advice.textContent = key.dataset.coach === 'theirs' ? '' : advice.dataset.wait;
   for (const each of keys) each.disabled = true;
-  const answer = await post(`/api/seat/${seat}/coach`, { moment, about: key.dataset.coach });
+  const answer = await post(`/api/seat/${seat}/coach`, { moment, about: key.dataset.coach }, 60);
   for (const each of keys) each.disabled = false;
   if (answer.ok) advice.innerHTML = answer.html;
   else advice.textContent = answer.error?.message ?? say('No connection to the table: try again');

@@ -17,19 +17,28 @@ export function refuse(text, link) {
   if (text) quiet = setTimeout(() => { document.getElementById('said').textContent = ''; }, 8000);
 }
 
-export async function post(url, body = {}) {
+/* Sends something to the table. After `patience` seconds without an answer it says so: six windows of one browser have
+   all the connections that it opens to one table, and a seventh would wait for ever. */
+export async function post(url, body = {}, patience = 15) {
+  const stop = new AbortController();
+  const late = setTimeout(() => stop.abort(), patience * 1000);
   try {
     const answer = await fetch(url, {
       method: 'POST',
       keepalive: true, // a key let go while the page is closed is let go all the same
       headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
       body: JSON.stringify(body),
+      signal: stop.signal,
     });
     const told = await answer.json();
     refuse(answer.ok ? '' : told.error.message, told.error?.link);
     return { ok: answer.ok, status: answer.status, ...told };
   } catch {
-    refuse(say('No connection to the table: try again'));
+    refuse(stop.signal.aborted
+      ? say('No answer from the table: close other windows of these pages, then try again')
+      : say('No connection to the table: try again'));
     return { ok: false, status: 0 };
+  } finally {
+    clearTimeout(late);
   }
 }
