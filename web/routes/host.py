@@ -91,7 +91,7 @@ class HostPages:
         return redirect(f"/host?game={game.name}", 303)
 
     def _page(self, game: Game[Any, Any], chosen: Mapping[str, Any], error: str = "") -> str:
-        seats, match, foot = self._page_context.fragment("host", None).html.split("<!--part-->")
+        seats, match, foot = self._page_context.fragment("host", None).split("<!--part-->")
         return render_template(
             "host.html",
             seats=seats,

@@ -21,7 +21,6 @@ from web.rendering.board_picture import board_words, scene_of
 from web.rendering.finale import again_words, end_words, length_of, nearest_tenth, still_picture, tale_of
 from web.rendering.pieces import picture
 from web.static_files import static_version
-from web.templating.fragments import Needs
 from web.templating.icons import icon, notice_drawing, pointing, qr_code, small_board, start_board
 from web.templating.phrases import clock_words, first_up, groups, rule_words, side_of
 
@@ -66,7 +65,6 @@ def register_template_helpers(app: Flask) -> None:
         SEATS=SEATS,
         SEAT_WORDS=SEAT_WORDS,
     )
-    app.context_processor(lambda: {"needs": Needs()})
     app.jinja_env.filters.update(
         clock=clock_words,
         code=shown_code,
@@ -93,16 +91,16 @@ def _sprite(names: tuple[str, ...]) -> Markup:
     return Markup(text.replace('class="pen" stroke-width="4.6" stroke-linecap="square"', 'class="core"'))
 
 
-def _styles(version: str, *names: str) -> Markup:
-    """The links to some stylesheets."""
+def _styles(version: str, *surfaces: str) -> Markup:
+    """Return the links to the stylesheet of all pages and to those of some surfaces: phone, wall or owner."""
     link = Markup('<link rel="stylesheet" href="/static/{}/{}.css">\n')
-    return Markup().join(link.format(version, name) for name in names)
+    return Markup().join(link.format(version, name) for name in ("base", *surfaces))
 
 
 def _scripts(version: str, *names: str) -> Markup:
-    """The tags of some modules, in order; an empty name is none."""
+    """Return the tags of some modules, in order."""
     tag = Markup('<script type="module" src="/static/{}/{}.js"></script>\n')
-    return Markup().join(tag.format(version, name) for name in names if name)
+    return Markup().join(tag.format(version, name) for name in names)
 
 
 def _board(view: TableView, turned: bool = False) -> Markup:

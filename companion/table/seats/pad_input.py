@@ -87,7 +87,9 @@ class PadInput:
                 return
             if not session.is_here(seat):  # the machine plays it, or another table does
                 raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
-            if (before := self._before_draw(seat, press)) is not None:
+            draft = self._pipeline.live.drafts.get(seat, NO_DRAFT)
+            before = self._draw_keys.press(seat, press, session.moment, draft)
+            if before is not None:
                 self._offer_draw(seat, before)
                 return
         if press.key is PadKey.BACK and press.held and session.lesson_number is not None:
@@ -193,11 +195,6 @@ class PadInput:
         if is_ready:
             self._tiles.ready(seat, session.moment, is_ready=False)
         return is_ready and press.key is PadKey.BACK
-
-    def _before_draw(self, seat: Seat, press: Press) -> Draft | None:
-        """What was entered before the keys of a draw went down, once both have been held; None: they have not."""
-        live = self._pipeline.live
-        return self._draw_keys.press(seat, press, live.session.moment, live.drafts.get(seat, NO_DRAFT))
 
     def _offer_draw(self, seat: Seat, before: Draft) -> None:
         """A draw is no order either: what its two keys have entered goes again."""
