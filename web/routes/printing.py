@@ -17,10 +17,10 @@ from companion.games.base import Game, OptionRow
 from companion.printing.kit_printer import PAPERS, KitPrinter, PrintPlan
 from web.context import PageContext
 from web.error_pages import wants_page
-from web.numbers import whole_number
 from web.routes.route import get
 from web.security.auth import is_own_screen
 from web.templating.icons import small_board
+from web.templating.phrases import whole_number
 
 _LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
 """Where Letter is what lies in printers (Unicode CLDR, measurement data: paper sizes)."""
