@@ -156,6 +156,7 @@ def _run(options: argparse.Namespace) -> int:
         nats_reload=options.nats_reload,
         replicas=options.replicas,
     )
+    save_memory()  # before a thousand threads are begun
     sys.setswitchinterval(SWITCH_S)
     over = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
