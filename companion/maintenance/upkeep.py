@@ -157,7 +157,7 @@ class InstallationUpkeep:
         """What waits for the next start is not done."""
         with self._lock:
             unstage(self._running)
-        self._table.notices.tell("upkeep", "")
+        self._table.notice("upkeep", "")
 
     def reset(self, games: bool) -> None:
         """Settings as delivered, both seats free, a game that is on ended; `games`: all go at the next start."""
@@ -186,4 +186,4 @@ class InstallationUpkeep:
         """Let everybody at the table know what comes; a game that is on ends with it."""
         is_on = self._table.view().phase not in (Phase.LOBBY, Phase.OVER)
         ends = say("The current game ends with it.") if is_on else ""
-        self._table.notices.tell("upkeep", joined(" ", (sentence, ends)))
+        self._table.notice("upkeep", joined(" ", (sentence, ends)))

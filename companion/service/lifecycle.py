@@ -97,7 +97,7 @@ def run(
 def _tell(companion: Companion, trouble: str, told: str, put_back: str) -> None:
     """Say at the start what has happened to settings, games and releases; faults on the pages, too."""
     if fault := joined(" ", (trouble, put_back)):
-        companion.table.notices.tell("upkeep", fault)
+        companion.table.notice("upkeep", fault)
     companion.upkeep.done = told
     companion.found[:0] = [sentence for sentence in (trouble, told, put_back) if sentence]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from companion.table.mailbox import Mailbox
 from service import Client, until
 
 from companion.cli import main
@@ -27,7 +28,6 @@ from companion.diagnostics.findings import Grade, Status, worst
 from companion.diagnostics.probes import Machine
 from companion.service.app import Companion
 from companion.service.health import LOOK_S, ServiceHealth
-from companion.table.mailbox import Mailbox
 from hardware.panel import Panel
 
 Usage = namedtuple("Usage", "total used free")
@@ -152,9 +152,7 @@ def test_games_that_are_kept_in_memory_only_are_told_on_every_page(tmp_path: Pat
 
 
 def set_camera(companion: Companion, state: CameraState) -> None:
-    companion.table.devices.camera_is(
-        CameraStatus(state, "The camera USB has sent no picture for 3 s: check its cable")
-    )
+    companion.table.camera_is(CameraStatus(state, "The camera USB has sent no picture for 3 s: check its cable"))
     companion.table.step()
 
 

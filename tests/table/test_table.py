@@ -10,6 +10,7 @@ from random import Random
 
 import msgspec
 import pytest
+from companion.table.actions.tile_orders import ANSWER_S
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inside import live_of, session_of
@@ -26,7 +27,6 @@ from companion.core.ports import CameraState, CameraStatus, PadKey, Press, TurnL
 from companion.games import GAMES, game_named
 from companion.storage.journal import Journal
 from companion.table import board_check
-from companion.table.actions.tile_orders import ANSWER_S
 from companion.table.follower import Follower
 from companion.table.prompts.lamps import lamps_of
 from companion.table.records import HandIn, TakeSeat
@@ -233,7 +233,7 @@ def test_sides_are_changed_between_games_by_people_with_phones(tmp_path: Path) -
 
 def test_camera_trouble_is_said_and_taps_go_on(played: Played) -> None:
     watched(played)
-    played.table.devices.camera_is(CameraStatus(CameraState.TROUBLE, "The camera is gone."))
+    played.table.camera_is(CameraStatus(CameraState.TROUBLE, "The camera is gone."))
     played.table.step()
     view = played.table.view()
     assert (view.devices.camera.sentence, view.board.watched) == ("The camera is gone.", False)
@@ -704,8 +704,8 @@ def test_a_turn_that_is_over_has_no_hints_and_no_machine_acts_in_it(tmp_path: Pa
         table.machines.seat(Seat.NORTH, "Pip")
         played.begin()
         moment = table.view().moment
-        assert table.hints.possible(Seat.SOUTH, moment, "")
-        assert table.hints.possible(Seat.SOUTH, "1.0", "") == ()
+        assert table.coaching.possible(Seat.SOUTH, moment, "")
+        assert table.coaching.possible(Seat.SOUTH, "1.0", "") == ()
         with pytest.raises(Stale, match="That turn is over"):
             table.machines.act_by_chance(Seat.NORTH, "1.0")
         table.machines.act_by_chance(Seat.NORTH, moment)

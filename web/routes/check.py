@@ -128,7 +128,7 @@ class CheckPage:
 
     def _leave(self, panel: PanelCheck) -> None:
         panel.end()
-        self._table.notices.tell("trial", "")
+        self._table.notice("trial", "")
 
     def _messages(self, panel: PanelCheck, is_gone: Callable[[], bool]) -> Messages:
         shown: dict[str, Any] = {}
@@ -144,7 +144,7 @@ class CheckPage:
             trial = _plain(panel.trial())
             if trial != shown:
                 if trial["on"] != shown.get("on"):
-                    self._table.notices.tell("trial", TRIED_OUT if trial["on"] else "")
+                    self._table.notice("trial", TRIED_OUT if trial["on"] else "")
                 shown, said_s = trial, now_s
                 yield message(json.dumps(trial), "trial")
             elif now_s - said_s > PING_S:

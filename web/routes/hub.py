@@ -126,7 +126,7 @@ class HubDoor:
         """Start the game of the tournament's round."""
         self._guard.require_sitting(request, seat)
         read_body(request, Body)
-        self._table.rounds.begin()
+        self._table.begin_round()
         return jsonify({})
 
     def _sitting(self, seat: Seat) -> str:

@@ -67,7 +67,7 @@ class SeatDoors:
         """What a seat can tap on its board now: notation, squares, words and key of each; nothing unless it is due."""
         mine = self._guard.require_seat(request, seat)
         moment = self._table.view(mine).moment
-        return jsonify(moment=moment, plays=plain_plays(self._table.hints.plays(mine, moment)))
+        return jsonify(moment=moment, plays=plain_plays(self._table.coaching.plays(mine, moment)))
 
     def take(self, seat: str) -> Response:
         """Sit down; the cookie is the seat's token."""
@@ -126,7 +126,7 @@ class SeatDoors:
     def plan(self, seat: str) -> Response:
         """Where the orders entered so far would lead, as a drawing for the board; nothing of it is kept."""
         mine, body = self._guard.require_seat(request, seat), read_body(request, Entered)
-        squares = self._table.hints.plan(mine, body.moment, body.entered)
+        squares = self._table.coaching.plan(mine, body.moment, body.entered)
         view = self._table.view(mine)
         drawing = plan_svg(view, squares, own_square(view, mine), turned=mine is Seat.NORTH)
         return jsonify(svg=drawing)

@@ -125,21 +125,21 @@ class Lessons:
         """The guide leaves, says a seat."""
         self._page_context.guard.require_sitting(request, seat)
         read_body(request, Body)
-        self._table.lessons.skip(seat)
+        self._table.skip_lesson(seat)
         return jsonify({})
 
     def table_skip(self) -> Response:
         """The guide leaves, says somebody before the table's screen."""
         self._page_context.require_at_table(request)
         read_body(request, Body)
-        self._table.lessons.skip("table")
+        self._table.skip_lesson("table")
         return jsonify({})
 
 
 def begin_lesson(page_context: PageContext, game: str) -> None:
     """Begin the lesson of a game, with the first of the machine's characters at every seat that is free."""
     table = page_context.table
-    table.lessons.begin(game)
+    table.begin_lesson(game)
     for seat in SEATS:
         if page_context.features.opponents and table.view().seats[seat].name is None:
             table.machines.seat(seat, page_context.features.opponents[0].name)
