@@ -16,7 +16,7 @@ from random import Random
 
 import pytest
 from damage_tools import changed, made_journal
-from inside import journal_of, pipeline_of
+from inside import journal_of, store_of
 from table_tools import playing
 from test_disk import a_house
 
@@ -295,9 +295,9 @@ def test_the_head_is_on_the_disk_before_anybody_sees_the_input(path: Path, monke
         done.clear()
         played.table.connect(on_round=lambda: None)
         published: list[list[str]] = []
-        pipeline = pipeline_of(played.table)
-        real_publish = pipeline.publish
-        monkeypatch.setattr(pipeline, "publish", lambda *given: (published.append(done.copy()), real_publish(*given)))
+        store = store_of(played.table)
+        real_publish = store.publish
+        monkeypatch.setattr(store, "publish", lambda *given: (published.append(done.copy()), real_publish(*given)))
         played.table.hand_in(Seat.SOUTH, played.table.view().moment, "UUS", "salt")
         now = read_head(path)
         assert published[0] == ["synced"]

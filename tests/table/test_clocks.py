@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from inside import live_of, mailbox_of, session_of
+from inside import live_of, session_of, store_of
 from table_tools import Played, both_seats, playing
 
 from companion.core.clock import RealClock
@@ -457,8 +457,9 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
     clock, gate, asleep = RealClock(), threading.Event(), threading.Event()
 
     def busy() -> None:
-        asleep.set()
-        gate.wait(10)
+        with store_of(table).alone():
+            asleep.set()
+            gate.wait(10)
 
     with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, clock) as table:
         panel, hands = simulated_panel(PanelSettings(), clock, table.pressed)
@@ -469,7 +470,7 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
             table.resume("host")
             due_s = table.view().time.clock.due_s  # type: ignore[union-attr] # it has one
             assert due_s is not None
-            mailbox_of(table).tell(busy)
+            threading.Thread(target=busy).start()
             assert asleep.wait(5)
             before_s = clock.monotonic_s()
             hands.press("south_ready")

@@ -10,7 +10,6 @@ from random import Random
 
 import msgspec
 import pytest
-from companion.table.actions.tile_orders import ANSWER_S
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inside import live_of, session_of
@@ -33,6 +32,7 @@ from companion.table.records import HandIn, TakeSeat
 from companion.table.seats.pad_draft import press_order
 from companion.table.session import Phase, Session
 from companion.table.table import Table
+from companion.table.tile_orders import ANSWER_S
 
 
 @pytest.fixture
@@ -438,7 +438,7 @@ def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
         raise RuntimeError(" ".join(("the draft was", "up")))  # not in one piece: a trace shows the source
 
     with monkeypatch.context() as patch:
-        patch.setattr("companion.table.seats.pad_input.press_order", fail)
+        patch.setattr("companion.table.seats.pads.press_order", fail)
         played.press(Seat.SOUTH, "U")
     assert "RuntimeError" in caplog.text
     assert "the draft was up" not in caplog.text

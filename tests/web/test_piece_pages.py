@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from inside import live_of, pipeline_of
+from inside import live_of, store_of
 from web_fixtures import HOST_KEY, SALT, Place, error_of, page_of, view_of
 
 from companion.core.grid import Square
@@ -288,7 +288,7 @@ def test_a_question_has_one_key_for_each_play_in_words(place: Place) -> None:
     south, north = place.sit("south"), place.sit("north")
     to_scouts(place)
     asked = replace(live_of(place.table), choices=("c1-c2", "c1-b2"))
-    pipeline_of(place.table).publish(asked)
+    store_of(place.table).publish(asked)
     page = page_of(south, "/seat/south")
     assert "Which play is it?" in page
     assert re.search(r'"action":"c1-b2"[^>]*>Dash c1 to b2<small class="mono">c1-b2</small>', page)
