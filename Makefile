@@ -20,7 +20,7 @@ MINUTES ?= 60
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
-.PHONY: play hub install uninstall wheel deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi bench-hub appliance arm64 selfplay night fuzz screenshots docs-pictures tools clean
+.PHONY: play hub install uninstall deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi bench-hub appliance arm64 selfplay night fuzz screenshots docs-pictures tools clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
@@ -30,27 +30,37 @@ hub: $(VENV)/.runs
 	@$(BIN)/python -c "import nats, nkeys" 2>/dev/null || $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[hub]'
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/companion hub $(ARGS)
 
-# The appliance, as root: packages, environment, unit, user, settings. WHEELS=FOLDER fetches no Python package; DESTDIR
-# puts it into another root, for tests. `uninstall` leaves games and settings; GAMES=remove does not.
-install uninstall:
-	@DESTDIR="$(DESTDIR)" WHEELS="$(WHEELS)" GAMES="$(GAMES)" sh systemd/install.sh $@
+# On a Raspberry Pi or Debian, as root: builds the package for this machine and has apt install it. Upgrades, going back
+# to an older tree and removal are apt's; games and settings stay (`sudo apt purge tabletop-companion` asks about them).
+ARCHITECTURE = $(shell dpkg --print-architecture)
+install:
+	@$(MAKE) deb ARCHITECTURES=$(ARCHITECTURE)
+	@apt-get install -y --reinstall --allow-downgrades ./dist/tabletop-companion_$(VERSION)_$(ARCHITECTURE).deb
 
-# One file that `companion update` takes.
-wheel: $(VENV)/.runs
-	@rm -rf build && $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps -w dist . && ls dist/*.whl
+uninstall:
+	apt-get remove -y tabletop-companion
 
 # Debian's packages, with all that the lock names of Python inside: installed, they fetch nothing. Built on any of the two.
 ARCHITECTURES ?= arm64 amd64
-deb: $(VENV)/.tests wheel
-	@command -v dh >/dev/null || { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq debhelper >/dev/null; } \
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+PACKAGER := .venv-package
+deb: $(PACKAGER)/bin/uv
+	@command -v dh >/dev/null || { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq --no-install-recommends debhelper >/dev/null; } \
 	|| { echo "No debhelper: sudo apt install debhelper"; exit 1; }
+	@rm -rf build && $(PACKAGER)/bin/python -m pip wheel -q --disable-pip-version-check --no-deps -w dist .
 	@for architecture in $(ARCHITECTURES); do \
 		rm -rf build/deb && mkdir -p build/deb/tree/companion || exit 1; \
 		cp -r systemd/debian build/deb/tree/ && cp companion/*.lock build/deb/tree/companion/ || exit 1; \
-		(cd build/deb/tree && PYTHON=$(abspath $(BIN))/python UV=$(abspath $(BIN))/uv WHEEL=$$(ls -t ../../../dist/*.whl | head -1) \
-			dpkg-buildpackage -b -d -us -uc --host-arch $$architecture >../log 2>&1) || { tail -30 build/deb/log; exit 1; }; \
+		(cd build/deb/tree && PYTHON=$(abspath $(PACKAGER))/bin/python UV=$(abspath $(PACKAGER))/bin/uv \
+			WHEEL=$$(ls -t ../../../dist/*.whl | head -1) dpkg-buildpackage -b -d -us -uc --host-arch $$architecture >../log 2>&1) \
+			|| { tail -30 build/deb/log; exit 1; }; \
 		mv build/deb/*.deb dist/; \
-	done; rm -rf build/deb; ls dist/*.deb
+	done; rm -rf build; ls dist/*.deb
+
+$(PACKAGER)/bin/uv:
+	@python3 -c "import ensurepip, venv" 2>/dev/null || { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq python3-venv >/dev/null; } \
+	|| { echo "Python's venv is missing: sudo apt install python3-venv"; exit 1; }
+	@python3 -m venv $(PACKAGER) && $(PACKAGER)/bin/python -m pip install -q --disable-pip-version-check uv
 
 # The dependencies of an installation with their hashes, brought up to date; and what makes a wheel, which is none. All are
 # there as wheels but nkeys: the list itself says so to whoever installs from it.
@@ -200,4 +210,4 @@ $(VENV4)/.tests: pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV4) tests/node_modules build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV4) $(PACKAGER) tests/node_modules build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

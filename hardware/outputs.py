@@ -16,7 +16,6 @@ from companion.core.clock import Clock
 from companion.core.config import PanelSettings
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, SeatLamps, Signal
-from hardware.cues import tone_of
 from hardware.player import CuePlayer
 from hardware.schedule import Schedule
 from hardware.wiring import Buzzer, Lamp, LampPin
@@ -25,8 +24,6 @@ _log = logging.getLogger(__name__)
 
 LATE_S = 0.25
 """An alarm that is later than this (the machine slept) shows, but makes no sound."""
-GAP_S = 0.04
-"""So long before an alarm its own note, if something else holds it, falls silent: else nobody could hear it begin."""
 
 
 class Show(NamedTuple):
@@ -119,8 +116,7 @@ class Outputs:
         if self._tried_out is not None:
             change_s = min(change_s, self._tried_out.until_s - now_s)
         alarm_s = self._schedule.next_s - now_s
-        gap_s = alarm_s - GAP_S if alarm_s > GAP_S else math.inf
-        rest_s = max(0.001, min(change_s, gap_s, alarm_s))
+        rest_s = max(0.001, min(change_s, alarm_s))
         return rest_s if math.isfinite(rest_s) else None
 
     # ---- orders ----
@@ -160,20 +156,11 @@ class Outputs:
         self._player.advance(_ms(now_s))
         shown = self._shown(now_s)
         if self._buzzer is not None:
-            self._drive("buzzer", partial(self._buzzer.sound, self._tone_hz(now_s)))
+            self._drive("buzzer", partial(self._buzzer.sound, shown.tone_hz(_ms(now_s))))
         for pin, lamp in self._lamps.items():
             is_tried = self._tried_out is not None and pin.name in self._tried_out.lamps
             is_lit = is_tried or shown.is_lit(pin.seat, pin.lamp, _ms(now_s))
             self._drive(pin.name, partial(lamp.show, is_lit))
-
-    def _tone_hz(self, now_s: float) -> float | None:
-        """What the buzzer sounds now."""
-        if (shown := self._shown(now_s)) is not self._player:
-            return shown.tone_hz(_ms(now_s))
-        hz, alarm = self._player.tone_hz(_ms(now_s)), self._schedule.next
-        if hz is not None and alarm is not None and alarm.at_s - now_s <= GAP_S:
-            return None if tone_of(alarm.signal.cue)[0].hz == hz else hz
-        return hz
 
     def _shown(self, now_s: float) -> CuePlayer:
         """Whose lamps and tones are shown: the table's, unless something is tried out."""

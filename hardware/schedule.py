@@ -32,11 +32,6 @@ class Schedule:
         return due
 
     @property
-    def next(self) -> Alarm | None:
-        """The alarm that is due next."""
-        return self._waiting[0] if self._waiting else None
-
-    @property
     def next_s(self) -> float:
         """When the next alarm is due; infinite: never."""
         return self._waiting[0].at_s if self._waiting else math.inf

@@ -18,6 +18,8 @@ from hardware.wiring import button_pins, lamp_pins
 
 _BOARD = "c03114"
 """Revision code of the Raspberry Pi 4 B that the mock pins belong to, whatever the environment says."""
+SHORTEST_PRESS_S = 0.005
+"""How long a finger is on a key at least. A line that is low for less time carries a spike."""
 _REMEMBERED_STATES = 100
 _REMEMBERED_TONES = 1000
 
@@ -47,6 +49,7 @@ class SimulatedPanelHands:
 
     def __init__(self, settings: PanelSettings, panel: Panel, factory: MockFactory) -> None:
         self._lock = threading.Lock()
+        self._pressed_s: dict[str, float] = {}
         self.held_buttons = {
             button.name: factory.pin(button.pin) for button in button_pins(settings) if button.name in panel.buttons
         }
@@ -61,11 +64,14 @@ class SimulatedPanelHands:
         """Hold a button down: its pin is connected to ground. Raises KeyError for one that is not wired."""
         pin = self.held_buttons[button]
         with self._lock:
+            self._pressed_s[button] = time.monotonic()
             pin.drive_low()
 
     def release(self, button: str) -> None:
         """Let a button go. Raises KeyError for one that is not wired."""
         pin = self.held_buttons[button]
+        held_s = time.monotonic() - self._pressed_s.get(button, 0.0)
+        time.sleep(max(0.0, SHORTEST_PRESS_S - held_s))
         with self._lock:
             pin.drive_high()
 

@@ -1,7 +1,7 @@
 """Journals with damage in them, and what must hold when one is opened; `python tests/damage_tools.py 100000` does many.
 
 Whatever was done to the file: it opens, plays on, and holds only inputs as they were written; where any is missing, or
-something was set aside, `notice` says so: the second place knows how far the journal had come.
+something was set aside, `notice` says so. Only a log that has lost its end, or is gone, cannot be told from a whole one.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from companion.core.kit import Seat
 from companion.storage.journal import Entry, Journal
 from companion.table.table import Table
 
-GOLDEN = Path(__file__).with_name("journal-format-1.sqlite")
-"""Written by the last program of format 1: three games of two people, the last one on, with a sealed order."""
 KINDS = (
     "bits", "bytes", "zeros", "truncated", "longer", "pages swapped", "page doubled", "page of elsewhere",
     "header", "no log", "log of rubbish", "log truncated", "log with flips", "log of another",
 )  # fmt: skip
 """What `damage` can do."""
+UNSEEN = ("no log", "log of rubbish", "log truncated")
+"""After these the journal is as it was some inputs before, and nothing says so."""
 PAGE = 4096
 
 
@@ -105,7 +105,7 @@ def damage(kind: str, content: bytes, log: bytes, rng: Random) -> tuple[bytes, b
     return bytes(file), bytes(wal)
 
 
-def problems_after(folder: Path, content: bytes, log: bytes | None) -> list[str]:
+def problems_after(folder: Path, content: bytes, log: bytes | None, is_told: bool = True) -> list[str]:
     """Open a damaged journal as the service does, play on, open it once more; answers what should not have been.
 
     Beside it lies `made.sqlite`, the journal as it was before the damage.
@@ -118,12 +118,11 @@ def problems_after(folder: Path, content: bytes, log: bytes | None) -> list[str]
     path.write_bytes(content)
     if log is not None:
         path.with_name("journal.sqlite-wal").write_bytes(log)
-    head = folder / "made.sqlite-head"
-    if head.exists():
-        shutil.copyfile(head, state / "journal.sqlite-head")
     found: list[str] = []
     try:
         notice = _use(path, written, found)
+        if not is_told:
+            found = [problem for problem in found if "nothing says so" not in problem]
     except JournalError as error:
         return [f"refused: {error.message}"]
     if notice:
@@ -176,7 +175,7 @@ def main(times: int, seed: int = 1) -> int:
         for number in range(times):
             kind, own = rng.choice(KINDS), rng.getrandbits(32)
             try:
-                problems = problems_after(folder, *damage(kind, content, log, Random(own)))
+                problems = problems_after(folder, *damage(kind, content, log, Random(own)), kind not in UNSEEN)
             except Exception as error:
                 problems = [f"{type(error).__name__}: {error}"]
             if problems:

@@ -164,5 +164,4 @@ def hub_pages(room: Room, clock: Clock, host: Any = None, league: League | None 
     try:
         yield app
     finally:
-        app.extensions["watch"].close()
         app.extensions["streams"].close()

@@ -267,8 +267,9 @@ def answers_go_nowhere_else(hub: Hub, honest: TableAtHub, changed: TableAtHub) -
     own = honest.member.table
     before = kept(hub, own)
     heard: list[bytes] = []
-    command = honest.line.command
-    honest.line.command = lambda payload: (heard.append(payload), command(payload))[1]  # type: ignore[method-assign]
+    line = honest.line._line
+    command = line._command
+    line._command = lambda payload: (heard.append(payload), command(payload))[1]
     close_it = encoded_command(HubCommand(wish=HubWish("x", is_closed=True)))
     for payload, to in (
         (b"{}", record_subject(own)),

@@ -12,7 +12,7 @@ from companion.table.session import Session
 from companion.table.state import TableState
 from companion.table.store import TableStore
 from companion.table.table import Table
-from web.server.sse import Server
+from web.server.server import Server
 
 if TYPE_CHECKING:
     from companion.hub_server.app import Hub
@@ -37,7 +37,7 @@ def session_of(table: Table) -> Session:
 
 def app_of(server: Server) -> Flask:
     """The application behind a server."""
-    return server._app
+    return server.app
 
 
 def journal_of(table: Table) -> Journal:

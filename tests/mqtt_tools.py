@@ -149,6 +149,7 @@ class Ear:
 
 
 def mqtt_settings(port: int, **changed: Any) -> MqttSettings:
+    changed.setdefault("topic", "tabletop")
     return MqttSettings(enabled=True, host="127.0.0.1", port=port, **changed)
 
 

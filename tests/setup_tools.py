@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ from companion.core.kit import Seat
 from companion.core.ports import PadKey, Press, SeatLamps
 from companion.games import GAMES
 from companion.maintenance.requests import CheckRoom
-from companion.maintenance.upkeep import InstallationUpkeep, SettingsActions
+from companion.maintenance.upkeep import Upkeep
 from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
 from companion.table.session import Phase
@@ -37,7 +37,7 @@ class Kept:
     host: FlaskClient
     clock: FakeClock
     path: Path
-    upkeep: InstallationUpkeep
+    upkeep: Upkeep
     panel: Panel
     hands: SimulatedPanelHands
     check: PanelTrial
@@ -75,9 +75,7 @@ class Kept:
 
 
 @contextmanager
-def kept(
-    folder: Path, text: str = "", with_panel: bool = True, try_out: Callable[[Settings], str] = lambda _: ""
-) -> Iterator[Kept]:
+def kept(folder: Path, text: str = "", with_panel: bool = True) -> Iterator[Kept]:
     """A service in a folder; the next one in the same folder is the restart."""
     path, clock = folder / "settings.toml", FakeClock(1000.0)
     if text:
@@ -104,8 +102,7 @@ def kept(
                     check.end()
 
             table.connect(on_lamps=show)
-            actions = SettingsActions(use, lambda: restarts.append(True), try_out)
-            upkeep = InstallationUpkeep(settings, path, table, clock, actions)
+            upkeep = Upkeep(settings, path, table, clock, use=use, restart=lambda: restarts.append(True))
             site = Site(settings.web, lambda: ("http://192.0.2.7:8080/",), journal.key("signing"), HOST_KEY)
             room = CheckRoom(
                 settings.panel, check if with_panel else None, "" if with_panel else "No pins here.", with_panel

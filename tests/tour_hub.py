@@ -27,7 +27,7 @@ from companion.league.tournament import BoardEnd, System
 from companion.table.remote.remote_game import RemoteGame
 from companion.table.session import Phase, Session
 from web.hub.room import Room
-from web.server.sse import Server, serve
+from web.server.server import Server, serve
 
 HUB_KEY = "abcde-fghij"
 """Of the host of the hub whose pages are shown without a network."""
@@ -118,7 +118,7 @@ def touring_hub() -> Iterator[HubTour]:
         TemporaryDirectory() as folder,
         league_of(Path(folder), clock, "id9", "id10", "id11", "id12", when_changed=room.change) as league,
         hub_pages(room, clock, league=league) as app,
-        serve(app, "127.0.0.1", 0, 16) as server,
+        serve(app, "127.0.0.1", 0) as server,
     ):
         server.start()
         yield HubTour(room, league, clock, server)

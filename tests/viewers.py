@@ -14,7 +14,7 @@ PUBLIC = (
     "/", "/watch", "/join", "/join/south", "/host", "/rules/outbuffered", "/api/view", "/health", "/workbench",
     "/workbench/state", "/seat/south", "/api/seat/south/view", "/live/seat/south", "/api/seat/south/mine", "/nowhere",
     "/history", "/history/1", "/history/1/scene/0", "/history/1.webp", "/history/1/turn/1.webp",
-    "/api/history", "/pass", "/camera", "/api/photographs", "/api/photograph/1/1.0", "/doctor", "/api/doctor", "/metrics",
+    "/api/history", "/pass", "/camera", "/api/photographs", "/api/photograph/1/1.0", "/doctor", "/api/doctor", "/doctor/bundle.zip",
 )  # fmt: skip
 NORTH = ("/seat/north", "/api/seat/north/view")
 STREAMS = (

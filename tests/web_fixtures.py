@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from flask import Flask
 from flask.testing import FlaskClient
+from werkzeug.test import Cookie
 
 from companion.archive.history import History
 from companion.bots.bot_process import BotProcess
@@ -20,7 +21,7 @@ from companion.core.config import TableSettings, WebSettings
 from companion.core.grid import Square
 from companion.core.kit import Layout
 from companion.core.ports import PanelView, WorldPiece
-from companion.diagnostics.findings import Finding, Grade, Health, Meter, RefusalCounter, Status
+from companion.diagnostics.findings import Finding, Grade, Health, RefusalCounter, Status
 from companion.games import GAMES
 from companion.printing.kit_printer import KitPrinter
 from companion.storage.journal import Journal
@@ -38,7 +39,6 @@ class FakeHealth:
 
     def __init__(self) -> None:
         self.tally = RefusalCounter()
-        self.meter: Meter | None = None
         self.now = Health(Status.OK, "1.2.3", 61.26, {}, "ok", "none", "none", 4321, Grade.OK)
         self.found: tuple[Finding, ...] = ()
 
@@ -47,6 +47,9 @@ class FakeHealth:
 
     def examine(self) -> tuple[Finding, ...]:
         return self.found
+
+    def bundle(self) -> bytes:
+        return b"PK bundle"
 
     def line(self) -> str:
         return next((each.text for each in self.found if each.grade in (Grade.WARN, Grade.FAIL)), "")
@@ -70,6 +73,10 @@ class Place:
         browser = self.browser()
         assert browser.post(f"/api/seat/{seat}/take", json={"name": name}).status_code == 200
         return browser
+
+    def cookie(self, browser: FlaskClient, name: str) -> Cookie | None:
+        """What a browser holds under a name that this table gives its cookies."""
+        return browser.get_cookie(self.app.extensions["guard"].cookie_name(name))
 
     def to_orders(self) -> str:
         """Start a game and say that the board is set; answers the moment."""
@@ -97,6 +104,7 @@ def open_place(
     join: Literal["open", "code"] = "open",
     engines: tuple[str, ...] = (),
     open_coach: Callable[[Sequence[str]], Any] = BotProcess,
+    signing_key: bytes = b"k" * 32,
 ) -> Iterator[Place]:
     """A table whose work is done in the caller's thread."""
     clock, health = FakeClock(), FakeHealth()
@@ -114,10 +122,11 @@ def open_place(
             opponents=cast(engines),
             coach=Coach(table, b"k" * 32, open_coach),
         )
-        site = Site(WebSettings(viewers=viewers, join=join), lambda: urls, b"k" * 32, HOST_KEY)
+        site = Site(WebSettings(viewers=viewers, join=join), lambda: urls, signing_key, HOST_KEY)
         app = create_app(table, GAMES, clock, site, features)
         yield Place(table, app, clock, health)
         app.extensions["streams"].close()
+        app.extensions["worker"].close()
 
 
 def page_of(browser: FlaskClient, path: str) -> str:

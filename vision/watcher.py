@@ -35,14 +35,13 @@ class WatchListeners:
     """Who is told of what is seen; all are called in the watcher's thread and should only put things into a queue.
 
     `on_reading` is given every reading, `on_status` how the camera is whenever that changes, `on_look` every frame with
-    its reading, `on_read_s` the seconds that the reading took. `on_rows` is given the rows of order tiles that were
+    its reading. `on_rows` is given the rows of order tiles that were
     wanted. `on_round` is called after every round of the watcher's own thread.
     """
 
     on_reading: Callable[[Reading], None] = lambda _: None
     on_status: Callable[[CameraStatus], None] = lambda _: None
     on_look: Callable[[Frame, Reading], None] = lambda _frame, _reading: None
-    on_read_s: Callable[[float], None] = lambda _: None
     on_rows: Callable[[RowsSeen], None] = lambda _: None
     on_round: Callable[[], None] = lambda: None
 
@@ -158,7 +157,6 @@ class Watcher(Closeable):
             return None
         reading = self._reader.read(frame, glance=self.pace.glances(begun_s))
         ended_s = self._clock.monotonic_s()
-        self._listeners.on_read_s(ended_s - begun_s)
         self._next_s = max(self._next_s, ended_s + self.pace.read(ended_s, ended_s - begun_s, self._reader.is_stirred))
         self._tell(frame, reading, tiles, now)
         self.link.learn(now)

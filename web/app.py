@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from web import error_pages
 from web.context import PageContext
 from web.features import Features, Site
 from web.rendering.json_view import SpokenJson
-from web.routes.api.api import Api
+from web.routes.api.host import HostDoors
+from web.routes.api.seat import SeatDoors
+from web.routes.api.table import TableDoors
 from web.routes.camera import CameraPage
 from web.routes.check import CheckPage
 from web.routes.health import HealthPages
@@ -26,9 +29,10 @@ from web.routes.history import HistoryPages
 from web.routes.host import HostPages
 from web.routes.hub import HubDoor
 from web.routes.join import Joining
-from web.routes.openapi import OpenApiRoutes
+from web.routes.openapi import Description
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
+from web.routes.route import add_routes
 from web.routes.rules import RulesPages
 from web.routes.seats.opponents import Lessons, Opponents
 from web.routes.seats.tiles import TileRoutes
@@ -37,9 +41,11 @@ from web.routes.shared_phone import SharedPhonePages
 from web.routes.staff import StaffKeys
 from web.routes.workbench import Bench
 from web.security.auth import Auth
-from web.security.host_names import OWN_ADDRESS, Names, UnknownName, asked_host
+from web.security.host_names import Names, UnknownName, asked_host
 from web.security.join_code import JoinCode
-from web.server.sse import ARRIVED, Streams
+from web.security.rate_limit import RequestLimits
+from web.server.sse import Streams
+from web.static_files import StaticFiles
 from web.templating.helpers import register_template_helpers
 from web.templating.template_cache import CompiledTemplates
 
@@ -57,19 +63,19 @@ def create_app(
     features = features or Features()
     app = bare_app(site.compiled)
     guard = Auth(site.signing_key, site.host_key, table.seat_nonce, clock, site.make_host_key)
-    streams = Streams(table, site.settings.viewers)
+    streams = Streams(site.settings.viewers)
     join_code = JoinCode(table, clock.monotonic_s) if site.settings.join == "code" else None
     app.extensions |= {"streams": streams, "guard": guard, "now_s": table.now_s, "join_code": join_code}
     page_context = PageContext(table, games, clock, guard, streams, site.join_urls, join_code, features)
     register_template_helpers(app)
     app.jinja_env.globals.update(own_seats=lambda: guard.seats_of(request), key_command=site.key_command)
-    app.extensions["paragraph"] = page_context.paragraph
+    app.extensions |= {"paragraph": page_context.paragraph, "worker": page_context.worker, "page_context": page_context}
     error_pages.register(app)
 
-    watch_requests(app, table.now_s, lambda: table.settings.language, guard)
-    watch_names(app, Names((*site.settings.names, site.settings.host)), site.join_urls)
+    names = Names((*site.settings.names, site.settings.host))
+    watch_requests(app, table.now_s, lambda: table.settings.language, guard, names=names, join_urls=site.join_urls)
     rooms = [
-        room(page_context).blueprint()
+        room(page_context)
         for room in (
             Pages,
             RulesPages,
@@ -77,10 +83,11 @@ def create_app(
             Joining,
             SharedPhonePages,
             HostPages,
-            Api,
+            TableDoors,
+            SeatDoors,
+            HostDoors,
             Lessons,
             Opponents,
-            OpenApiRoutes,
         )
     ]
     there: tuple[tuple[Any, Any], ...] = (
@@ -89,9 +96,11 @@ def create_app(
         (HistoryPages, features.past), (Bench, features.workbench),
         (KitPages, features.printer), (CameraPage, features.camera),
     )  # fmt: skip
-    rooms += [room(page_context, what).blueprint() for room, what in there if what]
-    for room in rooms:
-        app.register_blueprint(room)
+    rooms += [room(page_context, what) for room, what in there if what]
+    for room in (StaticFiles(), Description(), *rooms):
+        add_routes(app, room)
+        if isinstance(room, HealthPages):
+            app.after_request(room.measure)
     return app
 
 
@@ -109,68 +118,66 @@ SCREENS = ("/", "/live/table", "/live/wall")
 """The pages of a screen that everybody looks at: it has a language of its own."""
 
 
-def watch_requests(app: Flask, now_s: Callable[[], float], screen_language: Callable[[], str], guard: Auth) -> None:
-    """What holds for every request: its time, its language, its origin, and the headers of its answer.
+def watch_requests(
+    app: Flask,
+    now_s: Callable[[], float],
+    screen_language: Callable[[], str],
+    guard: Auth,
+    *,
+    names: Names,
+    join_urls: Callable[[], tuple[str, ...]],
+) -> None:
+    """Check every request and its answer: time, name, language, rate, origin, and the headers of the answer.
 
-    `screen_language` is that of the big screen; `auto`: the browser's.
+    `screen_language` is that of the big screen; `auto`: the browser's. `join_urls` leads away from foreign names.
     """
+    limits = RequestLimits(guard.owner_of, time.monotonic)
 
     @app.before_request
-    def stamp() -> None:
-        """An input counts from when it came in, before it is read or waits for anything."""
-        g.at_s = request.environ.get(ARRIVED, now_s())
-
-    @app.before_request
-    def choose_language() -> None:
-        """What this browser has chosen, else what the table screen is set to, else what the browser asks for."""
+    def check_request() -> None:
+        g.at_s = now_s()  # an input counts from here, whatever it waits for
         g.spoken_before = spoken()
         chosen = request.cookies.get("language", "")
         if request.path in SCREENS and screen_language() != "auto":
             chosen = chosen or screen_language()
         speak(best_language((chosen, *request.accept_languages.values())))
+        limits.check(request)
+        require_known_name(names, join_urls)
+        if request.method in ("GET", "HEAD", "OPTIONS"):
+            guard.refuse_embedding(request)
+        else:
+            guard.require_own_origin(request)
 
     @app.teardown_request
     def language_of_before(_: BaseException | None) -> None:
-        """The thread goes on to somebody else."""
+        """Leave the thread to somebody else as it was."""
         speak(g.get("spoken_before", "en"))
 
-    @app.before_request
-    def check_origin() -> None:
-        if request.method not in ("GET", "HEAD", "OPTIONS"):
-            guard.require_own_origin(request)
-        else:
-            guard.refuse_embedding(request)
-
-    app.after_request(_harden)
-    app.after_request(_made)
+    app.after_request(_finish)
 
 
-def watch_names(app: Flask, names: Names, join_urls: Callable[[], tuple[str, ...]]) -> None:
-    """Answer only under names that are this machine's; styles hold nothing, so that the page that says so has them."""
-
-    @app.before_request
-    def check_name() -> None:
-        host, is_open = request.headers.get("Host", ""), request.endpoint in ("pages.static", "pages.favicon")
-        if not asked_host(host):
-            raise BadRequest
-        if not is_open and not names.knows(host, request.environ.get(OWN_ADDRESS, "")):
-            raise UnknownName(join_urls()[0])
+def require_known_name(names: Names, join_urls: Callable[[], tuple[str, ...]]) -> None:
+    """Raise `UnknownName` unless the request is for this machine; the styles of the page that says so are for all."""
+    host, target = request.headers.get("Host", ""), request.environ.get("REQUEST_URI", "/").lower()
+    is_path = target.startswith(("/", f"http://{host.lower()}/", f"https://{host.lower()}/"))
+    if not asked_host(host) or not is_path:
+        raise BadRequest
+    if request.endpoint not in ("pages.static", "pages.favicon") and not names.knows(host):
+        raise UnknownName(join_urls()[0])
 
 
 _TOKEN = re.compile(r"[0-9a-z]{1,12}")
 """What a page gives along with its wish for something long."""
 
 
-def _made(answer: Response) -> Response:
-    """Tell the page that asked for something long, by the word it gave, that the answer is on its way."""
+def _finish(answer: Response) -> Response:
+    """Set the headers that every answer carries; nothing but static files is ever stored.
+
+    A page that asked for something long is told, by the word it gave, that the answer is on its way.
+    """
     token = request.args.get("wait", "")
     if _TOKEN.fullmatch(token):
         answer.set_cookie("made", token, max_age=60, samesite="Lax")
-    return answer
-
-
-def _harden(answer: Response) -> Response:
-    """Headers that every answer carries; nothing but static files is ever stored."""
     answer.headers.setdefault("Content-Security-Policy", _POLICY)
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Referrer-Policy"] = "same-origin"

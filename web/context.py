@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from flask import Flask, Request
+from flask import Request, render_template
 
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
@@ -26,6 +26,7 @@ from web.rendering.finale import end_words
 from web.security.auth import Auth
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
+from web.server.worker import Worker
 from web.templating.fragments import Fragment, Needs
 from web.templating.phrases import device_words, rule_words, tip_of
 
@@ -57,8 +58,8 @@ class PageContext:
     join_code: JoinCode | None
     """What whoever sits down must know; None: anybody may."""
     features: Features
-    imaging: threading.Lock = field(default_factory=threading.Lock)
-    """Held while a picture of the camera or of the workbench is made: each takes some 20 MB for a moment."""
+    worker: Worker = field(default_factory=Worker)
+    """Makes pictures, PDFs and films."""
     _drawn: dict[_Asked, tuple[int, Fragment]] = field(default_factory=dict)
     _drawing: dict[_Asked, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
@@ -83,9 +84,7 @@ class PageContext:
         if self.join_code is not None and self.needs_code(asked):
             self.join_code.require(typed, asked.remote_addr or "")
 
-    def fragment(
-        self, app: Flask, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False
-    ) -> Fragment:
+    def fragment(self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False) -> Fragment:
         """The live part of a page for one viewer (None: what everybody may know), drawn once a change and language.
 
         `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
@@ -95,7 +94,7 @@ class PageContext:
         with self._drawing[asked]:
             version, fragment = self._drawn.get(asked, (-1, _NOTHING))
             if version != self.table.version:
-                self._drawn[asked] = version, fragment = self._draw(app, asked)
+                self._drawn[asked] = version, fragment = self._draw(asked)
         return fragment
 
     def paragraph(self, rule: str | None) -> tuple[str, str] | None:
@@ -107,14 +106,15 @@ class PageContext:
         """Does the page say what single plays are?"""
         return bool(view.own.choices) or view.turn.is_open or view.guide is not None
 
-    def _draw(self, app: Flask, asked: _Asked) -> tuple[int, Fragment]:
+    def _draw(self, asked: _Asked) -> tuple[int, Fragment]:
         table = self.table
         view = table.view(asked.viewer)
         known = view if asked.viewer is None else table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
             view, known = table.view(asked.viewer), table.view()
         needs = Needs()
-        html = app.jinja_env.get_template(f"_{asked.page}.html").render(
+        html = render_template(
+            f"_{asked.page}.html",
             needs=needs,
             view=view,
             known=known.board.tableau,

@@ -24,6 +24,7 @@ _WORDS = {
     409: say("That is not possible now"),
     413: say("That is too much text"),
     415: say("Send JSON"),
+    429: say("That was too much at once"),
     421: say("This is not the table’s address"),
     500: say("Something went wrong here"),
     503: say("The table cannot answer now"),
@@ -34,6 +35,7 @@ _ADVICE = {
     405: say("Go back and use the page’s own buttons."),
     413: say("The limit is 16 kilobytes."),
     415: say("Set Content-Type to application/json."),
+    429: say("Wait a moment, then try again."),
     500: say("Nothing was changed. The companion’s log says more."),
     503: say("Wait a moment and load the page again."),
 }
@@ -124,6 +126,6 @@ def _answer(
         said = joined(". ", (_words(status), message)) if kind.startswith("http_") else message
         answer = jsonify(error={"kind": kind, "message": said, "rule": rule, "reason": reason, "link": link})
     answer.status_code = status
-    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+    if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
         answer.headers["Retry-After"] = str(AGAIN_S)
     return answer

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from companion.archive.played_games import GameArchive
+from companion.archive.history import History
 from companion.bots.characters import Character
 from companion.bots.coach import Coach
 from companion.core.config import WebSettings
 from companion.core.kit import Seat
 from companion.core.network import Wifi
-from companion.core.ports import Album, Eye, PanelHands, Spoken, World
+from companion.core.ports import Album, Eye, PanelHands, Spoken
 from companion.diagnostics.findings import HealthRoom
-from companion.maintenance.requests import CheckRoom, Upkeep
+from companion.maintenance.requests import CheckRoom
+from companion.maintenance.upkeep import Upkeep
 from companion.printing.printing import Printer
 from companion.table.seats.staff_call import StaffBell
+
+if TYPE_CHECKING:
+    from vision.simulation.table import SimulatedTable
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Site:
 class Workbench:
     """The simulated table and panel, where there is no hardware."""
 
-    world: World
+    world: SimulatedTable
     hands: PanelHands
 
 
@@ -57,11 +61,10 @@ class Welcome:
 
 @dataclass(frozen=True)
 class CameraRoom:
-    """What the camera page needs: the eye (None: no camera), the photographs, and how a bug bundle is made."""
+    """What the camera page needs: the eye (None: no camera), and the photographs."""
 
     eye: Eye | None
     album: Album
-    bundle: Callable[[], bytes]
 
 
 class HubSeat(Protocol):
@@ -118,7 +121,7 @@ class Features:
     printer: Printer | None = None
     upkeep: Upkeep | None = None
     check: CheckRoom | None = None
-    past: GameArchive | None = None
+    past: History | None = None
     health: HealthRoom | None = None
     staff: StaffBell | None = None
     opponents: tuple[Character, ...] = ()

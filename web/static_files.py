@@ -14,11 +14,12 @@ from typing import Any
 
 import rcssmin
 import rjsmin
-from flask import Blueprint, Response, make_response, redirect, request
+from flask import Response, make_response, redirect, request
 from werkzeug.exceptions import NotFound
 
 from companion.core import i18n
 from companion.core.i18n import LANGUAGES, words_for_scripts
+from web.routes.route import form, get
 from web.templating.stylesheets import stylesheets
 
 STATIC = Path(__file__).parent / "static"
@@ -30,17 +31,13 @@ _OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
 class StaticFiles:
     """The routes of what is the same for everybody."""
 
+    name = "pages"
+
     def __init__(self) -> None:
         self._static = static_files()
         self._static_version = static_version()
 
-    def add_to(self, pages: Blueprint) -> None:
-        """Add the routes to a blueprint, which has to be called `pages`: its styles are answered under any name."""
-        pages.add_url_rule("/favicon.svg", view_func=self.favicon)
-        pages.add_url_rule("/favicon.ico", view_func=self.favicon)
-        pages.add_url_rule("/static/<version>/<name>", view_func=self.static)
-        pages.add_url_rule("/language", view_func=self.language, methods=["POST"])
-
+    @form("/language", "code", "back")
     def language(self) -> Any:
         """Choose the language of this browser, and back to the page that asked."""
         code, back = request.form.get("code", ""), request.form.get("back", "/")
@@ -50,10 +47,13 @@ class StaticFiles:
         answer.set_cookie("language", code, max_age=YEAR_S, samesite="Lax", httponly=True)
         return answer
 
+    @get("/favicon.svg")
+    @get("/favicon.ico")
     def favicon(self) -> Response:
         """The sign."""
         return self.static("", "favicon.svg")
 
+    @get("/static/<version>/<name>")
     def static(self, version: str, name: str) -> Response:
         """Styles and scripts; kept for ever under the address of their version."""
         content = self._static.get(name) or script_words(name)

@@ -5,18 +5,14 @@ A game that is still on has a line and nothing else; whatever is hidden in one t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
 
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Event, Order
 from companion.games.screen import Badge, HandCard, Lane, Pile, Tally, UnitOrder
-from companion.games.spelling import SpeltOrder
-from companion.table.chance.chance_view import ChanceView
-from companion.table.seats.machine_seats import MachineTurn
 
 NOBODY = "—"
 """Stands for the name of a player who is forgotten."""
@@ -140,62 +136,6 @@ class ReplayStep:
     count: tuple[int, str] | None = None
 
 
-class Replay(Protocol):
-    """A game that is over, told again. `trouble` says where file, rules or receipts disagree; empty: all fits."""
-
-    @property
-    def line(self) -> GameLine:
-        """Its line in the list."""
-
-    @property
-    def kit(self) -> Kit:
-        """What lay on the table."""
-
-    @property
-    def turns(self) -> Sequence[PastTurn]:
-        """The notation."""
-
-    @property
-    def places(self) -> int:
-        """How many scenes there are; the first is the start."""
-
-    @property
-    def trouble(self) -> str:
-        """What does not fit."""
-
-    @property
-    def lead_words(self) -> str:
-        """What `leads` count, as the middle of a sentence."""
-
-    @property
-    def leads(self) -> tuple[float, ...]:
-        """By how much South led at the start and after every turn; empty: nobody can say."""
-
-    @property
-    def highlights(self) -> tuple[HighlightedEvent, ...]:
-        """What people will remember of it, in its order."""
-
-    @property
-    def proofs(self) -> int:
-        """How many receipts there are."""
-
-    def scene(self, place: int) -> ReplayStep:
-        """One of them; raises IndexError."""
-
-    def known(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
-        """What a seat could know when it acted in a turn, counted from 1, and what it did; None: it did nothing."""
-
-    def spelt(self, turn: int, seat: Seat, action: str) -> tuple[SpeltOrder, ...]:
-        """A legal action for a turn in words and drawings; raises a `CompanionError` for any other."""
-
-    @property
-    def chance(self) -> ChanceView | None:
-        """Where its chance came from; None: there is none in it."""
-
-    def photograph(self, turn: int) -> str:
-        """The moment of the photograph that shows the board after a turn (0: the set-up); empty: there is none."""
-
-
 @dataclass(frozen=True)
 class Still:
     """A turn of a game that is over, to be shown: the board at its end, or its photograph, and what happened."""
@@ -271,43 +211,3 @@ class PlayerRecord:
     total: Tendency
     by_game: tuple[Tendency, ...]
     against: tuple[MachineRecord, ...] = ()
-
-
-class GameArchive(Protocol):
-    """The games played, as pages ask for them; from any thread, never from the table's."""
-
-    def count(self) -> int:
-        """How many games there are."""
-
-    def lines(self, first: int = 0, most: int = 50) -> Sequence[GameLine]:
-        """Some of them, the newest first."""
-
-    def line(self, number: int) -> GameLine | None:
-        """One of them; None: there is no such game."""
-
-    def replay(self, number: int) -> Replay:
-        """A game told again; raises `Illegal` while it is on, `Malformed` when there is none or it cannot be read."""
-
-    def finale(self, number: int) -> Finale | None:
-        """The end of a game; None: it is not over, or cannot be told."""
-
-    def as_json(self, number: int) -> bytes:
-        """The game as a file; raises as `replay`."""
-
-    def as_text(self, number: int) -> str:
-        """The game in notation; raises as `replay`."""
-
-    def picture(self, number: int, turn: int = 0) -> bytes:
-        """The board through the game, or a turn (from 1); raises as `replay`, and `Illegal` while others are drawn."""
-
-    def bring_in(self, content: bytes) -> int:
-        """Play a file again, check its receipts and keep it; answers its number. Raises `Malformed` or `Illegal`."""
-
-    def remove(self, number: int) -> None:
-        """Remove a game with its photographs; raises `Illegal` for the one that lies on the table."""
-
-    def forget(self, name: str) -> int:
-        """Take a name out of all games up to now; answers out of how many."""
-
-    def statistics(self) -> Sequence[PlayerRecord]:
-        """What each player did, who played most first."""

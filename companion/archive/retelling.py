@@ -35,9 +35,10 @@ class _Played:
 
 
 class Retelling:
-    """Implements `companion.archive.played_games.Replay`. Scenes are made when they are asked for; any thread may ask.
+    """A game that is over. Scenes are made when they are asked for, and any thread may ask.
 
-    `photographs` are the moments of which there are some; `number` names that of the set-up.
+    `trouble` says where file, rules or receipts disagree (empty: all fits). `photographs` are the moments of which
+    there are some.
     """
 
     def __init__(self, line: GameLine, played: GameFile, photographs: Sequence[str] = ()) -> None:

@@ -14,7 +14,7 @@ from typing import IO
 from companion.cli.greeting import begin, count
 from companion.core.config import Settings
 from companion.core.errors import CompanionError, JournalInUse, Malformed
-from companion.core.files import open_file
+from companion.core.files import as_owner_of, open_file
 
 
 def add_commands(
@@ -22,7 +22,7 @@ def add_commands(
     add_settings: Callable[[argparse.ArgumentParser], None],
     settings_of: Callable[[argparse.Namespace], tuple[Settings, Path]],
 ) -> None:
-    """Add both; `settings_of` answers the settings and their file."""
+    """Add both commands. `settings_of` answers the settings and their file."""
     backup = commands.add_parser(
         "backup", help="settings and games in one file, without keys and without the current game"
     )
@@ -39,7 +39,6 @@ def add_commands(
 def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
     from companion.core.clock import RealClock  # noqa: PLC0415
     from companion.maintenance.backup import make_backup  # noqa: PLC0415 - brings the games
-    from companion.maintenance.releases.releases import as_owner_of  # noqa: PLC0415
 
     unfinished = options.file.with_name(f"{options.file.name}.part")
     try:
@@ -74,8 +73,7 @@ def _require_games(journal: Path) -> None:
 
 def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int:
     from companion.maintenance.backup import apply_staged, stage_restore  # noqa: PLC0415 - brings the games
-    from companion.maintenance.releases.releases import as_owner_of  # noqa: PLC0415
-    from companion.storage.journal_lock import hold  # noqa: PLC0415
+    from companion.storage.opening import hold  # noqa: PLC0415
 
     try:
         source = open_file(options.file)
@@ -104,7 +102,7 @@ def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int
 
 
 def _new_file(path: Path) -> IO[bytes]:
-    """A file that nobody else reads: names are in it, and what the settings know of the house.
+    """Return a new file that nobody else reads: names are in it, and what the settings know of the house.
 
     Root may have been asked to put it into the service's own folder: a link that lies there is not followed.
     """
@@ -113,6 +111,6 @@ def _new_file(path: Path) -> IO[bytes]:
 
 
 def _give_to_caller(file: IO[bytes]) -> None:
-    """What root writes for somebody who said sudo belongs to that person."""
+    """Give what root writes for somebody who said sudo to that person."""
     if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdigit() and os.environ.get("SUDO_GID", "").isdigit():
         os.fchown(file.fileno(), int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"]))

@@ -9,7 +9,6 @@ import http.client
 import json
 import math
 import ssl
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator
@@ -19,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from companion.core.clock import RealClock
-from companion.core.config import PanelSettings, Settings, WebSettings
-from companion.core.errors import CameraError, JournalError, PanelError, SystemTrouble
+from companion.core.config import Settings, WebSettings
+from companion.core.errors import CameraError, ConfigError, JournalError, PanelError
 from companion.core.network import addresses, bracketed, from_here, host_key_text, hotspot
 from companion.core.ports import Camera, Frame
-from companion.diagnostics import first_pi as first
 from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate, validity
@@ -33,8 +31,9 @@ from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import examine_broker
 from companion.service.device_findings import profile, voice
 from companion.service.settings_finding import settings_findings
+from companion.service.support_bundle import make_bundle
 from companion.storage.journal import Journal
-from hardware.panel import Panel, panel_reason
+from hardware.panel import panel_reason
 from vision.cameras.blank_detector import BLACK_WORDS, is_black
 from vision.cameras.catalogue import cameras, open_camera
 from vision.cameras.lenses import LensShelf
@@ -44,8 +43,6 @@ __all__ = ["Finding", "Grade", "ask_service", "examine", "report"]
 
 HELLO_S = 3.0
 """So long a running companion may take to say that it is one; whatever else listens there may say nothing at all."""
-WAKE_S = 5.0
-"""So long a panel at rest is looked at."""
 ANSWER_S = 15.0
 """So long it may take to look at everything."""
 
@@ -73,41 +70,18 @@ def _all(settings: Settings, path: Path | None) -> Iterable[Finding]:
     return chain(settings_findings(path) if path else (), examine(settings))
 
 
-def first_pi(settings: Settings, path: Path, machine: Machine | None = None) -> int:
-    """Write down what this machine is for those who have none; answers the exit status."""
-    if ask_service(settings) is not None:
-        raise SystemTrouble(
-            "A companion is running here and uses camera and pins: run sudo systemctl stop companion, then try again"
-        )
-    machine = machine or Machine()
-    print("Looking at machine, pins and cameras: half a minute …", flush=True)
-    found = first.look(machine, settings.journal_path.parent, _first_pins(settings.panel))
-    first.write(found, path)
-    cameras_found = ", ".join(camera.sensor for camera in found.cameras) or "no ribbon camera"
-    print(f"{path}: {found.model or 'a machine without a name'}, {cameras_found}.")
-    print("No name, key, address or picture is in it. Please send it with a report, whether all is well or not.")
-    return 0
-
-
-def _first_pins(panel: PanelSettings) -> first.FirstPins:
-    """Open a panel for some seconds and look how it does."""
+def save_bundle(settings: Settings, target: Path, path: Path | None = None) -> int:
+    """Write a support bundle: the running companion's own, or else what can be found out from here."""
+    key = _host_key(settings)
+    bundle = _fetch(settings, "/doctor/bundle.zip", {"X-Host-Key": key}, ANSWER_S) if key else None
+    if bundle is None:
+        bundle = make_bundle(_all(settings, path), private=[str(settings.journal_path.parent)])
     try:
-        with Panel(panel, RealClock(), lambda _: None) as opened:
-            return first.FirstPins(opened.problems, switches_per_s(WAKE_S))
-    except PanelError as error:
-        return first.FirstPins((error.message,))
-
-
-def switches_per_s(seconds: float) -> float:
-    """How often this process is given the processor, by itself, in a second."""
-
-    def count() -> int:
-        texts = (path.read_text() for path in Path("/proc/self/task").glob("*/status"))
-        return sum(int(line.split()[1]) for text in texts for line in text.splitlines() if "ctxt_switches" in line)
-
-    before = count()
-    time.sleep(seconds)
-    return round((count() - before) / seconds, 1)
+        target.write_bytes(bundle)
+    except OSError as error:
+        raise ConfigError(f"{target} cannot be written: {error.strerror}") from None
+    print(f"{target}: no order, name, key or address is in it. Look into it before you send it.")
+    return 0
 
 
 # ---- the running companion -------------------------------------------------------------------------------------------
@@ -122,11 +96,7 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
     if health is None or "uptime_s" not in health:
         return None
     running = f"A companion runs here, version {health['version']}, for {health['uptime_s']:.0f} s: {health['status']}."
-    try:
-        with closing(Journal(settings.journal_path, read_only=True)) as journal:
-            key = host_key_text(journal.key("host"))
-    except JournalError:
-        key = ""
+    key = _host_key(settings)
     told = fetch(settings, "/api/doctor", {"X-Host-Key": key}, ANSWER_S) if key else None
     if told is None or "findings" not in told:
         advice = "Its journal cannot be read from here, so it tells no more: use sudo."
@@ -137,8 +107,27 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
     return (Finding("service", Grade.OK, running), *findings)
 
 
+def _host_key(settings: Settings) -> str:
+    """Return the key of the host; empty where the journal may not be read."""
+    try:
+        with closing(Journal(settings.journal_path, read_only=True)) as journal:
+            return host_key_text(journal.key("host"))
+    except JournalError:
+        return ""
+
+
 def fetch(settings: Settings, path: str, headers: dict[str, str], timeout_s: float = HELLO_S) -> dict[str, Any] | None:
-    """A JSON object of this machine's own pages; None: nobody answers with one within `timeout_s`, by HTTP or HTTPS."""
+    """Return a JSON object of this machine's own pages; None: nobody answers with one within `timeout_s`."""
+    content = _fetch(settings, path, headers, timeout_s)
+    try:
+        found = json.loads(content or b"")
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _fetch(settings: Settings, path: str, headers: dict[str, str], timeout_s: float) -> bytes | None:
+    """Return what this machine's own pages answer, by HTTP or HTTPS; None: nothing."""
     place = bracketed(from_here(settings.web.host))
     anyone = ssl.create_default_context()  # this machine itself, by an address that no certificate names
     anyone.check_hostname, anyone.verify_mode = False, ssl.CERT_NONE
@@ -151,10 +140,10 @@ def fetch(settings: Settings, path: str, headers: dict[str, str], timeout_s: flo
             except urllib.error.HTTPError as error:
                 answer = error  # it answers, if only that something is wrong
             with answer:
-                found = json.load(answer)
-        except (OSError, ValueError, http.client.HTTPException):
+                content: bytes = answer.read()
+        except (OSError, http.client.HTTPException):
             continue
-        return found if isinstance(found, dict) else None
+        return content
     return None
 
 

@@ -161,13 +161,9 @@ def _add_replay(
     add_settings: Callable[[argparse.ArgumentParser], None],
     settings_of: SettingsOf,
 ) -> None:
-    command = commands.add_parser("replay", help="replay a game and check its receipts, or read a bug bundle again")
+    command = commands.add_parser("replay", help="replay a game and check its receipts")
     add_settings(command)
-    command.add_argument(
-        "game",
-        metavar="ID|FILE",
-        help="a number from history, an exported file, or a bug bundle from the camera page",
-    )
+    command.add_argument("game", metavar="ID|FILE", help="a number from history, or an exported file")
     command.add_argument(
         "--photographs", type=Path, metavar="DIR", help="write the photographs of its turns to this folder"
     )
@@ -178,8 +174,6 @@ def _add_replay(
 def _replay(options: argparse.Namespace, settings_of: SettingsOf) -> int:
     from companion.archive.replay import retell  # noqa: PLC0415 - brings the games
 
-    if options.game.endswith(".zip"):
-        return _read_again(Path(options.game))
     settings, session = None, None
     if options.game.isdigit():
         settings = settings_of(options)
@@ -225,19 +219,6 @@ def _played_file(path: Path) -> GameFile:
         except UnicodeDecodeError:
             raise Malformed(f"{path} is not a game file: it is not text in UTF-8") from None
     return load_game(path)
-
-
-def _read_again(path: Path) -> int:
-    """What was read in the frames of a bug bundle, and what is read in them now."""
-    from companion.service.bug_bundle import read_again, read_bundle  # noqa: PLC0415 - brings OpenCV
-
-    note, pictures = read_bundle(path)
-    print(f"{note.game or 'No game'}, {len(note.frames)} frames, companion {note.versions.get('companion', '?')}.")
-    differs = False
-    for frame in read_again(note, pictures):
-        print(frame.sentence(), flush=True)
-        differs |= bool(frame.differs)
-    return 1 if differs else 0
 
 
 def _photographs_of(settings: Settings, session: Session) -> list[tuple[str, Path]]:

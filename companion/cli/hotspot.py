@@ -21,8 +21,8 @@ from pathlib import Path
 
 from companion.core.config import Settings, WifiSettings
 from companion.core.errors import Malformed, SystemTrouble
+from companion.core.files import as_owner_of
 from companion.core.network import HOTSPOT_ADDRESS, HOTSPOT_NAMES, HOTSPOT_NAMES_FILE
-from companion.maintenance.releases.releases import as_owner_of
 from companion.maintenance.settings.file import SettingsFile
 
 CONNECTION = "tabletop-companion-hotspot"
@@ -58,7 +58,7 @@ def add_hotspot(
 
 
 def run_hotspot(options: argparse.Namespace, settings: Path) -> int:
-    """Open or close it; answers the exit status."""
+    """Open or close it, and return the exit status."""
     hotspot = Hotspot(settings)
     print(hotspot.open(options.name) if options.task == "on" else hotspot.close())
     return 0
@@ -77,7 +77,7 @@ class _Profile:
 
     @property
     def own(self) -> WifiSettings:
-        """What the settings said before the hotspot."""
+        """Return what the settings said before the hotspot."""
         try:
             return WifiSettings(*json.loads(self._value(f"^{_OWN}(.+)$")))
         except (ValueError, TypeError):
@@ -101,7 +101,7 @@ class Hotspot:
     run: Run | None = None
 
     def open(self, name: str) -> str:
-        """Write the profile and the names, bring it up, and let phones know; answers what was done.
+        """Write the profile and the names, bring it up, and let phones know. Return what was done.
 
         The password of a profile that is there already stays: phones that know it still get in. Raises `Malformed` for
         a name, `NoHotspot` where NetworkManager refuses: then all is as it was.
@@ -139,7 +139,7 @@ class Hotspot:
         )
 
     def close(self) -> str:
-        """Take it down and forget it; answers what was done."""
+        """Take it down and forget it. Return what was done."""
         self._need_rights()
         profile, before = self.root / PROFILE, self._profile()
         was_there = profile.exists()
@@ -163,13 +163,13 @@ class Hotspot:
             return SettingsFile(self.settings).read().settings
 
     def _profile(self) -> _Profile:
-        """The profile that is there; empty: there is none."""
+        """Return the profile that is there. Empty: there is none."""
         with contextlib.suppress(OSError):
             return _Profile((self.root / PROFILE).read_text(encoding="utf-8"))
         return _Profile("")
 
     def _tell_phones(self, wifi: WifiSettings) -> None:
-        """Have the table screen show the code of this network, or none; a service that runs begins anew."""
+        """Have the table screen show the code of this network, or none. A service that runs begins anew."""
         with as_owner_of(self.settings.parent):
             owner = self.settings.stat() if self.settings.exists() else None
             file = SettingsFile(self.settings)
@@ -189,7 +189,7 @@ class Hotspot:
 
 
 def template() -> str:
-    """The profile before it is filled in; raises `NoHotspot` when the program came without it."""
+    """Return the profile before it is filled in. Raises `NoHotspot` when the program came without it."""
     places = (Path(sys.prefix) / "share/tabletop-companion/systemd", Path(__file__).parents[2] / "systemd")
     for place in places:
         if (found := place / TEMPLATE).is_file():
@@ -198,7 +198,7 @@ def template() -> str:
 
 
 def _write(path: Path, text: str, mode: int) -> None:
-    """Write a file that nobody else may read in the meantime; raises `NoHotspot`."""
+    """Write a file that nobody else may read in the meantime. Raises `NoHotspot`."""
     unfinished = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

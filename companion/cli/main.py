@@ -21,10 +21,8 @@ from companion.cli.history import add_commands as add_history
 from companion.cli.host_key import add_host_key
 from companion.cli.hotspot import add_hotspot
 from companion.cli.hub.tables import add_hub
-from companion.cli.kiosk import add_kiosk
 from companion.cli.lamp import add_lamp
 from companion.cli.printing import add_print_commands
-from companion.cli.update import add_update
 from companion.core.config import Settings, find_settings, load_settings
 from companion.core.errors import CompanionError, SystemTrouble
 from companion.core.i18n import plain_words
@@ -78,7 +76,6 @@ def parser() -> argparse.ArgumentParser:
     _add_game_commands(commands)
     _add_doctor(commands)
     add_upkeep(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
-    add_update(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
     add_host_key(commands, _add_settings, _settings_of, _port)
     add_hub(commands, _add_settings, _settings_of, _port)
     _add_calibrate(commands)
@@ -86,7 +83,6 @@ def parser() -> argparse.ArgumentParser:
     _add_engine(commands)
     add_bot(commands)
     add_hotspot(commands, _add_settings, _settings_path)
-    add_kiosk(commands)
     add_lamp(commands, _add_settings, _settings_of)
     return parser
 
@@ -213,20 +209,15 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     _add_settings(command)
     command.add_argument("--port", type=_port, help="port of the running companion, if not the one in the settings")
     command.add_argument("--json", action="store_true", help="the same as JSON")
-    command.add_argument(
-        "--first-pi",
-        type=Path,
-        metavar="FILE",
-        help="describe this Raspberry Pi in a file that you can send us; it has no name, key or picture",
-    )
+    command.add_argument("--bundle", type=Path, metavar="FILE.zip", help="save what to send when something is wrong")
     command.set_defaults(run=_doctor)
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from companion.cli.doctor import first_pi, report  # noqa: PLC0415 - brings camera and web libraries
+    from companion.cli.doctor import report, save_bundle  # noqa: PLC0415 - brings camera and web libraries
 
-    if options.first_pi:
-        return first_pi(_settings_of(options), options.first_pi)
+    if options.bundle:
+        return save_bundle(_settings_of(options), options.bundle, _settings_path(options))
     return report(_settings_of(options), options.json, _settings_path(options))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import socket
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,7 @@ from companion.core.files import MAX_TEXT, expanded, read_file
 from companion.core.i18n import Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
-RETIRED_SETTINGS: tuple[str, ...] = ("panel.brightness", "table.demonstration_minutes")
+RETIRED_SETTINGS: tuple[str, ...] = ("panel.brightness", "table.demonstration_minutes", "web.metrics")
 """Dotted names of entries and sections that no longer exist. One in a file is told at the start and stops nothing."""
 
 Pin = Annotated[int, Meta(ge=0, le=27)]
@@ -124,15 +125,13 @@ class WebSettings(_Section, frozen=True, forbid_unknown_fields=True):
 
     host: str = "0.0.0.0"
     port: Annotated[int, Meta(ge=0, le=65535)] = 8080
-    viewers: Annotated[int, Meta(ge=4, le=500)] = 64
+    viewers: Annotated[int, Meta(ge=4, le=1000)] = 64
     join: Literal["open", "code"] = "open"
     names: tuple[Name, ...] = ()
     proxies: tuple[str, ...] = ()
     """Addresses and networks, such as `10.0.0.2` or `172.30.32.0/23`, of proxies whose forwarded headers count."""
     certificate: str = ""
     key: str = ""
-    metrics: bool = False
-    """Measurements at `/metrics`, as Prometheus reads them."""
 
 
 class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
@@ -208,9 +207,9 @@ class MqttSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """What the table tells a broker of the house; off as delivered.
 
     `password_file` holds the password in its only line. `topic` is what all topics begin with: words of letters,
-    digits, `_` and `-`, with slashes between them. `home_assistant`: describe the table below `discovery`, so that Home
-    Assistant makes a device of it. `names`: tell how the players are called. `staff`: there is a key that calls
-    somebody. `pause`: the clock may be stopped by a message.
+    digits, `_` and `-`, with slashes between them; empty: `tabletop/` and this machine's name. `home_assistant`:
+    describe the table below `discovery`, so that Home Assistant makes a device of it. `names`: tell how the players are
+    called. `staff`: there is a key that calls somebody. `pause`: the clock may be stopped by a message.
     """
 
     enabled: bool = False
@@ -220,13 +219,21 @@ class MqttSettings(_Section, frozen=True, forbid_unknown_fields=True):
     password_file: Annotated[str, Meta(max_length=200)] = ""
     tls: bool = False
     ca_file: Annotated[str, Meta(max_length=200)] = ""
-    topic: Annotated[str, Meta(max_length=64)] = "tabletop"
+    topic: Annotated[str, Meta(max_length=64)] = ""
     home_assistant: bool = True
     discovery: Annotated[str, Meta(max_length=64)] = "homeassistant"
     name: Annotated[str, Meta(min_length=1, max_length=64)] = "Tabletop"
     names: bool = False
     staff: bool = False
     pause: bool = False
+
+    @property
+    def base_topic(self) -> str:
+        """What all topics of this table begin with."""
+        if self.topic:
+            return self.topic
+        name = socket.gethostname().partition(".")[0]
+        return f"tabletop/{re.sub(r'[^A-Za-z0-9_-]', '-', name) or 'table'}"
 
 
 class BotsSettings(_Section, frozen=True, forbid_unknown_fields=True):
@@ -377,7 +384,8 @@ TOPIC = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
 def _refuse_topics(mqtt: MqttSettings, name: str) -> None:
     """Raise `ConfigError` for a topic that a broker or Home Assistant would take for something else."""
     for key, topic in (("mqtt.topic", mqtt.topic), ("mqtt.discovery", mqtt.discovery)):
-        if not re.fullmatch(TOPIC, topic):
+        is_delivered = key == "mqtt.topic" and not topic
+        if not is_delivered and not re.fullmatch(TOPIC, topic):
             raise ConfigError(
                 say("{file}: use letters, digits, _ and - with slashes between in [{place}]", file=name, place=key)
             )

@@ -70,16 +70,6 @@ class Health:
     machine: Grade
 
 
-class Meter(Protocol):
-    """Where requests are counted, where somebody wants to know."""
-
-    def request(self, method: str, route: str, status: int, seconds: float | None) -> None:
-        """A request was answered; `seconds` None: a stream, whose length says nothing."""
-
-    def page(self, accept: str) -> tuple[bytes, str]:
-        """Everything that is measured as text, and its content type."""
-
-
 class RefusalCounter:
     """Counts what was refused, by kind and without its words; from any thread."""
 
@@ -93,11 +83,6 @@ class RefusalCounter:
         with self._lock:
             self._counts[kind] += 1
 
-    def counts(self) -> Mapping[str, int]:
-        """How many of each kind, since the start."""
-        with self._lock:
-            return dict(self._counts)
-
     def news(self) -> Mapping[str, int]:
         """How many of each kind since this was asked last."""
         with self._lock:
@@ -109,7 +94,6 @@ class HealthRoom(Protocol):
     """What the pages ask of the service's health, from any thread."""
 
     tally: RefusalCounter
-    meter: Meter | None
 
     def state(self) -> Health:
         """How it is now; costs next to nothing."""
@@ -119,3 +103,6 @@ class HealthRoom(Protocol):
 
     def line(self) -> str:
         """The worst that is known to be wrong, as a sentence; empty: nothing is. Costs nothing."""
+
+    def bundle(self) -> bytes:
+        """Return the ZIP file that an owner sends when something is wrong; takes up to some seconds."""

@@ -25,7 +25,6 @@ WARM_C, HOT_C = 75.0, 80.0
 LOW_MEMORY_MB = 100
 LOW_CMA_MB = 64
 """What boards with 512 MB have; the widest view of every known camera fits into it."""
-WORN = 0.9
 _EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
 _SUPPLY = say("use the official power supply and a short, thick cable, and unplug power-hungry USB devices")
 
@@ -163,7 +162,7 @@ def forgetful(machine: Machine, folder: Path) -> str:
 
 
 def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """What the disk and the kernel tell of wear and errors."""
+    """Yield what the file system and the kernel tell of errors of the disk."""
     mount = probes.volume(machine, _existing(folder))
     found = probes.disk(machine, mount.device) if mount else None
     if found is None:
@@ -188,13 +187,8 @@ def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
             advice=advice,
         )
         yield Finding("disk", Grade.WARN, text)
-    if (found.worn or 0) >= WORN or (found.spare or 0) >= 2:
-        yield Finding("disk", Grade.WARN, say("{disk} is nearly worn out: {advice}.", disk=name, advice=advice))
-    elif found.worn is not None:
-        text = say("{disk}: {percent} % of its lifetime is used up.", disk=name, percent=f"{100 * found.worn:.0f}")
-        yield Finding("disk", Grade.OK, text)
-    elif not found.errors and not kernel:
-        yield Finding("disk", Grade.OK, say("{disk}: no known errors. It does not report its wear.", disk=name))
+    if not found.errors and not kernel:
+        yield Finding("disk", Grade.OK, say("{disk}: no known errors.", disk=name))
 
 
 # ---- clock and versions ----------------------------------------------------------------------------------------------

@@ -53,13 +53,6 @@ class Machine:
         except ValueError:
             return None
 
-    def hex(self, path: str) -> str:
-        """The bytes of a small file of the device tree; empty when it cannot be read."""
-        try:
-            return (self.root / path).read_bytes()[:64].hex()
-        except OSError:
-            return ""
-
     def found(self, pattern: str) -> list[str]:
         """The paths below the root that a pattern fits, sorted."""
         try:
@@ -205,18 +198,10 @@ def is_lost_at_power_off(machine: Machine, folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class Disk:
-    """A disk: its kind (`SD`, `MMC` or empty), name, month of making, and what is known of its wear.
-
-    `worn`: how much of its life is used, 0..1, the worse of two kinds of cells; `spare`: 1 normal, 2 most of the
-    reserve is used, 3 nearly all (JEDEC eMMC, EXT_CSD registers 267 to 269); None: it does not tell. `errors`: how
-    often the file system has found an error.
-    """
+    """A disk: its kind (`SD`, `MMC` or empty), its name, and how often the file system has found an error on it."""
 
     kind: str
     name: str
-    made: str
-    worn: float | None
-    spare: int | None
     errors: int | None
 
 
@@ -231,14 +216,9 @@ def disk(machine: Machine, device: str) -> Disk | None:
         at = f"{whole.relative_to(machine.root.resolve())}/device"
     except ValueError:
         return None
-    life = [int(word, 16) for word in machine.text(f"{at}/life_time").split() if re.fullmatch(r"0x[0-9a-fA-F]+", word)]
-    spare = machine.number(f"{at}/pre_eol_info", 16)
     return Disk(
         machine.text(f"{at}/type"),
         machine.text(f"{at}/name") or machine.text(f"{at}/model") or whole.name,
-        machine.text(f"{at}/date"),
-        min(1.0, max(life) / 10) if any(life) else None,
-        spare or None,
         machine.number(f"sys/fs/ext4/{part.name}/errors_count"),
     )
 

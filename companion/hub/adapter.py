@@ -12,7 +12,7 @@ from companion import __version__
 from companion.core import i18n
 from companion.core.clock import Clock
 from companion.core.errors import Malformed
-from companion.core.i18n import Verbatim, say
+from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS
 from companion.core.ports import Closeable
 from companion.hub.commands import HubWish, read_command
@@ -82,7 +82,10 @@ class HubAdapter(Closeable):
     def sentence(self) -> str:
         """How the line to the hub is."""
         if self._line.is_connected and not self._line.trouble:
-            return say("Table {number} of {room}.", number=self.membership.number, room=Verbatim(self.membership.room))
+            place = say("Table {number} of {room}.", number=self.membership.number, room=Verbatim(self.membership.room))
+            answer = self._answer[1]
+            sent = say("The hub has sent settings. {answer}", answer=answer) if answer else ""
+            return joined(" ", (place, sent))
         return self._line.trouble or say("Looking for the hub.")
 
     @property
@@ -156,6 +159,7 @@ class HubAdapter(Closeable):
         if command.settings is not None and command.settings.number != self._answer[0]:
             asked = command.settings
             self._answer = (asked.number, self._change_settings(asked.values))
+            log.info("Hub: it has sent settings (%s): %s", ", ".join(asked.values), self._answer[1])
             self._line.wake()
 
     def _follow(self, wish: HubWish) -> None:

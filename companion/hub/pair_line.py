@@ -43,7 +43,6 @@ from companion.hub.pairing import (
 from companion.hub.subjects import (
     PAIRS,
     SEQUENCE,
-    STORED,
     WRONG_SEQUENCE,
     message_subject,
     near_subject,
@@ -342,9 +341,8 @@ class PairLine:
             self._sent = await self._at_hub(stream, pair, sent)
         while self._sent < len(sent) and self._fault != _OLDER:
             subject = message_subject(pair.id, self._own, self._sent + 1)
-            headers = {STORED: f"{pair.id}-{self._own}-{self._sent + 1}", SEQUENCE: "0"}
             try:
-                await stream.publish(subject, sent[self._sent], headers=headers)
+                await stream.publish(subject, sent[self._sent], headers={SEQUENCE: "0"})
             except APIError as error:
                 if error.err_code != WRONG_SEQUENCE:
                     raise

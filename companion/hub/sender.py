@@ -34,7 +34,6 @@ from companion.hub.subjects import (
     AGE,
     RECORDS,
     SEQUENCE,
-    STORED,
     WRONG_SEQUENCE,
     command_subject,
     inbox_prefix,
@@ -266,15 +265,16 @@ class HubLine:
 
     async def _send(self, stream: JetStreamContext, record: PublicRecord, sequence: int) -> int:
         """Have it written at the hub, synced; answers the number of its message."""
-        name = f"{self._membership.table}-{record.epoch}-{record.entry}"
         age_s = max(0.0, self._clock.monotonic_s() - self._outbox.accepted_s)
-        headers = {STORED: name, SEQUENCE: str(sequence), AGE: f"{age_s:.3f}"}
+        headers = {SEQUENCE: str(sequence), AGE: f"{age_s:.3f}"}
         try:
             answer = await stream.publish(record_subject(self._membership.table), encoded(record), headers=headers)
         except (NatsTimeout, NoStreamResponseError):
             raise KeepsNothing(
                 say("The hub cannot keep anything just now: its disk may be full. What is played here is sent later.")
             ) from None
+        if answer.duplicate:  # nothing was stored: no message of this program has an id
+            raise KeepsNothing(say("The hub did not keep a message: trying again."))
         self._is(True, "")
         return answer.seq
 

@@ -8,8 +8,12 @@ what two tables of one game tell each other, each message by its number."""
 ALL_RECORDS, ALL_STATES = "tables.*.record", "tables.*.state"
 ALL_WISHES, ALL_PAIRS, ALL_NEAR = "tables.*.pair", "pairs.*.*.*", "near.*.*"
 NEAR = "near"
-STORED, SEQUENCE = "Nats-Msg-Id", "Nats-Expected-Last-Subject-Sequence"
-"""Headers of a record: what it is called, and behind which message of its table it comes, or is refused."""
+SEQUENCE = "Nats-Expected-Last-Subject-Sequence"
+"""Header of a message: behind which one of its subject it comes, or is refused.
+
+No message has an id by which JetStream would find duplicates. All tables share those ids, so one table could use up
+another one's next id, whose message would then be taken for stored.
+"""
 AGE = "Companion-Age"
 """Header of a record: so many seconds ago the table accepted it, for clocks that are shown elsewhere."""
 WRONG_SEQUENCE = 10071

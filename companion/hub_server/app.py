@@ -25,10 +25,7 @@ from companion.league.league_file import LeagueFile
 from web.hub.app import HubSite, create_hub_app
 from web.hub.room import Room
 from web.security.tls import certificate_context
-from web.server.sse import Server, serve
-
-MOST_VIEWERS = 500
-"""However few may follow one table, the hub has connections as for so many at each of four."""
+from web.server.server import Server, serve
 
 
 @dataclass(frozen=True)
@@ -112,10 +109,8 @@ class Hub(Closeable):
         )
         app = create_hub_app(self.room, self.league, self.members, clock, site)
         self.door = app.extensions["door"]
-        everybody = max(web.viewers, MOST_VIEWERS)  # places are each table's own, connections the whole hub's
-        self.server: Server = serve(app, web.host, web.port, everybody, tls, proxies=web.proxies)
+        self.server: Server = serve(app, web.host, web.port, tls, proxies=web.proxies)
         self._stack.callback(self.server.close)
-        self._stack.callback(app.extensions["watch"].close)
         self.store.start(self.listener)
         address = f"{'https' if tls else 'http'}://{bracketed(from_here(web.host))}:{self.server.port}"
         (settings.folder / ADDRESS_FILE).write_text(address)

@@ -30,7 +30,7 @@ from companion.hub.pairing import (
 )
 from companion.hub_server.folder import MOST_SEATED, SEATED_EACH, HubFile, HubFolder
 from companion.table.remote.remote_table import is_playable, require_playable
-from web.security.join_code import EACH, EVERYBODY, LENGTH
+from web.security.join_code import EACH, LENGTH
 from web.security.rate_limit import Buckets, Guesses, Rate
 
 AGREED = Rate(20, 0.05)
@@ -57,7 +57,7 @@ class PairKeeper:
         self._when_asked = when_asked
         self._when_over = when_over
         self._again: dict[str, PairAgain] = {}
-        self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
+        self._guesses = Guesses(EACH, clock.monotonic_s)
         self._agreed = Buckets(AGREED, clock.monotonic_s)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
         self._drop_unplayable()

@@ -69,6 +69,8 @@ FREE_BYTES = 32 * 1024 * 1024
 MOST_TOLD, MOST_DIGITS = 2048, 4
 """A table of a game at two tells nothing longer, and no more than so many digits count: all that one table can tell,
 some 20 MB, leaves what others have told in the store."""
+SHORTEST_WINDOW_S = 0.1
+"""No message is known by an id; JetStream takes no shorter time than this for looking for doubles."""
 MOST_AGE_S = 86_400.0
 PAIRS_KEPT_S = 60 * 86_400.0
 """So long a game at two tables may rest."""
@@ -291,7 +293,7 @@ class HubStore:
             max_msgs_per_subject=KEPT_EACH,
             max_bytes=settings.keep_mb * 1024 * 1024 * 9 // 10,
             max_msg_size=MOST_BYTES * 2,
-            duplicate_window=120,
+            duplicate_window=SHORTEST_WINDOW_S,
             num_replicas=settings.replicas,
             allow_direct=True,
         )
@@ -301,7 +303,7 @@ class HubStore:
             storage=StorageType.MEMORY,
             max_msgs_per_subject=1,
             max_bytes=32 * 1024 * 1024,
-            duplicate_window=120,
+            duplicate_window=SHORTEST_WINDOW_S,
             num_replicas=settings.replicas,
         )
         pairs = StreamConfig(
@@ -313,7 +315,7 @@ class HubStore:
             max_age=PAIRS_KEPT_S,
             max_bytes=settings.keep_mb * 1024 * 1024 // 20,
             max_msg_size=MOST_BYTES,
-            duplicate_window=120,
+            duplicate_window=SHORTEST_WINDOW_S,
             num_replicas=settings.replicas,
             allow_direct=True,
         )

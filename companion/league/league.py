@@ -30,4 +30,5 @@ class League:
         self.cards = PlayerCards(ledger, kept)
         self.ladders = Ladders(ledger, kept)
         self.tournaments = TournamentKeeper(ledger, kept, self.cards, self.ladders, free_tables)
+        self.cards.entered = self.tournaments.people
         self.results = ResultKeeper(ledger, kept, self.cards, self.tournaments)

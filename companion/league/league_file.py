@@ -22,7 +22,6 @@ from companion.league.people import Person
 from companion.league.ratings import RatedGame
 from companion.league.results import GameFollowed, GameResult
 from companion.league.tournament import Tournament
-from companion.storage.guarded_sqlite import harden
 
 T = TypeVar("T")
 FILE = "league.sqlite"
@@ -100,6 +99,8 @@ class Changes:
     machines: bool | None = None
     followed: dict[str, GameFollowed] = field(default_factory=dict)
     people: list[Person] = field(default_factory=list)
+    unused: list[int] = field(default_factory=list)
+    """Numbers of cards that go, because nobody ever played with them."""
     shown: list[tuple[str, str]] = field(default_factory=list)
     seasons: list[Season] = field(default_factory=list)
     tournaments: list[Tournament] = field(default_factory=list)
@@ -118,7 +119,7 @@ class LeagueFile:
         with self._trouble():
             self._path.touch(mode=0o600)
             self._db = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
-            harden(self._db)
+            self._db.execute("PRAGMA trusted_schema=OFF")
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.execute("PRAGMA secure_delete=ON")
@@ -214,6 +215,8 @@ class LeagueFile:
         ):
             for row in rows:
                 run(f"INSERT OR REPLACE INTO {kind} VALUES (?, ?)", (row.number, _data(row)))
+        for number in changes.unused:
+            run("DELETE FROM people WHERE number = ?", (number,))
         for tournament in changes.tournaments:
             run("INSERT OR REPLACE INTO tournaments VALUES (?, ?)", (tournament.id, _data(tournament)))
         for shown in changes.shown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable, Set
 
 import msgspec
 
@@ -13,6 +14,9 @@ from companion.league.league_file import Changes, KeptLeague, Ledger
 from companion.league.people import MACHINE_NUMBER, MOST_PEOPLE, Person, new_person, player_name
 from companion.league.results import Player
 
+MOST_DROPPED = 100
+"""Cards that go at once: enough that not every new one waits for the disk."""
+
 
 class PlayerCards:
     """Makes, changes and forgets cards, and knows where each was shown."""
@@ -22,6 +26,8 @@ class PlayerCards:
         self._people = {person.number: person for person in kept.people}
         self._numbers = {person.card: person.number for person in kept.people}
         self._shown = set(kept.shown)
+        self.entered: Callable[[], Set[int]] = frozenset
+        """The numbers of people who have entered a tournament."""
 
     def people(self) -> tuple[Person, ...]:
         """Everybody with a card, by their numbers; those who were forgotten included."""
@@ -49,6 +55,8 @@ class PlayerCards:
         """A card for somebody new; raises `Malformed`, and `Illegal` where there are too many."""
         with self._ledger.lock:
             if len(self._people) >= MOST_PEOPLE:
+                self._drop_unused()
+            if len(self._people) >= MOST_PEOPLE:
                 raise Illegal(
                     Refusal.WRONG_PHASE, say("This hub has {number} cards and makes no more", number=MOST_PEOPLE)
                 )
@@ -56,6 +64,17 @@ class PlayerCards:
             person = new_person(max(self._people, default=0) + 1, name, is_shown, taken)
             self._keep(person)
         return person
+
+    def _drop_unused(self) -> None:
+        """Let cards go with which nobody has ever played, the oldest first: strangers can make as many as they like."""
+        played = {card for card, _ in self._shown}
+        entered = self.entered()
+        unused = [one for one in self._people.values() if one.card not in played and one.number not in entered]
+        gone = unused[:MOST_DROPPED]
+        self._ledger.write(Changes(unused=[person.number for person in gone]))
+        for person in gone:
+            del self._people[person.number]
+            del self._numbers[person.card]
 
     def change(self, number: int, name: str, is_shown: bool) -> Person:
         """Somebody wants to be called otherwise, or not to be named any more; raises `Malformed`, `Illegal`."""

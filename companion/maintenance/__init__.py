@@ -1,4 +1,4 @@
-"""The installation looked after: settings, releases, backup, housekeeping.
+"""The installation looked after: settings, backup, housekeeping.
 
 May import everything below: `core` up to `archive` and `printing`, not `diagnostics`.
 """

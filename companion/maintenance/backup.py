@@ -1,23 +1,21 @@
 """One file that holds an installation: settings, games, what is known of lenses, last choices, photographs if wanted.
 
-A backup is a ZIP file with `backup.json` in it. It holds no key of the installation and nothing of a game that is still
-on: neither a sealed order nor a hand ever leaves the machine. A restore is checked wholly, then laid ready in the state
-directory, and takes its place at the next start, before anything is opened; what it replaces is kept in
-`before-restore`.
+A backup is a ZIP file with `backup.json` in it, and the games as JSON lines. It holds no key of the installation and
+nothing of a game that is still on: neither a sealed order nor a hand ever leaves the machine. A restore is checked
+wholly, then laid ready in the state directory. It takes its place at the next start, before anything is opened, and
+what it replaces is kept in `before-restore`.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import shutil
 import sqlite3
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
@@ -30,60 +28,61 @@ from companion.core.config import Settings
 from companion.core.errors import CompanionError, ConfigError, JournalError, Malformed, SystemTrouble
 from companion.core.files import MAX_TEXT, open_file, read_file, why_refused
 from companion.core.i18n import joined, listed, say, say_n
-from companion.maintenance.games_copy import copy_games, keys_of, own_games
+from companion.maintenance.games_file import read_games, write_games
 from companion.maintenance.settings.file import SettingsFile
 from companion.maintenance.settings.rows import kept_by_hand
-from companion.maintenance.settings.trial import SettingsTrial
 from companion.maintenance.unpack import look_at, open_archive, unpack
+from companion.storage.format import left_beside
 from companion.storage.journal import Journal
-from companion.storage.journal_head import SUFFIX
-from companion.storage.journal_lock import hold
-from companion.storage.migrations import copies
-from companion.storage.recovery import damaged_files, finish_rescue
+from companion.storage.opening import hold
+from companion.storage.recovery import finish_rescue
 from companion.table.records import FreeSeat
 
-FORMAT = 1
+FORMAT = 2
 MAX_BYTES = 2_000_000_000
 """What a backup may hold unpacked."""
 READY, UNDER_WAY, BEFORE = "restore", "restoring", "before-restore"
 """Folders of the state directory: a restore that waits for the next start, one that is being done, what was before."""
-_NOTE, _JOURNAL, _SETTINGS = "backup.json", "journal.sqlite", "settings.toml"
+_NOTE, _GAMES, _SETTINGS = "backup.json", "games.jsonl", "settings.toml"
+_JOURNAL = "journal.sqlite"
+"""What the games become when they are restored. Backups of version 1.0 held such a file themselves."""
 _WITH_GAMES = {
     _JOURNAL: say("the names of the players"),
     _SETTINGS: say("the settings"),
     "lenses.json": say("the lens data"),
     "choices.json": say("the last choices"),
 }
-_FILES = (_SETTINGS, _JOURNAL, "lenses.json", "choices.json")
-MOST = {
+_JSON_FILES = ("lenses.json", "choices.json")
+MAX_MEMBER_BYTES = {
     _NOTE: 16_000,
     _SETTINGS: 256_000,
     "lenses.json": 1_000_000,
     "choices.json": 1_000_000,
-    _JOURNAL: 500_000_000,
+    _GAMES: 500_000_000,
 }
-"""How many bytes each member may have. The note has six lines, settings with every comment have 30 KB, lenses and
+"""Maximum number of bytes of each member. The note has six lines, settings with every comment have 30 KB, lenses and
 choices some KB each; a game takes 0.1 MB, so five thousand games go into a backup, as many as a page takes."""
 _MOST_PHOTOGRAPH = 4_000_000
 """A photograph of the largest camera, at the best quality."""
 _PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
-BEFORE_UPDATE = "before-update.zip"
-"""Where an update keeps its backup, in the state directory."""
 _ALBUM, _DRAWN = "photographs", "history"
 """Folders of what belongs to the games of one journal; the second is made anew at any time."""
-_COPY = "backup-"
-"""How the name of a folder begins in which a backup is being made."""
 _FORGET = "forget"
 """A file that says: games and photographs go, nothing comes instead."""
 
-_DAMAGED = (zipfile.BadZipFile, zlib.error)
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,  # an unknown compression
+    RuntimeError,  # a file with a password
+)
+"""What `zipfile` raises for a file that it cannot read."""
 
 
 class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """`backup.json`: what the file holds. `at` is Unix time, `left_out` the number of a game that was still on.
-
-    `is_foreign` is no part of it: what was in a file that was taken back, and is none of this program's, is left out.
-    """
+    """`backup.json`: what the file holds. `at` is Unix time, `left_out` the number of a game that was still on."""
 
     format: int
     version: str
@@ -91,17 +90,14 @@ class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     games: int
     photographs: int
     left_out: int = 0
-    is_foreign: bool = False
 
     def sentence(self) -> str:
-        """What is in it, in words."""
+        """Return what is in it, in words."""
         games = say_n("{n} game", "{n} games", self.games)
         pictures = say_n("{n} photograph", "{n} photographs", self.photographs)
         told = say("{games} and {pictures}.", games=games, pictures=pictures)
         if self.left_out:
             told = joined(" ", (told, say("Game {number} is still on and was left out.", number=self.left_out)))
-        if self.is_foreign:
-            told = joined(" ", (told, say("Something in it does not belong to this program and was left out.")))
         return told
 
 
@@ -117,96 +113,96 @@ def make_backup(
     *,
     when_packed: Callable[[int, int], None] | None = None,
 ) -> BackupNote:
-    """Write a backup; works beside a running service. Raises `JournalError` and `SystemTrouble`.
+    """Write a backup, also beside a running service. Raises `JournalError` and `SystemTrouble`.
 
     `when_packed` hears how many photographs are in it, of how many.
     """
-    with _trouble(), tempfile.TemporaryDirectory(dir=settings.journal_path.parent, prefix=_COPY) as folder:
-        copy = Path(folder) / _JOURNAL
-        left_out = copy_games(settings.journal_path, copy)
-        with Journal(copy, read_only=True) as journal:
-            games = len(journal.games())
+    state = settings.journal_path.parent
+    with _trouble(), zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        with Journal(settings.journal_path, read_only=True) as journal, archive.open(_GAMES, "w") as lines:
+            games, left_out = write_games(journal, lines)
+        for name, path in ((_SETTINGS, settings_file), *((name, state / name) for name in _JSON_FILES)):
+            if path.exists():
+                archive.write(path, name)
         album = PhotographFolder(settings.photographs_path)
-        pictures = [
-            album.path(game, moment)
-            for game in (album.games() if photographs else ())
-            if game != left_out
-            for moment in album.moments(game)
-        ]
+        pictures = list(_pictures(album, left_out)) if photographs else []
+        for done, path in enumerate(pictures, start=1):
+            archive.write(path, f"{_ALBUM}/{path.parent.name}/{path.name}", zipfile.ZIP_STORED)
+            if when_packed:
+                when_packed(done, len(pictures))
         note = BackupNote(FORMAT, __version__, clock.wall_s(), games, len(pictures), left_out)
-        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(_NOTE, msgspec.json.format(msgspec.json.encode(note)))
-            archive.write(copy, _JOURNAL)
-            state = settings.journal_path.parent
-            for name, path in ((_SETTINGS, settings_file), *((name, state / name) for name in _FILES[2:])):
-                if path.exists():
-                    archive.write(path, name)
-            for done, path in enumerate(pictures, start=1):
-                name = f"photographs/{path.parent.name}/{path.name}"
-                archive.write(path, name, zipfile.ZIP_STORED)
-                if when_packed:
-                    when_packed(done, len(pictures))
+        archive.writestr(_NOTE, msgspec.json.format(msgspec.json.encode(note)))
     return note
+
+
+def _pictures(album: PhotographFolder, left_out: int) -> Iterator[Path]:
+    """Yield the photographs of all games but one."""
+    for game in album.games():
+        if game != left_out:
+            for moment in album.moments(game):
+                yield album.path(game, moment)
 
 
 # ---- taking one back -------------------------------------------------------------------------------------------------
 
 
 def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: Path) -> BackupNote:
-    """Check a backup wholly and lay it ready for the next start; raises `Malformed` for one that cannot be used.
+    """Check a backup wholly and lay it ready for the next start. Raises `Malformed` for one that cannot be used.
 
     The folder of the state and the keys of this installation stay as they are, and all seats are free afterwards.
     """
     state = settings.journal_path.parent
     with _trouble():
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        unfinished = state / f"{READY}.part"
-        _clear(unfinished)
-        unfinished.mkdir(mode=0o700)  # keys, and the password of the network
+        unfinished = _new_folder(state)
         for name in (_ALBUM, _DRAWN):  # also where the backup has none: those of here belong to other games
             (unfinished / name).mkdir()
         try:
             with open_file(source) if isinstance(source, Path) else nullcontext(source) as file:
-                note = _unpacked(file, unfinished)
-            is_foreign = own_games(unfinished / _JOURNAL)
+                note = _unpack_all(file, unfinished)
             _check_settings(unfinished / _SETTINGS, settings, settings_file)
-            _check_journal(unfinished / _JOURNAL)
             _check_json(unfinished)
-            _fit_journal(unfinished / _JOURNAL, settings.journal_path)
+            _adopt_games(unfinished / _JOURNAL, settings.journal_path)
+            _check_writable(settings_file)
         except BaseException:
             _clear(unfinished)
             raise
-        _check_writable(settings_file)
         _clear(state / READY)
         unfinished.replace(state / READY)
-    return msgspec.structs.replace(note, is_foreign=is_foreign)
+    return note
 
 
 def stage_forgetting(settings: Settings) -> None:
     """Have all games, photographs and keys of the installation deleted at the next start."""
     state = settings.journal_path.parent
     with _trouble():
-        _clear(state / READY)
-        unfinished = state / f"{READY}.part"
-        _clear(unfinished)
-        unfinished.mkdir(parents=True)
+        unfinished = _new_folder(state)
         (unfinished / _FORGET).touch()
+        _clear(state / READY)
         unfinished.replace(state / READY)
 
 
+def _new_folder(state: Path) -> Path:
+    """Return an empty folder for what is to be laid ready. Nobody else may read it: keys and passwords are in it."""
+    folder = state / f"{READY}.part"
+    _clear(folder)
+    folder.mkdir(mode=0o700, parents=True)
+    return folder
+
+
 def is_staged(settings: Settings) -> bool:
-    """Does something wait for the next start?"""
+    """Return whether something waits for the next start."""
     return (settings.journal_path.parent / READY).exists()
 
 
 def unstage(settings: Settings) -> None:
-    """What waits for the next start is not done."""
+    """Forget what waits for the next start."""
     with _trouble():
         _clear(settings.journal_path.parent / READY)
 
 
 def apply_staged(settings: Settings, settings_file: Path) -> str:
-    """Do what waits for this start, before the journal is opened; answers a sentence, empty: nothing waited.
+    """Do what waits for this start, before the journal is opened. Return a sentence. Empty: nothing waited.
 
     A power cut in the middle is finished at the next start: every step is a rename, and done at most once.
     """
@@ -222,11 +218,11 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
             ready.replace(under_way)
         before.mkdir(mode=0o700, exist_ok=True)
         forget = (under_way / _FORGET).exists()
-        told = tuple(_told(under_way))
+        told = tuple(_sentences(under_way))
         if (text := under_way / _SETTINGS).exists():
             if settings_file.exists():
                 shutil.copy(settings_file, before / _SETTINGS)  # with its mode
-            SettingsTrial(settings_file).file().replace(read_file(text, MAX_TEXT))
+            SettingsFile(settings_file).replace(read_file(text, MAX_TEXT))
             text.unlink()
         for name in ("lenses.json", "choices.json", _ALBUM, _DRAWN, _JOURNAL):
             if forget and name != "lenses.json":
@@ -235,7 +231,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
                 _move(state, name, before)
                 (under_way / name).replace(state / name)
         if forget:
-            for old in (before, *_left_beside(settings.journal_path)):
+            for old in (before, *left_beside(settings.journal_path)):
                 _clear(old)
         _clear(under_way)
     if forget:
@@ -243,8 +239,8 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     return joined(" ", (*told, say("What was here before is in the folder {folder}.", folder=BEFORE)))
 
 
-def _told(folder: Path) -> Iterator[str]:
-    """What comes back, in sentences; less after a power cut, or where an earlier version laid it ready."""
+def _sentences(folder: Path) -> Iterator[str]:
+    """Yield sentences on what comes back. After a power cut there may be fewer of them."""
     yield say("The backup is restored.")
     with suppress(OSError, msgspec.DecodeError):
         yield msgspec.json.decode((folder / _NOTE).read_bytes(), type=BackupNote).sentence()
@@ -252,19 +248,9 @@ def _told(folder: Path) -> Iterator[str]:
         yield say("Also restored: {things}.", things=listed(things))
 
 
-def _left_beside(journal: Path) -> Iterator[Path]:
-    """What migrations, rescues and updates have kept of earlier journals, and a backup that was cut short."""
-    yield from copies(journal)
-    yield from damaged_files(journal)
-    for name in ("of-*", "mended"):
-        yield from journal.parent.glob(f"{journal.stem}.{name}{journal.suffix}*")
-    yield from (journal.with_name(name) for name in (BEFORE_UPDATE, f".{BEFORE_UPDATE}.new"))
-    yield from (path for path in journal.parent.glob(f"{_COPY}*") if path.is_dir())
-
-
 def _move(state: Path, name: str, before: Path) -> None:
-    """Put what lies there aside, a journal with its write-ahead log and its second place."""
-    for suffix in ("", "-wal", "-shm", SUFFIX) if name == _JOURNAL else ("",):
+    """Put what lies there aside, a journal with its write-ahead log."""
+    for suffix in ("", "-wal", "-shm") if name == _JOURNAL else ("",):
         old = state / f"{name}{suffix}"
         if old.exists():
             _clear(before / old.name)
@@ -275,24 +261,33 @@ def _move(state: Path, name: str, before: Path) -> None:
 
 
 def _most_of(name: str) -> int:
-    """How many bytes a member of a backup may have."""
-    return _MOST_PHOTOGRAPH if _PHOTOGRAPH.fullmatch(name) else MOST.get(name, 0)
+    """Return how many bytes a member of a backup may have."""
+    return _MOST_PHOTOGRAPH if _PHOTOGRAPH.fullmatch(name) else MAX_MEMBER_BYTES.get(name, 0)
 
 
-def _unpacked(source: IO[bytes], folder: Path) -> BackupNote:
+def _unpack_all(source: IO[bytes], folder: Path) -> BackupNote:
+    """Check the members of a backup and unpack them, the games as a journal. Raises `Malformed`."""
     try:
         with open_archive(source) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
             names = [entry.filename for entry in entries]
-            strange = [n for n in names if n not in MOST and not _PHOTOGRAPH.fullmatch(n)]
+            if _NOTE in names and _JOURNAL in names:
+                raise Malformed(
+                    say("This backup was made by version 1.0: restore it with that version, then make a new one.")
+                )
+            strange = [n for n in names if n not in MAX_MEMBER_BYTES and not _PHOTOGRAPH.fullmatch(n)]
             if strange or len(set(names)) != len(names):
                 raise Malformed(say("This is not a backup: it holds {name}.", name=(strange or names)[0][:80]))
             look_at(entries, _most_of, MAX_BYTES, folder)
-            if _NOTE not in names or _JOURNAL not in names:
+            if _NOTE not in names or _GAMES not in names:
                 raise Malformed(say("This is not a backup: there are no games in it."))
-            content = io.BytesIO()
-            unpack(archive, archive.getinfo(_NOTE), content, _most_of(_NOTE))
-            note = msgspec.json.decode(content.getvalue(), type=BackupNote)
+            for entry in entries:
+                if entry.filename != _GAMES:
+                    place = folder / entry.filename
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    with place.open("xb") as target:
+                        unpack(archive, entry, target, _most_of(entry.filename))
+            note = msgspec.json.decode((folder / _NOTE).read_bytes(), type=BackupNote)
             if note.format != FORMAT:
                 raise Malformed(
                     say(
@@ -301,13 +296,9 @@ def _unpacked(source: IO[bytes], folder: Path) -> BackupNote:
                         ours=FORMAT,
                     )
                 )
-            for entry in entries:
-                place = folder / entry.filename
-                place.parent.mkdir(parents=True, exist_ok=True)
-                with place.open("xb") as target:
-                    unpack(archive, entry, target, _most_of(entry.filename))
-    # zipfile's own words for an unknown compression (NotImplementedError) and for a locked file (RuntimeError)
-    except (*_DAMAGED, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError):
+            with archive.open(_GAMES) as lines:
+                read_games(lines, folder / _JOURNAL, _most_of(_GAMES))
+    except _UNREADABLE:
         raise Malformed(say("This file is damaged or not a backup.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise Malformed(say("This is not a backup of this program.")) from None
@@ -315,7 +306,7 @@ def _unpacked(source: IO[bytes], folder: Path) -> BackupNote:
 
 
 def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None:
-    """The settings must be readable; what a page may not write stays as it is on this machine, its folder too."""
+    """Raise `Malformed` for settings that cannot be read. What a page may not write stays as it is on this machine."""
     if not path.exists():
         return
     file = SettingsFile(path)
@@ -328,30 +319,31 @@ def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None
 
 
 def _settings_in(path: Path) -> Settings:
-    """What the file of this machine says; the defaults where it says nothing that can be read."""
+    """Return what the file of this machine says, or the defaults where it cannot be read."""
     try:
         return SettingsFile(path).read().settings
     except ConfigError:
         return Settings()
 
 
-def _check_journal(path: Path) -> None:
-    """Are the games, which are in a file of this program's own by now, as they were written?"""
-    try:
-        with Journal(path, read_only=True) as journal:
-            for game in (0, *journal.games()):  # one at a time is in memory
-                for _ in journal.entries(game):
-                    pass
-            journal.restore()
-            notice = journal.notice
-    except (CompanionError, sqlite3.Error) as error:
-        notice = str(error)
-    if notice:
-        raise Malformed(say("The games in this backup cannot be used: {why}", why=notice))
+def _adopt_games(path: Path, here: Path) -> None:
+    """Give restored games the keys of this installation, and free their seats: nobody here holds a token of them.
+
+    Raises `Malformed` for games that cannot be folded.
+    """
+    with Journal(path) as journal:
+        seats = journal.restore().seats
+        if journal.notice:
+            raise Malformed(say("The games in this backup cannot be used: {why}", why=journal.notice))
+        last_at = journal.database.read("SELECT COALESCE(MAX(at), 0.0) FROM entries")[0][0]
+        for seat in seats:
+            journal.append(0, FreeSeat(seat), last_at)
+        keys = _keys_of(here)
+        journal.database.write(lambda db: db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?)", keys))
 
 
 def _check_json(folder: Path) -> None:
-    for name in ("lenses.json", "choices.json"):
+    for name in _JSON_FILES:
         path = folder / name
         try:
             if path.exists():
@@ -361,23 +353,20 @@ def _check_json(folder: Path) -> None:
 
 
 def _check_writable(settings_file: Path) -> None:
-    """Better now than at the next start."""
+    """Raise OSError now rather than at the next start."""
     probe = settings_file.resolve().parent / f".{settings_file.name}.probe"
     probe.parent.mkdir(parents=True, exist_ok=True)
     probe.touch()
     probe.unlink()
 
 
-def _fit_journal(path: Path, here: Path) -> None:
-    """Give it the keys of this installation, and free its seats: nobody here holds a token of them."""
-    keys = keys_of(here)
-    with Journal(path) as journal:
-        seats = journal.restore().seats
-        last = max((entry.at for game in (0, *journal.games()) for entry in journal.entries(game)), default=0.0)
-        for seat in seats:
-            journal.append(0, FreeSeat(seat), last)
-    with closing(sqlite3.connect(path)) as db, db:
-        db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?)", keys)
+def _keys_of(path: Path) -> list[tuple[str, bytes]]:
+    """Return the keys of an installation. An empty list: it has no journal yet, or none that can be read."""
+    try:
+        with Journal(path, read_only=True) as journal:
+            return journal.keys()
+    except JournalError:
+        return []
 
 
 def _clear(path: Path) -> None:
@@ -389,7 +378,7 @@ def _clear(path: Path) -> None:
 
 @contextmanager
 def _trouble() -> Iterator[None]:
-    """What the disk refuses, as a sentence."""
+    """Tell in a sentence what the disk refuses."""
     try:
         yield
     except CompanionError:

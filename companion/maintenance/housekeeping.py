@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import gc
 import logging
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
 from companion.core.clock import Clock
 from companion.core.config import HistorySettings
-from companion.core.errors import CompanionError, JournalError
+from companion.core.errors import CompanionError
 from companion.core.i18n import joined, listed, say
 from companion.core.ports import Closeable
 from companion.core.resources import TIDYING, give_back, give_way
-from companion.storage import migrations
 from companion.storage.disk_space import Space
 from companion.storage.journal import Journal
 from companion.table.session import Phase
@@ -55,7 +52,7 @@ class KeptGames:
 
 
 class Housekeeping(Closeable):
-    """Keeps the room of one table; `step` is one round. A context manager, `close` may be called twice."""
+    """Keeps the room of one table. `step` is one round. A context manager, `close` may be called twice."""
 
     def __init__(
         self,
@@ -75,7 +72,6 @@ class Housekeeping(Closeable):
         self._told = ""
         self._seen: object = None
         self._since_s = clock.monotonic_s()
-        self._has_started = False
         self.unchecked: list[int] | None = None
         self._damaged: list[int] = []
         self._stuck: set[int] = set()
@@ -86,7 +82,7 @@ class Housekeeping(Closeable):
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin in a thread of its own; a second call does nothing."""
+        """Begin in a thread of its own. A second call does nothing."""
         if self._thread is None and not self._stop.is_set():
             self._thread = threading.Thread(target=self._run, name="housekeeping", daemon=True)
             self._thread.start()
@@ -106,9 +102,8 @@ class Housekeeping(Closeable):
             self.step()
 
     def step(self) -> None:
-        """One round; whatever is wrong with a part of it, the others are done and the table goes on."""
+        """Do one round. Whatever is wrong with a part of it, the others are done and the table goes on."""
         self._do(self._look)
-        self._do(lambda: self._tell("second place", self._journal.weakness))
         self._do(lambda: self._journal.clock_was_set(self._clock.wall_s(), self._clock.monotonic_s()))
         self._do(self._work_quietly)
         self._do(self.give_back)
@@ -136,7 +131,7 @@ class Housekeeping(Closeable):
 
     def _work_quietly(self) -> None:
         if self._is_quiet():
-            for work in (self._count_start, self._thin, self._check):
+            for work in (self._thin, self._check):
                 self._do(work)
 
     def _look(self) -> None:
@@ -161,20 +156,10 @@ class Housekeeping(Closeable):
         is_between = now.phase in (Phase.LOBBY, Phase.OVER)
         return is_between and self._clock.monotonic_s() - self._since_s >= QUIET_S
 
-    def _count_start(self) -> None:
-        """The copy of before a migration goes when so many starts went well."""
-        if self._has_started:
-            return
-        self._has_started = True
-        kept = migrations.copies(self._journal.path)
-        if kept and self._journal.archive.count(migrations.STARTS) >= migrations.KEPT_STARTS:
-            for copy in kept:
-                copy.unlink(missing_ok=True)
-
     # ---- old games ---------------------------------------------------------------------------------------------------
 
     def _thin(self) -> None:
-        """Remove some of the games that are not to be kept any more, the oldest first; photographs of all go before."""
+        """Remove some of the games that are not to be kept any more, the oldest first. Photographs of all go before."""
         old = self._old_games()
         for number in sorted(set(old) & set(self._album.games()) - self._stuck):
             self._removes(number, self._album.remove)
@@ -190,7 +175,7 @@ class Housekeeping(Closeable):
         self._tell("removal", _stuck_words(sorted(self._stuck)) if self._stuck else "")
 
     def _removes(self, number: int, remove: Callable[[int], None]) -> bool:
-        """Remove a game or its photographs; one that stays keeps no other one, and waits until somebody has played."""
+        """Remove a game or its photographs. One that stays keeps no other one, and waits until somebody has played."""
         try:
             remove(number)
         except Exception as error:  # a comfort, as above
@@ -201,7 +186,7 @@ class Housekeeping(Closeable):
         return True
 
     def _old_games(self) -> list[int]:
-        """The games beyond what the settings keep, the oldest first; never one that was brought in from elsewhere."""
+        """Return the games beyond what the settings keep, the oldest first, and none that was imported."""
         settings = self.settings
         if settings.keep == "all":
             return []
@@ -218,8 +203,7 @@ class Housekeeping(Closeable):
     def _check(self) -> None:
         """Go through some of the games that were not looked at when the service began."""
         if self.unchecked is None:
-            is_sound = self._check_pages(self._journal.path)
-            self.unchecked = self._journal.games() if is_sound else []  # the next start looks at all of them
+            self.unchecked = self._journal.games()
         end_s = time.monotonic() + _SLICE_S
         while self.unchecked and time.monotonic() < end_s:
             is_whole = self._journal.check(self.unchecked[-1])
@@ -228,18 +212,6 @@ class Housekeeping(Closeable):
                 self._damaged.append(number)
                 log.error("games %s are damaged on the disk", ", ".join(map(str, sorted(self._damaged)[:_NAMED])))
                 self._tell("games", _damaged_words(sorted(self._damaged)))
-
-    def _check_pages(self, path: Path) -> bool:
-        """Is every page whole? Raises `JournalError` when that cannot be told now: the next round tries again."""
-        try:
-            is_sound = migrations.is_sound(path, whole=True)
-        except sqlite3.Error as error:
-            raise JournalError(say("The journal cannot be read: {error}", error=str(error))) from None
-        if not is_sound:
-            migrations.mark(path)
-            log.error("the journal's pages are damaged: it is mended at the next start")
-            self._tell("pages", _pages_words())
-        return is_sound
 
     def _tell(self, about: str, sentence: str) -> None:
         if self._wrong.get(about, "") != sentence:
@@ -252,10 +224,6 @@ class Housekeeping(Closeable):
 
 def _damaged_words(numbers: list[int]) -> str:
     return say("Games damaged on the disk: {numbers}. All others are intact.", numbers=listed(numbers[:_NAMED]))
-
-
-def _pages_words() -> str:
-    return say("The journal is damaged. Finish the game and restart: everything that can be read is kept.")
 
 
 def _stuck_words(numbers: list[int]) -> str:

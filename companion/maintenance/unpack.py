@@ -31,7 +31,7 @@ class _NoLargeReads(io.RawIOBase):
         self._file = file
 
     def read(self, size: int = -1) -> bytes:
-        """As of any file; raises `Malformed` where more is wanted."""
+        """Read as from any file. Raises `Malformed` where more is wanted."""
         if size < 0 or size > _MOST_DIRECTORY_BYTES:
             here = self._file.tell()
             left = self._file.seek(0, io.SEEK_END) - here
@@ -41,24 +41,24 @@ class _NoLargeReads(io.RawIOBase):
         return self._file.read(size)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """As of any file."""
+        """Do as any file does."""
         return self._file.seek(offset, whence)
 
     def tell(self) -> int:
-        """As of any file."""
+        """Do as any file does."""
         return self._file.tell()
 
     def seekable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
 
 def open_archive(file: IO[bytes]) -> zipfile.ZipFile:
-    """A ZIP file to read; raises `Malformed` for one with too many members, and as `zipfile.ZipFile`."""
+    """Open a ZIP file to read. Raises `Malformed` for one with too many members, and as `zipfile.ZipFile`."""
     archive = zipfile.ZipFile(_NoLargeReads(file))
     if len(archive.infolist()) > MOST_MEMBERS:
         raise Malformed(too_many())
@@ -66,12 +66,12 @@ def open_archive(file: IO[bytes]) -> zipfile.ZipFile:
 
 
 def too_many() -> str:
-    """What is said of a file with too many members."""
+    """Say that a file has too many members."""
     return say("This is not a backup: it holds more than {number} files.", number=MOST_MEMBERS)
 
 
 def look_at(members: list[zipfile.ZipInfo], most_of: Callable[[str], int], most_bytes: int, folder: Path) -> None:
-    """Look at what members say of themselves before any is unpacked; raises `Malformed` and `SystemTrouble`.
+    """Look at what members say of themselves before any is unpacked. Raises `Malformed` and `SystemTrouble`.
 
     `most_of` answers how many bytes a member of that name may have; all together have `most_bytes`, and what is free on
     the disk of `folder` less what a game needs.
@@ -94,7 +94,7 @@ def look_at(members: list[zipfile.ZipInfo], most_of: Callable[[str], int], most_
 
 
 def unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: IO[bytes], most_bytes: int) -> None:
-    """Write a member out in pieces; raises `Malformed` as soon as it is longer than it may be."""
+    """Write a member out in pieces. Raises `Malformed` as soon as it is longer than it may be."""
     written = 0
     with archive.open(member) as source:
         while piece := source.read(PIECE_BYTES):
@@ -105,7 +105,7 @@ def unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: IO[bytes],
 
 
 def too_large(name: str, most_bytes: int) -> str:
-    """What is said of a member that is too long."""
+    """Say that a member is too long."""
     return say(
         "{name} in this backup is too large: at most {number} KB.", name=name[:80], number=max(1, most_bytes // 1000)
     )

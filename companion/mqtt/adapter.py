@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from companion import __version__
 from companion.core.clock import Clock
 from companion.core.config import MqttSettings, Settings
 from companion.core.errors import Illegal
-from companion.core.files import MAX_TEXT, read_file
+from companion.core.files import MAX_TEXT, read_file, replace_file
 from companion.core.i18n import best_language
 from companion.core.ports import Closeable, Signal
-from companion.maintenance.releases.releases import write_json
 from companion.mqtt import topics as told
-from companion.mqtt.connection import Hooks, MqttConnection, Presence
-from companion.mqtt.discovery import OFFLINE, ONLINE, birth_topic, config_topic, description
+from companion.mqtt.connection import ONLINE, BrokerLine
+from companion.mqtt.discovery import birth_topic, config_topic, description
 from companion.mqtt.topics import packed
+from companion.table.follower import Follower
 from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.table import Table
 from companion.table.table_view import TableView
@@ -29,32 +28,36 @@ log = logging.getLogger(__name__)
 
 COMMAND_S = 1.0
 """At most so often a message may stop the clock or let it go on: each is written into the journal."""
-SIGNALS = 64
+MAX_SIGNALS = 64
+LOOK_S = 0.5
+"""How often the connection is looked at while nothing happens at the table."""
+TELL_S = 0.1
+"""How long to wait after something was told: what changes meanwhile is told as it is then."""
 
 
 class MqttAdapter(Closeable):
-    """Follows a table; a context manager, and `close` may be called twice. Nothing of it waits for the network.
+    """Follows a table; a context manager, and `close` may be called twice. Nothing waits for the network.
 
-    A file beside the journal remembers what was left at the broker, so that switching MQTT off clears it there, also
-    after a restart. With `threads=False` the table is looked at in `step` only; the network has its own thread all the
-    same.
+    A file beside the journal remembers what was left at the broker, so that switching MQTT off
+    clears it there, also after a restart. With `threads=False` the table is looked at in `step`
+    only; the network has its own thread all the same.
     """
 
     def __init__(self, table: Table, settings: Settings, clock: Clock, *, threads: bool = True) -> None:
         self._table = table
         self._settings = settings
         self._clock = clock
-        self.bell = StaffBell(clock, self._bell_changed)
+        self.bell = StaffBell(clock, table.redraw)
         """The key that calls the staff: it is there while somebody hears it."""
         self._left_path = settings.journal_path.with_name("mqtt.json")
         self._threads = threads
-        self.line: MqttConnection | None = None
-        self._is_leaving = False
-        self._signals: deque[Signal] = deque(maxlen=SIGNALS)
-        self._lock = threading.Lock()
+        self.line: BrokerLine | None = None
+        self._follower: Follower | None = None
+        self._signals: deque[Signal] = deque(maxlen=MAX_SIGNALS)
         self._stale: set[str] = set()
+        """Topics that are being cleared at the broker."""
         self._forget()
-        table.connect(on_signal=self._on_signal, on_lamps=lambda _lamps, _trouble: self._wake())
+        table.connect(on_signal=self._signals.append)
         self._open()
 
     # ---- from any thread ----
@@ -71,18 +74,22 @@ class MqttAdapter(Closeable):
         line = self.line
         return bool(line and line.is_connected)
 
+    @property
+    def is_well(self) -> bool:
+        """Does the broker hear us, and nobody else under this table's topic?"""
+        line = self.line
+        return bool(line and line.is_connected and not line.is_shared)
+
     def change(self, settings: Settings) -> None:
         """Go by other settings; what the old ones have left at the broker is cleared there."""
         before, self._settings = self._settings, settings
-        if before.mqtt == settings.mqtt:
-            self._wake()
-            return
-        self._hang_up()
-        self._open()
+        if before.mqtt != settings.mqtt:
+            self._hang_up()
+            self._open()
 
     def step(self) -> None:
         """Look at the table and have it told; only without a thread of its own."""
-        if not self._threads and not self._is_leaving:
+        if not self._threads:
             self._look()
 
     def settle(self, timeout_s: float) -> bool:
@@ -91,7 +98,7 @@ class MqttAdapter(Closeable):
         return line is None or line.settle(timeout_s)
 
     def close(self) -> None:
-        """Say good-bye to the broker, and end the thread."""
+        """Say good-bye to the broker, and end the threads."""
         self._hang_up()
 
     # ---- opening and closing ----
@@ -102,7 +109,7 @@ class MqttAdapter(Closeable):
 
     def _forget(self) -> None:
         """Nothing was looked at yet."""
-        self._seen: tuple[int, int, Call] | None = None
+        self._seen = -1
         self._clock_seen: tuple[object, ...] | None = None
         self._clock_told: bytes = b""
         self._call_told = (Call.NONE, self.bell.number)
@@ -111,79 +118,81 @@ class MqttAdapter(Closeable):
 
     def _open(self) -> None:
         """Connect where that is wanted, or where something is left that nobody wants any more."""
-        mqtt, left = self._mqtt, self._left()
-        own = {f"{mqtt.topic}/{name}" for name in told.RETAINED} | {config_topic(mqtt)}
-        wanted = own if mqtt.enabled and mqtt.home_assistant else own - {config_topic(mqtt)} if mqtt.enabled else set()
-        stale = left - wanted
-        self._is_leaving = not mqtt.enabled
-        if not wanted and not stale:
+        mqtt = self._mqtt
+        left = self._left()
+        wanted = self._wanted_topics()
+        self._stale = left - wanted
+        if not wanted and not self._stale:
             return
-        with self._lock:
-            self._forget()
+        self._forget()
         self._remember(left | wanted)
-        hooks = Hooks(self._round, self._command, self._connected)
         if mqtt.enabled:
-            presence = Presence(f"{mqtt.topic}/{told.AVAILABILITY}", ONLINE, OFFLINE)
-            greetings = (birth_topic(mqtt),) if mqtt.home_assistant else ()
-            line = MqttConnection(mqtt, presence, hooks, self._commands(), greetings)
+            presence = f"{mqtt.base_topic}/{told.AVAILABILITY}"
+            line = BrokerLine(mqtt, presence, self._commands(), self._command, self._connected)
         else:
-            line = MqttConnection(mqtt, None, hooks)
-        self._stale = stale
-        line.tell(dict.fromkeys(stale, b""))
-        if mqtt.enabled and mqtt.home_assistant:
-            line.tell({config_topic(mqtt): packed(description(mqtt, _version()))})
+            line = BrokerLine(mqtt)
+        line.tell(dict.fromkeys(self._stale, b""))
+        if config_topic(mqtt) in wanted:
+            line.tell({config_topic(mqtt): packed(description(mqtt, __version__))})
         self.line = line
         line.start()
+        if self._threads:
+            self._follower = Follower(self._table, "mqtt-table", self._look, LOOK_S)
+            self._follower.start()
+
+    def _wanted_topics(self) -> set[str]:
+        """The topics that stay at the broker."""
+        mqtt = self._mqtt
+        if not mqtt.enabled:
+            return set()
+        own = {f"{mqtt.base_topic}/{name}" for name in told.RETAINED}
+        return own | {config_topic(mqtt)} if mqtt.home_assistant else own
 
     def _commands(self) -> tuple[str, ...]:
         """The topics that are listened to."""
         mqtt = self._mqtt
-        named = ((told.STAFF_SET, mqtt.staff), (told.PAUSED_SET, mqtt.pause))
-        return tuple(f"{mqtt.topic}/{name}" for name, is_open in named if is_open)
+        heard = []
+        if mqtt.staff:
+            heard.append(f"{mqtt.base_topic}/{told.STAFF_SET}")
+        if mqtt.pause:
+            heard.append(f"{mqtt.base_topic}/{told.PAUSED_SET}")
+        if mqtt.home_assistant:
+            heard.append(birth_topic(mqtt))
+        return tuple(heard)
 
     def _hang_up(self) -> None:
         line, self.line = self.line, None
+        follower, self._follower = self._follower, None
+        if follower:
+            follower.close()
         if line:
             line.close()
         self.bell.hear(False)
 
     # ---- in the line's thread ----
 
-    def _round(self) -> None:
-        line = self.line
-        if line is None:
-            return
-        self.bell.step()
-        if self._stale and line.is_connected and line.is_settled:
-            self._remember(self._left() - self._stale)
-            self._stale = set()
-        if self._is_leaving:
-            if not self._stale:
-                line.end()
-        elif self._threads:
-            self._look()
-
     def _connected(self, is_connected: bool) -> None:
-        self.bell.hear(is_connected and self._mqtt.enabled and self._mqtt.staff and self.line is not None)
+        self.bell.hear(is_connected and self._mqtt.staff and self.line is not None)
         self._table.redraw()
 
-    def _command(self, topic: str, payload: bytes) -> None:
-        """One of the few words that are let in; any other changes nothing."""
+    def _command(self, topic: str, payload: bytes, is_retained: bool) -> None:
+        """Obey one of the few words that are let in; any other changes nothing."""
         mqtt, line = self._mqtt, self.line
         if topic == birth_topic(mqtt):
             if payload == ONLINE and line:
-                line.again(config_topic(mqtt))
-        elif topic == f"{mqtt.topic}/{told.STAFF_SET}":
+                line.tell_again(config_topic(mqtt))
+        elif is_retained:
+            return  # nobody gives it now
+        elif topic == f"{mqtt.base_topic}/{told.STAFF_SET}":
             if payload == b"coming":
                 self.bell.answer()
             elif payload == b"done":
                 self.bell.cancel()
-        elif topic == f"{mqtt.topic}/{told.PAUSED_SET}" and payload in (b"ON", b"OFF"):
+        elif topic == f"{mqtt.base_topic}/{told.PAUSED_SET}" and payload in (b"ON", b"OFF"):
             now_s = self._clock.monotonic_s()
-            if self._commanded_s is not None and now_s - self._commanded_s < COMMAND_S:
-                return
-            self._commanded_s = now_s
-            self._pause(payload == b"ON")
+            if self._commanded_s is None or now_s - self._commanded_s >= COMMAND_S:
+                self._commanded_s = now_s
+                self._pause(payload == b"ON")
 
     def _pause(self, stops: bool) -> None:
         try:
@@ -196,38 +205,34 @@ class MqttAdapter(Closeable):
 
     # ---- looking ----
 
-    def _on_signal(self, signal: Signal) -> None:
-        """In the table's thread: note it and go on."""
-        if self.line is not None:
-            self._signals.append(signal)
-            self._wake()
-
-    def _bell_changed(self) -> None:
-        """Somebody was called, or is not any more: pages show it, too."""
-        self._table.redraw()
-        self._wake()
-
-    def _wake(self) -> None:
-        line = self.line
-        if line is not None and self._threads:
-            line.wake()
-
-    def _look(self) -> None:
-        """Have what is new told."""
+    def _look(self) -> float:
+        """Have what is new told. Return how many seconds to rest."""
         line = self.line
         if line is None:
-            return
-        with self._lock:
-            seen = (self._table.version, self.bell.number, self.bell.call)
-            if seen == self._seen and not self._signals:
-                return
-            self._seen = seen
-            view = self._table.view()
-            language = best_language((self._settings.table.language,))
-            topic = self._mqtt.topic
-            events = [(f"{topic}/{told.EVENT}", packed(event)) for event in self._events(view, language)]
-            state = {f"{topic}/{name}": payload for name, payload in self._state(view, language).items()}
-            line.tell(state, events)
+            return LOOK_S
+        line.watch()
+        self.bell.step()
+        if self._stale and line.is_settled:
+            self._remember(self._left() - self._stale)
+            self._stale = set()
+        if self._mqtt.enabled:
+            return self._tell(line)
+        if not self._stale:  # all is cleared that was left, and nothing else is to be said
+            line.close()
+        return LOOK_S
+
+    def _tell(self, line: BrokerLine) -> float:
+        version = self._table.version  # changes with the bell, too
+        if version == self._seen and not self._signals:
+            return 0.0
+        self._seen = version
+        view = self._table.view()
+        language = best_language((self._settings.table.language,))
+        base = self._mqtt.base_topic
+        events = [(f"{base}/{told.EVENT}", packed(each)) for each in self._events(view, language)]
+        state = {f"{base}/{name}": each for name, each in self._state(view, language).items()}
+        line.tell(state, events)
+        return TELL_S
 
     def _state(self, view: TableView, language: str) -> Mapping[str, bytes]:
         mqtt = self._mqtt
@@ -274,15 +279,8 @@ class MqttAdapter(Closeable):
             if topics:
                 mqtt = self._mqtt
                 kept = {"host": mqtt.host, "port": mqtt.port, "topics": sorted(topics)}
-                write_json(self._left_path, kept)
+                replace_file(self._left_path, json.dumps(kept).encode())
             else:
                 self._left_path.unlink(missing_ok=True)
         except OSError as error:
             log.warning("MQTT: what is left at the broker cannot be remembered: %s", error.strerror or error)
-
-
-def _version() -> str:
-    try:
-        return version("tabletop-companion")
-    except PackageNotFoundError:
-        return ""

@@ -1,4 +1,4 @@
-"""A client for one connection to a broker, and in words what keeps it away. The only place that imports paho-mqtt."""
+"""A client for one connection to a broker, and in words what keeps it away."""
 
 from __future__ import annotations
 
@@ -13,21 +13,17 @@ from companion.core.files import MAX_TEXT, expanded, open_file, read_file
 from companion.core.i18n import say
 
 if TYPE_CHECKING:
-    from paho.mqtt.client import Client, MQTTMessageInfo
-    from paho.mqtt.reasoncodes import ReasonCode
+    from paho.mqtt.client import Client
 
 CONNECT_S = 5.0
 KEEPALIVE_S = 30
-IN_FLIGHT = 10
-"""So many messages wait for the broker's answer at once: every broker takes them."""
-QUEUED = 128
-"""So many wait behind them; the line hands over fewer."""
+MAX_QUEUED = 128
+"""Messages that wait for the broker's answer. What is more is told once there is room."""
 MAX_PACKET = 4096
-"""A broker that speaks MQTT 5 is told to send us nothing longer, whatever others publish under our topics."""
+"""The broker is asked to send nothing longer, whatever others publish under our topics."""
 MAX_PASSWORD = 256
-UNREADABLE = (ValueError, IndexError, KeyError, struct.error, RuntimeError, TypeError)
-"""What paho-mqtt raises at bytes that are no MQTT (UnicodeError and its MQTTException among them)."""
-_OLDER = "Unsupported protocol version"
+_BYTES_RECEIVED_AT = 128
+"""Offset of `tcpi_bytes_received` in Linux' `struct tcp_info` (linux/tcp.h), a word of 64 bits."""
 
 
 class Refused(CompanionError, ConnectionError):
@@ -36,18 +32,20 @@ class Refused(CompanionError, ConnectionError):
     kind = "mqtt"
 
 
-def make_client(settings: MqttSettings, version5: bool) -> Client:
-    """A client with user, password and trust; raises `Refused` where that cannot be."""
+def make_client(settings: MqttSettings) -> Client:
+    """Make a client with user, password and trust. Raises `Refused` where that cannot be."""
     try:
         from paho.mqtt import client as paho  # noqa: PLC0415 - an optional package, and it takes time
-        from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion  # noqa: PLC0415 - as above
+        from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion  # noqa: PLC0415
     except ImportError:
         raise Refused(say("MQTT needs the package paho-mqtt: install it, or switch MQTT off.")) from None
-    protocol = MQTTProtocolVersion.MQTTv5 if version5 else MQTTProtocolVersion.MQTTv311
-    client = paho.Client(CallbackAPIVersion.VERSION2, protocol=protocol, reconnect_on_failure=False)
+    client = paho.Client(
+        CallbackAPIVersion.VERSION2,
+        protocol=MQTTProtocolVersion.MQTTv5,
+        reconnect_on_failure=False,
+    )
     client.connect_timeout = CONNECT_S
-    client.max_inflight_messages_set(IN_FLIGHT)
-    client.max_queued_messages_set(QUEUED)
+    client.max_queued_messages_set(MAX_QUEUED)
     if settings.user:
         client.username_pw_set(settings.user, password_of(settings.password_file))
     if settings.tls:
@@ -55,32 +53,29 @@ def make_client(settings: MqttSettings, version5: bool) -> Client:
     return client
 
 
-def connect(client: Client, settings: MqttSettings, version5: bool) -> None:
-    """Connect and ask to be let in; raises OSError."""
-    client.on_socket_open = lambda _client, _data, sock: _send_at_once(sock)
-    if not version5:
-        client.connect(settings.host, settings.port, KEEPALIVE_S)
-        return
-    from paho.mqtt.packettypes import PacketTypes  # noqa: PLC0415 - as above
-    from paho.mqtt.properties import Properties  # noqa: PLC0415 - as above
+def connect(client: Client, settings: MqttSettings) -> None:
+    """Connect and ask to be let in. Raises OSError."""
+    from paho.mqtt.packettypes import PacketTypes  # noqa: PLC0415 - an optional package
+    from paho.mqtt.properties import Properties  # noqa: PLC0415
 
     properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]  # paho's own lack of a type
     properties.MaximumPacketSize = MAX_PACKET
     client.connect(settings.host, settings.port, KEEPALIVE_S, properties=properties)
 
 
-def _send_at_once(sock: object) -> None:
-    """Without this the second of two small messages waits some 40 ms for the answer to the first."""
+def send_at_once(sock: object) -> None:
+    """Let small messages go at once: else the second waits some 40 ms for the first one's answer."""
     if isinstance(sock, socket.socket):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
-def flies(info: MQTTMessageInfo) -> bool:
-    """Does the broker still owe its answer? A message that was never sent goes with its connection."""
-    try:
-        return not info.is_published()
-    except (ValueError, RuntimeError):
-        return False
+def bytes_received(sock: socket.socket) -> int:
+    """Return how many bytes a TCP connection has received since its beginning. Raises OSError."""
+    size = _BYTES_RECEIVED_AT + 8
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
+    if len(info) < size:
+        return 0  # a kernel before 4.1 does not count them
+    return int(struct.unpack_from("=Q", info, _BYTES_RECEIVED_AT)[0])
 
 
 def password_of(path: str) -> str | None:
@@ -103,11 +98,12 @@ def password_of(path: str) -> str | None:
 
 
 def _trust(ca_file: str) -> ssl.SSLContext:
-    """Whom to believe that he is the broker; raises `Refused`."""
+    """Return whom to believe to be the broker. Raises `Refused`."""
     try:
         if ca_file:
             read_file(ca_file, MAX_TEXT)  # OpenSSL would read whatever has this name, and for ever
-        context = ssl.create_default_context(cafile=str(expanded(ca_file)) if ca_file else None)
+        cafile = str(expanded(ca_file)) if ca_file else None
+        context = ssl.create_default_context(cafile=cafile)
     except OSError as error:
         why = error.strerror or type(error).__name__
         text = say("The broker certificate {file} cannot be read: {why}.", file=ca_file, why=why)
@@ -120,7 +116,7 @@ class _TidySocket(ssl.SSLSocket):
     """Closes itself where the other side is not trusted: paho-mqtt forgets it then."""
 
     def do_handshake(self, block: bool = False) -> None:
-        """As every other one."""
+        """Shake hands as every other one."""
         try:
             super().do_handshake(block)
         except OSError:
@@ -131,16 +127,11 @@ class _TidySocket(ssl.SSLSocket):
 # ---- in words --------------------------------------------------------------------------------------------------------
 
 
-def is_older(reason: ReasonCode) -> bool:
-    """Does the broker speak MQTT 3.1.1 only?"""
-    return str(reason) == _OLDER
-
-
 def refusal(reason: str, settings: MqttSettings) -> str:
     """What the broker's answer means, and what to do about it."""
     host = settings.host
-    if reason == _OLDER:
-        return say("The broker {host} speaks an older version of MQTT: trying that.", host=host)
+    if reason == "Unsupported protocol version":
+        return say("The broker {host} does not speak MQTT 5: it needs a newer version.", host=host)
     if reason in ("Bad user name or password", "Not authorized"):
         return say(
             "The broker {host} refuses the user or the password: check [mqtt] user and password_file.", host=host

@@ -1,34 +1,30 @@
-"""The line to a broker: one thread that connects, tells the newest state, listens for commands, and tries again.
+"""The connection to a broker: a thread connects and tries again, the newest state is told to it.
 
-Nobody waits for it. Of each topic it holds the newest words only, and of what happens the last few messages; every
-connection begins afresh and tells all that is retained once more, so that nothing grows while the broker is away.
+Nobody waits for the broker. While it is away only the newest words of each topic are kept, and
+every connection begins by telling all of them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import select
 import socket
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from companion.core.config import MqttSettings
-from companion.core.errors import CompanionError, trace_of
+from companion.core.errors import trace_of
 from companion.core.i18n import say
+from companion.core.ports import Closeable
 from companion.mqtt.broker import (
-    IN_FLIGHT,
-    UNREADABLE,
     Refused,
+    bytes_received,
     connect,
-    flies,
-    is_older,
     make_client,
     refusal,
+    send_at_once,
     why_lost,
 )
 
@@ -38,361 +34,298 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FIRST_S, MOST_S = 1.0, 60.0
-"""So long it waits after a first failure, and at most: the pause doubles each time."""
-ANSWER_S = 10.0
-"""So long a broker that is connected may take to say whether it lets us in."""
-LOOK_S = 0.02
-"""At most so often the owner looks for what is new."""
-ROUND_S = 0.1
-"""So often something is told in the long run; what changes meanwhile is told as it is then."""
-BURST_S = 0.3
-"""After so long a silence several rounds may follow at once: a cue comes a moment after the state it is about."""
-REST_S = 1.0
-"""Without any change it looks up so often."""
-STALE_S = 10.0
-"""What happened is not told any more after so long: it is no news."""
-EVENTS = 32
-"""So many wait at most; the oldest go."""
+ONLINE, OFFLINE = b"online", b"offline"
+FIRST_S, MAX_PAUSE_S = 1.0, 60.0
+"""How long to wait after a first failure, and at most. The pause doubles each time."""
 MAX_COMMAND = 64
-"""Longer ones are none of ours, bytes."""
+"""Longer messages are none of ours, in bytes."""
+MAX_RECEIVED = 65_536
+"""Bytes between two calls of `watch`. An honest broker's answers to a busy table are a tenth."""
+ANSWER_S = 10.0
+"""Timeout in seconds for the broker's first word."""
+SILENT_S = 75.0
+"""Timeout in seconds for any other: paho asks after each `KEEPALIVE_S` of silence."""
+REST_S = 1.0
 GOODBYE_S = 1.0
 JOIN_S = 3.0
 
 
-@dataclass(frozen=True)
-class Hooks:
-    """What the line calls, all in its own thread.
+class BrokerLine(Closeable):
+    """One connection to a broker, kept up by a thread of its own. `close` may be called twice.
 
-    `on_round`: at most every `LOOK_S`, before anything is told. `on_command`: a topic and what came there. `on_state`:
-    the connection is there, or is not any more. `on_lost`: a try has failed.
-    """
-
-    on_round: Callable[[], None] = lambda: None
-    on_command: Callable[[str, bytes], None] = lambda _topic, _payload: None
-    on_state: Callable[[bool], None] = lambda _connected: None
-    on_lost: Callable[[], None] = lambda: None
-
-
-@dataclass(frozen=True)
-class Presence:
-    """What says that we are there: a retained topic and its two payloads."""
-
-    topic: str
-    here: bytes
-    gone: bytes
-
-
-@dataclass
-class _Connection:
-    """What is known of one connection and goes with it."""
-
-    began_s: float
-    is_open: bool = False
-    refused: str = ""
-    told: dict[str, bytes] = field(default_factory=dict)
-    flying: dict[str, MQTTMessageInfo] = field(default_factory=dict)
-    news: list[MQTTMessageInfo] = field(default_factory=list)
-
-
-class MqttConnection:
-    """A context manager around its thread; `close` may be called twice, and lasts `JOIN_S` at most.
-
-    `commands` are the topics that it listens to. Retained messages there are no commands: nobody gives them now.
-    `greetings` are topics where also a retained word is heard.
+    `presence` is the topic that says whether the table is there (empty: none). `commands` are the
+    topics to listen to. `on_message` gets topic, payload and whether the broker had retained it;
+    `on_state` is told when the connection is there, and when it is not any more. Both are called
+    in the thread.
     """
 
     def __init__(
         self,
         settings: MqttSettings,
-        presence: Presence | None,
-        hooks: Hooks,
+        presence: str = "",
         commands: tuple[str, ...] = (),
-        greetings: tuple[str, ...] = (),
+        on_message: Callable[[str, bytes, bool], None] = lambda _topic, _payload, _retained: None,
+        on_state: Callable[[bool], None] = lambda _connected: None,
     ) -> None:
         self._settings = settings
         self._presence = presence
-        self._hooks = hooks
         self._commands = commands
-        self._greetings = greetings
-        self._lock = threading.Lock()
-        self.wanted: dict[str, bytes] = {}
-        self.events: deque[tuple[float, str, bytes]] = deque(maxlen=EVENTS)
+        self._on_message = on_message
+        self._on_state = on_state
+        self._lock = threading.RLock()
+        self._state: dict[str, bytes] = {}
+        self._told: dict[str, bytes] = {}
+        self._last: MQTTMessageInfo | None = None
+        """The message that was published last. The broker answers them in order."""
         self._ends = threading.Event()
-        self._settled = threading.Event()
-        self._ear, self._mouth = socket.socketpair()
-        for end in (self._ear, self._mouth):
-            end.setblocking(False)
-        self._look_s = self._send_s = 0.0
+        self._is_over = threading.Event()
+        """The connection has ended, or a try at one."""
         self._is_connected = False
-        self._sentence = say("Connecting to the broker {host}, port {port}.", host=settings.host, port=settings.port)
-        self._version5 = True
-        self._is_woken = False
-        self._was_open = False
-        self._connection = _Connection(0.0)
+        self._is_shared = False
+        self._client: Client | None = None
+        self._socket: socket.socket | None = None
+        self._received = 0
+        self._heard_s = 0.0
+        host, port = settings.host, settings.port
+        self._sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
+        self._lost_because = ""
         self._thread = threading.Thread(target=self._run, name="mqtt", daemon=True)
 
     # ---- from any thread ----
 
     @property
     def is_connected(self) -> bool:
-        """Does the broker hear us?"""
+        """Whether the broker hears the table."""
         return self._is_connected
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether somebody else tells under this table's topic."""
+        return self._is_shared
 
     @property
     def sentence(self) -> str:
         """How the connection is, and what to do about it."""
+        if self._is_shared:
+            topic = self._settings.base_topic
+            return say(
+                "Another table tells the broker under {topic} as well: give each table a topic of its own in [mqtt].",
+                topic=topic,
+            )
         return self._sentence
 
     @property
     def is_settled(self) -> bool:
-        """Has the broker got everything?"""
-        return self._settled.is_set()
-
-    def tell(self, told: Mapping[str, bytes], events: Iterable[tuple[str, bytes]] = ()) -> None:
-        """Let these topics say so from now on, retained; an empty payload clears one.
-
-        `events` are topics and payloads that are told once, after the state that they have led to.
-        """
-        now_s = time.monotonic()
+        """Whether the broker has got everything."""
         with self._lock:
-            news = [(now_s, *event) for event in events]
-            if news or any(self.wanted.get(topic) != payload for topic, payload in told.items()):
-                self._settled.clear()
-                self.wanted.update(told)
-                self.events.extend(news)
-        self.wake()
-
-    def wake(self) -> None:
-        """Something may have changed; returns at once, also after `close`."""
-        with contextlib.suppress(OSError):  # it is awake already, or closed
-            self._mouth.send(b"!")
-
-    def settle(self, timeout_s: float) -> bool:
-        """Wait until the broker has got everything; answers whether it has."""
-        return self._settled.wait(timeout_s)
+            is_told = self._is_connected and self._told == self._state
+            return is_told and self._last is not None and self._last.is_published()
 
     def start(self) -> None:
         """Connect, and stay connected."""
         self._thread.start()
 
-    def end(self) -> None:
-        """Let the thread end by itself."""
-        self._ends.set()
-        self.wake()
+    def tell(self, state: Mapping[str, bytes], events: Iterable[tuple[str, bytes]] = ()) -> None:
+        """Let these topics say so from now on, retained. An empty payload clears one.
+
+        `events` are topics and payloads that are told once, and only while the broker is there.
+        """
+        with self._lock:
+            self._state.update(state)
+            self._tell_changes()
+            if self._is_connected and self._client is not None:
+                for topic, payload in events:
+                    self._publish(self._client, topic, payload, retain=False)
+
+    def tell_again(self, topic: str) -> None:
+        """Tell a topic once more, as somebody may have missed it."""
+        with self._lock:
+            self._told.pop(topic, None)
+            self._tell_changes()
+
+    def watch(self) -> None:
+        """Hang up on a broker that sends far too much, or nothing any more. Call it often.
+
+        paho keeps a message until it is whole, and a broker may announce 268 MB. The kernel counts
+        what has been received.
+        """
+        sock = self._socket
+        if sock is None:
+            return
+        host, now_s = self._settings.host, time.monotonic()
+        try:
+            received = bytes_received(sock)
+        except OSError:  # closed meanwhile
+            return
+        if received - self._received > MAX_RECEIVED:
+            self._hang_up(say("The broker {host} sends too much.", host=host))
+        elif received > self._received:
+            self._heard_s = now_s
+        elif now_s - self._heard_s > SILENT_S:
+            self._hang_up(say("The broker {host} does not answer.", host=host))
+        self._received = received
+
+    def settle(self, timeout_s: float) -> bool:
+        """Wait until the broker has got everything. Return whether it has."""
+        end_s = time.monotonic() + timeout_s
+        while not self.is_settled:
+            if time.monotonic() >= end_s or self._ends.wait(0.005):
+                return False
+        return True
 
     def close(self) -> None:
         """Say good-bye and end the thread."""
-        self.end()
-        if self._thread.is_alive():
+        self._ends.set()
+        client = self._client
+        if client is not None and self._is_connected:
+            if self._presence:
+                info = client.publish(self._presence, OFFLINE, qos=1, retain=True)
+                with contextlib.suppress(ValueError, RuntimeError):  # the broker is gone
+                    info.wait_for_publish(GOODBYE_S)
+            client.disconnect()
+            self._is_over.wait(GOODBYE_S)
+        self._is_over.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(JOIN_S)
-        elif self._thread.ident is None:
-            self._ear.close()
-        self._mouth.close()
 
     # ---- the thread ----
 
     def _run(self) -> None:
         pause_s = FIRST_S
         while not self._ends.is_set():
-            version5 = self._version5
+            self._lost_because = ""
             try:
                 self._serve()
-            except CompanionError as error:
-                if version5 and not self._version5:  # nothing is lost: the broker speaks an older MQTT
-                    self._sentence = error.message
-                    continue
-                self._lost(error.message)
-            except (OSError, *UNREADABLE) as error:
-                self._lost(why_lost(error, self._settings))
+            except Refused as error:
+                self._lost_because = error.message
             except Exception as error:
-                log.error("MQTT: something unexpected, it is tried again: %s", trace_of(error))
-                self._lost(why_lost(error, self._settings))
-            if self._was_open:
-                pause_s = FIRST_S
-            self._rest(pause_s)
-            pause_s = min(2 * pause_s, MOST_S)
-        self._ear.close()
-
-    def _lost(self, sentence: str) -> None:
-        if sentence != self._sentence and not self._ends.is_set():
-            log.warning("MQTT: %s", sentence)
-        self._sentence = sentence
-        self._set_connected(False)
-        self._hooks.on_lost()
-
-    def _set_connected(self, is_connected: bool) -> None:
-        if is_connected != self._is_connected:
-            self._is_connected = is_connected
-            self._hooks.on_state(is_connected)
-
-    def _rest(self, seconds: float) -> None:
-        """Wait before the next try; what hangs on time goes on meanwhile."""
-        end_s = time.monotonic() + seconds
-        while not self._ends.is_set() and (left_s := end_s - time.monotonic()) > 0:
-            self._listen(None, False, min(left_s, REST_S))
-            self._look()
+                self._lost_because = why_lost(error, self._settings)
+            pause_s = FIRST_S if self._is_connected else min(2 * pause_s, MAX_PAUSE_S)
+            self._lose()
+            self._ends.wait(pause_s)
 
     def _serve(self) -> None:
-        """One connection, from its beginning to its end; raises what ended it."""
-        self._connection = connection = _Connection(time.monotonic())
-        self._was_open = False
-        client = make_client(self._settings, self._version5)
-        client.on_connect = lambda client, _data, _flags, reason, _properties: self._on_connect(client, reason)
+        """Serve one connection from its beginning to its end."""
+        self._client = client = make_client(self._settings)
+        self._is_over.clear()
+        client.on_connect = lambda client, _data, _flags, reason, _more: self._open(client, reason)
+        client.on_disconnect = lambda *_: self._is_over.set()
         client.on_message = lambda _client, _data, message: self._hear(message)
+        client.on_socket_open = lambda _client, _data, sock: self._use_socket(sock)
+        client.on_socket_close = lambda _client, _data, _sock: self._use_socket(None)
         if self._presence:
-            client.will_set(self._presence.topic, self._presence.gone, qos=1, retain=True)
+            client.will_set(self._presence, OFFLINE, qos=1, retain=True)
+        connect(client, self._settings)
+        client.loop_start()
         try:
-            connect(client, self._settings, self._version5)
-            while not self._ends.is_set():
-                self._round(client, connection)
-            self._say_goodbye(client, connection)
+            self._is_over.wait(ANSWER_S)
+            while self._is_connected and not self._ends.is_set():
+                if self._is_over.wait(REST_S):
+                    break
         finally:
-            self._set_connected(False)
-            sock: Any = client.socket()
-            if sock is not None:
-                sock.close()
+            self._hang_up(self._lost_because)
+            client.loop_stop()
 
-    def _round(self, client: Client, connection: _Connection) -> None:
-        now_s = time.monotonic()
-        due_s = self._look_s if self._is_woken else now_s + REST_S
-        if not self._is_settled_with(connection):
-            due_s = min(due_s, max(self._look_s, self._send_s))
-        self._exchange(client, max(0.0, due_s - now_s))
-        if connection.refused:
-            raise Refused(connection.refused)
-        if client.socket() is None:
-            raise Refused(say("The broker {host} has closed the connection.", host=self._settings.host))
-        if not connection.is_open:
-            if time.monotonic() - connection.began_s > ANSWER_S:
-                raise Refused(say("The broker {host} does not answer.", host=self._settings.host))
+    def _use_socket(self, sock: Any) -> None:
+        self._socket = sock
+        self._received = 0
+        self._heard_s = time.monotonic()
+        send_at_once(sock)
+
+    def _hang_up(self, because: str) -> None:
+        self._lost_because = because
+        sock = self._socket
+        if sock is not None:
+            with contextlib.suppress(OSError, ValueError):  # closed meanwhile
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def _open(self, client: Client, reason: ReasonCode) -> None:
+        """Tell everything to a broker that lets the table in, or note why it does not."""
+        if reason.is_failure:
+            self._lost_because = refusal(str(reason), self._settings)
             return
-        if not self._is_connected:
-            self._was_open = True
-            host, port = self._settings.host, self._settings.port
-            self._sentence = say("Connected to the broker {host}, port {port}.", host=host, port=port)
-            log.info("MQTT: %s", self._sentence)
-            self._set_connected(True)
-        if self._look() and time.monotonic() >= self._send_s and self._send(client, connection):
-            self._send_s = max(self._send_s, time.monotonic() - BURST_S) + ROUND_S
+        host, port = self._settings.host, self._settings.port
+        self._sentence = say("Connected to the broker {host}, port {port}.", host=host, port=port)
+        log.info("MQTT: %s", self._sentence)
+        self._subscribe(client)
+        with self._lock:
+            self._is_connected = True
+            self._told = {}
+            if self._presence:
+                self._publish(client, self._presence, ONLINE, retain=True)
+            self._tell_changes()
+        self._on_state(True)
 
-    def _look(self) -> bool:
-        """Let the owner look at the table, at most every `LOOK_S`; answers whether it was time for that."""
-        now_s = time.monotonic()
-        if now_s < self._look_s:
+    def _subscribe(self, client: Client) -> None:
+        from paho.mqtt.subscribeoptions import SubscribeOptions  # noqa: PLC0415 - optional
+
+        topics = (*self._commands, self._presence) if self._presence else self._commands
+        for topic in topics:
+            # Without its own messages: what comes on its presence is somebody else's.
+            client.subscribe(topic, options=SubscribeOptions(qos=0, noLocal=True))
+
+    def _lose(self) -> None:
+        host = self._settings.host
+        with self._lock:
+            was_connected = self._is_connected
+            self._is_connected = self._is_shared = False
+        if not self._lost_because and was_connected:
+            self._lost_because = say("The broker {host} has closed the connection.", host=host)
+        elif not self._lost_because:
+            self._lost_because = say("The broker {host} does not answer.", host=host)
+        if self._lost_because != self._sentence and not self._ends.is_set():
+            log.warning("MQTT: %s", self._lost_because)
+        self._sentence = self._lost_because
+        self._on_state(False)
+
+    # ---- telling and hearing ----
+
+    def _tell_changes(self) -> None:
+        """Publish what the broker does not know yet. The lock is held."""
+        if not self._is_connected or self._client is None:
+            return
+        for topic, payload in self._state.items():
+            if self._told.get(topic) != payload:
+                if not self._publish(self._client, topic, payload, retain=True):
+                    return  # no room: it is tried again with the next change
+                self._told[topic] = payload
+
+    def _publish(self, client: Client, topic: str, payload: bytes, *, retain: bool) -> bool:
+        info = client.publish(topic, payload, qos=1, retain=retain)
+        if info.rc != 0:
             return False
-        self._look_s = now_s + LOOK_S
-        self._is_woken = False
-        try:
-            self._hooks.on_round()
-        except CompanionError as error:
-            log.warning("MQTT: %s", error.kind)
+        self._last = info
         return True
 
-    def _exchange(self, client: Client, wait_s: float) -> None:
-        """Read and write what there is, waiting so long at most."""
-        sock: Any = client.socket()
-        if sock is None:
-            return
-        pending = getattr(sock, "pending", None)
-        has_more = bool(pending and pending())
-        readable, writable = self._listen(sock, client.want_write(), 0.0 if has_more else wait_s)
-        if readable or has_more:
-            client.loop_read()
-        if writable:
-            client.loop_write()
-        client.loop_misc()
-
-    def _listen(self, sock: Any, wants_write: bool, wait_s: float) -> tuple[bool, bool]:
-        """Wait for the socket or for `wake`; answers whether it can be read and written.
-
-        `poll`, because `select` refuses file numbers above 1023, which many viewers may take.
-        """
-        poll = select.poll()
-        poll.register(self._ear, select.POLLIN)
-        if sock is not None:
-            poll.register(sock, select.POLLIN | (select.POLLOUT if wants_write else 0))
-        ready = dict(poll.poll(wait_s * 1000))
-        if self._ear.fileno() in ready:
-            self._is_woken = True
-            with contextlib.suppress(OSError):
-                self._ear.recv(4096)
-        found = ready.get(sock.fileno(), 0) if sock is not None else 0
-        return bool(found & ~select.POLLOUT), bool(found & select.POLLOUT)
-
-    # ---- telling ----
-
-    def _is_settled_with(self, connection: _Connection) -> bool:
-        """Has the broker got all? Until then the thread looks again soon."""
-        if not connection.is_open:
-            return True  # the broker's next word wakes us
-        with self._lock:
-            is_told = not self.events and connection.told == self.wanted
-            is_underway = any(map(flies, (*connection.flying.values(), *connection.news)))
-            if is_told and not is_underway:
-                self._settled.set()
-            return is_told
-
-    def _send(self, client: Client, connection: _Connection) -> bool:
-        """Hand over what the broker does not know yet, of each topic one message at a time; was there anything?"""
-        flying = {topic: info for topic, info in connection.flying.items() if flies(info)}
-        connection.news = [info for info in connection.news if flies(info)]
-        with self._lock:
-            due = {t: p for t, p in self.wanted.items() if connection.told.get(t) != p and t not in flying}
-            fresh_s = time.monotonic() - STALE_S
-            while self.events and self.events[0][0] < fresh_s:
-                self.events.popleft()
-            room = max(0, IN_FLIGHT - len(connection.news))
-            news = [self.events.popleft() for _ in range(min(room, len(self.events)))]
-        for topic, payload in due.items():
-            flying[topic] = client.publish(topic, payload, qos=1, retain=True)
-            connection.told[topic] = payload
-        connection.news += [client.publish(topic, payload, qos=1) for _, topic, payload in news]
-        connection.flying = flying
-        return bool(due or news)
-
-    def _say_goodbye(self, client: Client, connection: _Connection) -> None:
-        """Be away of one's own accord: nobody waits for the last will."""
-        end_s = time.monotonic() + GOODBYE_S
-        if connection.is_open and self._presence:
-            info = client.publish(self._presence.topic, self._presence.gone, qos=1, retain=True)
-            while flies(info) and client.socket() is not None and time.monotonic() < end_s:
-                self._exchange(client, 0.05)
-        if client.socket() is not None:
-            client.disconnect()
-            while client.want_write() and client.socket() is not None and time.monotonic() < end_s:
-                self._exchange(client, 0.05)
-
-    # ---- hearing ----
-
-    def _on_connect(self, client: Client, reason: ReasonCode) -> None:
-        """The broker lets us in, or says why not."""
-        connection = self._connection
-        if reason.is_failure:
-            if is_older(reason):
-                self._version5 = False
-            connection.refused = refusal(str(reason), self._settings)
-            return
-        connection.is_open = True
-        if self._presence:
-            client.publish(self._presence.topic, self._presence.here, qos=1, retain=True)
-        for topic in (*self._commands, *self._greetings):
-            client.subscribe(topic, qos=1)
-
     def _hear(self, message: MQTTMessage) -> None:
-        """A message from the broker; nothing in it may stop the line."""
+        """Take a message from the broker. Nothing in it may stop the connection."""
         if len(message.payload) > MAX_COMMAND:
             return
-        topic = message.topic
-        if topic not in self._greetings and (message.retain or topic not in self._commands):
-            return
+        payload = bytes(message.payload)
         try:
-            self._hooks.on_command(topic, bytes(message.payload))
-        except CompanionError as error:
-            log.info("MQTT: a command is refused: %s", error.kind)
+            if message.topic == self._presence:
+                self._hear_presence(payload, message.retain)
+            else:
+                self._on_message(message.topic, payload, message.retain)
         except Exception as error:
             log.error("MQTT: a command failed: %s", trace_of(error))
 
-    def again(self, topic: str) -> None:
-        """Tell a retained topic once more, as somebody may have missed it; for the hooks, in the line's thread."""
-        self._connection.told.pop(topic, None)
+    def _hear_presence(self, payload: bytes, is_retained: bool) -> None:
+        """Answer somebody else on the topic that says whether this table is there.
+
+        A retained word is of before. `offline` may be this table's own last will, and an empty word
+        somebody who clears what he had left here.
+        """
+        if is_retained:
+            return
+        with self._lock:
+            client, is_first = self._client, not self._is_shared
+            self._is_shared = payload == ONLINE
+            if payload != ONLINE:
+                self._told = {}
+            if client is not None and (payload != ONLINE or is_first):
+                # Once for each who comes, so that he hears this table, too.
+                self._publish(client, self._presence, ONLINE, retain=True)
+            self._tell_changes()
+        if self._is_shared and is_first:
+            log.warning("MQTT: %s", self.sentence)

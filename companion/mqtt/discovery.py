@@ -13,7 +13,6 @@ from companion.core.ports import CameraState
 from companion.mqtt import topics
 from companion.table.session import Phase
 
-ONLINE, OFFLINE = b"online", b"offline"
 WEB = "Tabletop Companion"
 
 
@@ -23,13 +22,13 @@ def device_id(settings: MqttSettings) -> str:
     >>> device_id(MqttSettings(topic="cafe/table-3"))
     'cafe_table-3'
     """
-    return settings.topic.replace("/", "_")
+    return settings.base_topic.replace("/", "_")
 
 
 def config_topic(settings: MqttSettings) -> str:
     """Where the description of the table stands.
 
-    >>> config_topic(MqttSettings())
+    >>> config_topic(MqttSettings(topic="tabletop"))
     'homeassistant/device/tabletop/config'
     """
     return f"{settings.discovery}/device/{device_id(settings)}/config"
@@ -42,7 +41,7 @@ def birth_topic(settings: MqttSettings) -> str:
 
 def description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
     """The whole device. Nothing of it plays, reveals or ends anything; commands are there where they are let in."""
-    base, mark = settings.topic, device_id(settings)
+    base, mark = settings.base_topic, device_id(settings)
     parts = {**_sensors(base), **_doors(base)}
     if settings.staff:
         parts |= _staff(base)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,6 @@ from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
 from companion.core.command_line import command_words, public_command
 from companion.core.config import Settings, find_settings
-from companion.core.errors import CameraError
 from companion.core.heartbeat import CAMERA, TABLE, Heartbeats
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit, Seat
@@ -30,17 +29,16 @@ from companion.diagnostics.probes import Machine
 from companion.games import GAMES
 from companion.maintenance.housekeeping import Housekeeping, KeptGames
 from companion.maintenance.requests import CheckRoom
-from companion.maintenance.settings.sandbox import try_in_child
-from companion.maintenance.upkeep import InstallationUpkeep, SettingsActions
+from companion.maintenance.upkeep import Upkeep
 from companion.mqtt.adapter import MqttAdapter
 from companion.printing.kit_printer import KitPrinter
+from companion.printing.printed_kit import printed_table
 from companion.service.board_watch import BoardWatch
-from companion.service.bug_bundle import make_bundle
 from companion.service.game_log import GameLog
 from companion.service.health import ServiceHealth
 from companion.service.hub_link import HubLink
-from companion.service.measured_journal import open_journal
 from companion.service.poweroff import power_key
+from companion.service.support_bundle import LastLines, make_bundle
 from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
@@ -59,7 +57,7 @@ from web.app import create_app
 from web.features import CameraRoom, Features, Site, Welcome, Workbench
 from web.rendering.moving_picture import moving_picture
 from web.security.join_code import JoinCode
-from web.server.sse import Server, serve
+from web.server.server import Server, serve
 
 log = logging.getLogger(__name__)
 
@@ -112,9 +110,9 @@ class Companion(Closeable):
 
     def _open(self, simulate: bool | None) -> None:
         begun_s = self.clock.monotonic_s()
+        self.last_lines = self._stack.enter_context(closing(LastLines().open()))
         log.info("Companion %s begins", __version__, extra=log_fields("begin", version=__version__))
-        journal, self.metrics = open_journal(self.settings)
-        self.journal = self._stack.enter_context(journal)
+        self.journal = self._stack.enter_context(Journal(self.settings.journal_path))
         usual, folder = Settings().state_dir, self.settings.state_dir
         self.key_command = command_words("host-key", "" if folder == usual else folder)
         choices = Choices(self.settings.journal_path.with_name("choices.json"))
@@ -124,7 +122,6 @@ class Companion(Closeable):
             self.clock,
             self.table,
             self.album,
-            on_read_s=self.metrics.read if self.metrics else lambda _: None,
             on_round=lambda: self.vitals.beat(CAMERA),
         )
         if self.journal.notice:
@@ -192,7 +189,7 @@ class Companion(Closeable):
                 self.clock,
                 bell=broker.bell,
                 health=self.health.line,
-                change_settings=lambda typed: self.upkeep.change_from_afar(typed),  # noqa: PLW0108 - made later
+                change_settings=lambda typed: self.upkeep.change_for_hub(typed),  # noqa: PLW0108 - made later
             )
         )
 
@@ -205,15 +202,12 @@ class Companion(Closeable):
 
     def _open_health(self) -> None:
         """Whoever asks whether the service is alive, and what its log says of games."""
-        machine = Machine()
-        health = ServiceHealth(self, machine, self.metrics, threads=self._threads)
+        health = ServiceHealth(self, Machine(), self.bundle, threads=self._threads)
         self.health = self._stack.enter_context(health)
         self.table.connect(on_round=lambda: self.vitals.beat(TABLE))
         self.games = GameLog(self.table, health.tally)
         self.games.listen()
         self._stack.callback(self.games.refusals)
-        if self.metrics:
-            self.metrics.watch(self, machine)
 
     @property
     def watcher(self) -> Watcher | None:
@@ -276,7 +270,7 @@ class Companion(Closeable):
     def _open_simulation(self) -> None:
         first = next(iter(GAMES.values()))
         options = first.options({})
-        world = SimulatedTable(first.kit(options))
+        world = printed_table(first.kit(options))
         world.set_up(first.expected(first.setup(options, Random(0))) or {})
         panel, hands = simulated_panel(
             self.settings.panel,
@@ -333,19 +327,15 @@ class Companion(Closeable):
         )
         app = create_app(self.table, GAMES, self.clock, site, self._features())
         self.join_code: JoinCode | None = app.extensions["join_code"]
-        server = serve(app, web.host, web.port, web.viewers, tls, proxies=web.proxies)
+        server = serve(app, web.host, web.port, tls, proxies=web.proxies)
         self._stack.callback(server.close)
         return server
 
     def _features(self) -> Features:
         """What this installation has beside its table."""
         simulation = self.simulation
-        self.upkeep = InstallationUpkeep(
-            self.settings,
-            self.settings_path,
-            self.table,
-            self.clock,
-            SettingsActions(self.use, self._restart, lambda wanted: try_in_child(wanted, self.server.port)),
+        self.upkeep = Upkeep(
+            self.settings, self.settings_path, self.table, self.clock, use=self.use, restart=self._restart
         )
         check = CheckRoom(
             self.settings.panel, self.check, self._why_no_panel(), simulation is not None, lambda: self.broker.sentence
@@ -353,7 +343,7 @@ class Companion(Closeable):
         return Features(
             welcome=Welcome(self.network.wifi, self.speech, self.panel is not None),
             workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
-            camera=CameraRoom(self.eye, self.album, self.bundle),
+            camera=CameraRoom(self.eye, self.album),
             printer=KitPrinter(GAMES),
             upkeep=self.upkeep,
             check=check,
@@ -416,10 +406,11 @@ class Companion(Closeable):
             self.panel.step()
 
     def bundle(self) -> bytes:
-        """A bug bundle of what the camera has seen until now."""
-        if self.eye is None:
-            raise CameraError(say("There is no camera: a bug bundle would hold what it has seen"))
-        return make_bundle(self.eye, self.table, self.journal, self.settings, self.clock)
+        """Return a support bundle: what an owner sends when something is wrong."""
+        frames = self.eye.settled() if self.eye else ()
+        source = self.settings.camera.source
+        private = [str(self.settings.journal_path.parent), source if "/" in source else ""]
+        return make_bundle(self.health.examine(), self.last_lines.text(), frames, self.table.view(), private)
 
     def close(self) -> None:
         """Close pages, camera, panel, table and journal, in this order."""

@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 class BoardWatch:
     """Watches the board for a table, and keeps photographs in the `album`; a context manager.
 
-    `watcher`, `eye`, `photographer`: None while no camera is watched, or no photographs are wanted. `on_read_s` is
-    given the seconds that each reading took, `on_round` called after every round of the watcher's thread.
+    `watcher`, `eye`, `photographer`: None while no camera is watched, or no photographs are wanted. `on_round` is
+    called after every round of the watcher's thread.
     """
 
     def __init__(
@@ -39,11 +39,10 @@ class BoardWatch:
         table: Table,
         album: PhotographFolder,
         *,
-        on_read_s: Callable[[float], None],
         on_round: Callable[[], None],
     ) -> None:
         self._settings, self._clock, self._table, self._album = settings, clock, table, album
-        self._on_read_s, self._on_round = on_read_s, on_round
+        self._on_round = on_round
         self._stack = ExitStack()
         self.watcher: Watcher | None = None
         self.eye: BoardEye | None = None
@@ -98,7 +97,6 @@ class BoardWatch:
             on_reading=table.saw,
             on_status=self._camera_is,
             on_look=eye.saw,
-            on_read_s=self._on_read_s,
             on_rows=table.saw_rows,
             on_round=after_round,
         )

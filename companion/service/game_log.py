@@ -1,9 +1,8 @@
-"""When games begin and end, for the log and the metrics: which game it was and how many turns, no name and no order."""
+"""When games begin and end, for the log: which game it was and how many turns, no name and no order."""
 
 from __future__ import annotations
 
 import logging
-from collections import Counter
 
 from companion.core.log_fields import log_fields
 from companion.diagnostics.findings import RefusalCounter
@@ -20,8 +19,6 @@ class GameLog:
         self._table = table
         self._tally = tally
         self._number, self._is_on, self._name, self._turns = 0, False, "", 0
-        self.begun: Counter[str] = Counter()
-        self.ended: Counter[str] = Counter()
 
     def listen(self) -> None:
         """Begin; a game that is on already goes on."""
@@ -40,13 +37,11 @@ class GameLog:
         is_on = _is_on(progress.phase)
         is_new = is_on and progress.number != self._number
         if self._is_on and (is_new or not is_on):
-            self.ended[self._name] += 1
             fields = log_fields("game_over", game=self._number, name=self._name, turns=self._turns)
             log.info("Game %d is over", self._number, extra=fields)
             self.refusals()
         if is_new or (is_on and not self._is_on):
             self._name = self._table.view().game or ""
-            self.begun[self._name] += 1
             log.info(
                 "Game %d has begun",
                 progress.number,

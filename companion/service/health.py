@@ -6,7 +6,7 @@ import logging
 import os
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,7 +19,7 @@ from companion.core.ports import CameraState, Closeable
 from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate
-from companion.diagnostics.findings import Finding, Grade, Health, Meter, RefusalCounter, Status, worst
+from companion.diagnostics.findings import Finding, Grade, Health, RefusalCounter, Status, worst
 from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import broker_finding
@@ -79,14 +79,16 @@ class ServiceHealth(Closeable):
     may be called from any thread, and none waits for the table's.
     """
 
-    def __init__(self, companion: Examined, machine: Machine, meter: Meter | None, threads: bool = True) -> None:
+    def __init__(
+        self, companion: Examined, machine: Machine, bundle: Callable[[], bytes], threads: bool = True
+    ) -> None:
         self._companion = companion
         self.machine = machine
         self._clock = companion.clock
         self._folder = companion.settings.journal_path.parent
         self._begun_s = self._clock.monotonic_s()
         self.tally = RefusalCounter()
-        self.meter = meter
+        self.bundle = bundle
         watched = (TABLE, JOURNAL, CAMERA) if companion.watcher else (TABLE, JOURNAL)
         self.vitals = Heartbeats(self._clock, {name: BOUNDS_S[name] for name in watched} if threads else {})
         self._journal, self._free_bytes = "ok", machinery.free_bytes(self._folder)
@@ -195,7 +197,7 @@ class ServiceHealth(Closeable):
         yield from pads(companion.panel, companion.simulation is not None)
         yield voice(companion.settings.voice)
         if companion.broker.sentence:
-            yield broker_finding(companion.broker.is_connected, companion.broker.sentence)
+            yield broker_finding(companion.broker.is_well, companion.broker.sentence)
         yield from machinery.thorough_look(machine, self._folder)
         yield self.journal_finding()
         yield from games_from_outside()
@@ -236,8 +238,8 @@ class ServiceHealth(Closeable):
             count,
             size=round(size_mb / 1e6, 1),
         )
-        if told := joined(" ", (journal.notice, journal.weakness)):
-            return Finding("journal", Grade.WARN, joined(" ", (text, told)))
+        if journal.notice:
+            return Finding("journal", Grade.WARN, joined(" ", (text, journal.notice)))
         return Finding("journal", Grade.OK, text)
 
 

@@ -15,8 +15,7 @@ from companion.core.config import Settings, retired_settings
 from companion.core.errors import CompanionError, JournalError, SystemTrouble
 from companion.core.i18n import joined, say
 from companion.core.resources import save_memory
-from companion.maintenance.releases.releases import TOLD
-from companion.maintenance.settings.trial import PROBATION_S, SettingsTrial
+from companion.maintenance.settings.last_good import WELL_AFTER_S, LastGoodSettings
 from companion.service.systemd import Manager, ManagerNotifier, Word
 
 if TYPE_CHECKING:
@@ -34,11 +33,10 @@ MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=
 def run(
     settings_of: Callable[[], Settings], path: Path, simulate: bool | None, greet: Callable[[Companion, bool], None]
 ) -> None:
-    """Run the table until SIGTERM or SIGINT; `greet` is told of every start, and whether it is the first.
+    """Run the table until SIGTERM or SIGINT. `greet` is told of every start, and whether it is the first.
 
-    A backup that waits is taken back before anything is opened. Settings with which the service cannot begin are told
-    on the pages, and those of before are used again: nobody has to find a keyboard. What a page has written is on trial
-    until the service was well for a while (`companion.maintenance.settings.trial`).
+    A backup that waits is restored before anything is opened. If a restart fails with new settings, those of before
+    are used again and the pages say why. Three failed starts bring back the last settings that worked.
     """
     save_memory()
     # Blocked before libraries start threads of their own: an end waits until main asks for it, in no other thread and
@@ -56,36 +54,37 @@ def run(
             raise
 
     manager = Manager()
-    trial = SettingsTrial(path)
+    last_good = LastGoodSettings(path)
     before: Settings | None = None
     trouble = ""
     while True:
         begun_s = time.monotonic()
         try:
+            last_good.starting()
             settings, told, waits = _settled(settings_of, path)
-            if put_back := trial.starting():
-                trouble, settings = put_back, settings_of()
+            tried: bytes | None = last_good.content()
             companion, attendant = begin(settings)
         except Exception as error:
             if isinstance(error, JournalError):
-                trial.excuse()  # the games are at fault, whatever the settings say
-            elif put_back := trial.put_back(_why(error)):
-                trouble = put_back  # the file is the one of before: once more
-                continue
+                last_good.excuse()  # the games are at fault, whatever the settings say
             if before is None or not isinstance(error, CompanionError):
                 manager.tell(STATUS=_why(error))
                 raise
-            settings, told, waits = before, "", ""
+            settings, told, waits, tried = before, "", "", None
             companion, attendant = begin(settings)
             trouble = say("The new settings cannot be used, so the previous ones are in use: {why}", why=error.message)
         with companion:
             with attendant:
-                _tell(companion, joined(" ", (trouble, waits)), told, _put_back(settings))
+                _tell(companion, joined(" ", (trouble, waits, last_good.told())), told)
                 _tell_retired(companion, path)
                 trouble = ""
                 greet(companion, before is None)
                 spare_collections()
-                is_over = _awaited(ends, trial, companion, begun_s) != RESTART
+                got = signal.sigtimedwait(ends, WELL_AFTER_S)
+                is_quick = time.monotonic() - begun_s < WELL_AFTER_S  # nobody ended it because it came up too late
+                if tried is not None and (got is None or is_quick) and not companion.vitals.late():
+                    last_good.succeeded(tried)
+                is_over = (signal.sigwait(ends) if got is None else got.si_signo) != RESTART
             if is_over:
                 manager.show(Word.STOPPING)
                 manager.tell(STOPPING="1", STATUS="Ends; the game is kept")
@@ -94,31 +93,19 @@ def run(
         before = settings
 
 
-def _tell(companion: Companion, trouble: str, told: str, put_back: str) -> None:
-    """Say at the start what has happened to settings, games and releases; faults on the pages, too."""
-    if fault := joined(" ", (trouble, put_back)):
-        companion.table.notice("upkeep", fault)
+def _tell(companion: Companion, trouble: str, told: str) -> None:
+    """Say at the start what has happened to settings and games. Trouble is told on the pages, too."""
+    if trouble:
+        companion.table.notice("upkeep", trouble)
     companion.upkeep.done = told
-    companion.found[:0] = [sentence for sentence in (trouble, told, put_back) if sentence]
+    companion.found[:0] = [sentence for sentence in (trouble, told) if sentence]
 
 
 def _tell_retired(companion: Companion, path: Path) -> None:
-    """Say which settings of the file are no longer used; the settings page and the doctor say it, too."""
+    """Say which settings of the file are no longer used. The settings page and the doctor say it, too."""
     for sentence in retired_settings(path):
         log.warning("%s: %s", path, sentence)
         companion.found.append(sentence)
-
-
-def _awaited(ends: set[signal.Signals], trial: SettingsTrial, companion: Companion, begun_s: float) -> int:
-    """Wait for a signal. Settings on trial stay if all is well after a while, or when somebody ends it in good time."""
-    while trial.is_on:
-        got = signal.sigtimedwait(ends, PROBATION_S)
-        is_quick = time.monotonic() - begun_s < PROBATION_S  # not one that systemd ends because it came up too late
-        if (got is None or is_quick) and not companion.vitals.late():
-            trial.proven()
-        if got is not None:
-            return got.si_signo
-    return signal.sigwait(ends)
 
 
 def _why(error: Exception) -> str:
@@ -132,18 +119,8 @@ def spare_collections() -> None:
     gc.freeze()
 
 
-def _put_back(settings: Settings) -> str:
-    """That a new release did not come up and the old one was taken again, if so; told once."""
-    state = settings.journal_path.parent
-    if not (state / TOLD).exists():
-        return ""
-    from companion.maintenance.releases.update import switched_back_words  # noqa: PLC0415 - hardly ever needed
-
-    return switched_back_words(state)
-
-
 def _settled(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings, str, str]:
-    """The settings once a backup that waits has been taken back, what was done, and why it still waits."""
+    """Return the settings once a waiting backup is restored, what was done, and why it still waits."""
     from companion.maintenance.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands spare
 
     settings = settings_of()

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from companion.core.config import retired_settings
 from companion.diagnostics.findings import Finding, Grade
-from companion.maintenance.settings.trial import SettingsTrial
+from companion.maintenance.settings.last_good import LastGoodSettings
 
 
 def settings_findings(path: Path) -> Iterator[Finding]:
     """Yield what is to be said about the settings file."""
-    if told := SettingsTrial(path).told():
+    if told := LastGoodSettings(path).told():
         yield Finding("settings", Grade.WARN, told)
     for sentence in retired_settings(path):
         yield Finding("settings", Grade.NOTE, sentence)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from companion.core.config import Settings
     from companion.core.heartbeat import Heartbeats
     from companion.table.table import Table
-    from web.server.sse import Server
+    from web.server.server import Server
 
 log = logging.getLogger(__name__)
 LOOK_S = 2.0

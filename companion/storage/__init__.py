@@ -1,4 +1,4 @@
-"""The journal on the disk: its format and migrations, checksums, recovery from damage, the space left.
+"""The journal on the disk. Read `format`, `checksums`, `opening`, `recovery`, `database`, then `journal`.
 
 May import `core`, `games` and `table`.
 """

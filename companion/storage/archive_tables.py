@@ -10,20 +10,10 @@ import hashlib
 import hmac
 import secrets
 import sqlite3
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar
 
-SHELF = """
-CREATE TABLE IF NOT EXISTS imported (
-    game INTEGER PRIMARY KEY, at REAL NOT NULL, digest TEXT NOT NULL UNIQUE, file BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS removed (game INTEGER PRIMARY KEY);
-CREATE TABLE IF NOT EXISTS forgotten (salt BLOB PRIMARY KEY, mark BLOB NOT NULL, game INTEGER NOT NULL);
-"""
-TABLES = ("imported", "removed", "forgotten")
-T = TypeVar("T")
-
+from companion.storage.database import Database
 
 _STAMPS = """
 WITH RECURSIVE played(game) AS (
@@ -56,7 +46,7 @@ class Forgotten:
     game: int
 
     def covers(self, name: str, game: int) -> bool:
-        """Is it this name, in a game of that time?"""
+        """Return whether it is this name, in a game of that time."""
         return game <= self.game and hmac.compare_digest(_mark(self.salt, name), self.mark)
 
 
@@ -65,31 +55,15 @@ def _mark(salt: bytes, name: str) -> bytes:
     return hashlib.sha256(salt + name.strip().casefold().encode()).digest()
 
 
-class ArchiveDatabase(Protocol):
-    """The journal's open file: every query is one under its lock."""
-
-    def read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        """The rows of a query; raises `JournalError`."""
-
-    def look(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Ask several things at once, and change nothing."""
-
-    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do it wholly or not at all; raises `JournalError`."""
-
-    def count_change(self) -> None:
-        """Count a change that is no input, in the transaction of a `write`."""
-
-
 class ArchiveTables:
-    """The side tables of the journal; every method may be called from any thread."""
+    """The side tables of the journal. Every method may be called from any thread."""
 
-    def __init__(self, database: ArchiveDatabase) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
         self._promised = 0
 
     def next_number(self) -> int:
-        """The number that the table's next game gets: no game has, or ever had it."""
+        """Return the number that the table's next game gets. No game has it, or ever had it."""
 
         def promise(db: sqlite3.Connection) -> int:
             self._promised = _highest(db) + 1
@@ -98,12 +72,14 @@ class ArchiveTables:
         return self._database.look(promise)
 
     def stamps(self) -> dict[int, str]:
-        """A text for every game that was played here, which changes with each of its inputs, and with a clock that is
-        set: the last one's number and time. Two journals never have the same."""
+        """Return a text for every game that was played here: the number and the time of its last input.
+
+        It changes with each input and with a clock that is set. Two journals never have the same.
+        """
         return {int(game): _stamp(last, at) for game, last, at, _ in self._database.read(_STAMPS)}
 
     def stamp(self, game: int) -> str | None:
-        """The text of one game; None: it was not played here."""
+        """Return the text of one game. None: it was not played here."""
         rows = self._database.read(
             "SELECT id, COALESCE(now_s + ahead_s, at) FROM entries LEFT JOIN runs USING (run) "
             "WHERE game = ? ORDER BY id DESC LIMIT 1",
@@ -112,41 +88,30 @@ class ArchiveTables:
         return _stamp(*rows[0]) if rows and game > 0 else None
 
     def ended(self) -> list[tuple[int, float]]:
-        """The games that were played here and the Unix time of each one's last input, the oldest first.
+        """Return the games that were played here and the Unix time of each one's last input, the oldest first.
 
         Games of which that is not known are left out.
         """
         rows = self._database.read(_STAMPS)
         return sorted((int(game), float(at)) for game, _, at, is_right in rows if is_right != 0)
 
-    def count(self, what: str) -> int:
-        """Count something once more; answers how often it was. Raises `JournalError`."""
-
-        def add(db: sqlite3.Connection) -> int:
-            row = db.execute("SELECT value FROM facts WHERE name = ?", (what,)).fetchone()
-            times = (row[0] if row and isinstance(row[0], int) else 0) + 1
-            db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (what, times))
-            return times
-
-        return self._database.write(add)
-
     def imported(self) -> dict[int, Kept]:
-        """The games from elsewhere by their number."""
+        """Return the games from elsewhere by their number."""
         rows = self._database.read("SELECT game, at, digest FROM imported ORDER BY game")
         return {int(game): Kept(float(at), str(digest)) for game, at, digest in rows}
 
     def imported_digest(self, game: int) -> str | None:
-        """By what a game from elsewhere is known again; None: there is none of that number."""
+        """Return by what a game from elsewhere is known again. None: there is none of that number."""
         rows = self._database.read("SELECT digest FROM imported WHERE game = ?", (game,))
         return str(rows[0][0]) if rows else None
 
     def imported_file(self, game: int) -> bytes | None:
-        """A game from elsewhere as it was kept; None: there is none of that number."""
+        """Return a game from elsewhere as it was kept. None: there is none of that number."""
         rows = self._database.read("SELECT file FROM imported WHERE game = ?", (game,))
         return bytes(rows[0][0]) if rows else None
 
     def keep_imported(self, file: bytes, digest: str, at: float) -> int:
-        """Keep a game from elsewhere; answers its number. Raises `JournalError` (disk full) and then nothing is kept.
+        """Keep a game from elsewhere and return its number. Raises `JournalError`, and then nothing is kept.
 
         Never the number that the table is about to give to a game of its own.
         """
@@ -154,25 +119,23 @@ class ArchiveTables:
         def keep(db: sqlite3.Connection) -> int:
             number = max(_highest(db), self._promised) + 1
             db.execute("INSERT INTO imported VALUES (?, ?, ?, ?)", (number, at, digest, file))
-            self._database.count_change()
             return number
 
         return self._database.write(keep)
 
     def remove_game(self, game: int) -> None:
-        """Remove every input of a game, or a game from elsewhere; its number is never given again."""
+        """Remove every input of a game, or a game from elsewhere. Its number is never given again."""
 
         def remove(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))
-            for table in ("entries", "ends", "cut"):
+            for table in ("entries", "ends", "cut"):  # version 1.0 set what was cut off a damaged game aside in `cut`
                 db.execute(f"DELETE FROM {table} WHERE game = ? AND game > 0", (game,))
             db.execute("DELETE FROM imported WHERE game = ?", (game,))
-            self._database.count_change()
 
         self._database.write(remove)
 
     def forgotten(self) -> tuple[Forgotten, ...]:
-        """The names to be forgotten."""
+        """Return the names to be forgotten."""
         rows = self._database.read("SELECT salt, mark, game FROM forgotten ORDER BY game")
         return tuple(Forgotten(bytes(salt), bytes(mark), int(game)) for salt, mark, game in rows)
 
@@ -183,13 +146,12 @@ class ArchiveTables:
 
         def forget(db: sqlite3.Connection) -> None:
             db.execute("INSERT INTO forgotten VALUES (?, ?, ?)", (salt, mark, _highest(db)))
-            self._database.count_change()
 
         self._database.write(forget)
 
 
 def _highest(db: sqlite3.Connection) -> int:
-    """The highest number that was ever given; the lock is held."""
+    """Return the highest number that was ever given. The lock is held."""
     numbers = [db.execute("SELECT MAX(game) FROM entries").fetchone()[0]]
     for table in ("imported", "removed", "ends"):
         numbers.append(db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0])

@@ -34,12 +34,12 @@ class Stamp:
 
     @property
     def ahead_s(self) -> float:
-        """How far the wall clock is ahead."""
+        """Seconds by which the wall clock is ahead."""
         return self.wall_s - self.now_s
 
 
 def first_run(number: int, stamp: Stamp, last: ServiceRun | None, last_wall_s: float) -> ServiceRun:
-    """A start of the service at its first input.
+    """Return a start of the service at its first input.
 
     `last` is the run before and `last_wall_s` what the clock said at its end. A clock that says less was not set; one
     that has gone on by itself since is as right as it was.
@@ -51,7 +51,7 @@ def first_run(number: int, stamp: Stamp, last: ServiceRun | None, last_wall_s: f
 
 
 def next_run(run: ServiceRun, stamp: Stamp) -> ServiceRun:
-    """The same run at a later input: with the clock as it was set meanwhile."""
+    """Return the same run at a later input, with the clock as it was set meanwhile."""
     if abs(stamp.ahead_s - run.ahead_s) <= JUMP_S:
         return run
     return ServiceRun(run.number, stamp.ahead_s, stamp.wall_s >= EARLIEST_S)

@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 
 def link_of(before: bytes, row: Row) -> bytes:
-    """The digest of an input: 16 bytes of BLAKE2b over that of the input before and all that is kept of this one."""
+    """Return the digest of an input: 16 bytes of BLAKE2b over the one before and all that is kept of this input."""
     digest = hashlib.blake2b(before, digest_size=16)
     digest.update(_pack(row.id, row.game, row.at, row.run, row.now_s))
     digest.update(row.record)
@@ -40,7 +40,7 @@ def link_of(before: bytes, row: Row) -> bytes:
 
 
 def holds(before: bytes, row: Row) -> bool:
-    """Does an input follow the one with the digest `before`, and is it as it was written?"""
+    """Return whether an input follows the one with the digest `before`, and is as it was written."""
     try:
         return link_of(before, row) == row.link
     except (struct.error, TypeError, OverflowError):  # a value of another type: damage
@@ -48,7 +48,7 @@ def holds(before: bytes, row: Row) -> bool:
 
 
 def first_broken(rows: Iterable[Row]) -> int | None:
-    """The first input of a game that is not as it was written, or does not follow the one before; None: all are."""
+    """Return the first input of a game that is not as it was written, or does not follow. None: all are right."""
     before = START
     for row in rows:
         if not holds(before, row):
@@ -73,40 +73,17 @@ def link_all(db: sqlite3.Connection) -> None:
 
 
 def rows_of(db: sqlite3.Connection, game: int) -> list[Row]:
-    """The inputs of a game as they are kept, in their order."""
+    """Return the inputs of a game as they are kept, in their order."""
     return [Row(*read) for read in db.execute(f"SELECT {COLUMNS} FROM entries WHERE game = ? ORDER BY id", (game,))]
 
 
 def end_of(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
-    """How many inputs of a game were written, and the last digest."""
+    """Return how many inputs of a game were written, and the last digest."""
     found = db.execute("SELECT entries, link FROM ends WHERE game = ?", (game,)).fetchone()
     return (0, START) if found is None else (found[0], found[1])
 
 
 def is_whole(db: sqlite3.Connection, game: int) -> bool:
-    """Are all inputs of a game as they were written, to its end?"""
+    """Return whether all inputs of a game are as they were written, to its end."""
     rows = rows_of(db, game)
     return first_broken(rows) is None and (len(rows), rows[-1].link if rows else START) == end_of(db, game)
-
-
-def cut(db: sqlite3.Connection, game: int) -> tuple[int, int]:
-    """Set aside, in the table `cut`, what does not follow in a game; its end is what is left.
-
-    Answers how many inputs were set aside, and how many are missing besides. In a transaction of the caller.
-    """
-    rows = rows_of(db, game)
-    broken = first_broken(rows)
-    if broken is not None:
-        which = (game, broken)
-        db.execute(f"INSERT INTO cut ({COLUMNS}) SELECT {COLUMNS} FROM entries WHERE game = ? AND id >= ?", which)
-        db.execute("DELETE FROM entries WHERE game = ? AND id >= ?", which)
-    left = [row for row in rows if broken is None or row.id < broken]
-    written = end_of(db, game)[0]
-    set_aside = len(rows) - len(left)
-    if left:
-        db.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, len(left), left[-1].link))
-    else:
-        db.execute("DELETE FROM ends WHERE game = ?", (game,))
-        if game > 0:
-            db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))  # nobody else gets its number
-    return set_aside, min(max(written - len(rows), 0), 1_000_000)

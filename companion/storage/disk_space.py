@@ -23,7 +23,7 @@ _EASE = 1.25
 
 
 class DiskLevel(StrEnum):
-    """How the disk is: `SHORT` has no room for comforts, `FULL` none for another game."""
+    """How much room there is: `SHORT` has none for comforts, `FULL` none for another game."""
 
     PLENTY = "plenty"
     SHORT = "short"
@@ -31,13 +31,13 @@ class DiskLevel(StrEnum):
 
 
 def free_bytes(folder: Path) -> int:
-    """What is free for everybody on the disk of a folder; raises `OSError`."""
+    """Return the bytes that are free for everybody on the disk of a folder. Raises `OSError`."""
     found = os.statvfs(folder)
     return found.f_bavail * found.f_frsize
 
 
 class Space:
-    """The room beside one journal; `look` is called now and then, `give_up` by whoever finds the disk full.
+    """The room beside one journal. `look` is called now and then, `give_up` by whoever finds the disk full.
 
     Any thread may call. `free` answers the free bytes of a folder.
     """
@@ -51,17 +51,17 @@ class Space:
 
     @property
     def has_room(self) -> bool:
-        """Is there room for what can be done without?"""
+        """Return whether there is room for what can be done without."""
         return self.level is DiskLevel.PLENTY
 
     @property
     def may_begin(self) -> bool:
-        """Is there room for another game?"""
+        """Return whether there is room for another game."""
         return self.level is not DiskLevel.FULL
 
     @property
     def sentence(self) -> str:
-        """What people are told; empty: nothing. A figure in it would be told, and spoken, at each change."""
+        """Return what people are told. Empty: nothing. A figure in it would be told, and spoken, at each change."""
         if self.level is DiskLevel.FULL:
             return say(
                 "The disk is full: the current game can be finished, but no new one can start. Remove "
@@ -91,7 +91,7 @@ class Space:
             return self.level
 
     def give_up(self) -> bool:
-        """Give the reserve up; answers whether there was one. From then on the disk is full until `look` finds room."""
+        """Give the reserve up, and return whether there was one. The disk is full then until `look` finds room."""
         self.level = DiskLevel.FULL
         try:
             self.reserve.unlink()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from companion.core.files import MAX_TEXT, read_file
+from companion.core.files import MAX_TEXT, read_file, replace_file
 
 log = logging.getLogger(__name__)
 
@@ -39,11 +37,11 @@ class Choices:
 
     @property
     def last(self) -> str:
-        """The game that was started last; empty: none was."""
+        """Return the game that was started last. Empty: none was."""
         return self._kept.last
 
     def options(self, game: str) -> Mapping[str, Any] | None:
-        """The options with which a game was started last, as they were chosen; None: never."""
+        """Return the options with which a game was started last. None: it never was."""
         return self._kept.options.get(game)
 
     def keep(self, game: str, options: Mapping[str, Any]) -> None:
@@ -51,12 +49,7 @@ class Choices:
         self._kept = _Kept(game, {**self._kept.options, game: dict(options)})
         if self._path is None:
             return
-        unfinished = self._path.with_suffix(".part")
         try:
-            with unfinished.open("w", encoding="utf-8") as file:
-                json.dump(msgspec.to_builtins(self._kept), file)
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(self._path)
+            replace_file(self._path, msgspec.json.encode(self._kept))
         except OSError as error:
             log.warning("What was chosen cannot be remembered: %s", error.strerror or error)

@@ -1,137 +1,227 @@
-"""How a journal's file is opened: rescued if damaged, brought to today's format, held against its second place."""
+"""How the journal's file is opened: held against others, checked, mended if damaged, brought to today's format."""
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import sqlite3
-from dataclasses import replace
+from contextlib import closing, suppress
+from enum import Enum, auto
 from pathlib import Path
+from typing import IO
 
-from companion.core.errors import JournalError
+from companion.core.errors import JournalError, JournalInUse
 from companion.core.i18n import joined, say
-from companion.storage import checksums, migrations
-from companion.storage.foreign_rows import open_to_read
-from companion.storage.guarded_sqlite import harden
-from companion.storage.journal_head import Head, HeadFile, Lost, head_of, lost, read_head
-from companion.storage.journal_lock import keep_private
-from companion.storage.recovery import finish_rescue, keep_if_short, rescue
-from companion.storage.sentences import cut_words, lost_words, no_second_place, rescue_words
+from companion.storage import checksums
+from companion.storage.database import BUSY_MS, is_damage
+from companion.storage.format import (
+    BESIDE,
+    FORMAT,
+    has_our_tables,
+    has_valid_rows,
+    make,
+    migrate,
+    other_format,
+    version_of,
+)
+from companion.storage.recovery import finish_rescue, rescue, transactions_in_log
+from companion.storage.sentences import log_lost_words, rescue_words
 
 log = logging.getLogger(__name__)
-FORMAT = migrations.FORMAT
-"""The newest format that this program reads, and the one it writes."""
+MAX_CHECKED_BYTES = 100_000_000
+"""Largest file that is checked page by page at the start: that took 0.6 s on a desktop with an SSD."""
+MAX_FORMAT = 1000
+"""Highest format that any version will ever write. A file that says more is damaged."""
 GAMES = "SELECT DISTINCT game FROM entries WHERE game > 0 ORDER BY game"
 
 
-class Opening:
-    """Opens one file, once; `notice` says what was found wrong with it and what was done, for people."""
+class Condition(Enum):
+    """What a file is before it is opened."""
 
-    def __init__(self, path: Path, head: HeadFile) -> None:
-        self.notice = ""
-        self._path = path
-        self._head = head
-        self._lost: Lost | None = None
+    MISSING = auto()
+    SOUND = auto()
+    OTHER_FORMAT = auto()
+    DAMAGED = auto()
 
-    def connection(self) -> sqlite3.Connection:
-        """The open file, in today's format and whole; raises `JournalError`."""
+
+def hold(path: Path) -> IO[str]:
+    """Take a journal for this process until the file that is answered is closed. Raises `JournalError`."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock_file = open(path.with_suffix(".lock"), "w", encoding="ascii")  # noqa: SIM115 - held until close
+    except OSError as error:
+        raise JournalError(
+            say(
+                "{folder} cannot be written to ({error}): set state_dir to a folder of your own",
+                folder=str(path.parent),
+                error=error.strerror,
+            )
+        ) from None
+    try:
+        fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock_file.close()
+        raise JournalInUse(
+            say("Another companion is using {file}: stop it, or set another state_dir", file=str(path))
+        ) from None
+    return lock_file
+
+
+def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
+    """Open a journal that this process holds. Return it with what was found wrong and done about it, for people.
+
+    A damaged file is set aside, and what can be read of it is kept. Raises `JournalError`.
+    """
+    notice = ""
+    try:
+        finish_rescue(path)
+        path.with_name(f"{path.name}-head").unlink(missing_ok=True)  # version 1.0 kept one: it means nothing any more
+        _keep_private(path)
+        if _is_log_cut(path):
+            notice = log_lost_words()
+        if _condition_of(path) is Condition.DAMAGED:
+            return _opened_after_rescue(path, notice)
+        db, told = _connected(path)
+        notice = joined(" ", (notice, told))
         try:
-            migrations.refuse_newer(self._path)
-            finish_rescue(self._path)
-            keep_private(self._path)
-            head = read_head(self._path)
-            evidence = keep_if_short(self._path, head)
-            if not migrations.is_sound(self._path, migrations.is_marked(self._path), mend=True):
-                self._rescue()
-            migrations.unmark(self._path)
-            try:
-                db = self._opened(head)
-            except sqlite3.Error as error:  # on a page of a large file, at which nobody has looked before
-                if not migrations.is_damage(error):
-                    raise
-                self._rescue()
-                db = self._opened(head)
-            self._tell_lost(self._lost, evidence)
-            follow(self._head, db)
-            return db
-        except (sqlite3.Error, OSError) as error:
-            if isinstance(error, JournalError):
+            if _ends_well(db):
+                return db, notice
+        except sqlite3.Error as error:
+            if not is_damage(error):
                 raise
-            raise JournalError(
-                say("The journal {file} cannot be opened: {error}", file=str(self._path), error=str(error))
-            ) from None
+        db.close()
+        return _opened_after_rescue(path, notice)
+    except (sqlite3.Error, OSError) as error:
+        if isinstance(error, JournalError):
+            raise
+        raise JournalError(
+            say("The journal {file} cannot be opened: {error}", file=str(path), error=str(error))
+        ) from None
 
-    def _opened(self, head: Head | None) -> sqlite3.Connection:
-        """The file in today's format; what a table is restored from can be read."""
-        db = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    """Open a journal to look at. It may be in use. Raises `JournalError`."""
+    try:
+        if not path.exists():
+            raise JournalError(
+                f"There is no companion's journal at {path}: name its folder with --state-dir, or start it once"
+            )
+        db = _connect(f"{path.absolute().as_uri()}?mode=ro")
         try:
-            harden(db)
-            if not migrations.version_of(db):
-                db.execute("PRAGMA auto_vacuum=INCREMENTAL")
-            if head and head.format < FORMAT:  # the second place knows of a new format first
-                self._head.write(replace(head, format=FORMAT))
-            migrations.migrate(db, self._path)
-            db.execute("PRAGMA journal_mode=WAL")
-            db.execute("PRAGMA synchronous=FULL")
-            self._lost = _lost_of(db, head)
-            if head and self._lost:  # nobody else gets the number of a game that was
-                db.execute("INSERT OR IGNORE INTO removed SELECT ? WHERE ? > ?", (*[head.game] * 2, _last_game(db)))
-            self._cut_ends(db)
-            db.execute(GAMES).fetchall()
+            db.execute("PRAGMA query_only=ON")
+            if not has_our_tables(db):
+                raise other_format(path, version_of(db))
         except BaseException:
             db.close()
             raise
-        return db
-
-    def _tell_lost(self, found: Lost | None, evidence: Path | None) -> None:
-        if found:
-            self.notice = joined(" ", (self.notice, lost_words(found, evidence)))
-            log.error("%s", self.notice)
-
-    def _rescue(self) -> None:
-        is_foreign = migrations.has_strangers(self._path)
-        kept, aside = rescue(self._path)
-        told = rescue_words(len(kept.rows), kept.games, aside, is_foreign)
-        self.notice = joined(" ", (self.notice, told))
-
-    def _cut_ends(self, db: sqlite3.Connection) -> None:
-        """Have the game that is on, and who sits where, end with the last input that is as it was written."""
-        for game in sorted({0, _last_game(db)}):
-            if checksums.is_whole(db, game):
-                continue
-            db.execute("REINDEX entries_game")  # damage to the index alone loses nothing
-            if checksums.is_whole(db, game):
-                continue
-            db.execute("BEGIN IMMEDIATE")
-            aside, missing = checksums.cut(db, game)
-            db.execute("COMMIT")
-            self.notice = joined(" ", (self.notice, cut_words(game, aside + missing)))
-
-    def to_read(self) -> sqlite3.Connection:
-        """The file as it is, whatever its format and whoever uses it."""
-        head = read_head(self._path)  # first: meanwhile the journal may have come further
-        db = open_to_read(self._path)
-        self._tell_lost(_lost_of(db, head), None)
-        return db
+    except (sqlite3.Error, OSError) as error:
+        if isinstance(error, JournalError):
+            raise
+        raise JournalError(
+            say("The journal {file} cannot be read: {error}", file=str(path), error=str(error))
+        ) from None
+    return db
 
 
-def follow(head: HeadFile, db: sqlite3.Connection) -> None:
-    """Say in the second place how far the journal has come; where that is impossible, say so once."""
-    was = head.trouble
-    now = head_of(db, FORMAT, head.newest)
-    head.write(now)
-    head.newest = None if head.trouble else now
-    if head.trouble and head.trouble != was:
-        log.warning("%s", no_second_place(head.trouble))
+# ---- steps -----------------------------------------------------------------------------------------------------------
 
 
-def _lost_of(db: sqlite3.Connection, head: Head | None) -> Lost | None:
+def _keep_private(path: Path) -> None:
+    """Let nobody else read the journal: keys are in it. SQLite gives its log the mode of the file."""
+    if not os.path.lexists(path):
+        return
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            os.chmod(f"{path}{suffix}", 0o700 if path.is_dir() else 0o600)
+
+
+def _condition_of(path: Path) -> Condition:
+    """Return what a file is. Raises `sqlite3.Error` for what may pass, such as a lock, and `OSError`."""
+    if not os.path.lexists(path):
+        return Condition.MISSING
+    if not path.is_file() or not _can_be_written(path):
+        return Condition.DAMAGED
     try:
-        return None if head is None else lost(db, head)
-    except sqlite3.Error:  # damage, which is told otherwise
-        return None
+        with closing(_connect(path.absolute().as_uri())) as db:
+            if not has_our_tables(db):
+                return Condition.OTHER_FORMAT if _may_be_ours(db) else Condition.DAMAGED
+            db.execute("BEGIN IMMEDIATE")  # can it be written at all?
+            db.execute("ROLLBACK")
+            checked = "1" if path.stat().st_size <= MAX_CHECKED_BYTES else "keys"  # without keys no page is answered
+            if db.execute(f"PRAGMA integrity_check({checked})").fetchone()[0] != "ok":
+                return Condition.DAMAGED
+            return Condition.SOUND if all(has_valid_rows(db, table) for table in BESIDE) else Condition.DAMAGED
+    except UnicodeDecodeError:  # SQLite's own words held what was damaged
+        return Condition.DAMAGED
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+            raise
+        return Condition.DAMAGED
 
 
-def _last_game(db: sqlite3.Connection) -> int:
-    """The newest game, also where no input of it can be found any more."""
-    found = [db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0] for table in ("entries", "ends")]
-    return max(game for game in (0, *found) if isinstance(game, int))
+def _can_be_written(path: Path) -> bool:
+    """Return whether a header allows to write the file (sqlite.org/fileformat.html, 1.3: 1 or 2, and 1 or 2)."""
+    with path.open("rb") as file:
+        return file.read(20)[18:] in (b"\1\1", b"\2\2", b"\1\2", b"\2\1")
+
+
+def _may_be_ours(db: sqlite3.Connection) -> bool:
+    """Return whether another version of this program may have written a file: it has inputs, and says its format."""
+    is_table = db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'entries'").fetchone()
+    return is_table is not None and version_of(db) != FORMAT and 0 < version_of(db) <= MAX_FORMAT
+
+
+def _is_log_cut(path: Path) -> bool:
+    """Return whether SQLite can read less of the write-ahead log than was written into it."""
+    written = transactions_in_log(path)
+    if not written:
+        return False
+    try:
+        with closing(_connect(path.absolute().as_uri())) as db:
+            db.execute("SELECT 1 FROM sqlite_master").fetchall()  # now it has read the log
+            _, frames, _ = db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            return bool(0 <= frames < written)
+    except (sqlite3.Error, UnicodeDecodeError):  # the file itself is damaged, which is told otherwise
+        return False
+
+
+def _connected(path: Path) -> tuple[sqlite3.Connection, str]:
+    """Open a file that is sound or missing, in today's format."""
+    notice = ""
+    if not path.exists():
+        path.touch(mode=0o600)
+    db = _connect(path.absolute().as_uri())
+    try:
+        if not path.stat().st_size:
+            make(db)
+        elif not has_our_tables(db):
+            notice = migrate(db, path)
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=FULL")
+    except BaseException:
+        db.close()
+        raise
+    return db, notice
+
+
+def _connect(uri: str) -> sqlite3.Connection:
+    db = sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None, timeout=BUSY_MS / 1000)
+    db.execute("PRAGMA trusted_schema=OFF")
+    db.execute("PRAGMA cell_size_check=ON")
+    return db
+
+
+def _ends_well(db: sqlite3.Connection) -> bool:
+    """Return whether the newest game, and who sits where, are as they were written to their last input."""
+    games = [db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0] or 0 for table in ("entries", "ends")]
+    db.execute(GAMES).fetchall()
+    return checksums.is_whole(db, 0) and checksums.is_whole(db, max(games))
+
+
+def _opened_after_rescue(path: Path, notice: str) -> tuple[sqlite3.Connection, str]:
+    rescued, aside = rescue(path)
+    told = joined(" ", (notice, rescue_words(rescued, aside)))
+    log.error("%s", told)
+    db, _ = _connected(path)
+    return db, told

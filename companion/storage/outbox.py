@@ -35,7 +35,7 @@ _AT_ONCE = 64
 
 
 class Outbox:
-    """The inputs behind some place of a journal, one after the other; for one thread.
+    """The inputs behind some place of a journal, one after the other. For one thread.
 
     `epoch` is written on every message; `seek` begins anew anywhere.
     """
@@ -51,18 +51,18 @@ class Outbox:
         """When the last message's input was accepted, by the monotonic clock of that run of the service."""
 
     def last(self) -> int:
-        """The last input in the journal; 0: there is none."""
+        """Return the last input in the journal. 0: there is none."""
         number: int | None = self._journal.database.read("SELECT MAX(id) FROM entries")[0][0]
         return number or 0
 
     def start(self) -> int:
-        """The place before the game that is on, or was last: what came earlier is nobody's news."""
+        """Return the place before the game that is on, or was last. What came earlier is nobody's news."""
         begun = self._journal.database.read("SELECT MIN(id) FROM entries WHERE game = (SELECT MAX(game) FROM entries)")
         first: int | None = begun[0][0]
         return (first or 1) - 1
 
     def mark(self, number: int) -> str:
-        """What tells this input from another one in its place; empty: there is none."""
+        """Return what tells this input from another one in its place. Empty: there is none."""
         found = self._journal.after(number - 1, 1)
         return _mark(found[0]) if found and found[0].id == number else ""
 
@@ -77,7 +77,7 @@ class Outbox:
                 self._take(entry.record)
 
     def next(self) -> PublicRecord | None:
-        """The next message, the same one until `sent`; None: there is no news."""
+        """Return the next message, the same one until `sent`. None: there is no news."""
         if self._made is not None:
             return self._made
         if not self._waiting:
@@ -90,7 +90,7 @@ class Outbox:
         return self._made
 
     def sent(self) -> None:
-        """The last message is where it belongs."""
+        """Note that the last message is where it belongs."""
         if self._made is not None:
             self._after, self._made = self._made.entry, None
 
@@ -123,7 +123,7 @@ class Outbox:
 
 
 def _nameless(record: AnyRecord) -> AnyRecord:
-    """The record without what somebody is called."""
+    """Return the record without what somebody is called."""
     if isinstance(record, TakeSeat | MoveSeat):
         return msgspec.structs.replace(record, name=str(SEAT_WORDS[record.seat]))
     if isinstance(record, NewGame) and record.remote:
@@ -133,6 +133,6 @@ def _nameless(record: AnyRecord) -> AnyRecord:
 
 
 def _mark(entry: Entry) -> str:
-    """Of what is no secret: an input's place, game, kind and time."""
+    """Return a digest of what is no secret: an input's place, game, kind and time."""
     told = f"{entry.id} {entry.game} {entry.record.__struct_config__.tag} {entry.now_s!r}"
     return hashlib.sha256(told.encode()).hexdigest()[:12]

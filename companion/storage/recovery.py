@@ -1,95 +1,78 @@
-"""What can still be read of a damaged journal, in a new file; the old one is set aside and never written again.
+"""What can still be read of a damaged journal, in a new file. The damaged one is set aside and never written again.
 
-Of each game the inputs are kept up to the first that cannot be read or does not follow: games that lie beside the
+Of each game the inputs are kept up to the first that cannot be read or does not follow, so games that lie beside the
 damage stay whole.
 """
 
 from __future__ import annotations
 
-import errno
-import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 import msgspec
 
 from companion.core.files import sync_folder
 from companion.storage.checksums import COLUMNS, START, Row, holds, link_all
-from companion.storage.foreign_rows import columns_of, is_plain, wrong_in
-from companion.storage.guarded_sqlite import only_read, open_foreign
-from companion.storage.journal_head import Head, keep_evidence, lost
-from companion.storage.migrations import BESIDE, FORMAT, HEADER_BYTES, is_scrambled, made, migrate
+from companion.storage.format import BESIDE, columns_of, free_name, make, valid_row
 from companion.table.records import AnyRecord
 
 _decode = msgspec.json.Decoder(AnyRecord).decode
 _BROKEN = (sqlite3.Error, UnicodeDecodeError, OverflowError)
 """What reading a damaged file may raise."""
-_MOST_PROBES = 300_000
-"""So many numbers of inputs are tried one by one behind a place that cannot be read."""
-_PAGE = 4096
-"""The size of a page in every file that this program has made: SQLite's default since 2016."""
-_LEAST_BYTES = 4
-"""No row takes less of a file."""
-_OLD_COLUMNS = "id, game, at, 0, 0.0, record, x''"
-"""An input of format 1 in today's columns."""
+_MAX_PROBES = 300_000
+"""Maximum number of inputs that are looked up one by one behind a page that cannot be read."""
+_PAGE_BYTES = 4096
+"""Size of a page in every file of this program: SQLite's default since 2016."""
+_LOG_HEADER_BYTES = 32
+_INPUTS_A_PAGE = 100
+"""More inputs than a page can hold: each has some 100 bytes at least."""
+_MAX_STEPS, _STEPS_A_BYTE = 100_000_000, 200
+"""More steps of SQLite than this mean that damaged pages lead in a circle."""
 
 
 @dataclass
 class Rescued:
-    """The inputs that are kept, the rows beside them by table, and which games have lost some at their end."""
+    """What is kept of a damaged journal. `lost` is the number of inputs that are missing at a game's end."""
 
-    rows: list[Row] = field(default_factory=list)
-    beside: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
-    short: set[int] = field(default_factory=set)
+    inputs: list[Row] = field(default_factory=list)
+    beside: dict[str, list[tuple[object, ...]]] = field(default_factory=dict)
+    lost: dict[int, int] = field(default_factory=dict)
 
     @property
     def games(self) -> int:
-        """Of how many games something is kept."""
-        return len({row.game for row in self.rows if row.game > 0})
+        """Number of games of which something is kept."""
+        return len({row.game for row in self.inputs if row.game > 0})
 
 
 def rescue(path: Path) -> tuple[Rescued, Path]:
     """Put a new file with what can be read in the place of a damaged one.
 
-    Answers what was kept, and where the old file is. A power cut on the way leaves either the old file in its place or
-    the new one whole (`finish_rescue`). Raises `sqlite3.Error` and `OSError`, and then nothing was moved.
+    Return what was kept, and where the damaged file is. A power cut on the way leaves either the old file in its place
+    or the new one whole (`finish_rescue`). Raises `sqlite3.Error` and `OSError`, and then nothing was moved.
     """
-    with _legible(path) as source:
-        found = _read(source)
+    rescued = _read(path)
+    if not rescued.inputs:
+        rescued = _read_with_new_header(path) or rescued
     fresh = _fresh(path)
-    remove_with_log(fresh)
+    _remove(fresh)
     fresh.touch(mode=0o600)
     with closing(sqlite3.connect(fresh, isolation_level=None)) as db:
-        db.execute("PRAGMA auto_vacuum=INCREMENTAL")
-        migrate(db)
-        _write(db, found)
-    aside = _set_aside(path)
+        make(db)
+        _write(db, rescued)
+    aside = free_name(path, "damaged")
+    for suffix in ("-wal", "-shm", ""):
+        old = Path(f"{path}{suffix}")
+        if old.exists():
+            old.rename(f"{aside}{suffix}")
+    sync_folder(path.parent)
     fresh.replace(path)
     sync_folder(path.parent)
-    return found, aside
-
-
-def keep_if_short(path: Path, head: Head | None) -> Path | None:
-    """Copy a journal and its log aside, before anything is written, where it has less than its head says.
-
-    SQLite passes over a log from its first bad bit on, and throws it away. Answers where the copies are; None: there is
-    nothing to keep, or no room for it.
-    """
-    log = Path(f"{path}-wal")
-    if head is None or not log.exists() or not log.stat().st_size:
-        return None
-    try:
-        with closing(open_foreign(path, ("entries", *BESIDE))) as db:
-            is_short = is_plain(db, "ends", FORMAT) and lost(db, head) is not None
-    except (sqlite3.Error, OSError, UnicodeDecodeError):
-        is_short = True
-    aside = free_aside(path)
-    return aside if is_short and keep_evidence(path, aside) else None
+    return rescued, aside
 
 
 def finish_rescue(path: Path) -> None:
@@ -104,112 +87,52 @@ def _fresh(path: Path) -> Path:
     return path.with_name(f"{path.stem}.rescued{path.suffix}")
 
 
-def damaged_files(path: Path) -> list[Path]:
-    """The damaged files that were set aside beside a journal."""
-    return sorted(path.parent.glob(f"{path.stem}.damaged-*{path.suffix}*"))
-
-
-def free_aside(path: Path) -> Path:
-    """A name for a damaged journal that no other one has."""
-    number = 1
-    while (aside := path.with_name(f"{path.stem}.damaged-{number}{path.suffix}")).exists():
-        number += 1
-    return aside
-
-
-def _set_aside(path: Path) -> Path:
-    """Rename a damaged journal, with its write-ahead log, to a name that is free."""
-    aside = free_aside(path)
-    for suffix in ("-wal", "-shm", ""):
-        old = Path(f"{path}{suffix}")
-        if old.exists():
-            old.rename(f"{aside}{suffix}")
-    sync_folder(path.parent)
-    return aside
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _legible(path: Path) -> Iterator[Path]:
-    """The file, or where its header is scrambled a copy for the while with a header that SQLite takes."""
-    if not is_scrambled(path):
-        yield path
-        return
-    copy = path.with_name(f"{path.stem}.mended{path.suffix}")
-    try:
-        remove_with_log(copy)
-        if not keep_evidence(path, copy):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(copy))
-        with copy.open("rb+") as file:
-            file.write(_header(copy.stat().st_size))
-        yield copy
-    finally:
-        remove_with_log(copy)
-
-
-def _header(file_bytes: int) -> bytes:
-    """The header of a file of this program with so many bytes; it is read once, and its free pages are left alone."""
-    with closing(made(FORMAT)) as right:
-        header = bytearray(right.serialize()[:HEADER_BYTES])
-    header[16:18] = _PAGE.to_bytes(2, "big")
-    header[24:28] = header[92:96] = b"\0\0\0\1"
-    header[28:32] = (file_bytes // _PAGE).to_bytes(4, "big")
-    header[32:40] = bytes(8)
-    header[52:56] = b"\0\0\0\1"  # a file that gives pages back has some number here
-    header[18:20] = b"\2\2"
-    return bytes(header)
-
-
-def remove_with_log(path: Path) -> None:
-    """Remove a file of SQLite's with what lies beside it."""
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
-
-
 def _read(path: Path) -> Rescued:
-    """What can be read of the tables that are this program's; anything else in the file is neither read nor run."""
-    found = Rescued()
-    try:
-        db = sqlite3.connect(path)
-    except sqlite3.Error:
-        return found
-    size = path.stat().st_size
-    with closing(db):
-        only_read(db, ("entries", *BESIDE), size)
-        for table in sorted(set(BESIDE) - {"ends", "clock"}):
+    """Read what can be read of this program's tables."""
+    rescued = Rescued()
+    if not path.is_file():
+        return rescued
+    with suppress(*_BROKEN), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        db.execute("PRAGMA trusted_schema=OFF")
+        _stop_circles(db, path.stat().st_size)
+        for table in BESIDE:
             with suppress(*_BROKEN):
-                if (columns := _readable(db, table)) is not None:
-                    names = ", ".join(name for name, _ in columns)
-                    rows = islice(db.execute(f"SELECT {names} FROM {table}"), size // _LEAST_BYTES)
-                    kept = found.beside.setdefault(table, [])
-                    kept.extend(row for row in rows if wrong_in(row, columns) is None)
-        try:
-            columns = _readable(db, "entries")
-        except _BROKEN:
-            return found
-        if columns is not None:
-            is_chained = any(name == "link" for name, _ in columns)
-            (_keep_chained if is_chained else _keep_old)(found, _rows(db, COLUMNS if is_chained else _OLD_COLUMNS))
-    return found
+                _keep_valid(db, table, rescued.beside.setdefault(table, []))
+        written: dict[int, int] = {}
+        with suppress(*_BROKEN):
+            written.update(db.execute(f"SELECT game, entries FROM ends WHERE {valid_row('ends')}"))
+        _keep_inputs(_rows(db), rescued)
+        _count_lost(rescued, written)
+    return rescued
 
 
-def _readable(db: sqlite3.Connection, table: str) -> list[tuple[str, str]] | None:
-    """The columns of a table if it is one as this program makes it, in any format; None: it is none."""
-    for version in range(FORMAT, 0, -1):
-        if is_plain(db, table, version):
-            return columns_of(version)[table]
-    return None
+def _stop_circles(db: sqlite3.Connection, file_bytes: int) -> None:
+    """Interrupt a query that goes on for longer than any can on a sound file of this size."""
+    step = 100_000
+    left = iter(range((_MAX_STEPS + file_bytes * _STEPS_A_BYTE) // step))
+    db.set_progress_handler(lambda: next(left, None) is None, step)
 
 
-def _rows(db: sqlite3.Connection, columns: str) -> Iterator[Row | None]:
-    """Every input that can be read, in the order of their numbers; None stands for a place that cannot."""
+def _keep_valid(db: sqlite3.Connection, table: str, rows: list[tuple[object, ...]]) -> None:
+    """Append the rows of a table up to the first that cannot be read. Raises one of `_BROKEN` there."""
+    for row in db.execute(f"SELECT {', '.join(columns_of(table))} FROM {table} WHERE {valid_row(table)}"):
+        rows.append(row)
+
+
+def _rows(db: sqlite3.Connection) -> Iterator[Row | None]:
+    """Yield every input that can be read, in the order of their numbers. None stands for a place that cannot."""
     last, probes = 0, 0
-    while probes < _MOST_PROBES:
+    while probes < _MAX_PROBES:
         try:
-            query = f"SELECT {columns} FROM entries WHERE id > ? ORDER BY id"
-            for read in db.execute(query, (last,)):
+            for read in db.execute(f"SELECT {COLUMNS} FROM entries WHERE id > ? ORDER BY id", (last,)):
                 if not isinstance(read[0], int) or read[0] <= last:
                     raise sqlite3.DatabaseError("out of order: a damaged page leads back")
                 last = read[0]
@@ -218,10 +141,10 @@ def _rows(db: sqlite3.Connection, columns: str) -> Iterator[Row | None]:
         except _BROKEN:
             yield None
         highest = _highest(db)
-        while (last := last + 1) <= highest and probes < _MOST_PROBES:
+        while (last := last + 1) <= highest and probes < _MAX_PROBES:
             probes += 1
             try:
-                read = db.execute(f"SELECT {columns} FROM entries WHERE id = ?", (last,)).fetchone()
+                read = db.execute(f"SELECT {COLUMNS} FROM entries WHERE id = ?", (last,)).fetchone()
             except _BROKEN:
                 continue
             if read is not None and read[0] == last:
@@ -232,60 +155,122 @@ def _rows(db: sqlite3.Connection, columns: str) -> Iterator[Row | None]:
 
 
 def _highest(db: sqlite3.Connection) -> int:
-    """The highest number of an input that the file may hold, as far as it knows."""
-    found = [0]
-    for query in ("SELECT MAX(id) FROM entries", "SELECT MAX(id) FROM entries INDEXED BY entries_game"):
-        with suppress(*_BROKEN):
-            found.append(db.execute(query).fetchone()[0] or 0)
-    with suppress(sqlite3.Error):
-        found.append(db.execute("PRAGMA page_count").fetchone()[0] * 100)
-    return max(number for number in found if isinstance(number, int))
+    """Return the highest number of an input that the file may hold, as far as can be told."""
+    numbers = [0]
+    with suppress(*_BROKEN):
+        numbers.append(db.execute("SELECT MAX(id) FROM entries INDEXED BY entries_game").fetchone()[0])
+    with suppress(*_BROKEN):
+        numbers.append(db.execute("PRAGMA page_count").fetchone()[0] * _INPUTS_A_PAGE)
+    return max(number for number in numbers if isinstance(number, int))
 
 
-def _keep_chained(found: Rescued, rows: Iterator[Row | None]) -> None:
-    """Of each game what follows."""
+def _keep_inputs(rows: Iterator[Row | None], rescued: Rescued) -> None:
+    """Keep of each game what follows from its beginning on."""
     ends: dict[int, bytes] = {}
     for row in rows:
-        if row is None or row.game in found.short:
+        if row is None or not isinstance(row.game, int) or row.game in rescued.lost:
             continue
-        if holds(ends.get(row.game, START), row) and _is_record(row):
+        if holds(ends.get(row.game, START), row) and _is_record(row.record):
             ends[row.game] = row.link
-            found.rows.append(row)
-        elif isinstance(row.game, int):
-            found.short.add(row.game)
+            rescued.inputs.append(row)
+        else:
+            rescued.lost[row.game] = 1
 
 
-def _keep_old(found: Rescued, rows: Iterator[Row | None]) -> None:
-    """Format 1 knew no checksums: what can be read up to the first place that cannot."""
-    for row in rows:
-        if row is None or not _is_record(row):
-            return
-        found.rows.append(row)
-
-
-def _is_record(row: Row) -> bool:
-    whole = isinstance(row.game, int) and isinstance(row.at, float) and isinstance(row.record, bytes)
+def _is_record(content: bytes) -> bool:
     try:
-        return whole and _decode(row.record) is not None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _decode(content) is not None
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
         return False
+
+
+def _count_lost(rescued: Rescued, written: dict[int, int]) -> None:
+    """Compare what is kept of each game with what was written of it."""
+    kept: dict[int, int] = {}
+    for row in rescued.inputs:
+        kept[row.game] = kept.get(row.game, 0) + 1
+    for game, inputs in written.items():
+        if inputs > kept.get(game, 0):
+            rescued.lost[game] = inputs - kept.get(game, 0)
+
+
+def _read_with_new_header(path: Path) -> Rescued | None:
+    """Read a copy of the file with a header that SQLite takes. None: there is nothing to read."""
+    if not path.is_file() or path.stat().st_size < _PAGE_BYTES:
+        return None
+    copy = path.with_name(f"{path.stem}.mended{path.suffix}")
+    try:
+        _remove(copy)
+        copy.touch(mode=0o600)
+        for suffix in ("", "-wal"):
+            if Path(f"{path}{suffix}").exists():
+                shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
+        with copy.open("rb+") as file:
+            file.write(_new_header(path.stat().st_size // _PAGE_BYTES))
+        return _read(copy)
+    finally:
+        _remove(copy)
+
+
+def _new_header(pages: int) -> bytes:
+    """Return the first 100 bytes of a file of this program with so many pages (sqlite.org/fileformat.html, 1.3)."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        make(db)
+        header = bytearray(db.serialize()[:100])
+    counter = (1).to_bytes(4, "big")
+    header[16:18] = _PAGE_BYTES.to_bytes(2, "big")
+    header[18:20] = b"\2\2"  # a write-ahead log may lie beside it
+    header[24:28] = header[92:96] = counter
+    header[28:32] = pages.to_bytes(4, "big")
+    header[32:40] = bytes(8)  # no free pages: they are not read
+    header[52:56] = counter  # the file gives free pages back
+    return bytes(header)
+
+
+# ---- the write-ahead log ---------------------------------------------------------------------------------------------
+
+
+def transactions_in_log(path: Path) -> int:
+    """Return the number of the last frame in a journal's log that ends a transaction (sqlite.org/walformat.html).
+
+    SQLite passes over a log from its first bad bit on without a word. So if it reads fewer frames, some are damaged.
+    """
+    try:
+        with Path(f"{path}-wal").open("rb") as log:
+            salts = log.read(_LOG_HEADER_BYTES)[16:24]
+            frames = list(_frames(log))
+    except OSError:
+        return 0
+    own = [number for number, pages, frame_salts in frames if pages and frame_salts == salts]
+    if own or not frames:
+        return max(own, default=0)
+    first_salts = frames[0][2]
+    is_new = int.from_bytes(salts[:4], "big") == (int.from_bytes(first_salts[:4], "big") + 1) % 2**32
+    return 0 if is_new else len(frames)  # a log that was begun anew counts on by one, anything else is damage
+
+
+def _frames(log: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
+    """Yield of each frame its number, the pages of the file if it ends a transaction (else 0), and its salts."""
+    frame_bytes = 24 + _PAGE_BYTES
+    number = 1
+    while len(frame := log.read(frame_bytes)) == frame_bytes:
+        yield number, int.from_bytes(frame[4:8], "big"), frame[8:16]
+        number += 1
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
 
 
-def _write(db: sqlite3.Connection, found: Rescued) -> None:
-    """Everything into a new file, in one transaction that is synced."""
+def _write(db: sqlite3.Connection, rescued: Rescued) -> None:
+    """Write everything in one transaction that is synced."""
     db.execute("PRAGMA synchronous=FULL")
     db.execute("BEGIN IMMEDIATE")
-    db.executemany(f"INSERT OR IGNORE INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", found.rows)
-    for table, rows in found.beside.items():
+    db.executemany(f"INSERT OR IGNORE INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", rescued.inputs)
+    for table, rows in rescued.beside.items():
         for row in rows:
-            with suppress(sqlite3.IntegrityError):  # a value that is not of its kind: damage
-                db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
-    kept = {row.game for row in found.rows}
-    gone = [(game,) for game in found.short - kept if 0 < game < 2**53]
-    db.executemany("INSERT OR IGNORE INTO removed VALUES (?)", gone)
+            db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+    kept = {row.game for row in rescued.inputs}
+    gone = [(game,) for game in set(rescued.lost) - kept if 0 < game < 2**53]
+    db.executemany("INSERT OR IGNORE INTO removed VALUES (?)", gone)  # nobody else gets their numbers
     link_all(db)
-    db.execute(f"PRAGMA user_version={FORMAT}")
     db.execute("COMMIT")

@@ -121,26 +121,20 @@ def environment(home: Path) -> None:
 
 
 def system(package: Path, files: Path) -> None:
-    """Units, user, rules and the command of the system, which lead to the package's environment."""
+    """Lay down units, user, rules and the command of the system."""
     for unit in sorted([*files.glob("companion*.service"), *files.glob("companion*.path")]):
         lay(unit, package / "lib/systemd/system" / unit.name)
     lay(files / "companion.sysusers", package / "usr/lib/sysusers.d/tabletop-companion.conf")
     lay(files / "60-tabletop-companion.rules", package / "lib/udev/rules.d/60-tabletop-companion.rules")
     lay(files / "companion", package / "usr/bin/companion", 0o755)
-    for script in (files / "companion", files / "install.sh"):
+    for script in (files / "companion", files / "configure.sh"):
         script.chmod(0o755)
 
 
 def lay(source: Path, target: Path, mode: int = 0o644) -> None:
-    """A file of the tree at its place, without the releases that `make install` keeps beside each other."""
-    text = source.read_text(encoding="utf-8")
-    text = re.sub(
-        r"^# A release that was switched.*?\nExecStartPost=\S[^\n]*\n", "", text, flags=re.DOTALL | re.MULTILINE
-    )
-    text = re.sub(r"/opt/tabletop-companion(/current)?\b", f"/{HOME}", text)
-    text = text.replace("make install", "the package")
+    """Put a file of the tree in its place."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8")
+    shutil.copyfile(source, target)
     target.chmod(mode)
 
 

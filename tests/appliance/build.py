@@ -48,6 +48,8 @@ LENT = tuple(Path("/etc") / name for name in ("resolv.conf", "pip.conf", "ssl/ce
 """What a chroot needs of this machine to reach packages; taken away again."""
 DISK_BYTES = 2 * 1024**3
 INSTALL = "cd /usr/src/tabletop-companion && make install"
+TIDY = "apt-get purge -y -qq debhelper && apt-get autoremove --purge -y -qq && apt-get clean"
+"""What built the package goes again."""
 SOURCES = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md", "LICENSE", "Makefile")
 """What goes into the disk."""
 
@@ -180,6 +182,7 @@ def _make_disk(base: Path, folder: Path) -> None:
         do("cp", "-a", str(path), str(source))
     with chroot(root) as inside:
         inside(INSTALL)
+        inside(TIDY)
     shutil.rmtree(source)
     _add_guest(root)
     image = folder / "disk.new"
@@ -228,7 +231,11 @@ class Inside:
         self._root = root
 
     def __call__(self, script: str, **environment: str) -> None:
-        settings = {key: value for key, value in os.environ.items() if key.startswith("PIP_") or "proxy" in key.lower()}
+        settings = {
+            key: value
+            for key, value in os.environ.items()
+            if key.startswith(("PIP_", "UV_", "SSL_")) or "proxy" in key.lower()
+        }
         given = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "DEBIAN_FRONTEND": "noninteractive"}
         given |= {"PIP_CACHE_DIR": "/var/cache/pip", "LC_ALL": "C.UTF-8"}
         do("chroot", str(self._root), "/bin/sh", "-ec", script, env=given | settings | environment)

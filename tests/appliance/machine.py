@@ -184,8 +184,8 @@ class Machine:
         """Press and release keys of a side's pad."""
         self.ask("press", [PADS[seat][key] for key in keys])
 
-    def lamp_levels(self, times: int = 40) -> dict[int, float]:
-        """How much of the time each lamp is lit, 0 to 1, over a third of a second."""
+    def lamp_levels(self, times: int = 80) -> dict[int, float]:
+        """How much of the time each lamp is lit, 0 to 1, over more than half a second, which is longer than a blink."""
         pins = [pin for side in LAMPS.values() for pin in side]
         seen = self.ask("lamps", pins, times=times, pause_s=0.007)
         shares = [sum(levels) / times for levels in zip(*seen, strict=True)]

@@ -13,8 +13,8 @@ from typing import Any
 from appliance.machine import PADS, Machine, MachineError, until
 from companion.core.kit import Layout, Seat
 from companion.games.outbuffered import Outbuffered
+from companion.printing.printed_kit import printed_table
 from companion.table.session import chance
-from vision.simulation.table import SimulatedTable
 
 KEYS = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
 PATIENCE_S = 120.0
@@ -26,7 +26,7 @@ class Board:
 
     def __init__(self, machine: Machine, game: Any) -> None:
         self._machine = machine
-        self._world = SimulatedTable(game.kit(game.options({})))
+        self._world = printed_table(game.kit(game.options({})))
 
     def lay(self, layout: Layout) -> None:
         """Hands put everything where a layout says; what it does not name lies beside the board."""

@@ -156,13 +156,13 @@ def film(folder: Path) -> None:
     """Pictures of 1080p, each several times, of a board on which a piece goes to and fro."""
     import cv2  # noqa: PLC0415 - heavy
 
-    from vision.simulation.table import SimulatedTable  # noqa: PLC0415
+    from companion.printing.printed_kit import printed_table  # noqa: PLC0415
     from vision.simulation.view import default_view  # noqa: PLC0415
 
     game = next(iter(GAMES.values()))
     options = game.options({})
     kit = game.kit(options)
-    table = SimulatedTable(kit, replace(default_view(kit), width=1920, height=1080))
+    table = printed_table(kit, replace(default_view(kit), width=1920, height=1080))
     table.set_up(game.expected(game.setup(options, Random(0))) or {})
     piece, free = table.pieces()[-1], [square for square in kit.board.squares if 0 < square.rank < kit.board.ranks - 1]
     folder.mkdir()

@@ -29,12 +29,12 @@ from companion.core.clock import FakeClock
 from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.kit import SEATS
 from companion.games import GAMES
+from companion.printing.printed_kit import printed_kit
 from companion.service.app import Companion
 from companion.service.lifecycle import MALLOC
 from companion.table.session import Phase
 from companion.tools.selfplay import match_at
 from companion.tools.selfplay.people import FRAME_S, Report
-from vision.simulation.artwork import card_picture
 
 WARM_GAMES = 2 * len(GAMES)
 """Two rounds of all games: until then caches, drawings and pools fill themselves."""
@@ -139,7 +139,7 @@ def _installation(folder: str) -> Iterator[tuple[Companion, FakeClock]]:
 def _play(companion: Companion, clock: FakeClock, seed: int, seconds: float, night: _Night) -> None:
     """All games in turn until the time is over, each to its end."""
     began_s, printed_s = time.monotonic(), float("-inf")
-    _draw_cards()
+    _print_kits()
     print(HEAD, flush=True)
     for number, name in zip(itertools.count(seed), itertools.cycle(GAMES)):
         with _spectator(companion):
@@ -161,12 +161,10 @@ def _play(companion: Companion, clock: FakeClock, seed: int, seconds: float, nig
             return
 
 
-def _draw_cards() -> None:
-    """The rendered board draws a card when it is first laid open, some of them late in the night; here all at once."""
+def _print_kits() -> None:
+    """The rendered table prints a kit when its game is first opened; here all at once."""
     for game in GAMES.values():
-        if deck := game.kit(game.options({})).deck:
-            for card in deck.cards:
-                card_picture(card, deck)
+        printed_kit(game.kit(game.options({})))
 
 
 def _leave(companion: Companion) -> None:

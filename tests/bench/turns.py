@@ -20,7 +20,7 @@ from companion.service.app import Companion
 WATCHERS = 10
 TURNS = 110
 SCALED_S, REAL_S = 0.25, 5.0
-EDGE_MS = 5.0
+EDGE_MS = 30.0
 """So near to its due time lies the buzzer's edge, in 99 of 100 turns."""
 DRIFT_MS = 10.0
 """So far the last turn may have slipped from the first one's end plus all the turns between."""

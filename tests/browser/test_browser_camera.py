@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +12,6 @@ from served import served
 from service import PHONE, WALL, Client, Served, browser, tap, until
 from tour import dress
 from window_tools import text_of
-
-from companion.cli.main import main
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 TABLET = (1024, 768)
@@ -93,22 +89,6 @@ def test_no_picture_is_asked_for_while_nobody_looks(tmp_path: Path, window: WebD
         away = pulled(window)
         window.execute_async_script("setTimeout(arguments[0], 900)")
         assert pulled(window) == away, "the picture is out of sight"
-
-
-def test_a_bundle_is_saved_and_read_again(tmp_path: Path, window: WebDriver) -> None:
-    with served(tmp_path, "outbuffered") as service:
-        client = Client(service.url)
-        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
-        as_host(window, service)
-        window.get(f"{service.url}/camera")
-        until("the key", lambda: window.find_elements(By.CSS_SELECTOR, ".bug .key"))
-        folder = tmp_path / "saved"
-        window.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})  # type: ignore[attr-defined] # Chrome has it
-        window.find_element(By.CSS_SELECTOR, ".bug .key").click()
-        saved = until("the file", lambda: list(folder.glob("*.zip")))[0]
-    with zipfile.ZipFile(saved) as bundle:
-        assert json.loads(bundle.read("bundle.json"))["game"] == "outbuffered"
-    assert main(["replay", str(saved)]) == 0
 
 
 def test_it_fits_every_screen(tmp_path: Path, window: WebDriver) -> None:

@@ -17,7 +17,7 @@ from web_fixtures import Place, open_place
 from companion.core.kit import Seat
 from companion.table.chance.fairness import FairChance, commitment_of
 from companion.table.records import NewGame, Resign
-from web.server.sse import serve
+from web.server.server import serve
 
 pytestmark = pytest.mark.browser
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.browser
 @contextmanager
 def at_a_phone(folder: Path) -> Iterator[tuple[Place, WebDriver, str]]:
     """South's phone, which has sat down."""
-    with open_place(folder) as place, serve(place.app, "127.0.0.1", 0, 16) as server, browser(PHONE) as window:
+    with open_place(folder) as place, serve(place.app, "127.0.0.1", 0) as server, browser(PHONE) as window:
         server.start()
         url = f"http://127.0.0.1:{server.port}"
         window.get(f"{url}/join")

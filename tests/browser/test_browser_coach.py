@@ -21,7 +21,7 @@ from companion.bots.base import Choice, Verdict
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
 from companion.games import GAMES
-from web.server.sse import serve
+from web.server.server import serve
 
 pytestmark = pytest.mark.browser
 PATIENCE_S = 60.0
@@ -94,7 +94,7 @@ def test_the_coach_is_asked_before_and_after(seat: tuple[Served, WebDriver]) -> 
 
 def test_a_replay_says_what_would_have_been_better(tmp_path: Path, seat: tuple[Served, WebDriver]) -> None:
     _, window = seat
-    with open_place(tmp_path) as place, serve(place.app, "127.0.0.1", 0, 16) as server:
+    with open_place(tmp_path) as place, serve(place.app, "127.0.0.1", 0) as server:
         server.start()
         play(place.table, place.clock, "outbuffered", 6, seed=3)
         url = f"http://127.0.0.1:{server.port}/history/1"
@@ -138,7 +138,7 @@ def test_it_answers_in_every_game(tmp_path: Path) -> None:
     settings = TableSettings(coach="always")
     with (
         open_place(tmp_path, table_settings=settings, open_coach=QuickCoach) as place,
-        serve(place.app, "127.0.0.1", 0, 16) as server,
+        serve(place.app, "127.0.0.1", 0) as server,
         browser(PHONE) as window,
     ):
         server.start()

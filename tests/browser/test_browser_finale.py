@@ -15,7 +15,7 @@ from tour import cdp
 from web_fixtures import Place, open_place
 
 from companion.core.kit import SEATS, Seat
-from web.server.sse import serve
+from web.server.server import serve
 
 pytestmark = pytest.mark.browser
 
@@ -61,7 +61,7 @@ def look(window: WebDriver, url: str, size: tuple[int, int]) -> None:
 
 
 def test_the_end_speaks_to_everybody_in_other_words(tmp_path: Path, window: WebDriver) -> None:
-    with open_place(tmp_path) as place, serve(place.app, "127.0.0.1", 0, 16) as server:
+    with open_place(tmp_path) as place, serve(place.app, "127.0.0.1", 0) as server:
         server.start()
         url = f"http://127.0.0.1:{server.port}"
         seats = {"south": place.sit("south", "Mara"), "north": place.sit("north", "Jonas")}

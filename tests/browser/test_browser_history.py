@@ -15,7 +15,7 @@ from service import browser, tap, until
 from web_fixtures import HOST_KEY, open_place
 
 from companion.core.kit import Seat
-from web.server.sse import serve
+from web.server.server import serve
 
 pytestmark = pytest.mark.browser
 
@@ -47,7 +47,7 @@ def test_a_replay_steps_scrubs_and_proves(tmp_path: Path) -> None:
         play(place.table, place.clock, "outbuffered", 1, seed=2)
         game = io.BytesIO(msgspec.json.encode(made_game("binmat", 3, 30)))
         place.browser().post("/history", headers={"X-Host-Key": HOST_KEY}, data={"file": (game, "game.json")})
-        with serve(place.app, "127.0.0.1", 0, 16) as server, browser((1024, 768), is_whole=True) as window:
+        with serve(place.app, "127.0.0.1", 0) as server, browser((1024, 768), is_whole=True) as window:
             server.start()
             url = f"http://127.0.0.1:{server.port}"
             window.get(f"{url}/history")

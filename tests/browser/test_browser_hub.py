@@ -20,7 +20,7 @@ from companion.league.tournament import System
 from companion.table.public.messages import PublicState
 from companion.table.seats.staff_call import Call
 from web.hub.room import Room, RoomTable
-from web.server.sse import serve
+from web.server.server import serve
 
 pytestmark = pytest.mark.browser
 
@@ -55,7 +55,7 @@ def room() -> Room:
 
 @pytest.fixture
 def address(room: Room) -> Iterator[str]:
-    with hub_pages(room, RealClock()) as app, serve(app, "127.0.0.1", 0, 16) as server:
+    with hub_pages(room, RealClock()) as app, serve(app, "127.0.0.1", 0) as server:
         server.start()
         yield f"http://127.0.0.1:{server.port}"
 
@@ -142,7 +142,7 @@ def test_codes_beside_the_tables_stand_clear_of_the_sign(window: WebDriver, addr
 
 
 def test_codes_of_an_empty_wall_stand_clear_of_the_sign_in_every_language(window: WebDriver) -> None:
-    with hub_pages(Room("Club", RealClock()), RealClock()) as app, serve(app, "127.0.0.1", 0, 16) as server:
+    with hub_pages(Room("Club", RealClock()), RealClock()) as app, serve(app, "127.0.0.1", 0) as server:
         server.start()
         script = """const top = document.querySelector('.sign').getBoundingClientRect().top;
         return [...document.querySelectorAll('.side .scan')].map(each => top - each.getBoundingClientRect().bottom)"""
@@ -167,7 +167,7 @@ def test_a_tournament_and_its_director(window: WebDriver, axe: str, tmp_path: Pa
     with (
         league_of(tmp_path, clock, "t1", "t2") as league,
         hub_pages(room, clock, league=league) as app,
-        serve(app, "127.0.0.1", 0, 16) as server,
+        serve(app, "127.0.0.1", 0) as server,
     ):
         server.start()
         key, host = {"X-Host-Key": "abcde-fghij"}, app.test_client()
@@ -218,7 +218,7 @@ def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
     with (
         league_of(tmp_path, clock) as league,
         hub_pages(room, clock, league=league) as app,
-        serve(app, "127.0.0.1", 0, 16) as server,
+        serve(app, "127.0.0.1", 0) as server,
     ):
         server.start()
         cup = league.tournaments.new("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1)
@@ -259,7 +259,7 @@ def test_few_tables_fill_the_wall_and_many_take_turns(count: int, least: float, 
             room.record(f"t{number}", record)
     if count > 12:
         room.state("t20", PublicState("1.0.0", clock.wall_s(), call=Call.CALLED))
-    with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0, 16) as server:
+    with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0) as server:
         server.start()
         window.get(f"http://127.0.0.1:{server.port}/")
         for size in (WALL, (1366, 768)):
@@ -295,7 +295,7 @@ def test_the_longest_names_leave_every_table_above_the_sign_and_the_tournament_w
     with (
         league_of(tmp_path, clock) as league,
         hub_pages(room, clock, league=league) as app,
-        serve(app, "127.0.0.1", 0, 16) as server,
+        serve(app, "127.0.0.1", 0) as server,
     ):
         server.start()
         name = "Coupe des longues soirées d’hiver de Saint-Étie"
@@ -323,7 +323,7 @@ def test_a_clock_that_runs_stays_in_its_place_on_the_overlay(window: WebDriver) 
         room.record("t1", record)
     script = """const [low, box] = ['.low', '.clk.over .time'].map(each => document.querySelector(each)?.getBoundingClientRect());
     return box && box.left > low.left && box.right < low.right && box.top > low.top && box.bottom < low.bottom"""
-    with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0, 16) as server:
+    with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0) as server:
         server.start()
         dress(window, WALL, "light")
         window.get(f"http://127.0.0.1:{server.port}/overlay/1")
@@ -339,7 +339,7 @@ def test_the_wall_and_a_spectator_follow_what_is_told(path: str, before: str, af
     room = Room("", clock)
     room.put(RoomTable("a", 1, ""))
     room.state("a", PublicState("1.0.0", clock.wall_s()))
-    with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0, 16) as server:
+    with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0) as server:
         server.start()
         window.get(f"http://127.0.0.1:{server.port}{path}")
 

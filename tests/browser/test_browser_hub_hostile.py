@@ -20,7 +20,7 @@ from companion.league.tournament import System
 from companion.table.public.messages import PublicRecord, PublicState, encoded, read_record, read_state
 from companion.table.seats.staff_call import Call
 from web.hub.room import Room, RoomTable
-from web.server.sse import serve
+from web.server.server import serve
 
 pytestmark = pytest.mark.browser
 
@@ -91,7 +91,7 @@ def hostile_room(tmp_path: Path) -> Iterator[HostileRoom]:
             league.tournaments.enter(cup.id, [person.number])
         league.tournaments.pair_round(cup.id)
         app = stack.enter_context(hub_pages(room, clock, league=league))
-        server = stack.enter_context(serve(app, "127.0.0.1", 0, 16))
+        server = stack.enter_context(serve(app, "127.0.0.1", 0))
         server.start()
         paths = sorted(
             {

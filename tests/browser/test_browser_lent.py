@@ -10,7 +10,7 @@ from service import PHONE, WALL, Window, browser, close_browsers
 from tour import cdp
 from web_fixtures import open_place
 
-from web.server.sse import serve
+from web.server.server import serve
 
 pytestmark = pytest.mark.browser
 
@@ -48,7 +48,7 @@ def leave_everything(window: Window) -> None:
 
 
 def test_nothing_of_the_test_before_is_left(tmp_path: Path) -> None:
-    with open_place(tmp_path) as place, serve(place.app, "127.0.0.1", 0, 16) as server:
+    with open_place(tmp_path) as place, serve(place.app, "127.0.0.1", 0) as server:
         server.start()
         page = f"http://127.0.0.1:{server.port}/rules/"
         with browser(PHONE) as fresh:

@@ -71,6 +71,17 @@ def test_slots_are_replaced_moved_and_cleared(seat: WebDriver) -> None:
     has(seat, "...")
 
 
+def test_a_key_that_is_kept_down_enters_one_order(seat: WebDriver) -> None:
+    has(seat, "...")
+    for key, code in (("u", "KeyU"), ("ArrowUp", "ArrowUp")):
+        for is_repeated in (False, True, True, True):
+            cdp(seat, "Input.dispatchKeyEvent", type="keyDown", key=key, code=code, autoRepeat=is_repeated)
+        cdp(seat, "Input.dispatchKeyEvent", type="keyUp", key=key, code=code)
+    has(seat, "UU.")
+    tap(seat, "#clear")
+    has(seat, "...")
+
+
 def test_who_types_into_a_slot_goes_on_to_the_next_free_one(seat: WebDriver) -> None:
     """By keyboard alone: Tab to the first slot, three letters, Enter."""
     slots(seat)[1].send_keys("u")

@@ -18,7 +18,7 @@ from companion.core.config import Settings, VoiceSettings
 from companion.core.kit import SEATS, Seat
 from companion.speech.speech_policy import SpeechPolicy
 from web.features import Welcome
-from web.server.sse import serve
+from web.server.server import serve
 
 pytestmark = pytest.mark.browser
 
@@ -57,7 +57,7 @@ def window() -> Iterator[WebDriver]:
 @pytest.fixture
 def served(tmp_path: Path, window: WebDriver) -> Iterator[Served]:
     welcome = Welcome()
-    with open_place(tmp_path, welcome=welcome) as place, serve(place.app, "127.0.0.1", 0, 16) as server:
+    with open_place(tmp_path, welcome=welcome) as place, serve(place.app, "127.0.0.1", 0) as server:
         policy = SpeechPolicy(place.table, Settings(voice=VoiceSettings(volume=0.5, speed=1.5)), place.clock)
         object.__setattr__(welcome, "voice", policy)
         server.start()

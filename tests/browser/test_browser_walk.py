@@ -25,7 +25,7 @@ from companion.core.i18n import LANGUAGES
 from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.table.session import Phase
-from web.server.sse import Server
+from web.server.server import Server
 
 pytestmark = pytest.mark.browser
 

@@ -41,5 +41,5 @@ def test_what_is_on_the_path_needs_its_name_alone(monkeypatch: pytest.MonkeyPatc
 
 def test_as_a_service_it_is_what_the_installation_has_put_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INVOCATION_ID", "f" * 32)
-    monkeypatch.setattr(sys, "argv", ["/opt/tabletop-companion/current/bin/companion"])
+    monkeypatch.setattr(sys, "argv", ["/usr/lib/tabletop-companion/bin/companion"])
     assert command_words("host-key", "/var/lib/tabletop-companion") == "companion host-key"

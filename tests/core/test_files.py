@@ -109,9 +109,9 @@ def test_no_door_reads_such_a_thing(hostile: Path, tmp_path: Path, capsys: pytes
     with pytest.raises(BadCertificate):
         certificate_context(str(CERTIFICATES / "certificate.pem"), str(hostile))
     with pytest.raises(Refused):
-        make_client(MqttSettings(tls=True, ca_file=str(hostile)), version5=True)
+        make_client(MqttSettings(tls=True, ca_file=str(hostile)))
     with pytest.raises(Refused):
-        make_client(MqttSettings(user="a", password_file=str(hostile)), version5=True)
+        make_client(MqttSettings(user="a", password_file=str(hostile)))
     with pytest.raises(ConfigError):
         load_settings(hostile)
     if "\0" in str(hostile):

@@ -29,7 +29,7 @@ from companion.table.session import Phase
 from fuzz.endings import goes_on, replays
 from fuzz.running import Probe, Target, errors_so_far
 from fuzz.texts import GAME, JSON, ODD_NUMBERS, ODD_TEXTS
-from web.routes.openapi import BODIES, PATH, describe
+from web.routes.openapi import PATH, describe
 
 ROLES = ("nobody", "south", "north", "host")
 SLOW = ("/kit/", ".webp", "backup.zip", "bundle.zip")
@@ -248,12 +248,13 @@ _HEADERS = st.dictionaries(
 
 def _requests(room: Room, document: dict[str, Any]) -> st.SearchStrategy[Any]:
     quick, slow = _paths(document)
+    bodies = {each.endpoint: each.route.body for each in room.app.extensions["routes"]}
 
     def of(door: tuple[str, str, str]) -> st.SearchStrategy[Any]:
         path, method, endpoint = door
         names = [part.partition("}")[0] for part in path.split("{")[1:]]
         parts = st.fixed_dictionaries({name: _PARTS.get(name, ODD_TEXTS) for name in names})
-        kind = BODIES.get(endpoint, msgspec.defstruct("Nothing", []))
+        kind = bodies.get(endpoint) or msgspec.defstruct("Nothing", [])
         form = st.dictionaries(
             st.one_of(ODD_TEXTS, st.sampled_from(["name", "key", "back", "code", "seat", "game", "seen", "south"])),
             ODD_TEXTS,
@@ -328,8 +329,7 @@ def requests(folder: Path, number: int) -> Iterator[Probe]:
     with open_room(folder) as room:
         room.rng = Random(number)
         room.begin(room.rng.choice(sorted(GAMES)))
-        with room.app.app_context():
-            document = describe(room.app)
+        document = describe(room.app.extensions["routes"], room.app.extensions["guard"])
 
         def check(cases: list[Any]) -> tuple[str, int]:
             for case in cases:

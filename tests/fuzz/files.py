@@ -234,10 +234,23 @@ def backups(folder: Path, number: int) -> Iterator[Probe]:
         max_size=1,
     )
 
-    def check(case: tuple[str, list[tuple[int, bytes]], int, Any, dict[str, bytes], int]) -> tuple[str, int]:
-        way, places, cut, wrong, more, how = case
+    lines = files["games.jsonl"].splitlines()
+    values = st.tuples(
+        st.integers(0, len(lines) - 1),
+        st.integers(1, 12),
+        st.one_of(
+            st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), ODD_TEXTS, st.just([]), st.just({})
+        ),
+    )
+
+    def check(case: tuple[str, list[tuple[int, bytes]], int, Any, dict[str, bytes], int, Any]) -> tuple[str, int]:
+        way, places, cut, wrong, more, how, (line, at, come) = case
         if way == "bytes":
             given.write_bytes(damaged(whole, places, cut))
+        elif way == "value":
+            other = json.dumps(_mutated(json.loads(lines[line]), at, come)).encode()
+            games = b"\n".join([*lines[:line], other, *lines[line + 1 :], b""])
+            given.write_bytes(_zip({**files, "games.jsonl": games}, zipfile.ZIP_DEFLATED))
         else:
             changed = dict(files)
             for name, damage, end in wrong:
@@ -256,7 +269,7 @@ def backups(folder: Path, number: int) -> Iterator[Probe]:
         return "restored", 1
 
     how = st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-    cases = st.tuples(st.sampled_from(["bytes", "inside"]), DAMAGE, CUT, inner, added, how)
+    cases = st.tuples(st.sampled_from(["bytes", "inside", "value", "value"]), DAMAGE, CUT, inner, added, how, values)
     yield Probe(cases, check, pure=True)
 
 

@@ -150,17 +150,6 @@ def test_after_a_sleep_of_the_machine_everything_is_shown_and_nothing_sounds(rig
     assert rig.lit() == {"south_turn"}, "its time is over, so it blinks until the turn passes"
 
 
-def test_an_alarm_is_heard_to_begin_although_its_own_note_still_sounds(rig: Rig) -> None:
-    rig.alarms((105.0, Cue.TIME_OUT, SOUTH), (105.25, Cue.TIME_OUT, NORTH))
-    rig.after(5000)
-    rig.after(209)
-    assert rig.tone_hz() == 440.0
-    rig.after(1)
-    assert rig.tone_hz() is None
-    rig.after(40)
-    assert rig.tone_hz() == 440.0
-
-
 def test_a_tick_of_a_key_is_not_cut_by_an_alarm_to_come(rig: Rig) -> None:
     rig.alarms((105.0, Cue.TIME_OUT, SOUTH))
     rig.after(4980)

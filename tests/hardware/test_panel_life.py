@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -167,3 +172,22 @@ def test_the_environment_may_choose_the_pins(monkeypatch: pytest.MonkeyPatch) ->
         assert panel.problems == ()
     assert factory.pins, "pins that the environment chose are not ours to close"
     monkeypatch.undo()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("lgpio") is None, reason="no lgpio here")
+def test_lgpio_leaves_the_working_directory_as_it_was(tmp_path: Path) -> None:
+    program = (
+        "import contextlib, os\n"
+        "from hardware import pins\n"
+        "before = os.getcwd(), dict(os.environ)\n"
+        "with contextlib.suppress(Exception):  # there is no chip here\n"
+        "    pins._lgpio_factory()\n"
+        "import sys\n"
+        "assert 'lgpio' in sys.modules\n"
+        "assert (os.getcwd(), dict(os.environ)) == before\n"
+    )
+    path = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -24,6 +24,7 @@ from companion.core.network import host_key_text
 from companion.hub.joining import join
 from companion.hub.membership import membership_path, read_membership
 from companion.hub_server.app import Hub
+from companion.hub_server.folder import HubFolder
 from companion.service.app import Companion
 from companion.storage.journal import Journal
 
@@ -46,6 +47,7 @@ def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]
             told += line
         found = re.search(r"hub join (\S+) (\w+)", told)
         assert found, told
+        assert host_key_text(HubFolder(folder).now.host_key) not in told, "it would stay in a log"
         yield process, found[1], found[2]
     finally:
         process.send_signal(signal.SIGTERM)
@@ -187,6 +189,14 @@ def test_a_store_that_reads_anew_who_may_come_in_is_not_taken_for_dead(
         for number in range(12):
             join(hub.urls()[0], hub.door.code, f"Table {number}", names=False)
             assert hub.nats.pid == pid
+
+
+def test_the_host_key_is_printed_when_it_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["hub", "host-key", "--folder", str(tmp_path / "nothing")]) == 1
+    assert "No hub has run in" in capsys.readouterr().err
+    key = host_key_text(HubFolder(tmp_path).now.host_key)
+    assert main(["hub", "host-key", "--folder", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.strip() == key
 
 
 def test_wrong_usage_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

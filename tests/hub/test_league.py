@@ -93,17 +93,17 @@ def test_settings_for_a_table_that_is_away_wait_for_it_over_a_restart_of_the_hub
     with Hub(settings) as hub:
         assert hub.members.change_settings([1], {"table.reading_time_s": "7"})
         assert hub.members.change_settings(
-            [1], {"table.coach": "sometimes"}
+            [1], {"table.theme": "pink"}
         )  # this one is refused, and the other one with it
-        assert hub.members.change_settings([1], {"table.coach": "always"})
+        assert hub.members.change_settings([1], {"table.theme": "dark"})
     with Hub(settings) as hub:
         page = app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
         assert "Settings are waiting for an answer from these tables: 1" in page
         with Companion(own, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
-            assert answer_of(hub, 1) == "Saved: 2 settings."
+            assert answer_of(hub, 1) == "Saved: Reading time and Colours of the table screen."
             assert companion.table.settings.reading_time_s == 7
         page = app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
-        assert "Saved: 2 settings." in page
+        assert "Saved: Reading time and Colours of the table screen." in page
         assert "Settings wait" not in page
     with Hub(settings) as hub:
         assert not hub.room.table(1).asked  # type: ignore[union-attr]
@@ -130,13 +130,19 @@ def test_settings_are_taken_as_on_the_tables_own_page_or_refused_with_a_reason(h
             )
             return answer_of(hub, number)
 
-        assert answer(table__reading_time_s="7") == "Saved: 1 setting."
+        saved = answer(table__reading_time_s="7")
+        assert saved.startswith("Saved: ")
+        assert companion.hub.sentence.endswith(f"The hub has sent settings. {saved}")
         assert companion.table.settings.reading_time_s == 7
         assert answer(table__reading_time_s="7") == "Nothing was changed."
         for key, value in (("table__reading_time_s", "-1"), ("web__port", "80"), ("nonsense", "1"), ("web__host", "x")):
             assert "Saved" not in answer(**{key: value})
         assert companion.table.settings.reading_time_s == 7
         assert not hub.members.change_settings([99], {})
+        stolen = {"mqtt.host": "broker.example", "mqtt.names": "yes", "history.games": "1", "table.coach": "always"}
+        stolen |= {"wifi.password": "12345678", "table.tip_south": "right", "mqtt.enabled": "yes"}
+        for key, value in stolen.items():
+            assert "can only be changed at the table itself" in answer(**{key: value}), key
 
 
 @pytest.mark.parametrize(

@@ -283,6 +283,24 @@ def test_a_table_writes_its_own_side_of_its_own_game_and_nobody_else_reads_it(hu
         assert other != own
 
 
+def test_no_table_takes_the_ids_of_the_other_ones_messages(hub: Hub, tmp_path: Path) -> None:
+    with two(hub, tmp_path) as tables:
+        agree(tables, turn_limit=4)
+        south, north = tables
+        remote = session_of(south.table).remote
+        assert remote
+
+        async def take_ids(client: Client) -> None:
+            for number in range(1, 60):
+                own = message_subject(remote.at.id, north.member.table, 900 + number)
+                stolen = {"Nats-Msg-Id": f"{remote.at.id}-{south.member.table}-{number}"}
+                await client.jetstream().publish(own, b"{}", headers=stolen)
+
+        with_key_of(hub, north, take_ids)
+        play(tables, Random(7))
+        same_game(south.table, north.table)
+
+
 FILLS, ASKS = round(FLOOD.burst / BAD_COUNTS) + 20, round(FLOOD.burst) * 10
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import os
-import sqlite3
 import sys
 import zipfile
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import Settings, read_settings
 from companion.core.errors import JournalError, Malformed
 from companion.core.kit import Seat
+from companion.maintenance import games_file
 from companion.maintenance.backup import (
     BEFORE,
     READY,
@@ -89,16 +89,17 @@ def test_a_backup_holds_everything_but_keys_and_a_game_that_is_on(tmp_path: Path
     content = saved(settings)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert sorted(archive.namelist()) == [
-            "backup.json", "choices.json", "journal.sqlite", "lenses.json", "photographs/1/1.0.jpg",
+            "backup.json", "choices.json", "games.jsonl", "lenses.json", "photographs/1/1.0.jpg",
             "photographs/2/2.0.jpg", "settings.toml",
         ]  # fmt: skip
         note = json.loads(archive.read("backup.json"))
         assert (note["games"], note["photographs"], note["left_out"]) == (2, 2, 3)
-        journal = archive.read("journal.sqlite")
-    assert SECRET.encode() not in journal
-    assert b"5a175a17" not in journal
+        games = archive.read("games.jsonl")
+    assert SECRET.encode() not in games
+    assert b"5a175a17" not in games
     with Journal(settings.journal_path) as here:
-        assert here.key("signing") not in journal
+        assert base64.b64encode(here.key("signing")) not in games
+        assert here.restore().seats[Seat.SOUTH].nonce.encode() not in games
     assert "photographs/1/1.0.jpg" not in str(
         zipfile.ZipFile(io.BytesIO(saved(settings, photographs=False))).namelist()
     )
@@ -235,43 +236,52 @@ def with_file(name: str, content: bytes) -> Callable[[dict[str, bytes]], None]:
     return change
 
 
-def bent(was: bytes, now: bytes) -> Callable[[dict[str, bytes]], None]:
-    """The games with other bytes in the file, such as a name that is no text any more."""
-
-    def change(files: dict[str, bytes]) -> None:
-        assert was in files["journal.sqlite"]
-        files["journal.sqlite"] = files["journal.sqlite"].replace(was, now)
-
-    return change
+def with_line(line: str) -> Callable[[dict[str, bytes]], None]:
+    """The games with one line more."""
+    return lambda files: files.update({"games.jsonl": files["games.jsonl"] + line.encode() + b"\n"})
 
 
-def spoilt(statement: str) -> Callable[[dict[str, bytes]], None]:
-    """The games with something changed in them."""
+def without_beginnings(files: dict[str, bytes]) -> None:
+    files["games.jsonl"] = b"".join(
+        line for line in files["games.jsonl"].splitlines(keepends=True) if b"new_game" not in line
+    )
 
-    def change(files: dict[str, bytes]) -> None:
-        with closing(sqlite3.connect(":memory:")) as db:
-            db.deserialize(files["journal.sqlite"])
-            db.executescript(statement)
-            files["journal.sqlite"] = db.serialize()
 
-    return change
+INPUT = '{"line":"input","id":900,"game":1,"at":1.0,"run":0,"now_s":0.0,"record":{"is":"pause","by":"host","now_s":1}}'
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (without("backup.json"), "not a backup"),
-        (without("journal.sqlite"), "no games"),
+        (without("games.jsonl"), "no games"),
+        (with_file("journal.sqlite", b"SQLite format 3"), "made by version 1.0: restore it with that version"),
         (with_file("../evil", b""), "not a backup: it holds ../evil"),
         (with_file("photographs/1/../../evil.jpg", b""), "not a backup"),
         (with_file("backup.json", b"{"), "not a backup of this program"),
         (with_file("settings.toml", b"[web]\nport = 'x'"), "settings in this backup cannot be used"),
         (with_file("lenses.json", b"{"), "lenses.json in this backup is damaged"),
-        (with_file("journal.sqlite", b"rubbish" * 1000), "damaged"),
-        (bent(b"indexentries_game", b"indexentries_\x80ame"), "damaged"),
-        (spoilt("UPDATE entries SET record = '{}' WHERE id = 2"), "Entry 2 of the journal cannot be read"),
-        (spoilt("DELETE FROM entries WHERE id = 2"), "cannot be continued"),
-        (spoilt("PRAGMA user_version = 9"), "have format 9"),
+        (with_file("games.jsonl", b"rubbish" * 1000), "damaged"),
+        (with_file("games.jsonl", b"[" * 100_000), "damaged"),
+        (with_line('{"line":"key","name":"host","value":"AAAA"}'), "damaged"),
+        (with_line('{"line":"removed","game":1,"sql":"DROP TABLE entries"}'), "damaged"),
+        (with_line('{"line":"removed","game":"1; DROP TABLE entries"}'), "damaged"),
+        (with_line('{"line":"removed","game":99999999999999999999}'), "damaged"),
+        (with_line('{"line":"run","run":7,"ahead_s":1e999,"is_right":1}'), "damaged"),
+        (with_line(f'{{"line":"forgotten","salt":"{"A" * 200}","mark":"AAAA","game":1}}'), "damaged"),
+        (with_line(INPUT.replace("900", "1")), "damaged"),
+        (with_line(INPUT.replace('"pause"', '"no such record"')), "damaged"),
+        (
+            with_line(
+                INPUT.replace(
+                    '"pause","by":"host","now_s":1', f'"take_seat","seat":"south","nonce":"","name":"{"A" * 25}"'
+                )
+            ),
+            "24 printable",
+        ),
+        (with_line(INPUT.replace('"pause","by":"host"', f'"pause","by":"{"A" * 200_000}"')), "too long"),
+        (without_beginnings, "cannot be continued"),
+        (with_file("backup.json", b'{"format":9,"version":"9","at":1,"games":1,"photographs":0}'), "has format 9"),
     ],
 )
 def test_what_is_no_good_is_refused_and_nothing_is_changed(
@@ -308,15 +318,14 @@ def test_a_restore_can_be_called_off_and_games_can_be_forgotten(tmp_path: Path) 
     assert apply(here) == ""
     with Journal(here.journal_path) as journal:
         key = journal.key("host")
-    for name in ("before-update.zip", ".before-update.zip.new", "journal.rescued.sqlite"):
+    for name in ("journal.rescued.sqlite", "journal.format-2.sqlite", "journal.damaged-3.sqlite"):
         (tmp_path / name).write_bytes(b"games")
-    (tmp_path / "backup-cut_short").mkdir()
     stage_forgetting(here)
     assert "All games were deleted" in apply(here)
     with Journal(here.journal_path) as journal:
         assert journal.games() == []
         assert journal.key("host") != key
-    names = ("settings.toml", "lenses.json", "journal.lock", "journal.sqlite", "journal.sqlite-head")
+    names = ("settings.toml", "lenses.json", "journal.lock", "journal.sqlite")
     assert {each.name for each in tmp_path.iterdir()} == set(names)
     assert not here.photographs_path.exists()
     assert (tmp_path / "lenses.json").exists(), "the lens is the machine's own"
@@ -376,3 +385,14 @@ def test_an_installation_names_its_settings(
     assert "use sudo, or --state-dir with a folder of your own" in capsys.readouterr().err
     monkeypatch.undo()
     assert games_of(settings) == [1, 2]
+
+
+def test_the_number_of_games_and_inputs_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = fill(tmp_path)
+    content = saved(here)
+    for name in ("MAX_ROWS", "MAX_GAME_INPUTS", "MAX_GAME_BYTES", "MAX_LINE_BYTES"):
+        with monkeypatch.context() as patch:
+            patch.setattr(games_file, name, 2)
+            with pytest.raises(Malformed, match="too long"):
+                stage(here, content)
+    assert not is_staged(here)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, MqttSettings, Settings, VoiceSettings, WebSettings
 from companion.core.errors import ConfigError
 from companion.maintenance.settings.file import SettingsFile, changed, flat
+from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.maintenance.settings.rows import (
     LAMPS_ACTIVE_LOW,
     FieldKind,
@@ -30,10 +30,7 @@ from companion.maintenance.settings.rows import (
     page_may_write,
     sections,
 )
-from companion.maintenance.settings.sandbox import try_in_child
-from companion.maintenance.settings.trial import SettingsTrial
 from companion.service.app import Companion
-from companion.service.settings_child import try_here
 
 BY_HAND = {
     *(
@@ -202,9 +199,11 @@ def test_the_service_comes_up_with_all_that_was_taken(taken: dict[str, list[Any]
         if not all(changed_alone(key, value) for key, value in batch.items()) or batch in tried:
             continue  # two that belong together, such as quiet hours
         tried.append(batch)
-        settings = changed(Settings(), {**batch, "web.host": "127.0.0.1"})
-        own = settings.web.port  # ports are for the child and for the real services below
-        try_here(settings, own)
+        folder = tmp_path / str(len(tried))
+        here = {"state_dir": str(folder), "web.host": "127.0.0.1", "web.port": 0, "voice.by": "off"}
+        settings = changed(Settings(), {**batch, **here})
+        with Companion(settings, simulate=False, clock=FakeClock(), threads=False) as companion:
+            companion.step()
     assert {key for batch in tried for key in batch} == set(taken)
 
 
@@ -286,8 +285,6 @@ def test_a_backup_brings_no_paths_and_no_addresses(tmp_path: Path) -> None:
         ("table.lan",),
     )
     assert (got.mqtt, got.web.viewers, got.camera.fps) == (MqttSettings(), 30, 5.0), "all others are the backup's"
-    assert SettingsTrial(file).starting() == ""
-    assert SettingsTrial(file).is_on, "and they are on trial"
 
 
 def test_a_reset_leaves_what_is_the_machines(tmp_path: Path) -> None:
@@ -299,113 +296,67 @@ def test_a_reset_leaves_what_is_the_machines(tmp_path: Path) -> None:
         assert (got.web.names, got.mqtt.ca_file, got.web.viewers) == (("table.lan",), "/etc/ssl/house.pem", 64)
 
 
-def test_what_the_child_complains_of_is_told_and_nothing_is_written(tmp_path: Path) -> None:
-    asked: list[Settings] = []
-
-    def try_out(wanted: Settings) -> str:
-        asked.append(wanted)
-        return "no good."
-
-    with kept(tmp_path, try_out=try_out) as place:
-        assert post(place, **{"table.theme": "dark"}) == 303, "what works at once is seen at once"
-        text = place.path.read_text()
-        answer = place.host.post("/settings", data={"seen": place.upkeep.on_file()[1], "web.viewers": "30"})
-        assert answer.status_code == 400
-        assert "The new settings were tried and do not work: no good." in answer.get_data(as_text=True)
-        assert 'value="30"' in answer.get_data(as_text=True)
-        assert place.path.read_text() == text
-        assert [each.web.viewers for each in asked] == [30]
+# ---- the last settings that worked -----------------------------------------------------------------------------------
 
 
-# ---- the child -------------------------------------------------------------------------------------------------------
+GOOD, BAD = b"# ours\n[web]\nviewers = 20\n", b"[web]\nviewers = 30\n"
 
 
-def test_the_child_finds_a_port_in_use_and_a_picture_that_is_none(tmp_path: Path) -> None:
-    home = {"state_dir": str(tmp_path), "web": WebSettings(host="127.0.0.1", port=0)}
-    assert try_in_child(Settings(**home), 1) == ""
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        assert f"Port {port} is in use" in try_in_child(Settings(state_dir="x", web=WebSettings("127.0.0.1", port)), 1)
-        assert try_in_child(Settings(state_dir="x", web=WebSettings("127.0.0.1", port)), port) == "", (
-            "it is the own one"
-        )
-    assert "Not an ordinary file" in try_in_child(Settings(**home, camera=CameraSettings(source="/dev/zero")), 1)
-    assert list(tmp_path.iterdir()) == [], "it leaves nothing in the state"
-
-
-def test_a_child_that_takes_too_long_or_too_much_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Settings(web=WebSettings("127.0.0.1", 0))
-    begun_s = time.monotonic()
-    assert "does not start with them within 0 s" in try_in_child(settings, 1, time_s=0.05)
-    monkeypatch.setattr("companion.maintenance.settings.sandbox.MEMORY_BYTES", 2_000_000)
-    assert try_in_child(settings, 1) == "they take too much memory."
-    assert time.monotonic() - begun_s < 20
-
-
-# ---- the trial -------------------------------------------------------------------------------------------------------
-
-
-def test_settings_stay_once_the_service_was_well(tmp_path: Path) -> None:
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
     path = tmp_path / "settings.toml"
-    path.write_text("[web]\nviewers = 20\n")
-    trial = SettingsTrial(path)
-    trial.file().change({"web.viewers": 30}, trial.file().read().seen)
-    assert trial.starting() == ""
-    assert trial.is_on
-    trial.proven()
-    assert [each.name for each in tmp_path.iterdir()] == ["settings.toml"]
-    assert SettingsTrial(path).starting() == ""
-    assert SettingsFile(path).read().settings.web.viewers == 30
+    path.write_bytes(GOOD)
+    LastGoodSettings(path).succeeded(GOOD)
+    path.write_bytes(BAD)
+    return path
 
 
-def test_a_start_that_was_cut_off_puts_them_back(tmp_path: Path) -> None:
-    path = tmp_path / "settings.toml"
-    path.write_text("# ours\n[web]\nviewers = 20\n")
-    for viewers in (30, 40):  # two changes before one start: the file of before both is the good one
-        trial = SettingsTrial(path)
-        trial.file().change({"web.viewers": viewers}, trial.file().read().seen)
-    assert SettingsTrial(path).starting() == "", "the first start, which nobody hears of again"
-    told = SettingsTrial(path).starting()
-    assert (
-        "The new settings cannot be used, so the previous ones are in use: the companion did not start with them."
-        in told
+def test_three_failed_starts_bring_back_what_worked(path: Path) -> None:
+    for _ in range(3):
+        LastGoodSettings(path).starting()
+        assert path.read_bytes() == BAD
+    LastGoodSettings(path).starting()
+    assert path.read_bytes() == GOOD
+    refused = path.with_name("settings.refused.toml")
+    assert (refused.read_bytes(), refused.stat().st_mode & 0o777) == (BAD, 0o600)
+    told = LastGoodSettings(path).told()
+    assert told == (
+        "The companion did not start three times, so the last settings that worked are back. The others are in "
+        "settings.refused.toml."
     )
-    assert path.read_text() == "# ours\n[web]\nviewers = 20\n"
-    assert "viewers = 40" in (tmp_path / "settings.refused.toml").read_text()
-    assert (tmp_path / "settings.refused.toml").stat().st_mode & 0o777 == 0o600
-    assert SettingsTrial(path).starting() == "", "the old ones are not on trial"
-    assert SettingsTrial(path).told() == told, "the page and the doctor go on telling it"
-    SettingsTrial(path).file().change({"web.viewers": 50}, SettingsFile(path).read().seen)
-    assert SettingsTrial(path).told() == ""
+    LastGoodSettings(path).succeeded(GOOD)
+    assert LastGoodSettings(path).told() == told, "until they are changed again"
+    SettingsFile(path).change({"web.viewers": 50}, SettingsFile(path).read().seen)
+    assert LastGoodSettings(path).told() == ""
 
 
-def test_where_there_was_no_file_there_is_none_again(tmp_path: Path) -> None:
+def test_a_start_that_succeeds_begins_the_count_anew(path: Path) -> None:
+    good = LastGoodSettings(path)
+    for _ in range(2):
+        good.starting()
+    good.succeeded(BAD)
+    for _ in range(5):
+        good.starting()
+        good.excuse()
+    assert path.read_bytes() == BAD
+
+
+def test_without_settings_that_worked_nothing_is_put_back(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
-    SettingsTrial(path).file().change({"web.viewers": 30}, "")
-    SettingsTrial(path).starting()
-    assert SettingsTrial(path).starting() != ""
-    assert not path.exists()
+    for _ in range(5):
+        LastGoodSettings(path).starting()
+    path.write_bytes(BAD)
+    for _ in range(5):
+        LastGoodSettings(path).starting()
+    assert path.read_bytes() == BAD
 
 
-def test_what_was_changed_by_hand_or_while_it_runs_is_not_judged(tmp_path: Path) -> None:
-    path = tmp_path / "settings.toml"
-    trial = SettingsTrial(path)
-    trial.file().change({"web.viewers": 30}, "")
-    trial.starting()
-    trial.file().change({"web.viewers": 31}, trial.file().read().seen)
-    trial.proven()
-    assert trial.starting() == "", "those have not begun to start"
-    assert trial.is_on
-    path.write_text("[web]\nviewers = 99\n")
-    assert trial.starting() == ""
-    assert not trial.is_on
-    assert "99" in path.read_text()
-
-
-@pytest.mark.parametrize("note", ["", "{", "[]", '{"before": 3, "mark": "x"}', "\ud800"])
-def test_a_note_that_cannot_be_read_is_none(tmp_path: Path, note: str) -> None:
-    (tmp_path / ".settings.on-trial.json").write_bytes(note.encode(errors="surrogatepass"))
-    assert SettingsTrial(tmp_path / "settings.toml").starting() == ""
+def test_a_folder_that_cannot_be_written_keeps_nobody_from_playing(tmp_path: Path) -> None:
+    path = tmp_path / "file" / "settings.toml"
+    path.parent.write_text("no folder")
+    LastGoodSettings(path).starting()
+    LastGoodSettings(path).succeeded(b"")
+    assert LastGoodSettings(path).told() == ""
 
 
 # ---- real services ---------------------------------------------------------------------------------------------------
@@ -421,50 +372,34 @@ def saved(service: Running, **fields: str) -> tuple[int, str]:
     return status, answer.decode()
 
 
-def test_settings_with_which_no_start_succeeds_are_put_back(tmp_path: Path) -> None:
-    """Pins that must be there and are not: the child has none either way, so the start itself finds out."""
-    service = Running(tmp_path, "--port", str(free_port()), "--camera", "none")
-    try:
-        file = tmp_path / "settings.toml"
-        good = file.read_text()
-        with socket.create_server(("127.0.0.1", 0)) as other:
-            status, page = saved(service, web__port=str(other.getsockname()[1]))
-            assert (status, "is in use" in page) == (400, True)
-        assert file.read_text() == good
-        assert saved(service, panel__enabled="yes", camera__fps="0.001")[0] == 200
-        assert 'enabled = "yes"' in file.read_text()
-        service.begin_anew()
-        until("the settings of before", lambda: file.read_text() == good, timeout_s=60)
-
-        def found() -> str:
-            try:
-                client, headers = Client(service.url), {"X-Host-Key": service.host_key}
-                return json.dumps(json.loads(client.send("/api/doctor", None, headers)[1]))
-            except (OSError, ValueError):
-                return ""
-
-        until(
-            "the doctor tells it",
-            lambda: "The new settings cannot be used, so the previous ones are in use" in found(),
-            timeout_s=60,
-        )
-    finally:
-        service.close()
-
-
-def test_a_service_that_is_killed_at_its_start_comes_up_with_the_settings_of_before(tmp_path: Path) -> None:
+def test_a_service_that_did_not_start_three_times_comes_up_with_the_settings_of_before(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     good = f'state_dir = "{tmp_path}"\n[web]\nhost = "127.0.0.1"\nport = 0\n[voice]\nby = "off"\n'
-    file.write_text(good)
-    SettingsTrial(file).file().change({"web.viewers": 77}, SettingsFile(file).read().seen)
-    command = [sys.executable, "-m", "companion", "play", "--settings", str(file), "--simulate"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
-        until("the first start", lambda: SettingsTrial(file).is_on, timeout_s=60)
-        first.kill()
-    assert "77" in file.read_text()
+    LastGoodSettings(file).succeeded(good.encode())
+    file.write_text(f"{good}[panel]\nenabled = 'yes'\n")
+    command = [sys.executable, "-m", "companion", "play", "--settings", str(file), "--camera", "none"]
+    for _ in range(3):
+        failed = subprocess.run(command, capture_output=True, check=False, timeout=60)
+        assert failed.returncode == 1
     with running(tmp_path, "--settings", str(file), "--simulate") as service:
         assert file.read_text() == good
-        assert "The new settings cannot be used" in service.log
-        assert "77" in (tmp_path / "mine.refused.toml").read_text()
-        view = json.dumps(Client(service.url).get("/api/view"))
-        assert "The new settings cannot be used" in view or "mine.refused.toml" in "".join(service.said)
+        assert "did not start three times" in service.log
+        assert "enabled = 'yes'" in (tmp_path / "mine.refused.toml").read_text()
+        assert "did not start three times" in json.dumps(Client(service.url).get("/api/view"))
+
+
+def test_settings_with_which_a_restart_fails_leave_those_of_before_in_use(tmp_path: Path) -> None:
+    service = Running(tmp_path, "--port", str(free_port()), "--camera", "none")
+    try:
+        assert saved(service, panel__enabled="yes")[0] == 200
+        service.begin_anew()
+
+        def view() -> str:
+            try:
+                return json.dumps(Client(service.url).get("/api/view"))
+            except (OSError, HTTPException):
+                return ""
+
+        until("the pages tell it", lambda: "so the previous ones are in use" in view(), timeout_s=60)
+    finally:
+        service.close()

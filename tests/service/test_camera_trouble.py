@@ -21,10 +21,10 @@ from companion.core.errors import CameraError
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue
 from companion.games.outbuffered import Outbuffered
+from companion.printing.printed_kit import printed_table
 from companion.service.app import Companion
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 from vision.cameras.source import Locks
-from vision.simulation.table import SimulatedTable
 
 GAME = Outbuffered()
 KIT = GAME.kit(GAME.options({}))
@@ -37,7 +37,7 @@ class House:
     def __init__(self, bus: UsbBus, folder: Path, **settings: Any) -> None:
         self.bus = bus
         self.clock = FakeClock()
-        self.world = SimulatedTable(KIT)
+        self.world = printed_table(KIT)
         self.webcam = Webcam("YUYV", (1280, 720))
         self.webcam.scene = self.world.render_luma
         self.hands: SimulatedPanelHands | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import socket
 import sqlite3
 from collections import namedtuple
@@ -35,15 +34,15 @@ Usage = namedtuple("Usage", "total used free")
 OFF = {"panel": PanelSettings(enabled="no"), "camera": CameraSettings(source="none")}
 
 
-def settings(folder: Path, metrics: bool = False, **more: Any) -> Settings:
-    return Settings(state_dir=str(folder), web=WebSettings(host="127.0.0.1", port=0, metrics=metrics), **more)
+def settings(folder: Path, **more: Any) -> Settings:
+    return Settings(state_dir=str(folder), web=WebSettings(host="127.0.0.1", port=0), **more)
 
 
 @contextmanager
-def house(folder: Path, simulate: bool = False, metrics: bool = False) -> Iterator[tuple[Companion, FakeClock]]:
+def house(folder: Path, simulate: bool = False) -> Iterator[tuple[Companion, FakeClock]]:
     """A companion that does nothing by itself, with camera and panel or without any."""
     clock = FakeClock()
-    found = settings(folder, metrics, **({} if simulate else OFF))
+    found = settings(folder, **({} if simulate else OFF))
     with Companion(found, simulate=simulate, clock=clock, threads=False) as companion:
         companion.health.machine = Machine(folder / "root", lambda _: "")
         yield companion, clock
@@ -280,76 +279,6 @@ def test_start_games_and_refusals_are_in_the_log(tmp_path: Path, caplog: pytest.
     assert told[9] == {"event": "game_resumed", "game": 3, "name": "kahmate"}
     assert set(told[1]) == {"event", "seconds", "port", "camera", "pads"}
     assert "Mara" not in caplog.text
-
-
-# ---- metrics ---------------------------------------------------------------------------------------------------------
-
-
-def values(text: str) -> dict[str, float]:
-    """Every sample by its name with labels."""
-    found = re.findall(r"^(\w+(?:\{[^}]*\})?) (\S+)$", text, re.MULTILINE)
-    return {name: float(value) for name, value in found}
-
-
-def test_metrics_tell_what_happens_and_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("companion.service.metrics.temperature_c", lambda _: 48.5)
-    with house(tmp_path, simulate=True, metrics=True) as (companion, clock):
-        client = Client(f"http://127.0.0.1:{companion.server.port}")
-        client.post("/api/seat/south/take", name="Mara-5ecret")
-        companion.table.new_game("outbuffered", seed=1)
-        view = companion.table.view()
-        companion.table.confirm("host", view.moment, view.turn.stage, force=True)
-        moment = companion.table.view().moment
-        client.post("/api/seat/south/hand-in", moment=moment, action="UDS", salt="5a17beef5a17")
-        client.send("/api/seat/north/hand-in", b"{}", {"Content-Type": "application/json"})
-        companion.step()
-        clock.advance(0.25)
-        status, body, headers = client.send("/metrics")
-        assert status == 200
-        assert headers["Content-Type"].startswith("text/plain")
-        text = body.decode()
-        told = values(text)
-        route = 'method="POST",route="/api/seat/<any(south, north):seat>/hand-in"'
-        assert told[f'companion_requests_total{{{route},status="200"}}'] == 1
-        assert told[f'companion_requests_total{{{route},status="403"}}'] == 1
-        assert told['companion_refused_total{kind="illegal"}'] == 1
-        assert told["companion_journal_write_seconds_count"] >= 4
-        assert told["companion_camera_read_seconds_count"] == told["companion_camera_frames_total"] == 1
-        assert told["companion_camera_frame_age_seconds"] == pytest.approx(0.25, abs=0.1)
-        assert told['companion_games_begun_total{game="outbuffered"}'] == 1
-        assert told['companion_status{status="ok"}'] == 1
-        assert told["companion_temperature_celsius"] == 48.5
-        assert told["companion_streams_open"] == told["companion_table_waiting"] == 0
-        assert told["process_open_fds"] > 0
-        nonce = companion.table.seat_nonce(Seat.SOUTH) or ""
-        receipt = companion.table.view().seats[Seat.SOUTH].receipt or ""
-        for secret in ("Mara", "UDS", "5a17beef", companion.host_key, nonce, receipt):
-            assert secret
-            assert secret not in text
-
-
-def test_metrics_do_not_depend_on_a_secret_order(tmp_path: Path) -> None:
-    """Two orders of the same shape leave the same counts: only durations differ."""
-    told = []
-    for action in ("UDS", "IRL"):
-        with house(tmp_path / action, metrics=True) as (companion, _):
-            companion.table.new_game("outbuffered", seed=1)
-            view = companion.table.view()
-            companion.table.confirm("host", view.moment, view.turn.stage, force=True)
-            companion.table.hand_in(Seat.SOUTH, companion.table.view().moment, action, "5a17")
-            assert companion.metrics
-            text = companion.metrics.page("")[0].decode()
-            kept = {n: v for n, v in values(text).items() if re.match(r"companion_(?!.*(seconds|bytes|waiting))", n)}
-            told.append(kept)
-    assert told[0] == told[1]
-    assert len(told[0]) > 5
-
-
-def test_nothing_is_measured_unless_it_is_wanted(tmp_path: Path) -> None:
-    with house(tmp_path) as (companion, _):
-        assert companion.metrics is None
-        assert companion.health.meter is None
-        assert Client(f"http://127.0.0.1:{companion.server.port}").send("/metrics")[0] == 404
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ def test_pages_that_do_not_answer_put_the_settings_of_before_back(
         def __init__(self, settings: Settings, *_: object, **__: object) -> None:
             self.settings, self.found, self.is_closed = settings, [""], False
             self.upkeep = SimpleNamespace()
+            self.vitals = SimpleNamespace(late=lambda: [])
             self.table = SimpleNamespace(notices=SimpleNamespace(tell=lambda *_: None))
             assert all(each.is_closed for each in made), "two would want the same port"
             made.append(self)

@@ -20,7 +20,7 @@ from service import Client, running, until
 from companion.cli.main import main
 from companion.core.kit import Layout, Seat
 from companion.games import game_named
-from vision.simulation.table import SimulatedTable
+from companion.printing.printed_kit import printed_table
 from vision.simulation.view import View
 
 GAME = game_named("outbuffered")
@@ -50,7 +50,7 @@ def game_frames(folder: Path, first: int, each: int) -> None:
         step = GAME.apply(state, {Seat.SOUTH: south, Seat.NORTH: north}, Random(0))
         layouts += [stage.expected for stage in step.stages if stage.expected]
         state = step.state
-    world = SimulatedTable(GAME.kit(GAME.options({})))
+    world = printed_table(GAME.kit(GAME.options({})))
     number = 0
     for layout in layouts:
         world.set_up(layout)
@@ -91,7 +91,7 @@ def test_a_still_set_up_is_accepted_in_a_room_as_there_are(tmp_path: Path) -> No
     """
     frames = tmp_path / "frames"
     frames.mkdir()
-    world = SimulatedTable(GAME.kit(GAME.options({})), View(noise=0.0))
+    world = printed_table(GAME.kit(GAME.options({})), View(noise=0.0))
     world.set_up(GAME.expected(GAME.setup(GAME.options({}), Random(0))) or {})
     room = Room(light=0.4, noise=6.0, quality=30, bands=0.05, flicker=0.03, jitter=0.01)
     clean, sensor = world.render_luma(), Sensor(room, 1)
@@ -116,7 +116,7 @@ def test_a_camera_that_cannot_be_read_is_said_and_play_goes_on(tmp_path: Path) -
         client.post("/api/seat/south/take", name="")
         client.post("/api/seat/south/confirm", moment=view["moment"], stage=0, force=False)
         assert client.get("/api/view")["phase"] == "orders"
-        world = SimulatedTable(GAME.kit(GAME.options({})))
+        world = printed_table(GAME.kit(GAME.options({})))
         world.set_up(GAME.expected(GAME.setup(GAME.options({}), Random(0))) or {})
         cv2.imwrite(str(missing), world.render_luma())
         until("the camera to come back", lambda: client.get("/api/view")["watched"])
@@ -229,7 +229,7 @@ def test_kit_writes_a_pdf(tmp_path: Path) -> None:
 
 
 def test_read_prints_what_it_sees_and_what_it_could_not_read(tmp_path: Path) -> None:
-    world = SimulatedTable(GAME.kit(GAME.options({})))
+    world = printed_table(GAME.kit(GAME.options({})))
     world.set_up(GAME.expected(GAME.setup(GAME.options({}), Random(0))) or {})
     cv2.imwrite(str(tmp_path / "a.png"), world.render_luma())
     (tmp_path / "b.png").write_bytes(b"no picture")

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
-from unittest.mock import Mock
 
 import msgspec
 import pytest
 from bench.kills import KilledTable
-from damage_tools import GOLDEN, changed, made_journal
+from damage_tools import changed, made_journal
 from history_tools import made_game
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -28,7 +25,6 @@ from companion.core.config import HistorySettings
 from companion.core.errors import JournalError
 from companion.core.kit import Seat
 from companion.maintenance.housekeeping import QUIET_S, Housekeeping, KeptGames
-from companion.storage import migrations
 from companion.storage.disk_space import RESERVE_BYTES, DiskLevel, Space
 from companion.storage.journal import Journal
 from companion.table.session import Phase
@@ -292,54 +288,6 @@ def test_other_damaged_games_are_found_beside_the_table(tmp_path: Path) -> None:
         played.table.step()
         assert played.table.view().devices.notices == ("Games damaged on the disk: 2. All others are intact.",)
         assert "cannot be read" in history.line(2).reason  # type: ignore[union-attr] # it is listed
-
-
-def test_what_passes_is_told_as_no_damage_and_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with a_house(tmp_path) as (played, house, album, _):
-        play_games(played, album, 1)
-        house.step()
-        played.wait(QUIET_S + 1)
-        with monkeypatch.context() as patch:
-            patch.setattr(migrations, "has_shape", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("busy")))
-            house.step()
-        assert (house.unchecked, migrations.is_marked(tmp_path / "journal.sqlite")) == (None, False)
-        house.step()
-        assert house.unchecked == []
-        played.table.step()
-        assert played.table.view().devices.notices == ()
-
-
-def test_damaged_pages_are_told_once_and_mended_at_the_next_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, fails = tmp_path / "journal.sqlite", Mock(return_value=False)
-    with a_house(tmp_path) as (played, house, album, _):
-        play_games(played, album, 1)
-        house.step()
-        played.wait(QUIET_S + 1)
-        with monkeypatch.context() as patch:
-            patch.setattr(migrations, "passes", fails)
-            house.step()
-            house.step()
-        played.table.step()
-        assert (fails.call_count, migrations.is_marked(path)) == (1, True)
-        sentence = "The journal is damaged. Finish the game and restart: everything that can be read is kept."
-        assert played.table.view().devices.notices == (sentence,)
-
-
-def test_the_copy_of_before_a_migration_goes_after_some_starts(tmp_path: Path) -> None:
-    old = tmp_path / "journal.sqlite"
-    shutil.copyfile(GOLDEN, old)
-    for start in range(migrations.KEPT_STARTS):
-        assert migrations.copies(old) or not start
-        with a_house(old.parent) as (played, house, _, _):
-            if played.table.view().phase is not Phase.OVER:
-                played.table.abandon()
-            house.step()
-            played.wait(QUIET_S + 1)
-            house.step()
-            house.step()
-    assert migrations.copies(old) == []
 
 
 def test_the_bench_that_kills_notices_what_is_lost_or_doubled(tmp_path: Path) -> None:

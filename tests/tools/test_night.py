@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from bench import night
 from bench.night import NightSample, faults_of, growth_of, play_night
 
 from companion.games import GAMES
-from companion.tools.selfplay import night
 
 NAMES = tuple(GAMES)
 STEADY = [

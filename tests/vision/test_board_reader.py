@@ -16,12 +16,13 @@ from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit, Layout, Seat
 from companion.core.ports import Reading
 from companion.games.outbuffered import Outbuffered
+from companion.printing.printed_kit import printed_table
 from vision.detection.markers import MarkerFinder
 from vision.pieces.board_reader import board_reader
 from vision.pieces.frame_reader import FrameReader
 from vision.pose.pose import corner_points_mm, flat, solve_pose
 from vision.simulation.render import camera_pose
-from vision.simulation.table import RenderedCamera, SimulatedTable
+from vision.simulation.table import RenderedCamera
 from vision.simulation.view import View
 
 GAME = Outbuffered()
@@ -55,7 +56,7 @@ class Seen:
 
     def __init__(self, kit: Kit = SMALL, layout: Layout = START, **view: Any) -> None:
         self.kit = kit
-        self.table = SimulatedTable(kit, View(**view))
+        self.table = printed_table(kit, View(**view))
         self.table.set_up(layout)
         self.camera = RenderedCamera(self.table, FakeClock())
         self.reader = board_reader(KITS)

@@ -19,10 +19,11 @@ from companion.core.kit import Kit, Layout
 from companion.core.ports import Reading, WorldPiece
 from companion.games import GAMES
 from companion.games.arena.board import WALLS_MAP
+from companion.printing.printed_kit import printed_table
 from vision.pieces.board_reader import board_reader
 from vision.pieces.tags import covered, tags_of, top_mm, turned_size
 from vision.pose.pose import rectangle_corners_mm
-from vision.simulation.table import RenderedCamera, SimulatedTable
+from vision.simulation.table import RenderedCamera
 from vision.simulation.view import View
 
 NAMES = ("scouts", "arena", "kahmate")
@@ -65,7 +66,7 @@ class Seen:
 
     def __init__(self, name: str, layout: Layout | None = None, **view: Any) -> None:
         self.kit = KITS[name]
-        self.table = SimulatedTable(self.kit, View(**view))
+        self.table = printed_table(self.kit, View(**view))
         self.table.set_up(LAYOUTS[name] if layout is None else layout)
         self.camera = RenderedCamera(self.table, FakeClock())
         self.reader = board_reader(KITS)
@@ -331,7 +332,7 @@ def test_squares_next_to_walls_are_told_to_be_empty_and_a_hand_there_is_not(
     """Without a gap there is no line between a square and a wall."""
     game = GAMES["arena"]
     kit = game.kit(game.options({"board": WALLS_MAP}))
-    table = SimulatedTable(kit)
+    table = printed_table(kit)
     table.set_up(lay(b1="petrol robot 1", d4="coral robot 2"))
     for learned in (False, True):
         reader, camera = board_reader({"arena": kit}), RenderedCamera(table, FakeClock())

@@ -14,10 +14,11 @@ from companion.core.clock import FakeClock
 from companion.core.grid import Square
 from companion.core.ports import CameraOffer, Frame, Reading, Weakness
 from companion.games import GAMES
+from companion.printing.printed_kit import printed_table
 from vision.cameras.camera_link import Cameras
 from vision.diagnosis import SETTLED, UNPACKED, BoardEye
 from vision.pieces.board_reader import board_reader
-from vision.simulation.table import RenderedCamera, SimulatedTable
+from vision.simulation.table import RenderedCamera
 from vision.simulation.view import default_view
 from vision.watcher import WatchListeners, board_watcher
 
@@ -30,7 +31,7 @@ class Looked:
     def __init__(self, name: str, **view: Any) -> None:
         game, kit = GAMES[name], KITS[name]
         self.clock = FakeClock()
-        self.table = SimulatedTable(kit, replace(default_view(kit), **view))
+        self.table = printed_table(kit, replace(default_view(kit), **view))
         self.table.set_up(game.expected(game.setup(game.options({}), Random(0))) or {})
         reader = board_reader(KITS)
         reader.use(kit)

@@ -28,12 +28,12 @@ from companion.games import GAMES
 from companion.core.ports import Frame
 from vision.diagnosis import BoardEye
 from vision.pieces.board_reader import board_reader
-from vision.simulation.table import SimulatedTable
+from companion.printing.printed_kit import printed_table
 
 for name, game in GAMES.items():
     options = game.options({})
     kit = game.kit(options)
-    table = SimulatedTable(kit)
+    table = printed_table(kit)
     table.set_up(game.expected(game.setup(options, Random(1))) or {})
     table.move_to(table.pieces()[0].id, next(iter(kit.board.squares)))
     reader = board_reader({name: kit})

@@ -12,6 +12,7 @@ from bench.reading.wide_lenses import GLASSES, ViewTally, judge_view, through, t
 
 from companion.core.kit import Kit, Layout
 from companion.core.ports import Frame, Reading, Weakness
+from companion.printing.printed_kit import printed_kit, printed_table
 from vision.cameras.lenses import KeptLens
 from vision.detection.markers import Luma
 from vision.diagnosis import BoardEye
@@ -22,9 +23,8 @@ from vision.pose.lens_choice import explaining_fit
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose, corner_points_mm
-from vision.simulation.artwork import board_sheet
+from vision.simulation.printed import unpacked
 from vision.simulation.render import camera_pose
-from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
 KITS = {kit.game: kit for kit in kits()}
@@ -92,7 +92,7 @@ def _numeric(
 def test_an_ordinary_lens_stays_one() -> None:
     """The simplest model that explains the board is taken: a fisheye would explain this view as well."""
     view = View(focal_ratio=0.8, k1=-0.04, tilt_deg=30.0)
-    table, true = SimulatedTable(ARENA, view), camera_pose(ARENA, view)
+    table, true = printed_table(ARENA, view), camera_pose(ARENA, view)
     table.set_up({})
     points_mm = np.vstack([corner_points_mm(ARENA.board, marker) for marker in ARENA.board.corners])
     fit = explaining_fit(
@@ -136,7 +136,7 @@ def test_an_exact_lens_is_never_given_up() -> None:
 @pytest.mark.parametrize("axis", [0, 1])
 def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
     layout = layout_of(ARENA, Random("mirror"))
-    table = SimulatedTable(ARENA, View(tilt_deg=25.0))
+    table = printed_table(ARENA, View(tilt_deg=25.0))
     table.set_up(layout)
     reader = board_reader({ARENA.game: ARENA})
     eye = BoardEye(reader)
@@ -155,7 +155,7 @@ def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
 
 
 def test_a_camera_that_begins_to_mirror_is_noticed_at_once_and_a_mirror_on_the_table_is_not() -> None:
-    table = SimulatedTable(ARENA, View(tilt_deg=25.0))
+    table = printed_table(ARENA, View(tilt_deg=25.0))
     table.set_up(layout_of(ARENA, Random("mirror")))
     reader, luma = board_reader({ARENA.game: ARENA}), table.render_luma()
     turned = np.asarray(cv2.flip(luma, 1), np.uint8)
@@ -185,10 +185,10 @@ def test_a_picture_without_a_board_is_not_looked_at_twice_every_time(monkeypatch
 
 def with_second_sheet(kit: Kit, view: View, luma: Luma, away_mm: tuple[float, float]) -> Luma:
     """Another printed board without a piece, lying so far away on the same table."""
-    sheet, pose = board_sheet(kit), camera_pose(kit, view)
+    sheet, pose = printed_kit(kit).board, camera_pose(kit, view)
     moved = pose.translation.ravel() + pose.axes @ (*away_mm, 0.0)
     to_picture = pose.matrix @ np.column_stack([pose.axes[:, 0], pose.axes[:, 1], moved])
-    grey = np.asarray(cv2.cvtColor(sheet.picture, cv2.COLOR_BGR2GRAY), np.uint8)
+    grey = np.asarray(cv2.cvtColor(unpacked(sheet.packed), cv2.COLOR_BGR2GRAY), np.uint8)
     warp, size = to_picture @ np.linalg.inv(sheet.to_texture()), luma.shape[::-1]
     drawn = cv2.warpPerspective(grey, warp, size, flags=cv2.INTER_AREA)
     there = cv2.warpPerspective(np.full_like(grey, 255), warp, size)
@@ -199,7 +199,7 @@ def two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, View]:
     """A board with pieces on the left, and a bare sheet of the same board on the right."""
     width = kit.board.width_mm
     view = View(width=1920, height=1080, tilt_deg=15.0, fill=0.55, shift_mm=(-0.75 * width, 0.0), **more)  # type: ignore[arg-type]  # numbers only
-    table = SimulatedTable(kit, view)
+    table = printed_table(kit, view)
     table.set_up(layout)
     return with_second_sheet(kit, view, table.render_luma(), (1.45 * width, 0.0)), view
 

@@ -14,8 +14,9 @@ from companion.core.grid import Square
 from companion.core.kit import SEATS, Kit, RowFault, RowSeen, RowsWanted, Seat
 from companion.core.ports import Frame
 from companion.games import GAMES
+from companion.printing.printed_kit import printed_table
 from vision.pieces.board_reader import board_reader
-from vision.simulation.table import RenderedCamera, SimulatedTable
+from vision.simulation.table import RenderedCamera
 from vision.simulation.tile_rows import LaidTile, RowPlace
 from vision.simulation.view import View, default_view
 from vision.tiles.board_only import BoardOnly
@@ -33,7 +34,7 @@ class Table:
     """A rendered table whose orders lie as tiles, with a reader that has found its board."""
 
     def __init__(self, view: View = PLAIN, south: str = "UUS", north: str = "LDI") -> None:
-        self.world = SimulatedTable(KIT, view)
+        self.world = printed_table(KIT, view)
         self.world.set_up(GAME.expected(GAME.setup(OPTIONS, Random(0))) or {})
         self.world.lay_tiles(SOUTH, south)
         self.world.lay_tiles(NORTH, north)

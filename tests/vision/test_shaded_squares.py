@@ -9,7 +9,6 @@ from bench.reading.pictures import tops_of, wrong_entries
 from bench.reading.scenes import default_kits, scene
 from numpy.typing import NDArray
 
-from companion.core.kit import DICTIONARY
 from vision.pieces.board_reader import board_reader
 from vision.pieces.shaded_squares import Paper, reflectance
 from vision.pieces.square_cells import SquareCells
@@ -29,7 +28,7 @@ ALL, SEEN = (True, True, True, True), np.ones((SIDE, SIDE), bool)
 @pytest.mark.parametrize("name", ["shadow-2-1", "shadow-3-3", "shadow-4-2", "shadow-4-3"])
 def test_bare_squares_under_hard_shadows_are_told(name: str) -> None:
     wanted = scene(name)
-    luma, prints = wanted.picture(DICTIONARY)
+    luma, prints = wanted.picture()
     reading = board_reader({**default_kits(), wanted.kit.game: wanted.kit}).read_picture(luma)
     bare = set(wanted.kit.board.squares) - wanted.kit.board.holes - set(tops_of(prints))
     assert not wrong_entries(reading, prints, wanted.kit)
@@ -46,7 +45,7 @@ def test_a_piece_that_shows_a_grey_back_leaves_no_empty_square(
 
     monkeypatch.setattr("vision.simulation.pieces.top_picture", back)
     wanted = scene(name)
-    luma, prints = wanted.picture(DICTIONARY)
+    luma, prints = wanted.picture()
     reading = board_reader({**default_kits(), wanted.kit.game: wanted.kit}).read_picture(luma)
     assert reading.game == wanted.kit.game
     empty = {square for square in tops_of(prints) if square not in reading.unknown and square not in reading.seen}

@@ -10,11 +10,12 @@ import pytest
 from companion.core.clock import FakeClock
 from companion.core.errors import CameraError
 from companion.core.grid import Square
-from companion.core.kit import Kit
-from companion.core.ports import World, WorldPiece
+from companion.core.kit import DICTIONARY, Kit
+from companion.core.ports import WorldPiece
 from companion.games import GAMES
 from companion.games.outbuffered import Outbuffered
-from vision.detection.markers import MarkerFinder, marker_modules
+from companion.printing.printed_kit import printed_table
+from vision.detection.markers import MarkerFinder, dictionary_of, marker_modules
 from vision.pose.pose import corner_points_mm
 from vision.simulation.degradations import TABLES, table_texture
 from vision.simulation.objects import draw_hand, fill_outline
@@ -39,15 +40,9 @@ def piece(table: SimulatedTable, face: str) -> WorldPiece:
 
 @pytest.fixture
 def table() -> SimulatedTable:
-    table = SimulatedTable(KIT, View(noise=0))
+    table = printed_table(KIT, View(noise=0))
     table.set_up(START)
     return table
-
-
-def test_it_is_a_world(table: SimulatedTable) -> None:
-    world: World = table
-    assert world.size_px() == (1280, 720)
-    assert world.jpeg()[:2] == b"\xff\xd8"
 
 
 def test_set_up_places_what_the_layout_says_and_the_rest_beside_the_board(table: SimulatedTable) -> None:
@@ -64,7 +59,7 @@ def test_set_up_places_what_the_layout_says_and_the_rest_beside_the_board(table:
 
 def test_by_hand_what_lies_right_stays_and_what_comes_is_laid_on_it() -> None:
     scouts = GAMES["scouts"]
-    table, white = SimulatedTable(scouts.kit(scouts.options({})), View(noise=0)), "white scout"
+    table, white = printed_table(scouts.kit(scouts.options({})), View(noise=0)), "white scout"
     table.set_up({A1: (white,), B2: (white,), C4: (white,)})
     before = {p.square: p.id for p in table.pieces()}
     table.set_up({A1: (white, white), C4: (white,)}, by_hand=True)
@@ -108,7 +103,7 @@ def test_an_unknown_piece_is_refused(table: SimulatedTable) -> None:
 
 @pytest.mark.parametrize("view", [View(noise=0), View(noise=0, tilt_deg=47, turn_deg=25, k1=-0.06), View(turn_deg=180)])
 def test_the_picture_shows_every_marker_where_the_geometry_says(view: View) -> None:
-    table = SimulatedTable(KIT, view)
+    table = printed_table(KIT, view)
     table.set_up({Square(1, 2): ("purple robot",), B2: ("lime flag",)})
     luma = cv2.cvtColor(table.render_bgr(), cv2.COLOR_BGR2GRAY)
     found = {s.marker: s.corners_px for s in MarkerFinder().find(np.asarray(luma, np.uint8)).sightings}
@@ -138,11 +133,10 @@ TROUBLE = {
 
 
 @pytest.mark.parametrize("trouble", TROUBLE)
-@pytest.mark.parametrize("dictionary", ["DICT_5X5_100", "DICT_APRILTAG_36h11"])
-def test_prints_tell_where_opencv_finds_the_markers(trouble: str, dictionary: str) -> None:
-    table = SimulatedTable(KIT, TROUBLE[trouble], dictionary)
+def test_prints_tell_where_opencv_finds_the_markers(trouble: str) -> None:
+    table = printed_table(KIT, TROUBLE[trouble])
     table.set_up(START)
-    detector = cv2.aruco.ArucoDetector(cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, dictionary)))
+    detector = cv2.aruco.ArucoDetector(dictionary_of(DICTIONARY))
     corners, ids, _ = detector.detectMarkers(table.render_luma())
     found = dict(zip(np.asarray(ids).ravel().tolist(), corners, strict=True))
     prints = table.prints()
@@ -177,7 +171,7 @@ def test_prints_tell_squares_and_what_is_hidden(table: SimulatedTable) -> None:
 
 def test_a_big_piece_is_printed_on_all_its_squares() -> None:
     kit = GAMES["scouts"].kit(GAMES["scouts"].options({}))
-    table = SimulatedTable(kit)
+    table = printed_table(kit)
     corner = Square(2, 2)
     table.set_up({corner: ("white boulder",)})
     (boulder,) = (p for p in table.prints() if p.face == "white boulder")
@@ -185,7 +179,7 @@ def test_a_big_piece_is_printed_on_all_its_squares() -> None:
 
 
 def test_reflections_are_told_where_they_lie() -> None:
-    table = SimulatedTable(KIT, View(noise=0, glare=(72.0, 74.5, 20.0)))
+    table = printed_table(KIT, View(noise=0, glare=(72.0, 74.5, 20.0)))
     table.set_up({B2: ("lime flag",)})
     veils = {p.face or p.marker: p.veil for p in table.prints()}
     assert veils["lime flag"] > 200
@@ -198,7 +192,7 @@ def mean_luma(table: SimulatedTable, square: Square) -> float:
 
 
 def test_a_window_s_edge_darkens_one_side_and_a_blind_stripes() -> None:
-    table = SimulatedTable(KIT, View(noise=0))
+    table = printed_table(KIT, View(noise=0))
     before = {square: mean_luma(table, square) for square in (A1, Square(0, 3))}
     table.look(View(noise=0, window=(0.0, KIT.board.height_mm / 2, 90.0, 0.6)))
     assert mean_luma(table, A1) == pytest.approx(before[A1], abs=1)
@@ -210,15 +204,15 @@ def test_a_window_s_edge_darkens_one_side_and_a_blind_stripes() -> None:
 
 
 def test_flicker_moves_from_picture_to_picture() -> None:
-    table = SimulatedTable(KIT, View(noise=0, flicker=0.3))
+    table = printed_table(KIT, View(noise=0, flicker=0.3))
     one, other = table.render_luma().astype(float), table.render_luma().astype(float)
     assert np.abs(one - other).max() > 20
     assert table.render_bgr().shape == (720, 1280, 3)
-    assert (table.render_luma() <= SimulatedTable(KIT, View(noise=0)).render_luma()).all()
+    assert (table.render_luma() <= printed_table(KIT, View(noise=0)).render_luma()).all()
 
 
 def test_wear_takes_contrast_from_the_tags_alone() -> None:
-    plain, worn = (SimulatedTable(KIT, View(noise=0, wear=wear)) for wear in (0.0, 1.0))
+    plain, worn = (printed_table(KIT, View(noise=0, wear=wear)) for wear in (0.0, 1.0))
     contrast = []
     for table in (plain, worn):
         table.set_up(START)
@@ -231,7 +225,7 @@ def test_wear_takes_contrast_from_the_tags_alone() -> None:
 
 
 def test_the_sides_of_a_curled_tag_come_up() -> None:
-    flat, curled = (SimulatedTable(KIT, View(noise=0, tilt_deg=50, curl_mm=curl)) for curl in (0.0, 6.0))
+    flat, curled = (printed_table(KIT, View(noise=0, tilt_deg=50, curl_mm=curl)) for curl in (0.0, 6.0))
     change = []
     for table in (flat, curled):
         table.set_up(START)
@@ -243,29 +237,29 @@ def test_the_sides_of_a_curled_tag_come_up() -> None:
 
 def test_every_table_looks_the_same_each_time_and_unlike_the_others() -> None:
     view = View(noise=0, width=320, height=180, seed=3)
-    pictures = {name: SimulatedTable(KIT, replace(view, table=name)).render_bgr() for name in TABLES}
+    pictures = {name: printed_table(KIT, replace(view, table=name)).render_bgr() for name in TABLES}
     table_texture.cache_clear()
     for name, picture in pictures.items():
-        assert (SimulatedTable(KIT, replace(view, table=name)).render_bgr() == picture).all()
+        assert (printed_table(KIT, replace(view, table=name)).render_bgr() == picture).all()
         for other in pictures.keys() - {name}:
             assert (picture[:, :40] != pictures[other][:, :40]).mean() > 0.5
 
 
 def test_a_table_that_nobody_knows_is_refused() -> None:
     with pytest.raises(KeyError, match="marble"):
-        SimulatedTable(KIT, View(table="marble")).render_luma()
+        printed_table(KIT, View(table="marble")).render_luma()
 
 
 def test_south_is_below_and_a_turned_camera_has_north_below() -> None:
     for turn, order in ((0.0, 1), (180.0, -1)):
-        table = SimulatedTable(KIT, View(turn_deg=turn))
+        table = printed_table(KIT, View(turn_deg=turn))
         assert (table.square_px(A1)[1] - table.square_px(Square(0, 3))[1]) * order > 100
 
 
 def test_flipping_shows_the_next_face() -> None:
     faces = ("purple robot", "purple flag")
     kit = Kit("two", "Two", KIT.board, KIT.sides, KIT.faces, (faces,))
-    table = SimulatedTable(kit)
+    table = printed_table(kit)
     for expected in ("purple flag", "purple robot"):
         table.flip(0)
         assert table.pieces()[0].face == expected
@@ -285,7 +279,7 @@ def test_a_hand_hides_its_square_and_goes_away_again(table: SimulatedTable) -> N
 @pytest.mark.parametrize("square", ["a1", "c4", "e2"])
 def test_a_hand_looks_as_if_drawn_over_the_whole_picture(square: str) -> None:
     """It is drawn where it is alone, and softened towards its edges: the part must be large enough for that."""
-    table = SimulatedTable(KIT, View(noise=0, tilt_deg=40, glare=(60, 60, 50)))
+    table = printed_table(KIT, View(noise=0, tilt_deg=40, glare=(60, 60, 50)))
     table.set_up(START)
     plain = table.render_bgr()
     table.hold_hand(Square.parse(square))
@@ -308,7 +302,7 @@ def test_a_hand_outside_the_picture_changes_nothing(table: SimulatedTable) -> No
 def test_noise_is_seeded_and_changes_from_frame_to_frame() -> None:
     frames = []
     for _ in range(2):
-        camera = RenderedCamera(SimulatedTable(KIT, View(noise=3, seed=5)), FakeClock())
+        camera = RenderedCamera(printed_table(KIT, View(noise=3, seed=5)), FakeClock())
         frames.append([camera.frame().luma, camera.frame().luma])
     assert (frames[0][0] == frames[1][0]).all()
     assert (frames[0][1] == frames[1][1]).all()
@@ -329,7 +323,7 @@ def test_light_changes_the_middle_of_the_board(table: SimulatedTable, view: View
 
 
 def test_a_closed_camera_refuses_frames() -> None:
-    camera = RenderedCamera(SimulatedTable(KIT), FakeClock(3.0))
+    camera = RenderedCamera(printed_table(KIT), FakeClock(3.0))
     frame = camera.frame()
     assert (frame.at_s, frame.number, frame.luma.shape) == (3.0, 1, (720, 1280))
     assert frame.luma.dtype == np.uint8
@@ -340,7 +334,7 @@ def test_a_closed_camera_refuses_frames() -> None:
 
 
 def test_threads_may_move_and_look_at_the_same_time() -> None:
-    table = SimulatedTable(KIT, View(width=320, height=180))
+    table = printed_table(KIT, View(width=320, height=180))
     errors: list[Exception] = []
 
     def stir(number: int) -> None:

@@ -16,13 +16,14 @@ from companion.core.errors import Malformed
 from companion.core.grid import Square
 from companion.core.kit import Kit
 from companion.games.outbuffered import Outbuffered
+from companion.printing.printed_kit import printed_table
 from vision.detection.markers import MarkerFinder, best_guess, marker_modules
 from vision.pieces.board_reader import board_reader
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import corner_points_mm, flat
 from vision.simulation.render import camera_pose
-from vision.simulation.table import RenderedCamera, SimulatedTable
+from vision.simulation.table import RenderedCamera
 from vision.simulation.view import View
 from vision.still_pictures import read_images
 
@@ -54,7 +55,7 @@ def test_every_marker_of_the_photographs_is_found(capsys: pytest.CaptureFixture[
 
 
 def test_a_picture_is_answered_in_plain_json(tmp_path: Path) -> None:
-    table = SimulatedTable(SMALL)
+    table = printed_table(SMALL)
     table.set_up({B2: ("lime flag",)})
     table.hold_hand(C4)
     (tmp_path / "1.jpg").write_bytes(table.jpeg())
@@ -93,7 +94,7 @@ def test_the_bench_of_the_reader_tells_every_cost() -> None:
 
 
 def test_a_still_board_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = SimulatedTable(SMALL)
+    table = printed_table(SMALL)
     reader, camera = board_reader({SMALL.game: SMALL}), RenderedCamera(table, FakeClock())
     for _ in range(6):
         reading = reader.read(camera.frame())

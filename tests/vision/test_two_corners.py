@@ -9,6 +9,7 @@ from bench.reading.peers import aruco
 from bench.reading.scenes import kits
 
 from companion.core.grid import Square
+from companion.printing.printed_kit import printed_table
 from vision.detection.marker_scan import Scanner
 from vision.detection.rectified_search import RectifiedSearch
 from vision.pieces.board_reader import board_reader
@@ -21,10 +22,9 @@ from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose, corner_points_mm, flat, square_corners_mm
 from vision.pose.printed_lines import confirmed, lines_of
 from vision.simulation.render import camera_pose
-from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
-BOARD_VIEWS = (3, 6, 8, 18, 27)
+BOARD_VIEWS = (3, 6, 8, 27)
 """Of the bench's; in each the ends of the board were put wrong by 5 to 40 px when two corners alone were asked."""
 KAHMATE = next(kit for kit in kits() if kit.game == "kahmate")
 ENDS = flat(np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]))
@@ -51,7 +51,7 @@ def two_corners(
     view: View, noise_px: float, seed: int
 ) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.uint8]], Pose, Evidence]:
     """A bare board, its true pose, and its two southern corner markers with so much noise on their corners."""
-    table = SimulatedTable(KAHMATE, view)
+    table = printed_table(KAHMATE, view)
     table.set_up({})
     true, board = camera_pose(KAHMATE, view), KAHMATE.board
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in board.corners[:2]])
@@ -122,7 +122,7 @@ def test_what_a_wrong_pose_puts_a_square_farther_away_is_not_confirmed() -> None
 def test_no_square_is_called_empty_where_the_pose_is_unsure() -> None:
     closer = RectifiedSearch()
     looker = FrameReader({KAHMATE.game: KAHMATE}, BoardLocator(LENSES["webcam"]), Scanner(), closer)
-    table = SimulatedTable(KAHMATE, View())
+    table = printed_table(KAHMATE, View())
     table.set_up({})
     luma = table.render_luma()
     assert not looker.look(luma, still=True).unknown
@@ -136,7 +136,7 @@ def test_no_square_is_called_empty_where_the_pose_is_unsure() -> None:
 def test_a_hand_between_leaves_what_is_beyond_unknown_and_the_reader_says_so() -> None:
     """Two corners, and nothing but skin for three ranks: nobody can tell what lies beyond."""
     view = View(tilt_deg=20.0)
-    table = SimulatedTable(KAHMATE, view)
+    table = printed_table(KAHMATE, view)
     table.set_up({Square(3, 9): ("blue big",)})
     luma, true, board = table.render_luma(), camera_pose(KAHMATE, view), KAHMATE.board
     low, high = 3 * board.pitch_mm, 7 * board.pitch_mm

@@ -9,9 +9,10 @@ from companion.core.errors import CameraError
 from companion.core.grid import Square
 from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Reading
 from companion.games.outbuffered import Outbuffered
+from companion.printing.printed_kit import printed_table
 from vision.cameras.camera_link import Cameras
 from vision.pieces.board_reader import board_reader
-from vision.simulation.table import RenderedCamera, SimulatedTable
+from vision.simulation.table import RenderedCamera
 from vision.watcher import READING_THREADS, WatchListeners, board_watcher
 
 KIT = Outbuffered().kit(Outbuffered().options({}))
@@ -46,7 +47,7 @@ class Flaky:
 class Watched:
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.table = SimulatedTable(KIT)
+        self.table = printed_table(KIT)
         self.camera = Flaky(RenderedCamera(self.table, self.clock))
         self.readings: list[Reading] = []
         self.statuses: list[CameraStatus] = []

@@ -148,7 +148,7 @@ class Room:
 @contextmanager
 def room_in(folder: Path, eye: FakeEye | None) -> Iterator[Room]:
     shown, album = eye or FakeEye(), FakeAlbum()
-    with open_place(folder, camera=CameraRoom(eye, album, lambda: b"PK bundle")) as place:
+    with open_place(folder, camera=CameraRoom(eye, album)) as place:
         place.table.camera_is(CameraStatus(CameraState.SEES_BOARD, "The camera sees the board"))
         place.table.step()
         yield Room(place, shown, album)
@@ -337,7 +337,6 @@ def test_only_the_host_changes_something(room: Room, door: str, body: dict[str, 
         assert answer.status_code == 403
         assert error_of(answer)["reason"] == "host_only"
     assert room.eye.asked == []
-    assert room.place.browser().get("/camera/bundle.zip").status_code == 403
     answer = room.host().post(f"/api/camera/{door}", json=body, headers={"Origin": "http://evil.example"})
     assert answer.status_code == 403
     assert room.eye.asked == []
@@ -362,14 +361,7 @@ def test_who_only_looks_is_told_the_way_to_the_key(room: Room) -> None:
     browser = room.place.browser()
     page = page_of(browser, "/camera")
     assert "Enter the host key" in page
-    assert "bundle.zip" not in page
     assert "Focus locked, exposure automatic" in room.fragment(browser)
-
-
-def test_a_bundle_is_saved(room: Room) -> None:
-    answer = room.host().get("/camera/bundle.zip")
-    assert (answer.mimetype, answer.data) == ("application/zip", b"PK bundle")
-    assert re.fullmatch(r'attachment; filename="companion-\d{6}\.zip"', answer.headers["Content-Disposition"])
 
 
 def test_the_host_page_leads_here_where_there_is_a_camera_page(room: Room, tmp_path: Path) -> None:

@@ -245,7 +245,9 @@ def _every_state(place: Place) -> Iterator[tuple[str, str]]:
     paths = ("/", "/?screen", "/watch", "/seat/south", "/seat/north", "/host", "/rules/binmat")
     both = seats["south"]
     both.post("/host", data={"key": HOST_KEY})
-    both.set_cookie("seat_north", seats["north"].get_cookie("seat_north").value)  # type: ignore[union-attr] # it sits there
+    held = place.cookie(seats["north"], "seat_north")
+    assert held
+    both.set_cookie(held.key, held.value)
     for way, actions in (
         ("clock", (".", "c", ".")),
         ("referee", (".", "c2", "5& 3% 4% a% 2& *& >+ @# / 4^u 2#u a&u", None, None, None)),

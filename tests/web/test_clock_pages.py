@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 import threading
 from typing import Any
 
@@ -11,8 +9,6 @@ import pytest
 from web_fixtures import HOST_KEY, Place, error_of, page_of, view_of
 
 from companion.core.kit import Seat
-from web.server import sse
-from web.server.sse import serve
 
 HOST = {"X-Host-Key": HOST_KEY}
 
@@ -118,48 +114,13 @@ def test_pages_ask_the_services_clock(place: Place) -> None:
 def test_a_press_counts_from_when_it_came_in(place: Place) -> None:
     """Also when the clock ran out before the table heard of it."""
     south, moment = place.sit("south"), place.to_clock()
-    place.clock.advance(6)
+    place.clock.advance(4.9)
+    place.app.before_request_funcs[None].append(lambda: place.clock.advance(1.1))
     body = {"moment": moment, "action": "."}
-    late = south.post("/api/seat/south/hand-in", json=body, environ_overrides={"companion.at_s": 4.9})
+    late = south.post("/api/seat/south/hand-in", json=body)
     assert late.status_code == 200
     assert view_of(place)["log"][0] == "1. Defender is done."
     assert view_of(place)["clock"]["due_s"] == 9.9
-
-
-def test_a_request_is_stamped_before_it_waits_for_a_thread(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The only thread draws a page while the press comes in at 4 s; it is handled at 7 s."""
-    moment = place.to_clock()
-    arrived = threading.Semaphore(0)
-
-    def now_s() -> float:
-        at_s = place.table.now_s()
-        arrived.release()
-        return at_s
-
-    def slow() -> str:
-        assert is_drawn.wait(10)
-        return ""
-
-    is_drawn = threading.Event()
-    monkeypatch.setitem(place.app.view_functions, "pages.watch", slow)
-    monkeypatch.setattr(sse, "THREADS", 1)
-    place.app.extensions["now_s"] = now_s
-    with serve(place.app, "127.0.0.1", 0, 4) as server:
-        server.start()
-        busy, line = (http.client.HTTPConnection("127.0.0.1", server.port, timeout=20) for _ in range(2))
-        busy.request("GET", "/watch")
-        assert arrived.acquire(timeout=10)
-        place.clock.advance(4)
-        body = json.dumps({"moment": moment, "action": "."})
-        line.request("POST", "/api/table/act", body, {"Content-Type": "application/json"})
-        assert arrived.acquire(timeout=10)
-        place.clock.advance(3)
-        is_drawn.set()
-        busy.close()
-        assert line.getresponse().status == 200
-        line.close()
-    assert view_of(place)["log"][0] == "1. Defender is done."
-    assert view_of(place)["clock"]["due_s"] == 9.0
 
 
 def test_a_fragment_holds_while_time_runs(place: Place) -> None:

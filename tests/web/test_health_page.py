@@ -1,9 +1,9 @@
-"""`/health`, the doctor's page, `/metrics`, and what is counted and logged of every request."""
+"""`/health`, the doctor's page, the support bundle, and what is counted and logged of every request."""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,19 +25,6 @@ def host_of(place: Place) -> FlaskClient:
     browser = place.browser()
     assert browser.post("/host", data={"key": HOST_KEY}).status_code == 303
     return browser
-
-
-@dataclass
-class Counted:
-    """A meter that only remembers."""
-
-    seen: list[tuple[str, str, int, float | None]] = field(default_factory=list)
-
-    def request(self, method: str, route: str, status: int, seconds: float | None) -> None:
-        self.seen.append((method, route, status, seconds))
-
-    def page(self, accept: str) -> tuple[bytes, str]:
-        return b"up 1\n", f"text/plain; for={accept}"
 
 
 @pytest.mark.parametrize(
@@ -100,31 +87,19 @@ def test_what_is_wrong_stands_on_the_hosts_pages_alone(place: Place) -> None:
         assert "voltage" not in page_of(place.browser(), path)
 
 
+# ---- the support bundle ----------------------------------------------------------------------------------------------
+
+
+def test_the_support_bundle_is_the_hosts(place: Place) -> None:
+    for browser in (place.browser(), place.sit("south")):
+        assert browser.get("/doctor/bundle.zip").status_code == 403
+    host = host_of(place)
+    assert 'href="/doctor/bundle.zip"' in page_of(host, "/doctor")
+    answer = host.get("/doctor/bundle.zip")
+    assert (answer.mimetype, answer.data) == ("application/zip", b"PK bundle")
+
+
 # ---- what is counted -------------------------------------------------------------------------------------------------
-
-
-def test_measurements_are_only_there_where_they_are_wanted(place: Place) -> None:
-    assert place.browser().get("/metrics").status_code == 404
-    place.health.meter = meter = Counted()
-    answer = place.browser().get("/metrics", headers={"Accept": "text/plain"})
-    assert (answer.data, answer.content_type) == (b"up 1\n", "text/plain; for=text/plain")
-    assert meter.seen == [("GET", "/metrics", 200, 0.0)]
-
-
-def test_requests_are_counted_by_the_pattern_of_their_address(place: Place) -> None:
-    place.health.meter = meter = Counted()
-    browser = place.sit("south")
-    browser.get("/join/north?word=5ecret")
-    browser.get("/5ecret")
-    stream = browser.get("/live/watch", headers={"Accept": "text/event-stream"})
-    stream.close()
-    assert meter.seen == [
-        ("POST", "/api/seat/<any(south, north):seat>/take", 200, 0.0),
-        ("GET", "/join/<any(south, north):seat>", 200, 0.0),
-        ("GET", "none", 404, 0.0),
-        ("GET", "/live/<any(table, watch):page>", 200, None),
-    ]
-    assert "5ecret" not in repr(meter.seen)
 
 
 def test_refusals_are_counted_and_not_quoted(place: Place) -> None:
@@ -132,7 +107,6 @@ def test_refusals_are_counted_and_not_quoted(place: Place) -> None:
     for action in ("XYZ", "UDX"):
         assert browser.post("/api/seat/south/hand-in", json={"moment": moment, "action": action}).status_code == 400
     place.browser().post("/api/host/undo", json={})
-    assert place.health.tally.counts() == {"malformed": 2, "illegal": 1}
     assert place.health.tally.news() == {"illegal": 1, "malformed": 2}
     assert place.health.tally.news() == {}
 

@@ -225,7 +225,7 @@ def test_a_disk_that_refuses_is_told_and_what_was_typed_stays(tmp_path: Path, mo
 def test_how_large_a_backup_may_be_is_known_before_it_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of what is free: it is here twice while it is checked."""
     with kept(tmp_path, OURS) as place:
-        assert 'data-most="500000000"' in page_of(place)
+        assert 'data-most="67108864"' in page_of(place)
         monkeypatch.setattr("web.routes.settings.free_bytes", lambda _: 42_000_000)
         assert 'data-most="21000000"' in page_of(place)
         assert "there is room for at most 21 MB." in page_of(place)
@@ -257,7 +257,7 @@ def test_a_backup_is_saved_checked_laid_ready_and_called_off(tmp_path: Path) -> 
         assert place.host.post("/settings/restore", data={}).status_code == 400
         wrong = place.host.post("/settings/restore", data={"backup": (io.BytesIO(b"PK rubbish"), "it.zip")})
         assert wrong.status_code == 400
-        assert "sudo companion update FILE" in page_of(place)
+        assert "sudo apt install ./FILE.deb" in page_of(place)
         form = wrong.get_data(as_text=True).partition('<label for="backup">')[2]
         assert "damaged or not a backup" in form, "told where the file is chosen"
         assert 'aria-invalid="true"' in form, "the focus goes there"

@@ -12,7 +12,8 @@ import pytest
 from web_fixtures import HOST_KEY, Place, open_place
 
 from companion.core.kit import Seat
-from web.server.sse import PortInUse, Server, message, serve
+from web.server.server import PortInUse, Server, serve
+from web.server.sse import message
 
 
 @pytest.fixture
@@ -125,7 +126,7 @@ def test_a_fragment_is_drawn_once_for_every_change(place: Place, monkeypatch: py
 
 @pytest.fixture
 def server(place: Place) -> Iterator[Server]:
-    with serve(place.app, "127.0.0.1", 0, 4) as running:
+    with serve(place.app, "127.0.0.1", 0) as running:
         running.start()
         yield running
 
@@ -172,7 +173,7 @@ def test_a_viewer_who_leaves_frees_the_place(place: Place, server: Server) -> No
 
 
 def test_five_hundred_viewers_may_be_allowed(tmp_path: Path) -> None:
-    with open_place(tmp_path, viewers=500) as many, serve(many.app, "127.0.0.1", 0, 500) as running:
+    with open_place(tmp_path, viewers=500) as many, serve(many.app, "127.0.0.1", 0) as running:
         running.start()
         line = http.client.HTTPConnection("127.0.0.1", running.port, timeout=10)
         line.request("GET", "/health")
@@ -182,7 +183,7 @@ def test_five_hundred_viewers_may_be_allowed(tmp_path: Path) -> None:
 
 def test_closing_ends_all_streams_and_frees_the_port(place: Place) -> None:
     before = threading.active_count()
-    running = serve(place.app, "127.0.0.1", 0, 4)
+    running = serve(place.app, "127.0.0.1", 0)
     running.start()
     line = http.client.HTTPConnection("127.0.0.1", running.port, timeout=10)
     line.request("GET", "/live/watch")
@@ -201,11 +202,11 @@ def test_a_busy_port_is_said_in_one_sentence(place: Place) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(PortInUse, match=f"Port {port} is in use: choose another one with --port"):
-            serve(place.app, "127.0.0.1", port, 4)
+            serve(place.app, "127.0.0.1", port)
     with pytest.raises(PortInUse, match=r"Cannot listen on 203\.0\.113\.1"):
-        serve(place.app, "203.0.113.1", 0, 4)
+        serve(place.app, "203.0.113.1", 0)
 
 
 def test_a_server_that_never_started_closes(place: Place) -> None:
-    running = serve(place.app, "127.0.0.1", 0, 4)
+    running = serve(place.app, "127.0.0.1", 0)
     running.close()

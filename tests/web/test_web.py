@@ -188,12 +188,12 @@ def test_a_cookie_of_ours_in_the_place_of_another_opens_nothing(place: Place) ->
     south, thief = place.browser(), place.browser()
     south.post("/join/south", data={"name": "south"})
     place.sit("north")
-    names, seat = (south.get_cookie(name) for name in ("names", "seat_south"))
+    names, seat = (place.cookie(south, name) for name in ("names", "seat_south"))
     assert names
     assert seat
     for value in (names.value, seat.value):
         for name in ("seat_north", "host", "pass", *(["seat_south"] if value == names.value else [])):
-            thief.set_cookie(name, value)
+            thief.set_cookie(place.app.extensions["guard"].cookie_name(name), value)
         for path in ("/api/seat/south/view", "/api/seat/north/view"):
             assert thief.get(path).status_code == 403, path
         assert thief.post("/api/host/abandon", json={}).status_code == 403

@@ -7,7 +7,7 @@ one; cards that prove nothing about each other lie as a fan is laid, away from t
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations, pairwise
@@ -32,10 +32,6 @@ _GAP_MM = 15.0
 """A fan may have a gap of this; what lies further off may be another stack."""
 _TALLER_MM = 2.0
 """The signs of suits reach so much farther into a card than its markers."""
-_INDEX_MM, _FIGURES_MM = (26.6, 12.5), (32.0, 38.0)
-"""Width and depth of value and suit in a corner, of `_SIGNS` signs, and of the figures in the middle."""
-_SIGNS, _WIDE = 3, {"@": 2}
-_ROUND_PRINT_MM = 1.2
 _ASIDE_MM = 35.0
 _BESIDE_MM = 3.0
 """So much is kept clear beside print, for blur and for cards that lie a little elsewhere."""
@@ -46,7 +42,7 @@ class Lying:
     """An open card on the board: its middle, its direction (radians, counter-clockwise; a half turn changes nothing).
 
     `marks` are the markers seen of it, (4, 2) each, the upper left corner first. A card that was not read is named
-    `UNREAD`, its outline is that of the marker; `covers` are names of cards that are known to lie above it.
+    `UNREAD`, its outline is that of the marker.
     """
 
     name: str
@@ -55,7 +51,6 @@ class Lying:
     turn: float
     marks: tuple[Points, ...]
     outline: Points
-    covers: frozenset[str] = frozenset()
 
     @cached_property
     def middle(self) -> Points:
@@ -68,59 +63,24 @@ class Lying:
         first, second, third, _ = self.outline.tolist()
         return 0.0 if self.name == UNREAD else min(math.dist(first, second), math.dist(second, third)) / 2
 
-    @cached_property
-    def _sides(self) -> tuple[Points, Points]:
-        """(4, 2) unit vectors inwards from the sides of the outline, and (4,) how far along them each side lies."""
-        inwards, at = _sides_of(self.outline[None])
-        return inwards[0], at[0]
 
-    def depth_inside(self, points_mm: Points) -> Points:
-        """(..., N): how far inside the outline (..., N, 2) points lie; negative outside."""
-        inwards, at = self._sides
-        return np.asarray((points_mm @ inwards.T - at).min(axis=-1))
+def proofs_of(cards: Sequence[Lying]) -> NDArray[np.bool_]:
+    """Return (N, N): of which of the cards, by row, it is proved that they lie on which, by column.
 
-
-class Spread:
-    """Cards as they lie, to be asked which are at a place."""
-
-    def __init__(self, cards: Iterable[Lying]) -> None:
-        self.cards = tuple(cards)
-        self._outlines = np.array([card.outline for card in self.cards]).reshape(-1, 4, 2)
-        self._low, self._high = self._outlines.min(axis=1), self._outlines.max(axis=1)
-
-    def near(self, points_mm: Points, reach_mm: float) -> Iterator[Lying]:
-        """Those whose outlines (N, 2) points may be as near to as this, at a quick look."""
-        low, high = points_mm.min(axis=0) - reach_mm, points_mm.max(axis=0) + reach_mm
-        is_near = (self._low < high).all(axis=1) & (self._high > low).all(axis=1)
-        return (self.cards[number] for number in np.flatnonzero(is_near))
-
-    def holding(self, places_mm: Points, least_mm: float) -> NDArray[np.bool_]:
-        """(K, C): in which of the cards, by column, any corner of places (K, N, 2) lies farther within than this."""
-        inwards, at = self._sides
-        depths = places_mm[:, None] @ inwards.swapaxes(1, 2) - at[:, None]
-        return np.asarray(depths.min(axis=3).max(axis=2, initial=-np.inf) > least_mm)
-
-    @cached_property
-    def _sides(self) -> tuple[Points, Points]:
-        return _sides_of(self._outlines)
-
-    @cached_property
-    def proofs(self) -> NDArray[np.bool_]:
-        """(N, N): of which of the cards, by row, is it proved that they lie on which, by column?"""
-        number = {card.name: place for place, card in enumerate(self.cards) if card.name != UNREAD}
-        proved = np.zeros((len(self.cards),) * 2, np.bool_)
-        owners = np.repeat(np.arange(len(self.cards)), [len(card.marks) for card in self.cards])
-        marks = np.array([mark for card in self.cards for mark in card.marks]).reshape(-1, 2)
-        inwards, at = self._sides
-        depths = (marks @ inwards.swapaxes(1, 2) - at[:, None]).min(axis=2).reshape(len(self.cards), len(owners), 4)
-        lower, mark = np.nonzero(depths.max(axis=2) >= _ON_TOP_MM)
-        proved[owners[mark], lower] = True
-        for place, card in enumerate(self.cards):
-            if card.name == UNREAD:
-                proved[:, place] = False
-            proved[[number[name] for name in card.covers if name in number], place] = True
-        np.fill_diagonal(proved, False)
-        return proved
+    A marker that is seen within another card's outline proves that its own card is the upper one.
+    """
+    proved = np.zeros((len(cards),) * 2, np.bool_)
+    owners = np.repeat(np.arange(len(cards)), [len(card.marks) for card in cards])
+    marks = np.array([mark for card in cards for mark in card.marks]).reshape(-1, 2)
+    inwards, at = _sides_of(np.array([card.outline for card in cards]).reshape(-1, 4, 2))
+    depths = (marks @ inwards.swapaxes(1, 2) - at[:, None]).min(axis=2).reshape(len(cards), len(owners), 4)
+    lower, mark = np.nonzero(depths.max(axis=2) >= _ON_TOP_MM)
+    proved[owners[mark], lower] = True
+    for place, card in enumerate(cards):
+        if card.name == UNREAD:
+            proved[:, place] = False
+    np.fill_diagonal(proved, False)
+    return proved
 
 
 def _sides_of(outlines: Points) -> tuple[Points, Points]:
@@ -150,38 +110,12 @@ def _laid(cards: Sequence[tuple[float, float, float]], places: Points) -> Points
     return np.asarray(places @ axes[:, None] + np.column_stack([x, y])[:, None, None])
 
 
-def clear_places(deck: Deck) -> Points:
-    """(2, 4, 2): the parts of a card's face on which nothing is printed, right and left of its middle."""
-    room = deck.inset_mm + deck.marker_mm
-    width, depth = room, deck.height_mm - 2 * room - _BESIDE_MM
-    return _both((deck.width_mm - width) / 2, 0.0, width, depth)
-
-
 def printed_places(deck: Deck) -> Points:
     """(3, 4, 2): the parts of a card's face that hold its print: the middle, and the strips of both corners."""
     room = deck.inset_mm + deck.marker_mm
     strip = room + _BESIDE_MM / 2
     middle = _both(0.0, 0.0, deck.width_mm - 2 * room, deck.height_mm - 2 * room + _BESIDE_MM)[:1]
     return np.concatenate([middle, _both(0.0, (deck.height_mm - strip) / 2, deck.width_mm, strip)])
-
-
-def print_boxes(deck: Deck, signs: int = _SIGNS) -> Points:
-    """(5, 4, 2): the parts of a card's face that hold its print, with room for blur and no more: both markers, value
-    and suit beside them, so many `signs` in all, the figures in the middle."""
-    side = deck.marker_mm + 2 * _ROUND_PRINT_MM
-    reach = deck.marker_mm / 2 + deck.inset_mm
-    markers = _both(deck.width_mm / 2 - reach, deck.height_mm / 2 - reach, side, side)
-    left, right = deck.inset_mm - _ROUND_PRINT_MM, deck.inset_mm + _INDEX_MM[0] * signs / _SIGNS + _ROUND_PRINT_MM
-    x = (left + right - deck.width_mm) / 2
-    deep = _INDEX_MM[1] + 2 * _ROUND_PRINT_MM
-    indices = _both(x, (deck.height_mm - deep) / 2 - deck.inset_mm + _ROUND_PRINT_MM, right - left, deep)
-    wide, high = (side + 2 * _ROUND_PRINT_MM for side in _FIGURES_MM)
-    return np.concatenate([markers, indices, _both(0.0, 0.0, wide, high)[:1]])
-
-
-def signs_of(deck: Deck) -> dict[str, int]:
-    """How many signs wide the value and the suit of each card are, at most, by its name."""
-    return {card.name: sum(_WIDE.get(sign, 1) for sign in card.value + card.suit) for card in deck.cards}
 
 
 def index_places(deck: Deck) -> Points:
@@ -247,16 +181,10 @@ def _corner(deck: Deck) -> Points:
     return np.array([deck.width_mm / 2 - reach, deck.height_mm / 2 - reach])
 
 
-def unread_card(mark: Points, covers: Iterable[str] = ()) -> Lying:
-    """A card of which only a marker that does not decode, or a part of one, is seen."""
+def unread_card(mark: Points) -> Lying:
+    """Return a card of which only a marker that does not decode is seen."""
     x, y = mark.mean(axis=0)
-    return Lying(UNREAD, float(x), float(y), 0.0, (mark,), mark, frozenset(covers))
-
-
-def card_of_ink(ink: Points) -> Lying:
-    """A card, or more than one, of which nothing is seen but some of its print, (N, 2) mm."""
-    box = cv2.boxPoints(cv2.minAreaRect(ink.astype(np.float32)))
-    return unread_card(np.asarray(box, np.float64))
+    return Lying(UNREAD, float(x), float(y), 0.0, (mark,), mark)
 
 
 def fan_order(cards: Sequence[Lying], seat_up: float, widest_mm: float) -> tuple[str, ...]:
@@ -267,7 +195,7 @@ def fan_order(cards: Sequence[Lying], seat_up: float, widest_mm: float) -> tuple
     """
     if len(cards) < 2:
         return tuple(card.name for card in cards)
-    proofs = Spread(cards).proofs
+    proofs = proofs_of(cards)
     above = _closure(proofs)
     if above.diagonal().any():
         return (UNREAD,) * len(cards)

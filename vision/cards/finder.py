@@ -6,23 +6,20 @@ one card only. A card that is there and not read is an `X`.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.core.grid import Square
 from companion.core.kit import CARD_DICTIONARY, Kit
-from vision.cards.card_view import PAPER, SCALE, CardView
+from vision.cards.card_view import SCALE, CardView
 from vision.cards.fans import (
     UNREAD,
     Lying,
-    Spread,
     cards_of_marks,
     index_places,
     marker_places,
@@ -33,7 +30,7 @@ from vision.cards.fans import (
 from vision.cards.marker_fit import fitted_squares
 from vision.cards.marker_prints import MarkerPrints
 from vision.detection.marker_scan import Box, boxes_of
-from vision.detection.markers import Luma, MarkerFinder, Sighting, best_guess, modules_in, sharpened
+from vision.detection.markers import Luma, MarkerFinder, Sighting, best_guess, resembles_marker, sharpened
 from vision.detection.motion import BLOCK_PX
 from vision.pose.pose import Maps, Points
 
@@ -44,52 +41,32 @@ _MARGIN_MM = 3.0
 _LIKELY = 0.78, 0.18
 """Correlation of a soft print with that of one card, and how much more than with any other. Measured over 100 tables:
 the right card has .83 and .16 at least."""
-_DARK = 0.6
-"""A marker as a whole is darker than this, by paper."""
-_RIM_MM = 1.5
-"""Less than a marker's black rim."""
-_FULL = 0.55
-"""It fills so much of the rectangle round it, when its white modules are closed."""
-_CUT, _EXACT = 0.4, 0.05
-"""The same of one of which a corner is hidden; its sides are then as long as a marker's by so much, and no print is."""
+_LIKE_A_MARKER = 0.4, 1.6
+"""By the side of a marker: what is so large may be one, or a part of one."""
 _NUMBER_MM = 7.0
 """Half of the room that the number of a lane takes in the strip beyond it."""
 _AROUND_MM = 12.0
 """So much is looked at on either side of bold print, as it may be a part of a marker."""
 _GAP_MM = 2.0
 """A white module of a marker is not wider than this, the white between two markers is."""
-_SOLID_MM = 6.0
-"""All strokes of cards' other print are thinner."""
-_ASIDE_MM = 8.0
-_OUT_MM = 14.0
-"""What shows of a card's marker may lie so far beyond the outer end of its zone."""
-_LINE_MM = 1.1
-"""A marker's rim beside a line at the end of zones, where nothing else tells it, between the middles of its pixels."""
-_ON_LINE_MM, _LINE = 2.0, 0.7
-"""That line lies so near to its place, and is darker than this, by paper, ..."""
-_GOES_ON_MM = np.array([1.0, 1.75, 2.5])
-"""... also so far beyond a piece of it."""
 _OVER_MM = 2.5
 
 
 @dataclass(frozen=True, eq=False)
 class _Blobs:
-    """Print that hangs together: the smallest rectangles round it, `quads` (N, 4, 2) mm; (N,) each how much of that it
-    fills, its longer and its shorter side, and how far `off` the size of a marker they are, at most, as a share."""
+    """Print that hangs together: the smallest rectangles round it, `quads` (N, 4, 2) mm, and how far they are `off`
+    the size of a marker, (N,), at most, as a share."""
 
     quads: Points
-    areas_mm2: Points
-    longs_mm: Points
-    shorts_mm: Points
     off: Points
 
 
 class CardFinder:
     """Finds the cards of one kit in views from straight above."""
 
-    def __init__(self, kit: Kit, zones: Sequence[Square]) -> None:
+    def __init__(self, kit: Kit) -> None:
         assert kit.deck is not None
-        self.kit, self.zones, self._deck = kit, zones, kit.deck
+        self.kit, self._deck = kit, kit.deck
         self._names = {card.marker: card.name for card in kit.deck.cards}
         self._markers = {card.name: card.marker for card in kit.deck.cards}
         self._prints = MarkerPrints(CARD_DICTIONARY, tuple(self._names))
@@ -102,11 +79,8 @@ class CardFinder:
     def find(self, view: CardView) -> tuple[list[Lying], set[int]]:
         """The cards in a view, and the ids that are there twice."""
         self._maps, even = view.maps, view.even
-        joined = _joined(view.ink.bold)
-        blobs = self._blobs(joined, 0.4, 1.6)
-        cards, twins, quads = self._marked(even, blobs)
+        cards, twins, quads = self._marked(even, self._blobs(_joined(view.ink.bold)))
         cards += self._unread(even, cards, quads)
-        cards += self._slices(even, blobs, self._blobs(_solid(joined), 0.4, 1.6), cards)
         return cards, twins
 
     def _to_mm(self, points: Points) -> Points:
@@ -117,15 +91,13 @@ class CardFinder:
         assert self._maps is not None
         return self._maps.to_view(points_mm).reshape(points_mm.shape)
 
-    def _blobs(self, picture: Luma, least: float, most: float) -> _Blobs:
-        """The blobs of a (h, w) mask of the view whose size is between these shares of a marker's side."""
+    def _blobs(self, picture: Luma) -> _Blobs:
+        """Find the blobs of a (h, w) mask of the view that are about as large as a marker."""
         side = self._deck.marker_mm * SCALE
-        boxes = list(_boxes_round(picture, least * side, most * side))
-        quads = self._to_mm(np.array([quad for quad, _ in boxes], np.float64).reshape(-1, 4, 2))
+        boxes = list(_boxes_round(picture, _LIKE_A_MARKER[0] * side, _LIKE_A_MARKER[1] * side))
+        quads = self._to_mm(np.array(boxes, np.float64).reshape(-1, 4, 2))
         sides = np.linalg.norm(quads - np.roll(quads, -1, axis=1), axis=2)
-        off = np.abs(sides / self._deck.marker_mm - 1).max(axis=1)
-        areas = np.array([area for _, area in boxes], np.float64)
-        return _Blobs(quads, areas, sides.max(axis=1), sides.min(axis=1), off)
+        return _Blobs(quads, np.abs(sides / self._deck.marker_mm - 1).max(axis=1))
 
     def _marked(self, view: Luma, blobs: _Blobs) -> tuple[list[Lying], set[int], list[Points]]:
         """The cards of which markers are seen, the ids that are there twice, and (4, 2) mm quadrangles that are none.
@@ -155,7 +127,7 @@ class CardFinder:
             soft = view.copy() if boxes else view
             for rows, columns in boxes:
                 soft[rows, columns] = prepare(view[rows, columns])
-                found = self._finder.find(np.ascontiguousarray(soft[rows, columns]), 0.5 * side, 2 * side)
+                found = self._finder.find(np.ascontiguousarray(soft[rows, columns]), 0.5 * side)
                 aside = np.array([columns.start, rows.start])
                 for sighting in found.sightings:
                     note(replace(sighting, corners_px=sighting.corners_px + aside), more)
@@ -247,109 +219,11 @@ class CardFinder:
             middle = quad.mean(axis=0)
             if (np.abs(seen - middle).max(axis=1) < self._deck.marker_mm * 0.6).any():
                 continue
-            if modules_in(view, self._to_view(quad)).mean() > _DARK * PAPER:
+            if not resembles_marker(view, self._to_view(quad)):
                 continue
             seen = np.vstack([seen, middle])
             found.append(unread_card(quad))
         return found
-
-    def _slices(self, even: Luma, blobs: _Blobs, solid: _Blobs, cards: list[Lying]) -> list[Lying]:
-        """Cards of which a marker shows that is no quadrangle, because something lies on it or for lack of light.
-
-        Two things are taken for the rest of a marker: what of the `blobs` of bold print is as long as a marker is wide
-        and ends at the edge of a card; what is more `solid` than the other print of a card. Both only in the columns of
-        cards' markers.
-        """
-        side = self._deck.marker_mm
-        read = [card for card in cards if card.name != UNREAD]
-        spread, seen = Spread(read), middles_of([mark for card in cards for mark in card.marks])
-        print_ = np.concatenate([marker_places(self._deck), printed_places(self._deck)[:1]])
-        explained = _Places(on_cards(read, print_).reshape(-1, 4, 2))
-        smaller = _Places(on_cards(read, index_places(self._deck)).reshape(-1, 4, 2))
-        found: list[Lying] = []
-        every = _Blobs(*(np.concatenate(both) for both in zip(astuple(blobs), astuple(solid), strict=True)))
-        known = explained.hold(every.quads) | (smaller.hold(every.quads) & (every.off > _EXACT))
-        for number in np.flatnonzero(~known).tolist():
-            quad, is_solid = every.quads[number], number >= len(blobs.quads)
-            area, long, short = (float(of[number]) for of in (every.areas_mm2, every.longs_mm, every.shorts_mm))
-            is_in = self._is_in_zone(quad)
-            if not (is_in or self._is_at_end(quad)):
-                continue
-            is_exact = every.off[number] <= _EXACT
-            if (np.abs(seen - quad.mean(axis=0)).max(axis=1) < side * 0.6).any():
-                continue
-            is_full = area >= _FULL * long * short
-            is_cut = is_exact and not is_solid and area >= _CUT * long * short
-            if is_in and (is_solid or is_cut or (is_full and every.off[number] <= _SIDE)):
-                covers = []
-                on = [card for card in spread.near(quad, 0.0) if card.depth_inside(quad).max() > 0]
-                upper = sorted(on, key=lambda card: _nearest_mm(card, quad))
-                # What has just the size of a marker may lie aside of the card above it, as askew cards do.
-                columns = (self._is_in_column(card, quad, half=True) for card in upper[: None if is_cut else 1])
-                is_marker = any(columns)
-            else:
-                near, end = spread.near(quad, 2.0), self._end_line(quad)
-                covers = [c.name for c in near if _is_at_edge(c, quad) and self._is_in_column(c, quad)]
-                is_long = abs(long / side - 1) <= _SIDE and is_full
-                is_marker = bool(covers) and is_long and short >= (_RIM_MM if end is None else _LINE_MM)
-                is_marker = is_marker and (end is None or not self._goes_on(even, quad, end))
-            if is_marker:
-                seen = np.vstack([seen, quad.mean(axis=0)])
-                found.append(unread_card(quad, covers))
-        return found
-
-    def _is_in_zone(self, quad: Points) -> bool:
-        """Is the middle of a quadrangle within a zone, off its outline and the markers of the board?"""
-        board, (x, y) = self.kit.board, quad.mean(axis=0)
-        zone = board.square_at(x, y)
-        if zone is None or zone not in self.zones:
-            return False
-        middle_x, middle_y = board.centre_mm(zone)
-        side, depth = board.square_mm / 2 - _MARGIN_MM, board.depth_mm / 2 - _MARGIN_MM
-        return bool(abs(x - middle_x) < side and abs(y - middle_y) < depth)
-
-    def _is_at_end(self, quad: Points) -> bool:
-        """Does the middle of a quadrangle lie where cards reach out of a zone's outer end, off the board's markers?"""
-        board, (x, y) = self.kit.board, quad.mean(axis=0)
-        zone = board.square_at(x, float(y.clip(0, board.height_mm - 1)))
-        if zone is None or zone not in self.zones or not -_MARGIN_MM < max(-y, y - board.height_mm) < _OUT_MM:
-            return False
-        off = board.corner_mm / 2 + _MARGIN_MM
-        corners = np.array(list(board.corner_centres_mm.values()))
-        is_corner = (np.abs(corners - (x, y)).max(axis=1) < off).any()
-        return bool(abs(x - board.centre_mm(zone)[0]) < board.square_mm / 2 - _MARGIN_MM and not is_corner)
-
-    def _end_line(self, quad: Points) -> float | None:
-        """Where the line at the outer end of the zones is on which a quadrangle lies; None when it lies elsewhere."""
-        ends = (0.0, self.kit.board.height_mm)
-        return next((end for end in ends if np.abs(quad[:, 1] - end).max() <= _ON_LINE_MM), None)
-
-    def _goes_on(self, even: Luma, quad: Points, end_mm: float) -> bool:
-        """Is the line at an end seen on both sides of a quadrangle, so that this is a part of it?"""
-        assert self._maps is not None
-        beside = np.concatenate([quad[:, 0].min() - _GOES_ON_MM, quad[:, 0].max() + _GOES_ON_MM])
-        across = np.arange(-_ON_LINE_MM, _ON_LINE_MM, 1 / SCALE)
-        places = np.stack(np.meshgrid(beside, end_mm + across), axis=-1)
-        at = self._maps.to_view(places).astype(np.float32).reshape(places.shape)
-        grey = cv2.remap(even, at, None, cv2.INTER_LINEAR, borderValue=255)  # type: ignore[call-overload]  # stubs deny None
-        return bool((grey.min(axis=0) < _LINE * PAPER).all())
-
-    def _is_in_column(self, card: Lying, quad: Points, *, half: bool = False) -> bool:
-        """Would a card that lies like this one, but farther up or down, have a marker here?
-
-        With `half` only above the card's marker that is below, and below the other.
-        """
-        (x, y), turn = (float(v) for v in quad.mean(axis=0) - card.middle), card.turn
-        across, along = (
-            math.cos(turn) * x + math.sin(turn) * y,
-            math.cos(turn) * y - math.sin(turn) * x,
-        )
-        column = (self._deck.width_mm - self._deck.marker_mm) / 2 - self._deck.inset_mm
-        return abs(abs(across) - column) < _ASIDE_MM and (across * along > 0 or not half)
-
-
-def _is_at_edge(card: Lying, quad: Points) -> bool:
-    return bool(-2.0 <= card.depth_inside(quad).max() <= 2.0)
 
 
 class _Places:
@@ -379,11 +253,6 @@ def middles_of(quads: Sequence[Points]) -> Points:
     return np.stack(quads).mean(axis=1) if len(quads) else np.empty((0, 2))
 
 
-def _nearest_mm(card: Lying, quad: Points) -> float:
-    """How far the nearest marker that is seen of a card is: what lies uppermost is what shows its marker next to it."""
-    return min(float(np.abs(mark.mean(axis=0) - quad.mean(axis=0)).max()) for mark in card.marks)
-
-
 def _as_it_is(view: Luma) -> Luma:
     return view
 
@@ -397,21 +266,9 @@ def _joined(ink: Luma) -> Luma:
     return np.asarray(cv2.morphologyEx(ink, cv2.MORPH_CLOSE, _square(_GAP_MM)), np.uint8)
 
 
-def _solid(joined: Luma) -> Luma:
-    """What of it is more solid than text."""
-    return np.asarray(cv2.morphologyEx(joined, cv2.MORPH_OPEN, _square(_SOLID_MM)), np.uint8)
-
-
-def _boxes_round(picture: Luma, least_px: float, most_px: float) -> Iterator[tuple[Points, float]]:
-    """The smallest rectangle (4, 2) px round each blob of a mask whose width or height is between these; the blob's
-    area in mm²."""
-    contours, tree = cv2.findContours(picture, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
-    for number, contour in enumerate(contours):
-        if tree[0][number][3] >= 0:  # a hole
-            continue
-        x, y, width, height = cv2.boundingRect(contour)
+def _boxes_round(picture: Luma, least_px: float, most_px: float) -> Iterator[Points]:
+    """Yield the smallest rectangle (4, 2) px round each blob of a mask whose width or height is between these."""
+    for contour in cv2.findContours(picture, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]:
+        _, _, width, height = cv2.boundingRect(contour)
         if least_px < max(width, height) < most_px:
-            mask = np.zeros((height, width), np.uint8)
-            cv2.drawContours(mask, [contour], 0, 255, cv2.FILLED, offset=(-x, -y))
-            area = cv2.countNonZero(cv2.bitwise_and(mask, picture[y : y + height, x : x + width]))
-            yield np.asarray(cv2.boxPoints(cv2.minAreaRect(contour)), np.float64), area / SCALE**2
+            yield np.asarray(cv2.boxPoints(cv2.minAreaRect(contour)), np.float64)

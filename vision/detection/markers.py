@@ -19,8 +19,6 @@ Luma = NDArray[np.uint8]
 
 _BLACK = 20
 """No white is darker than this, of 255."""
-_ONE_TONE = 10
-"""Modules of one tone differ by less; OpenCV's detector takes what differs so little for no marker either."""
 _INNER = np.kron(np.eye(7), [0, 0.25, 0.25, 0.25, 0.25, 0])
 """(7, 42): what makes of six pixels a module the mean of the inner ones."""
 _ENDS = np.array([[0, 0], [42, 0], [42, 42], [0, 42]], np.float32) - np.float32(0.5)
@@ -64,8 +62,6 @@ class Found:
 
     sightings: tuple[Sighting, ...]
     rejected: Points
-    small: Luma | None = None
-    """The picture made smaller, where it was looked at so."""
 
 
 def dictionary_of(name: str) -> cv2.aruco.Dictionary:
@@ -121,21 +117,17 @@ class MarkerFinder:
             parameters.adaptiveThreshWinSizeMin, parameters.adaptiveThreshWinSizeMax = 7, 27
             parameters.adaptiveThreshWinSizeStep = 20
         if self._only is not None:
-            parameters.minMarkerPerimeterRate, parameters.maxMarkerPerimeterRate = 0.05, 0.2
             parameters.adaptiveThreshWinSizeMin, parameters.adaptiveThreshWinSizeStep = 13, 20
             # Edges of cards next to a marker are paler than its print and must not run into it.
             parameters.adaptiveThreshConstant = 25
         self._parameters = parameters
         self._detector = cv2.aruco.ArucoDetector(book, parameters)
 
-    def find(self, luma: Luma, least_px: float | None = None, most_px: float | None = None) -> Found:
-        """All markers of a (height, width) uint8 picture, of part of one those with sides of `least_px` or more, and of
-        `most_px` at most."""
+    def find(self, luma: Luma, least_px: float | None = None) -> Found:
+        """Find all markers of a (height, width) uint8 picture whose sides are `least_px` or more."""
         if least_px is not None:
             # OpenCV counts in the longer side of the picture, which says nothing about a part of one.
             self._parameters.minMarkerPerimeterRate = min(4.0, 4 * least_px / max(luma.shape))
-            if most_px is not None:
-                self._parameters.maxMarkerPerimeterRate = 4 * most_px / max(luma.shape)
             self._detector.setDetectorParameters(self._parameters)
         corners, ids, rejected = self._detector.detectMarkers(luma)
         # OpenCV 4 gives ids as (N, 1) or None, OpenCV 5 as (N,).
@@ -201,12 +193,6 @@ def resembles_marker(luma: Luma, quad: Points) -> bool:
     inside = int(np.count_nonzero(dark[1:-1, 1:-1]))
     rim = np.count_nonzero(dark) - inside
     return bool(high - low > 60 and rim >= 0.9 * 24 and 0.1 * 25 <= inside <= 0.9 * 25)
-
-
-def is_one_tone(luma: Luma, quad: Points) -> bool:
-    """Is the inside of a quadrangle of one tone, as a sheet's or a box's is? No marker, however worn, looks so."""
-    inside = modules_in(luma, quad)[1:-1, 1:-1]
-    return bool(inside.max() - inside.min() <= _ONE_TONE)
 
 
 def likeness(luma: Luma, quad: Points, marker: int, dictionary: str = DICTIONARY) -> float:

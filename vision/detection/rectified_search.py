@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain
 
 import cv2
 import numpy as np
 
 from companion.core.grid import Square
 from companion.core.kit import Board, Kit
-from vision.detection.marker_scan import on_edges
+from vision.detection.marker_scan import refined
 from vision.detection.markers import (
     Found,
     Luma,
@@ -24,7 +23,6 @@ from vision.detection.markers import (
     sharpened,
     without_shadows,
 )
-from vision.detection.veiled_markers import has_reflection, veiled_markers
 from vision.pose.pose import Maps, Points, Pose, flat
 
 _SQUARE_PX, _MARKER_PX = 48, 44
@@ -39,12 +37,6 @@ Measured: 0.71 and more where it was found, in blur, glare and shadows; covered 
 _ASTRAY = 0.5
 """Farther than so many of its sides from that place it has to be as like it as a corner marker that is taken for one:
 measured, those found lie within a quarter; the edge of the board beside a covered one reaches 0.71, 0.8 sides away."""
-_COARSE, _DARKER, _LEAST_DARK = 0.25, 0.1, 0.4
-"""In a view so much smaller this part, at least, of each half of a marker is darker than paper by this share: its rim
-alone is half of it. Lines and letters are thinner, and the edges of other pieces lie on one side."""
-_MIDDLE = 0.28
-"""That is asked of places so near to the middle of a square, in squares: a marker farther off hides a part of the next
-square too, which is asked as well."""
 _WITH_QUIET_ZONE = 9 / 7
 """A marker of five modules a side has a black rim of one, and a white one of one around it."""
 
@@ -75,73 +67,39 @@ class _SquaresView(_View):
         x, y = self.maps.to_board(quad.mean(axis=0)[None])[0]
         return self.kit.board.square_at(x, y)
 
-    def may_hold_marker(self) -> bool:
-        """Is anything on one of the squares so dark, beside what is round it, on all sides of a marker's middle?"""
-        small = cv2.resize(self.luma, None, fx=_COARSE, fy=_COARSE, interpolation=cv2.INTER_AREA)
-        side = round(_COARSE * self.side)
-        paper = cv2.morphologyEx(small, cv2.MORPH_CLOSE, np.ones((side + 3, side + 3), np.uint8))
-        is_dark = cv2.subtract(paper, small) > _DARKER * paper
-        dark, away = is_dark.astype(np.float32), side // 4
-        across, down = cv2.blur(dark, (side // 2, side)), cv2.blur(dark, (side, side // 2))
-        least = np.minimum(across[:, 2 * away :], across[:, : -2 * away])[away:-away]
-        least = np.minimum(least, np.minimum(down[2 * away :], down[: -2 * away])[:, away:-away])
-        room = _MIDDLE * np.array([self.kit.board.pitch_mm, self.kit.board.rank_pitch_mm])
-        for square in self.area:
-            centre = np.array(self.kit.board.centre_mm(square))
-            ends = self.maps.to_view(np.array([centre - room, centre + room])) * _COARSE - away
-            (left, top), (right, bottom) = ends.min(axis=0).astype(int).clip(0), ends.max(axis=0).astype(int) + 1
-            if least[top:bottom, left:right].max(initial=0.0) >= _LEAST_DARK:
-                return True
-        return False
-
     def is_open(self, quad: Points) -> bool:
         """Does a quadrangle lie on a square of the area?"""
         return self.square_of(quad) in self.area
 
 
 class RectifiedSearch:
-    """Reads markers that the whole picture did not show: plain, sharpened, without shadows, by their likeness, and what
-    reflections leave of them."""
+    """Reads markers that the whole picture did not show: plain, sharpened, without shadows, and by their likeness."""
 
     def __init__(self) -> None:
         self._finder = MarkerFinder(close=True)
-        self.light: frozenset[Square] = frozenset()
-        """Squares of the last look on which nothing was as dark as a marker."""
 
     def look(
         self,
         kit: Kit,
         pose: Pose,
         luma: Luma,
-        known: Collection[int],
-        open_squares: Collection[Square],
         *,
-        thoroughly: bool,
+        known: Collection[int],
+        squares: Collection[Square],
+        ways: Sequence[Way],
     ) -> tuple[Sighting, ...]:
-        """Markers other than the `known` ids on and round these squares of a (height, width) picture: those that show
-        plainly; where none does, or when it is to be done `thoroughly`, also those that a sharpened copy shows, or one
-        without shadows, and what reflections leave of one."""
-        every = (_view_of(kit, pose, luma, area, height) for area in _areas(open_squares) for height in _heights(kit))
-        views = [view for view in every if view.may_hold_marker()]
-        self.light = frozenset(open_squares).difference(*(view.area for view in views))
+        """Read markers other than the `known` ids on and round these squares of a (height, width) picture.
+
+        Each view from straight above is looked at in each of the `ways`, `PLAIN` or `BETTER`.
+        """
         more: dict[int, Sighting] = {}
-        told = set[Square | None]()
-
-        def take(view: _SquaresView, sightings: Iterable[Sighting]) -> None:
-            for sighting in sightings:
-                corners = flat(view.maps.to_board(sighting.corners_px), view.maps.z_mm)
-                more[sighting.marker] = Sighting(sighting.marker, pose.to_px(corners), sighting.score)
-                told.add(view.square_of(sighting.corners_px))
-
-        for ways in ((*_PLAIN, *_BETTER),) if thoroughly else (_PLAIN, _BETTER):
-            for view in views:
-                if not more or not told.issuperset(view.area):
-                    take(view, self._at(view, view.markers - set(known) - set(more), view.is_open, ways))
-            if more:
-                break
-        if thoroughly or not more:
-            for view in views:
-                take(view, _veiled(view, view.markers - set(known) - set(more), told))
+        for area in _areas(squares):
+            for height in _heights(kit):
+                view = _view_of(kit, pose, luma, area, height)
+                wanted = view.markers - set(known) - set(more)
+                for sighting in self._at(view, wanted, view.is_open, ways):
+                    corners = flat(view.maps.to_board(sighting.corners_px), height)
+                    more[sighting.marker] = Sighting(sighting.marker, pose.to_px(corners), sighting.score)
         return tuple(more.values())
 
     def marked(self, kit: Kit, pose: Pose, luma: Luma, squares: Collection[Square]) -> set[Square]:
@@ -171,12 +129,15 @@ class RectifiedSearch:
             least = _LEAST_LIKENESS if off_px <= _ASTRAY * _MARKER_PX else _CORNER_LIKENESS
             if len(seen) > 2 and likeness < least:
                 continue
-            shown = self._at(view, set(board.corners), lambda _: True, (*_PLAIN, *_BETTER))
-            touched = _touched(view.luma, place, board.corners) if likeness >= _CORNER_LIKENESS else ()
-            for sighting in chain(shown, touched):
+            shown = list(self._at(view, set(board.corners), lambda _: True, (*PLAIN, *BETTER)))
+            if likeness >= _CORNER_LIKENESS and all(sighting.marker != marker for sighting in shown):
+                # What touches a marker joins its outline, which is no quadrangle then.
+                guess = best_guess(view.luma, place, board.corners)
+                shown += [guess] if guess is not None else []
+            for sighting in shown:
                 if sighting.marker == marker and sighting.score >= _CORNER_LIKENESS:
                     corners = pose.to_px(flat(maps.to_board(sighting.corners_px)))
-                    found.append(Sighting(marker, corners, sighting.score))
+                    found.append(Sighting(marker, refined(luma, [corners])[0], sighting.score))
                     break
         return tuple(found)
 
@@ -185,7 +146,7 @@ class RectifiedSearch:
         view: _View,
         wanted: set[int],
         is_open: Callable[[Points], bool],
-        ways: Sequence[Callable[[Luma], Luma]],
+        ways: Sequence[Way],
     ) -> Iterator[Sighting]:
         """What is found of the wanted ids in one view, prepared in these ways, each once, in pixels of the view."""
         for prepare in ways:
@@ -197,22 +158,6 @@ class RectifiedSearch:
                     yield sighting
             if not wanted:
                 return
-
-
-def _veiled(view: _SquaresView, wanted: set[int], told: Collection[Square | None]) -> Iterator[Sighting]:
-    """What reflections leave in sight of the wanted markers on squares of a view of which nothing is told."""
-    if not has_reflection(view.luma, view.side):
-        return
-    for square in view.area.difference(told):
-        ends = view.maps.to_view(np.array(_room_of(view.kit, {square})))
-        (left, top), (right, bottom) = (
-            ends.min(axis=0).round().astype(int).clip(0),
-            ends.max(axis=0).round().astype(int),
-        )
-        for sighting in veiled_markers(view.luma[top:bottom, left:right], view.side, wanted):
-            found = Sighting(sighting.marker, sighting.corners_px + np.array([left, top]), sighting.score)
-            if view.square_of(found.corners_px) == square:
-                yield found
 
 
 def _most_like(view: Luma, marker: int) -> tuple[float, Points]:
@@ -231,15 +176,6 @@ def _small_print(marker: int) -> Luma:
     return np.asarray(cv2.GaussianBlur(print_, (0, 0), 1.0), np.uint8)
 
 
-def _touched(view: Luma, place: Points, markers: Collection[int]) -> Iterator[Sighting]:
-    """The one of these markers that is in this place, (4, 2) px: a card's edge against it joins its outline, which is
-    no quadrangle then, but leaves its edges and its print in sight."""
-    edges = on_edges(view, [place])[0]
-    guess = best_guess(view, edges, markers) if edges is not None else None
-    if guess is not None:
-        yield guess
-
-
 def _as_it_is(view: Luma) -> Luma:
     return view
 
@@ -248,7 +184,10 @@ def _evened(view: Luma) -> Luma:
     return without_shadows(view, _MARKER_PX // 2)
 
 
-_PLAIN, _BETTER = (_as_it_is,), (sharpened, _evened)
+Way = Callable[[Luma], Luma]
+"""How a view is prepared before markers are looked for in it."""
+PLAIN: Sequence[Way] = (_as_it_is,)
+BETTER: Sequence[Way] = (sharpened, _evened)
 
 
 def _areas(squares: Collection[Square]) -> list[set[Square]]:

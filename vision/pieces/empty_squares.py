@@ -16,10 +16,10 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
-from vision.order_statistics import counts, median, medians_of_known, quantiles
-from vision.pieces.shaded_squares import Unexplained, reflectance
+from vision.order_statistics import counts, median, medians_of_known
+from vision.pieces.shaded_squares import reflectance
 from vision.pieces.snapshots import LINE, Snapshot, Snapshots, Tone
-from vision.pieces.square_cells import CLOSE, GENTLE_MM, Mask, cells_of
+from vision.pieces.square_cells import GENTLE_MM, Mask, cells_of
 from vision.pose.pose import Points, Pose
 
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
@@ -31,9 +31,6 @@ _MOST_MISSING = 1 / 9
 """Under a shadow so much of what is in sight of an outline may not be there."""
 _MOST_GLARE = 0.12
 """A square of which more is burnt out is not judged."""
-_PLAIN, _MOST_DARK, _WHOLE = 0.9, 0.02, 0.85
-"""Of a square's paper at most this share is darker than so much of its brightness, and so much of it is in sight, where
-no marker can lie: half of a marker is black, a sixth of the paper and more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +44,12 @@ class _Known:
 
 
 class EmptySquares:
-    """Judges the squares of one board, in views of so many `px_per_mm`, and learns how they look when empty."""
+    """Judges the squares of one board, and learns how they look when empty."""
 
-    def __init__(self, board: Board, px_per_mm: float = CLOSE) -> None:
-        self._cells = cells_of(board, px_per_mm)
+    def __init__(self, board: Board) -> None:
+        self._cells = cells_of(board)
         self._snapshots = Snapshots(self._cells)
         self._known: dict[Square, _Known] = {}
-        self._unexplained = Unexplained()
 
     @property
     def has_looked(self) -> bool:
@@ -89,11 +85,6 @@ class EmptySquares:
         left = [square for square in squares if shot.glare[shot.row[square]] <= _MOST_GLARE]
         return {square for square in left if self._as_shaded(shot, square)}
 
-    def unlined_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
-        """Which of these squares lie in even light, and show too little of their outlines for bare ones? The edge of a
-        sheet hides a line, and seldom that of a shadow, which mostly crosses the paper."""
-        return {square for square in squares if self._is_unlined(shot, square)}
-
     def covered_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
         """Which of these squares were empty once and, in full view, show another picture now, whatever the light?"""
         found = set()
@@ -106,19 +97,6 @@ class EmptySquares:
             if not likeness > _SAME_PRINT:
                 found.add(square)
         return found
-
-    def plain_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
-        """Which of these squares, in full view, show nothing that is darker than their paper, whatever their outlines
-        show?"""
-        asked, paper = list(squares), self._cells.paper
-        rows = shot.rows(asked)
-        tones = shot.tones.reshape(len(shot.tones), -1)[rows].take(paper, axis=1)
-        seen = shot.visible.reshape(len(shot.tones), -1)[rows].take(paper, axis=1)
-        ninth = int(0.9 * (paper.size - 1))
-        white = np.partition(tones, ninth, axis=1)[:, ninth, None]
-        is_plain = counts(tones < _PLAIN * white) <= _MOST_DARK * paper.size
-        is_plain &= counts(seen) >= _WHOLE * paper.size
-        return {square for square, plain in zip(asked, is_plain, strict=True) if plain}
 
     def learn(self, shot: Snapshot, empty: Iterable[Square]) -> None:
         """Remember how these squares look; only those in full view count."""
@@ -207,29 +185,17 @@ class EmptySquares:
         """Paper and outline under a shadow with edges."""
         cells, row = self._cells, shot.row[square]
         tone, seen, number = shot.tones[row], shot.visible[row], cells.number[square]
-        if not shot.line_depth.any() or self._unexplained.holds(square, tone):
+        if not shot.line_depth.any():
             return False
         paper = cells.surroundings[square in cells.marked]
         print_ = reflectance(tone, seen, paper, tuple(cells.next_to_paper[number].tolist()))
         if print_ is None:
-            self._unexplained.note(square, tone)
             return False
         lines, _ = self._snapshots.outlines(print_[None], seen[None])
         needed, there = 0.4 * shot.line_share, ~np.isnan(lines[0])
         there &= ~cells.walled[number]
         missing = there & (np.where(there, lines[0], 0) < needed)
         return bool(there.sum() >= 3 and missing.sum() <= _MOST_MISSING * there.sum())
-
-    def _is_unlined(self, shot: Snapshot, square: Square) -> bool:
-        row, paper = shot.row[square], self._cells.paper[::4]
-        tones = shot.tones[row].ravel()[paper][shot.visible[row].ravel()[paper]]
-        if not tones.size:
-            return False
-        low, high = quantiles(tones, 0.01, 0.9)
-        there = ~np.isnan(shot.lines[row])
-        needed = 0.4 * shot.line_share[there] * shot.shade[row][there]
-        missing = np.count_nonzero(shot.lines[row][there] < needed)
-        return low >= _DIM * high and bool(missing > _MOST_MISSING * there.sum())
 
     def _outlined(self, shot: Snapshot, squares: Sequence[Square], needed: Tone, shaded: Mask) -> Mask:
         """(N,): are the outline's visible parts there, (N, 12) so deep as `needed`? Where a square lies in the shade

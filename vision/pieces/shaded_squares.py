@@ -14,7 +14,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.core.grid import Square
 from vision.order_statistics import median, quantiles
 
 Values = NDArray[np.float32]
@@ -35,8 +34,6 @@ _NARROW_MM, _STRIPE = 5.0, 0.2
 """No shadow is narrower; a narrower stripe that differs by this (a logarithm) is something that lies there."""
 _DARKEST = 0.03
 """Darker tones tell nothing."""
-_ALIKE, _TAKEN_FOR_TRUE = 0.02, 5
-"""A cell whose tones differ by less on average looks the same; so often in a row its verdict holds."""
 _MOST, _ALL = (0.1, 0.9), (0.03, 0.97)
 """Between these shares lie the tones of most of a square's paper, and of all that is beyond it."""
 _HALF_MM = 20.0
@@ -95,28 +92,6 @@ class _Light:
         if self.slopes is not None:
             values += _gently(places_mm, across_mm, self.angle)[:, : self.slopes.size] @ self.slopes
         return np.asarray(values, np.float32)
-
-
-class Unexplained:
-    """What no light has explained, such as a hand that rests over some squares: not sought again in every picture.
-
-    After some pictures it is, for noise may have been to blame.
-    """
-
-    def __init__(self) -> None:
-        self._tones: dict[Square, tuple[Values, int]] = {}
-
-    def holds(self, square: Square, tone: Values) -> bool:
-        """Did this square look the same when no light explained it?"""
-        before, times = self._tones.get(square, (None, 0))
-        if before is None or times >= _TAKEN_FOR_TRUE or np.abs(tone - before).mean() > _ALIKE:
-            return False
-        self._tones[square] = before, times + 1
-        return True
-
-    def note(self, square: Square, tone: Values) -> None:
-        """No light explains this (h, w) cell."""
-        self._tones[square] = tone, 0
 
 
 def reflectance(tone: Values, seen: NDArray[np.bool_], paper: Paper, sides: tuple[bool, ...]) -> Values | None:

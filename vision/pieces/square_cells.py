@@ -24,8 +24,8 @@ THIRDS = 3
 """Each side of an outline is looked at in so many parts."""
 _LEAST_MM = 30.0
 """Cells of smaller squares are as many px wide as those of such ones."""
-CLOSE, AT_A_GLANCE = 1.6, 1.2
-"""px per mm of views in which every square is told that can be, and of those that tell most with half the work."""
+_PX_PER_MM = 1.6
+"""px per mm of the view."""
 _ASTRAY_MM = 3.0
 """Without gaps there is room to look for a line that a slightly wrong pose has put elsewhere; with gaps there is ..."""
 _ASTRAY_IN_GAPS_MM = 2.0
@@ -39,9 +39,9 @@ _AROUND = ((0, 1), (1, 0), (0, -1), (-1, 0))
 class SquareCells:
     """The cells of one board. Pixels within a cell are numbered row by row, (side * side,)."""
 
-    def __init__(self, board: Board, px_per_mm: float = CLOSE) -> None:
+    def __init__(self, board: Board) -> None:
         self.board = board
-        self.pitch = round(px_per_mm * max(_LEAST_MM, board.pitch_mm))
+        self.pitch = round(_PX_PER_MM * max(_LEAST_MM, board.pitch_mm))
         """How far apart cells are, px."""
         self.scale = self.pitch / board.pitch_mm
         """px per mm."""
@@ -138,6 +138,6 @@ class SquareCells:
 
 
 @lru_cache(maxsize=32)
-def cells_of(board: Board, px_per_mm: float = CLOSE) -> SquareCells:
-    """A board's cells, worked out once."""
-    return SquareCells(board, px_per_mm)
+def cells_of(board: Board) -> SquareCells:
+    """Return a board's cells, worked out once."""
+    return SquareCells(board)

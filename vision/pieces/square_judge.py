@@ -6,28 +6,21 @@ that the first has missed.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from companion.core.grid import Square
 from companion.core.kit import Kit
 from vision.detection.markers import Luma, Sighting
-from vision.detection.rectified_search import RectifiedSearch
+from vision.detection.rectified_search import BETTER, PLAIN, RectifiedSearch, Way
 from vision.pieces.empty_squares import EmptySquares
-from vision.pieces.hindsight import Hindsight
 from vision.pieces.placing import Placed, Placer, faces_on_squares
 from vision.pieces.snapshots import Snapshot
-from vision.pieces.square_cells import AT_A_GLANCE
 from vision.pieces.voting import Vote
 from vision.pose.pose import Pose
 
 _CLEARLY = 0.85
 """A marker that does not decode and correlates so well with a print is that one without doubt."""
-_FEW = 6
-"""A glance will do when it leaves no more squares without a verdict."""
-_HALF_A_TAG = 0.5
-"""A piece's marker is seen at most so much of its side beside where it would be on the board's plane."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,22 +37,19 @@ class LastLook:
     """Which squares it has judged anew."""
     tag_px: float
     """How large a piece's marker is in the middle of the board."""
-    light: frozenset[Square] = frozenset()
-    """Squares that were looked at closely without anything on them that is as dark as a marker."""
 
 
 @dataclass(frozen=True, eq=False)
 class Located:
     """A (height, width) picture and where its board is. Of the `vague` squares the pose is not sure enough to say that
     nothing lies there, of the `unconfirmed` ones not even which they are; `shaded` says whether bare squares are told
-    also under shadows with edges, `at_a_glance` whether it is the first one of this board, and no large one."""
+    also under shadows with edges."""
 
     luma: Luma
     pose: Pose
     vague: frozenset[Square]
     unconfirmed: frozenset[Square]
     shaded: bool
-    at_a_glance: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,18 +80,16 @@ class SquareJudge:
     def __init__(self, kit: Kit, closer: RectifiedSearch) -> None:
         self.kit = kit
         self._closer = closer
-        self._empties, self._hindsight = EmptySquares(kit.board), Hindsight()
-        self._glance = EmptySquares(kit.board, AT_A_GLANCE)
+        self._empties = EmptySquares(kit.board)
         self._placer: tuple[Pose, Placer] | None = None
-        self._shot: tuple[EmptySquares, Snapshot, frozenset[Square]] | None = None
+        self._shot: tuple[Snapshot, frozenset[Square]] | None = None
         self.sureness: Mapping[Square, float] = {}
         """How surely each square was read last."""
 
     def learn(self) -> None:
         """Remember how the squares that were empty in the last picture look; it was a still one."""
         if self._shot is not None:
-            empties, shot, empty = self._shot
-            empties.learn(shot, empty)
+            self._empties.learn(*self._shot)
 
     def covered(self, luma: Luma, seen: LastLook, squares: Collection[Square]) -> frozenset[Square]:
         """Which of these squares are covered by what shows no marker."""
@@ -110,81 +98,54 @@ class SquareJudge:
         covered = self._empties.covered_among(shot, squares)
         return frozenset(covered - self._closer.marked(self.kit, seen.pose, luma, covered))
 
-    def with_hindsight(self, look: Vote, seen: LastLook) -> Vote:
-        """With what the picture before would have told, had it been asked as closely."""
-        told = self._hindsight.empty_before(self._empties, seen.pose, seen.empty)
-        return replace(look, empty_before=told) if told else look
-
     def judge(
         self, picture: Located, sightings: tuple[Sighting, ...], part: Part | None = None, *, closely: bool
     ) -> tuple[Vote, LastLook]:
-        """Which pieces lie where, and which squares are empty; of all squares, or of those of a `part` alone. `closely`
-        reads once more what lies on squares that are neither."""
+        """Tell which pieces lie where, and which squares are empty; of all squares, or of those of a `part` alone.
+
+        `closely` reads once more what lies on squares that are neither.
+        """
         kit, placer = self.kit, self._placer_of(picture.pose)
         pieces = _pieces(placer, sightings, picture)
         rest = {s for s in kit.board.squares if s not in pieces.seen and s not in kit.board.holes}
         asked = frozenset(rest) if part is None else part.asked | _concerned(placer, pieces.placed, part)
         ask = rest & asked
-        empties, empty, shot, light = self._empties, set[Square](), None, frozenset[Square]()
+        empty, shot = set[Square](), None
         if ask:
-            shaded = picture.shaded and not closely
-            empties, shot, empty = self._bare(picture, pieces, ask, whole=part is None, shaded=shaded)
+            clear = ask - pieces.doubtful - picture.vague
+            shot = self._snapshot(picture, pieces, ask, whole=part is None)
+            empty = self._empties.empty_among(shot, clear, shaded=picture.shaded and not closely)
         if shot is not None and closely and ask - empty:
-            pieces, more, light = self._look_closer(picture, pieces, empties, shot, ask - empty)
+            pieces, more = self._look_closer(picture, pieces, shot, ask - empty)
             empty = (empty | more) - pieces.doubtful - set(pieces.seen)
-        self._shot = (empties, shot, frozenset(empty)) if shot is not None else None
-        if shot is not None and not picture.shaded:
-            self._hindsight.note(picture.pose, shot, ask - empty - pieces.doubtful - picture.vague - set(pieces.seen))
+        self._shot = (shot, frozenset(empty)) if shot is not None else None
         if part is not None:
             empty |= part.before.empty - ask - pieces.doubtful - set(pieces.seen)
         unknown = frozenset(s for s in rest if s not in pieces.seen and s not in empty) | pieces.doubtful
         tag_px = part.before.tag_px if part else _tag_px(kit, picture.pose)
-        look = LastLook(
-            kit, picture.pose, pieces.sightings, pieces.placed, frozenset(empty), unknown, asked, tag_px, light
-        )
+        look = LastLook(kit, picture.pose, pieces.sightings, pieces.placed, frozenset(empty), unknown, asked, tag_px)
         return self._vote(pieces, look), look
 
-    def _bare(
-        self, picture: Located, pieces: _Pieces, ask: set[Square], *, whole: bool, shaded: bool
-    ) -> tuple[EmptySquares, Snapshot, set[Square]]:
-        """Which of these squares are bare, and the view that tells it: one for a glance where that will do."""
-        clear = ask - pieces.doubtful - picture.vague
-        if picture.at_a_glance:
-            shot = self._snapshot(self._glance, picture, pieces, ask, whole=whole)
-            empty = self._glance.empty_among(shot, clear, shaded=shaded)
-            if len(ask - empty) <= _FEW:
-                return self._glance, shot, empty
-        shot = self._snapshot(self._empties, picture, pieces, ask, whole=whole)
-        return self._empties, shot, self._empties.empty_among(shot, clear, shaded=shaded)
-
-    def _snapshot(
-        self, empties: EmptySquares, picture: Located, pieces: _Pieces, squares: set[Square], *, whole: bool = False
-    ) -> Snapshot:
-        """These squares of a picture; `whole`: all of the board's, as it has to be the first time."""
+    def _snapshot(self, picture: Located, pieces: _Pieces, squares: set[Square], *, whole: bool = False) -> Snapshot:
+        """Look at these squares of a picture; `whole`: at all of the board's, as it has to be the first time."""
         corners = [s.marker for s in pieces.sightings if s.marker in self.kit.board.corners]
-        every = whole or not empties.has_looked
+        every = whole or not self._empties.has_looked
         asked = self.kit.board.squares if every and not whole else squares
         bodies = self._placer_of(picture.pose).bodies(pieces.placed, asked)
-        return empties.snapshot(picture.luma, picture.pose, corners, bodies, None if every else squares)
-
-    def _plain(self, pose: Pose, empties: EmptySquares, shot: Snapshot, missing: set[Square]) -> frozenset[Square]:
-        """Those of these squares on which no marker can lie, for they show nothing dark; of squares so far aside that a
-        marker on a piece would be seen half beside its square, none."""
-        kit, plain = self.kit, empties.plain_among(shot, missing)
-        eye, height = pose.eye_mm, max([1.0, *(face.height_mm for face in kit.faces)])
-        most = _HALF_A_TAG * kit.tag_mm * (eye[2] / height - 1)
-        return frozenset(square for square in plain if math.dist(eye[:2], kit.board.centre_mm(square)) <= most)
+        return self._empties.snapshot(picture.luma, picture.pose, corners, bodies, None if every else squares)
 
     def _look_closer(
-        self, picture: Located, pieces: _Pieces, empties: EmptySquares, shot: Snapshot, missing: set[Square]
-    ) -> tuple[_Pieces, set[Square], frozenset[Square]]:
-        """The pieces with those that are read from straight above on squares which nothing accounts for, which of these
-        are empty after all, and on which nothing is as dark as a marker."""
-        bare, plain = set[Square](), self._plain(picture.pose, empties, shot, missing)
-        for thoroughly in (False, True):
-            more = self._read_closer(picture, pieces, missing - plain, thoroughly=thoroughly)
+        self, picture: Located, pieces: _Pieces, shot: Snapshot, missing: set[Square]
+    ) -> tuple[_Pieces, set[Square]]:
+        """Read from straight above what lies on squares which nothing accounts for, and tell which are empty after all.
+
+        Returns the pieces with those that were read, and the empty squares.
+        """
+        bare = set[Square]()
+        for ways in (PLAIN, BETTER):
+            more = self._read_closer(picture, pieces, missing, ways)
             if not more:
-                break
+                continue
             better = {sighting.marker for sighting in more}
             every = (*(s for s in pieces.sightings if s.marker not in better), *more)
             pieces = _pieces(self._placer_of(picture.pose), every, picture)
@@ -192,25 +153,23 @@ class SquareJudge:
             if not missing:
                 break
             # What these pieces hide is no longer taken for something that lies there.
-            shot = self._snapshot(empties, picture, pieces, missing)
-            bare |= empties.empty_among(shot, missing - pieces.doubtful - picture.vague, shaded=False)
+            shot = self._snapshot(picture, pieces, missing)
+            bare |= self._empties.empty_among(shot, missing - pieces.doubtful - picture.vague, shaded=False)
             missing = missing - bare
             if not missing:
                 break
         rest = missing - pieces.doubtful - picture.vague
-        if picture.at_a_glance:
-            rest -= empties.unlined_among(shot, rest)  # the next picture is asked about these
-        bare |= empties.shaded_among(shot, rest) if picture.shaded else set()
-        return pieces, bare, self._closer.light | plain
+        bare |= self._empties.shaded_among(shot, rest) if picture.shaded else set()
+        return pieces, bare
 
     def _read_closer(
-        self, picture: Located, pieces: _Pieces, missing: set[Square], *, thoroughly: bool
+        self, picture: Located, pieces: _Pieces, missing: set[Square], ways: Sequence[Way]
     ) -> tuple[Sighting, ...]:
         """Markers on these squares that no other look has found."""
         # What does not lie as a marker should may have been seen badly.
         shaky = {p.sighting.marker for p in pieces.placed if not (p.fits and p.sure)} - set(pieces.strangers)
         known = {sighting.marker for sighting in pieces.sightings} - shaky
-        return self._closer.look(self.kit, picture.pose, picture.luma, known, missing, thoroughly=thoroughly)
+        return self._closer.look(self.kit, picture.pose, picture.luma, known=known, squares=missing, ways=ways)
 
     def _vote(self, pieces: _Pieces, look: LastLook) -> Vote:
         beside = sorted(p.face.name for p in pieces.placed if p.squares == {None})

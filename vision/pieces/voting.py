@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from companion.core.grid import Square
 from companion.core.kit import Layout
@@ -32,8 +32,6 @@ class Vote:
     """Squares of `seen` whose marker did not decode and is not clearly the one it resembles most."""
     ids: frozenset[int] = frozenset()
     """All markers in view."""
-    empty_before: frozenset[Square] = frozenset()
-    """Squares that the picture before shows to be empty as well, now that it has been asked as closely."""
 
 
 class Votes:
@@ -65,9 +63,6 @@ class Votes:
 
     def add(self, look: Vote) -> tuple[Vote, bool]:
         """What the looks say together with one more, and whether that is settled."""
-        if self._looks and look.empty_before:
-            before = self._looks.pop()
-            self._looks.append(replace(before, unknown=before.unknown - look.empty_before))
         self._looks.append(look)
         joined, agreed = joined_looks(self._looks)
         enough = len(self._looks) == self._frames

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vision.lettering import write
 from vision.pose.pose import Points
-from vision.simulation.artwork import Bgr
+from vision.simulation.printed import Bgr
 from vision.simulation.view import View
 
 Rng = np.random.Generator

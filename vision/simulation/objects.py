@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from companion.core.kit import Seat
 from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm
-from vision.simulation.artwork import Bgr, bgr_of
 from vision.simulation.degradations import curled_strips, worn
+from vision.simulation.printed import Bgr, bgr_of
 from vision.simulation.render import LitTable, lit
 
 _SOFT_SIGMA_PX = 6.0

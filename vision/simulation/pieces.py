@@ -11,11 +11,11 @@ from functools import partial
 import numpy as np
 
 from companion.core.grid import Square
-from companion.core.kit import DICTIONARY, Deck, Face, Kit, Layout, Seat
+from companion.core.kit import Deck, Face, Kit, Layout, Seat
 from vision.pieces.tags import TOP_TO_TAG, covered, middle_mm, nearest_first, tags_of, top_mm, turned_size
 from vision.pose.pose import Points
-from vision.simulation.artwork import Bgr, back_picture, card_picture, top_picture
 from vision.simulation.objects import RenderedBlock
+from vision.simulation.printed import Bgr, PrintedKit, unpacked
 
 BACK = "back"
 """Name of the face of a card that lies face down."""
@@ -112,17 +112,17 @@ class Pieces(ABC):
         return piece
 
 
-def pieces_of(kit: Kit, dictionary: str = DICTIONARY) -> Pieces:
-    """The things of a kit: cards if it has a deck; else pieces, whose markers are printed from this dictionary."""
-    return Cards(kit, kit.deck) if kit.deck else Tags(kit, dictionary)
+def pieces_of(kit: Kit, printed: PrintedKit) -> Pieces:
+    """Return the things of a kit as they are printed: cards if it has a deck, else pieces."""
+    return Cards(kit, kit.deck, printed) if kit.deck else Tags(kit, printed)
 
 
 class Tags(Pieces):
     """Pieces with a marker on top; they stand in the middle of squares, over several of them, and on each other."""
 
-    def __init__(self, kit: Kit, dictionary: str) -> None:
+    def __init__(self, kit: Kit, printed: PrintedKit) -> None:
         super().__init__(kit)
-        self._dictionary = dictionary
+        self._printed = printed
         self._places: dict[int, tuple[float, float]] = {}
 
     def all(self) -> list[Piece]:
@@ -137,11 +137,7 @@ class Tags(Pieces):
         width, depth = top_mm(kit, face)
         own = kit.sides[face.seat].rgb if face.seat else _NOBODYS
         rgb = STONE if self._is_big(face.name) else own
-        size = width / kit.tag_mm, depth / kit.tag_mm
-        name = kit.letters.get(face.letter, face.letter) if face.sign else ""
-        picture = partial(
-            top_picture, marker, rgb, size, face.letter, name=name, lies=face.lies, dictionary=self._dictionary
-        )
+        picture = partial(unpacked, self._printed.tops[marker])
         return Top(face.name, picture, rgb, width, depth, face.height_mm, face.seat, marker)
 
     def _is_big(self, name: str) -> bool:
@@ -226,16 +222,16 @@ class Tags(Pieces):
 class Cards(Pieces):
     """Cards with a face and the common back; they lie in fans, or face down in a pile beside the board."""
 
-    def __init__(self, kit: Kit, deck: Deck) -> None:
+    def __init__(self, kit: Kit, deck: Deck, printed: PrintedKit) -> None:
         super().__init__(kit)
-        self._deck = deck
+        self._deck, self._printed = deck, printed
 
     def all(self) -> list[Piece]:
         """The deck, face down."""
         deck, white = self._deck, "#d8d8d4"
         size = deck.width_mm, deck.height_mm, CARD_THICK_MM
-        back = Top(BACK, partial(back_picture, deck.width_mm, deck.height_mm), white, *size)
-        faces = [Top(card.name, partial(card_picture, card, deck), white, *size) for card in deck.cards]
+        back = Top(BACK, partial(unpacked, self._printed.back), white, *size)
+        faces = [Top(card.name, partial(unpacked, self._printed.cards[card.name]), white, *size) for card in deck.cards]
         return [Piece(number, (face, back), shown=1) for number, face in enumerate(faces)]
 
     def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:

@@ -1,6 +1,6 @@
 """Pictures of a table that does not exist: optics, light, the printed board, pieces with height, a hand.
 
-Everything is drawn with its own simple means, so that the reader is not tested with its own eyes.
+The board, pieces and cards are those that are printed; all else is drawn with simple means of its own.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.core.kit import DICTIONARY, Board, Kit
+from companion.core.kit import Board, Kit
 from vision.pieces.tags import TOP_TO_TAG, top_mm
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, flat
-from vision.simulation.artwork import Bgr, Sheet, board_sheet
 from vision.simulation.degradations import (
     TABLE_SEEDS,
     light_to_texture,
@@ -26,6 +25,7 @@ from vision.simulation.degradations import (
     table_texture,
     vignette,
 )
+from vision.simulation.printed import Bgr, Sheet, unpacked
 from vision.simulation.view import View
 
 Shade = NDArray[np.float32]
@@ -162,16 +162,15 @@ class LitTable:
     veil: Shade | None = field(default=None, repr=False)
 
 
-def build_stage(kit: Kit, view: View, dictionary: str = DICTIONARY) -> LitTable:
-    """Draw the empty table once, its corner markers from this dictionary."""
+def build_stage(kit: Kit, view: View, sheet: Sheet) -> LitTable:
+    """Draw the empty table with its printed board once."""
     pose = camera_pose(kit, view)
-    sheet = board_sheet(kit, dictionary)
     factor, whole = 2, (0, 0, view.width, view.height)
     texture, to_texture = table_texture(view.table, view.seed % TABLE_SEEDS)
     border = cv2.BORDER_REFLECT if view.table == "wood" else cv2.BORDER_WRAP
     table = _from_above(pose, whole, factor)(texture, to_texture, border)
     left, top, width, height = window = _window_of(pose, sheet)
-    paper = np.asarray(cv2.cvtColor(sheet.picture, cv2.COLOR_BGR2BGRA), np.uint8)
+    paper = np.asarray(cv2.cvtColor(unpacked(sheet.packed), cv2.COLOR_BGR2BGRA), np.uint8)
     board = _from_above(pose, window, factor)(paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
     under = table[top * factor : (top + height) * factor, left * factor : (left + width) * factor]
     cv2.copyTo(cv2.cvtColor(board, cv2.COLOR_BGRA2BGR), cv2.inRange(board[..., 3], (128.0,), (255.0,)), under)

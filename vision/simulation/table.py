@@ -20,16 +20,16 @@ from companion.core.clock import Clock
 from companion.core.errors import CameraError, Malformed
 from companion.core.grid import Square
 from companion.core.i18n import say
-from companion.core.kit import DICTIONARY, Kit, Layout, Seat
+from companion.core.kit import Kit, Layout, Seat
 from companion.core.ports import Closeable, Frame, WorldPiece
 from vision.cameras import colours
 from vision.cameras.colours import Colours
 from vision.pose.pose import Points, flat
-from vision.simulation.artwork import Bgr
 from vision.simulation.degradations import flickering
 from vision.simulation.ground_truth import Label, Print, prints_of
 from vision.simulation.objects import RenderedBlock, draw_block, draw_hand, hand_px
 from vision.simulation.pieces import Piece, pieces_of
+from vision.simulation.printed import Bgr, PrintKit
 from vision.simulation.render import LitTable, blurred, build_stage
 from vision.simulation.tile_rows import TileRows
 from vision.simulation.view import View, default_view
@@ -39,14 +39,14 @@ _BAND = 0.3
 
 
 class SimulatedTable:
-    """A table with a board, pieces and a camera above it; implements `companion.core.ports.World`.
+    """A table with a board, pieces and a camera above it.
 
-    Markers are printed from `dictionary`, for comparisons: the reader knows none but the default.
+    `print_kit` gives the pictures of what lies on it.
     """
 
-    def __init__(self, kit: Kit, view: View | None = None, dictionary: str = DICTIONARY) -> None:
+    def __init__(self, kit: Kit, view: View | None = None, *, print_kit: PrintKit) -> None:
         self._lock = threading.RLock()
-        self._dictionary = dictionary
+        self._print_kit = print_kit
         self._own_view = view is None
         self._view = view or default_view(kit)
         self._hand: Square | None = None
@@ -76,7 +76,8 @@ class SimulatedTable:
             self._kit = kit
             if self._own_view:
                 self._view = default_view(kit)
-            self._things = pieces_of(kit, self._dictionary)
+            self._printed = self._print_kit(kit)
+            self._things = pieces_of(kit, self._printed)
             self._pieces = self._things.all()
             self.rows = TileRows(kit) if kit.order_tiles else None
             self._hand = None
@@ -138,7 +139,7 @@ class SimulatedTable:
             found.x_mm, found.y_mm = found.x_mm + x_mm, found.y_mm + y_mm
             self._changed()
 
-    # ---- companion.ports.World ----
+    # ---- what hands can do ----
 
     def pieces(self) -> tuple[WorldPiece, ...]:
         """All pieces, the lowest first."""
@@ -323,7 +324,7 @@ class SimulatedTable:
 
     def staged(self) -> LitTable:
         if self._stage is None:
-            self._stage = build_stage(self._kit, self._view, self._dictionary)
+            self._stage = build_stage(self._kit, self._view, self._printed.board)
         return self._stage
 
     def to_px(self, points_mm: Points) -> Points:

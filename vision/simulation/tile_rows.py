@@ -15,8 +15,8 @@ from companion.core.i18n import say
 from companion.core.kit import CARD_DICTIONARY, SEATS, Kit, OrderTiles, Seat
 from vision.detection.markers import marker_modules
 from vision.pose.pose import Points
-from vision.simulation.artwork import Bgr, bgr_of
 from vision.simulation.objects import RenderedBlock
+from vision.simulation.printed import Bgr, bgr_of
 from vision.simulation.render import BESIDE_ROW_MM
 
 _SCALE = 5

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from flask import Blueprint, Flask, Response, jsonify
+from flask import Flask, Response, jsonify
 
 from companion.core.clock import Clock
 from companion.core.config import WebSettings
 from companion.league.league import League
 from companion.league.people import shown_name
 from web import error_pages
-from web.app import bare_app, watch_names, watch_requests
+from web.app import bare_app, watch_requests
 from web.hub import drawing
 from web.hub.cards import CardPages
 from web.hub.director import DirectorPages
@@ -23,6 +23,7 @@ from web.hub.spectators import SpectatorPages
 from web.hub.standings import StandingsPages
 from web.hub.tournaments import TournamentPages
 from web.hub.wall import WallPages
+from web.routes.route import add_routes, get
 from web.security.auth import Auth
 from web.security.host_names import Names
 from web.server.sse import Streams
@@ -47,7 +48,7 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
     """The application of a hub."""
     app = bare_app(site.compiled)
     guard = Auth(site.signing_key, site.host_key, lambda _: None, clock)
-    streams = Streams(room, site.settings.viewers)
+    streams = Streams(site.settings.viewers)
     door = JoinDoor(host, clock)
     app.extensions |= {"streams": streams, "guard": guard, "now_s": room.now_s, "join_code": None, "door": door}
     app.extensions["paragraph"] = lambda _: None
@@ -60,42 +61,42 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
         called=shown_name,
     )
     error_pages.register(app)
-    watch_requests(app, room.now_s, lambda: site.language, guard)
-    watch_names(app, Names((*site.settings.names, site.settings.host)), site.urls)
-    pages = Blueprint("pages", __name__)
-    StaticFiles().add_to(pages)
-    pages.add_url_rule("/clock", view_func=_clock(room))
-    pages.add_url_rule("/health", view_func=_health(room))
-    watch = SpectatorPages(room, streams, site.settings.viewers)
-    app.extensions["watch"] = watch
+    names = Names((*site.settings.names, site.settings.host))
+    watch_requests(app, room.now_s, lambda: site.language, guard, names=names, join_urls=site.urls)
+    watch = SpectatorPages(room, streams)
     tournaments = TournamentPages(room, streams, league, guard)
-    for blueprint in (
-        pages,
-        WallPages(room, streams, door, guard, urls=site.urls, watch=watch, league=league).blueprint(),
-        HubHostPages(room, streams, host, door, guard).blueprint(),
-        watch.blueprint(),
-        CardPages(room, league, clock).blueprint(),
-        StandingsPages(room, league, guard).blueprint(),
-        tournaments.blueprint(),
-        DirectorPages(room, league, guard, tournaments).blueprint(),
+    for pages in (
+        StaticFiles(),
+        HubDoors(room),
+        WallPages(room, streams, door, guard, urls=site.urls, watch=watch, league=league),
+        HubHostPages(room, streams, host, door, guard),
+        watch,
+        CardPages(room, league, clock),
+        StandingsPages(room, league, guard),
+        tournaments,
+        DirectorPages(room, league, guard, tournaments),
     ):
-        app.register_blueprint(blueprint)
+        add_routes(app, pages)
     return app
 
 
-def _clock(room: Room) -> Callable[[], Response]:
-    def clock() -> Response:
+class HubDoors:
+    """What programs and watchdogs ask of a hub."""
+
+    name = "pages"
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    @get("/clock")
+    def clock(self) -> Response:
         """The time by which clocks are shown."""
-        return jsonify(now_s=room.now_s())
+        return jsonify(now_s=self._room.now_s())
 
-    return clock
-
-
-def _health(room: Room) -> Callable[[], Response]:
-    def health() -> Response:
+    @get("/health")
+    def health(self) -> Response:
         """Is the hub well? For whoever watches over it."""
+        room = self._room
         answer = jsonify(ok=not room.trouble, tables=len(room.tables()), trouble=room.trouble)
         answer.status_code = 503 if room.trouble else 200
         return answer
-
-    return health

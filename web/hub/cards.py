@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
+from flask import Response, jsonify, make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.clock import Clock
@@ -16,14 +16,17 @@ from companion.league.people import Person
 from companion.league.tournament import Tournament
 from web.error_pages import status_of
 from web.hub.room import Room
-from web.routes.api.body import Body, Text, read_body
+from web.routes.api.body import Body, Text
+from web.routes.route import form, get, post
 from web.security.auth import COOKIE_AGE_S
-from web.security.join_code import EACH, EVERYBODY
-from web.security.rate_limit import Buckets, Guesses, Rate, address_group
+from web.security.join_code import EACH
+from web.security.rate_limit import SHARED, Buckets, Guesses, Rate, address_group
 
 COOKIE = "card"
 MAKES = Rate(8, 8 / 3600)
 """So many cards of one address at once, and then in an hour."""
+MAKES_ALL = Rate(300, 1.0)
+"""The same of all addresses, a second: a card has more than an hour to be played with before strangers push it out."""
 MOST_RESULTS = 20
 
 
@@ -37,31 +40,18 @@ class ShownCard(Body, frozen=True):
 class CardPages:
     """The routes under `/card`, and `/api/hub/card` for tables."""
 
+    name = "cards"
+
     def __init__(self, room: Room, league: League, clock: Clock) -> None:
         self._room = room
         self._league = league
-        self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
+        self._guesses = Guesses(EACH, clock.monotonic_s)
         self._makes = Buckets(MAKES, clock.monotonic_s)
-
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        cards = Blueprint("cards", __name__)
-        cards.add_url_rule("/card", view_func=self.page)
-        cards.add_url_rule("/card/<code>", view_func=self.open_link)
-        for name, door in (
-            ("make", self.make),
-            ("open", self.open),
-            ("change", self.change),
-            ("close", self.close),
-            ("forget", self.forget),
-            ("enter", self.enter),
-        ):
-            cards.add_url_rule(f"/card/{name}", view_func=door, methods=["POST"])
-        cards.add_url_rule("/api/hub/card", view_func=self.shown, methods=["POST"])
-        return cards
+        self._makes_all = Buckets(MAKES_ALL, clock.monotonic_s)
 
     # ---- pages ----
 
+    @get("/card")
     def page(self, error: str = "", status: int = 200) -> Any:
         """The card of this browser, or how to get one."""
         person = self._mine()
@@ -82,19 +72,22 @@ class CardPages:
         )
         return make_response(page, status)
 
+    @get("/card/<code>")
     def open_link(self, code: str) -> Any:
         """The address in a card's QR code."""
         return self._open(code)
 
+    @form("/card/open")
     def open(self) -> Any:
         """Open a card by its code."""
         return self._open(request.form.get("code", "")[:64])
 
+    @form("/card/make")
     def make(self) -> Any:
         """Make a card for whoever asks."""
         address = address_group(request.remote_addr or "")
         try:
-            if not self._makes.take(address):
+            if not (self._makes.take(address) and self._makes_all.take(SHARED)):
                 raise Stale(
                     say("Too many cards have been made from here: wait a few minutes, or ask the hub’s host for one")
                 )
@@ -103,6 +96,7 @@ class CardPages:
             return self.page(error.message, status_of(error))
         return self._with(person)
 
+    @form("/card/change")
     def change(self) -> Any:
         """Be called otherwise, or not be named any more."""
         person = self._required()
@@ -112,15 +106,18 @@ class CardPages:
             return self.page(error.message, status_of(error))
         return redirect("/card", 303)
 
+    @form("/card/close")
     def close(self) -> Any:
         """This browser has no card any more."""
         return self._without()
 
+    @form("/card/forget")
     def forget(self) -> Any:
         """Forget the name for good."""
         self._league.cards.forget(self._required().number)
         return self._without()
 
+    @form("/card/enter")
     def enter(self) -> Any:
         """Take part in a tournament."""
         person = self._required()
@@ -132,9 +129,9 @@ class CardPages:
 
     # ---- tables ----
 
-    def shown(self) -> Response:
+    @post("/api/hub/card", body=ShownCard)
+    def shown(self, body: ShownCard) -> Response:
         """Somebody shows a card at a table."""
-        body = read_body(request, ShownCard)
         if not any(table.id == body.table for table in self._room.tables()):
             raise NotFound
         person = self._guess(body.code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
+from flask import Response, jsonify, make_response, redirect, render_template, request
 from msgspec import Meta
 from werkzeug.exceptions import NotFound
 
@@ -21,7 +21,8 @@ from web.error_pages import status_of
 from web.hub.room import Room
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
 from web.numbers import whole_number
-from web.routes.api.body import Body, Long, Text, read_body
+from web.routes.api.body import Body, Long, Text
+from web.routes.route import form, get, host_only, post
 from web.security.auth import Auth
 
 DONE_WORDS = {
@@ -50,33 +51,26 @@ class Wish(Body, frozen=True):
 class DirectorPages:
     """The routes under `/host/tournament`, and the same under `/api/hub/tournament`."""
 
+    name = "director"
+
     def __init__(self, room: Room, league: League, guard: Auth, pages: TournamentPages) -> None:
         self._room = room
         self._league = league
         self._guard = guard
         self._pages = pages
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        pages = Blueprint("director", __name__)
-        pages.add_url_rule("/host/tournaments", view_func=self.make, methods=["POST"])
-        pages.add_url_rule("/host/tournament/<int:number>", view_func=self.page)
-        pages.add_url_rule("/host/tournament/<int:number>", "act", self.act, methods=["POST"])
-        pages.add_url_rule("/api/hub/tournaments", view_func=self.make_plain, methods=["POST"])
-        pages.add_url_rule("/api/hub/tournament/<int:number>", view_func=self.act_plain, methods=["POST"])
-        return pages
-
     # ---- pages ----
 
+    @form("/host/tournaments", guard=host_only)
     def make(self) -> Any:
         """A new tournament from the form."""
-        self._guard.require_host(request)
         try:
             made = self._make(request.form)
         except CompanionError as error:
             return self._pages.all(error.message, status_of(error))
         return redirect(f"/host/tournament/{made.id}", 303)
 
+    @get("/host/tournament/<int:number>")
     def page(self, number: int, error: str = "", status: int = 200) -> Any:
         """The director's page."""
         if not self._guard.is_host(request):
@@ -99,9 +93,9 @@ class DirectorPages:
         )
         return make_response(page, status)
 
+    @form("/host/tournament/<int:number>", guard=host_only)
     def act(self, number: int) -> Any:
         """What the director does from that page: one of its forms."""
-        self._guard.require_host(request)
         try:
             self._act(number, request.form)
         except CompanionError as error:
@@ -110,15 +104,15 @@ class DirectorPages:
 
     # ---- programs ----
 
-    def make_plain(self) -> Response:
+    @post("/api/hub/tournaments", body=Wish, guard=host_only)
+    def make_plain(self, body: Wish) -> Response:
         """A new tournament, for programs."""
-        self._guard.require_host(request)
-        return jsonify(tournament=self._make(read_body(request, Wish).given).id)
+        return jsonify(tournament=self._make(body.given).id)
 
-    def act_plain(self, number: int) -> Response:
+    @post("/api/hub/tournament/<int:number>", body=Wish, guard=host_only)
+    def act_plain(self, number: int, body: Wish) -> Response:
         """What the director does, for programs; answers the tournament as it is then."""
-        self._guard.require_host(request)
-        self._act(number, read_body(request, Wish).given)
+        self._act(number, body.given)
         return self._pages.plain(number)
 
     # ---- inside ----

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
-import msgspec
-from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
+from flask import Response, jsonify, make_response, redirect, render_template, request
 from msgspec import Meta
 from werkzeug.exceptions import NotFound
 
@@ -17,13 +16,13 @@ from companion.core.clock import Clock
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.network import new_code, plain_code
-from companion.maintenance.settings.rows import sections
+from companion.maintenance.settings.rows import HUB_MAY_SET, sections
 from web.hub.room import MOST_DELAY_S, Room
-from web.routes.api.body import Body, Text, read_body
+from web.routes.api.body import Body, Text
+from web.routes.route import form, get, host_only, post
 from web.security.auth import Auth
-from web.security.join_code import EACH, EVERYBODY, LENGTH
+from web.security.join_code import EACH, LENGTH
 from web.security.rate_limit import Guesses
-from web.server.asked import this_app
 from web.server.sse import Audience, Streams
 from web.templating.fragments import Fragment, Needs, render_fragment
 
@@ -120,7 +119,7 @@ class JoinDoor:
 
     def __init__(self, host: HubHost, clock: Clock) -> None:
         self._host = host
-        self._guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
+        self._guesses = Guesses(EACH, clock.monotonic_s)
         self.code = ""
         self.renew()
 
@@ -144,6 +143,8 @@ class JoinDoor:
 class HubHostPages:
     """The host's page of the hub, and the doors under `/api/hub`."""
 
+    name = "host"
+
     def __init__(self, room: Room, streams: Streams, host: HubHost, door: JoinDoor, guard: Auth) -> None:
         self._room = room
         self._streams = streams
@@ -151,28 +152,9 @@ class HubHostPages:
         self._door = door
         self._guard = guard
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        pages = Blueprint("host", __name__)
-        pages.add_url_rule("/host", view_func=self.page)
-        pages.add_url_rule("/host", "key", self.enter_key, methods=["POST"])
-        pages.add_url_rule("/live/host", view_func=self.live)
-        for name, door in (
-            ("join", self.join),
-            ("remove", self.remove),
-            ("rename", self.rename),
-            ("let-in", self.let_in),
-            ("answer", self.answer),
-            ("close", self.close),
-            ("settings", self.settings),
-            ("delay", self.delay),
-            ("new-code", self.new_code),
-        ):
-            pages.add_url_rule(f"/api/hub/{name}", view_func=door, methods=["POST"])
-        return pages
-
     # ---- pages ----
 
+    @get("/host")
     def page(self) -> Any:
         """Every table, with what can be done about it."""
         if not self._guard.is_host(request):
@@ -182,14 +164,15 @@ class HubHostPages:
             self._draw(),
             live="/live/host",
             most_s=MOST_DELAY_S,
-            rows=[row for section in sections() for row in section.rows if row.at_once],
+            rows=[row for section in sections() for row in section.rows if row.key in HUB_MAY_SET],
         )
 
+    @form("/host", "key", "back", endpoint="key")
     def enter_key(self) -> Any:
         """Become the hub's host in this browser."""
         try:
             fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
-            error = say("That is not the hub’s key. It is on the hub’s own screen and in its console.")
+            error = say("That is not the hub’s key. On the hub’s machine, companion hub host-key prints it.")
         except Illegal as refusal:
             fits, error = False, refusal.message
         if not fits:
@@ -198,16 +181,10 @@ class HubHostPages:
         self._guard.host_cookie(answer)
         return answer
 
+    @get("/live/host", guard=host_only)
     def live(self) -> Response:
         """The stream of the host's page."""
-        self._guard.require_host(request)
-        app = this_app()
-
-        def render() -> str:
-            with app.app_context():
-                return self._draw().html
-
-        return self._streams.follow(request.environ, render, Audience.SEAT)
+        return self._streams.follow(self._room, lambda: self._draw().html, Audience.SEAT)
 
     def _draw(self) -> Fragment:
         now_s, needs = self._room.now_s(), Needs()
@@ -215,63 +192,62 @@ class HubHostPages:
         waiting = [str(table.number) for table, *_ in tables if table.asked]
         html = render_template(
             "_hub_host.html", needs=needs, tables=tables, waiting=waiting, code=self._door.code, version=__version__,
-            host_key=self._guard.host_key,
         )  # fmt: skip
         return Fragment(html, needs)
 
     # ---- doors ----
 
-    def join(self) -> Response:
+    @post("/api/hub/join", body=Join)
+    def join(self, body: Join) -> Response:
         """A table joins by the code."""
-        joined = self._door.join(read_body(request, Join), request.remote_addr or "")
+        joined = self._door.join(body, request.remote_addr or "")
         return jsonify(table=joined.table, number=joined.number, servers=joined.servers, room=str(self._room.title))
 
-    def remove(self) -> Response:
+    @post("/api/hub/remove", body=Numbered, guard=host_only)
+    def remove(self, body: Numbered) -> None:
         """A table leaves."""
-        return self._about(Numbered, lambda body: self._host.remove(body.number))
+        self._done(self._host.remove(body.number))
 
-    def rename(self) -> Response:
+    @post("/api/hub/rename", body=Rename, guard=host_only)
+    def rename(self, body: Rename) -> None:
         """A table gets another name."""
-        return self._about(Rename, lambda body: self._host.rename(body.number, " ".join(body.name.split())))
+        self._done(self._host.rename(body.number, " ".join(body.name.split())))
 
-    def let_in(self) -> Response:
+    @post("/api/hub/let-in", body=Numbered, guard=host_only)
+    def let_in(self, body: Numbered) -> None:
         """A table that was shut out may come back."""
-        return self._about(Numbered, lambda body: self._host.let_in(body.number))
+        self._done(self._host.let_in(body.number))
 
-    def answer(self) -> Response:
+    @post("/api/hub/answer", body=Answer, guard=host_only)
+    def answer(self, body: Answer) -> None:
         """Somebody goes to a table that calls."""
-        return self._about(Answer, lambda body: self._host.answer(body.number, body.say))
+        self._done(self._host.answer(body.number, body.say))
 
-    def close(self) -> Response:
+    @post("/api/hub/close", body=Closing, guard=host_only)
+    def close(self, body: Closing) -> None:
         """Tables are closed, or opened again."""
-        return self._about(Closing, lambda body: self._host.close_tables(body.numbers, body.is_closed))
+        self._done(self._host.close_tables(body.numbers, body.is_closed))
 
-    def settings(self) -> Response:
+    @post("/api/hub/settings", body=SettingsWanted, guard=host_only)
+    def settings(self, body: SettingsWanted) -> None:
         """Settings are pushed to tables."""
+        numbers = body.numbers or [table.number for table in self._room.tables()]
+        self._done(self._host.change_settings(numbers, body.values))
 
-        def push(body: SettingsWanted) -> bool:
-            numbers = body.numbers or [table.number for table in self._room.tables()]
-            return self._host.change_settings(numbers, body.values)
-
-        return self._about(SettingsWanted, push)
-
-    def delay(self) -> Response:
+    @post("/api/hub/delay", body=Delay, guard=host_only)
+    def delay(self, body: Delay) -> None:
         """Spectators see everything later."""
-        self._guard.require_host(request)
-        self._host.use_delay(read_body(request, Delay).seconds)
-        return jsonify({})
+        self._host.use_delay(body.seconds)
 
+    @post("/api/hub/new-code", guard=host_only)
     def new_code(self) -> Response:
         """Another code to join by: the one of before lets nobody in any more."""
-        self._guard.require_host(request)
-        read_body(request, Body)
         self._door.renew()
         self._room.change()
         return jsonify(code=self._door.code)
 
-    def _about(self, kind: type[Any], act: Callable[[Any], bool]) -> Response:
-        self._guard.require_host(request)
-        body: msgspec.Struct = read_body(request, kind)
-        if not act(body):
+    @staticmethod
+    def _done(is_there: bool) -> None:
+        """Raise `NotFound` where there was no such table."""
+        if not is_there:
             raise NotFound
-        return jsonify({})

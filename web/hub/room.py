@@ -6,13 +6,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from companion.core.clock import Clock
 from companion.core.i18n import Verbatim, say, say_n
-from companion.table.public.messages import PublicRecord, PublicState
+from companion.table.public.messages import PublicRecord, PublicState, encoded, read_record
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
@@ -25,8 +25,11 @@ WALL_S = 0.25
 MOST_DELAY_S = 3600
 MOST_RECENT = 16
 """So many records of a table are there for a spectator who is late; if he is later still, he misses some."""
-MOST_WAITING = 20_000
-"""So many messages of a table wait for a delay to be over; then the oldest are shown early no more, but left out."""
+MAX_WAITING_BYTES = 4 * 1024 * 1024
+"""Bytes of a table's records that wait for a delay to be over.
+
+A record has some 4 kB, and a game one in five seconds: an hour of it has 3 MB. With more, the oldest are left out.
+"""
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,14 @@ class Notifier:
             call()
 
 
+class Waiting(NamedTuple):
+    """A record that is too young to be shown, as it was sent: that takes a tenth of the memory."""
+
+    content: bytes
+    came_s: float
+    age_s: float
+
+
 class Delayed(Notifier):
     """A table as spectators may see it by now; `waiting` are the records that are too young.
 
@@ -130,19 +141,37 @@ class Delayed(Notifier):
     def __init__(self) -> None:
         super().__init__()
         self.shown: Shown | None = None
-        self.waiting: deque[Shown] = deque(maxlen=MOST_WAITING)
+        self.waiting: deque[Waiting] = deque()
+        self._waiting_bytes = 0
         self._recent: deque[tuple[int, Shown]] = deque(maxlen=MOST_RECENT)
 
-    def take(self, shown: Shown) -> None:
-        """A new record."""
-        self.waiting.append(shown)
+    def take(self, shown: Shown, delay_s: float) -> None:
+        """Keep a new record until it is old enough, or show it at once."""
+        if not self.waiting and shown.age_s >= delay_s:
+            self._show(shown)
+            return
+        waiting = Waiting(encoded(shown.record), shown.came_s, shown.age_s)
+        self.waiting.append(waiting)
+        self._waiting_bytes += len(waiting.content)
+        while self._waiting_bytes > MAX_WAITING_BYTES:
+            self._pop()
 
     def step(self, now_s: float, delay_s: float) -> None:
         """Show what is old enough by now."""
         while self.waiting and self.waiting[0].came_s - self.waiting[0].age_s + delay_s <= now_s:
-            self.shown = self.waiting.popleft()
-            self._recent.append((self.version + 1, self.shown))
-            self.change()
+            first = self._pop()
+            self._show(Shown(read_record(first.content), first.came_s, first.age_s))
+
+    def _pop(self) -> Waiting:
+        """Take the oldest record that waits."""
+        first = self.waiting.popleft()
+        self._waiting_bytes -= len(first.content)
+        return first
+
+    def _show(self, shown: Shown) -> None:
+        self.shown = shown
+        self._recent.append((self.version + 1, shown))
+        self.change()
 
     def since(self, version: int) -> list[tuple[int, Shown | None]]:
         """What was shown after this version, the oldest first; at the beginning (-1), and of long ago, the newest."""
@@ -250,7 +279,7 @@ class Room(Notifier):
                 return  # it is there already
             self._tables[table] = replace(known, shown=shown, heard_s=now_s, refused="")
             delayed = self._delayed[table]
-            delayed.take(shown)
+        delayed.take(shown, self.delay_s)
         delayed.step(now_s, self.delay_s)
         self._touch()
 

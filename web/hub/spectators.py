@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from flask import Blueprint, Response, redirect, render_template, request
+from flask import Response, copy_current_request_context, redirect, render_template
 from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import spoken
 from companion.table.session import Phase
 from web.hub.drawing import seats_of, sentence
 from web.hub.room import MOST_RECENT, Delayed, Room, RoomTable, Shown, late_words
-from web.server.asked import this_app
-from web.server.sse import Changes, Streams, message
-from web.server.stream_writer import Writer
+from web.routes.route import get
+from web.server.sse import LOOK_S, Streams, message
 from web.templating.fragments import Fragment, Needs, render_fragment
 
 
@@ -31,42 +29,34 @@ class DrawnTable:
 class SpectatorPages:
     """The routes under `/watch` and `/overlay`, and the short link of a table: `/7`.
 
-    Each table that somebody follows has streams of its own, so that nobody is woken by another table; one thread writes
-    them all.
+    Nobody is woken by another table than the one that he follows.
     """
 
-    def __init__(self, room: Room, wall: Streams, viewers: int) -> None:
+    name = "watch"
+
+    def __init__(self, room: Room, streams: Streams) -> None:
         self._room = room
-        self._wall = wall
-        self._viewers = viewers
-        self._streams: dict[str, Streams] = {}
-        self._writer = Writer("spectators")
+        self._streams = streams
         self._kept: dict[tuple[str, str, str], dict[tuple[int, int], DrawnTable]] = {}
         self._lock = threading.Lock()
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        watch = Blueprint("watch", __name__)
-        watch.add_url_rule("/watch", view_func=self.choose)
-        watch.add_url_rule("/<int:number>", view_func=self.short)
-        watch.add_url_rule("/<any(watch, overlay):page>/<int:number>", view_func=self.page)
-        watch.add_url_rule("/live/<any(watch, overlay):page>/<int:number>", view_func=self.live)
-        return watch
-
     @property
     def watching(self) -> int:
-        """How many follow a table."""
-        return sum(streams.open for streams in tuple(self._streams.values()))
+        """Return how many follow something here."""
+        return self._streams.open
 
+    @get("/watch")
     def choose(self) -> str:
         """Every table to be followed."""
         return render_template("hub_tables.html", tables=self._room.tables(), Phase=Phase)
 
+    @get("/<int:number>")
     def short(self, number: int) -> Any:
         """The short link of a table."""
         self._table(number)
         return redirect(f"/watch/{number}")
 
+    @get("/<any(watch, overlay):page>/<int:number>")
     def page(self, page: str, number: int) -> str:
         """A table on a phone, or over a picture of its players."""
         table = self._table(number)
@@ -74,46 +64,33 @@ class SpectatorPages:
         fragment = self._drawn(page, table, followed.version, followed.shown).fragment
         return render_fragment(f"hub_{page}.html", fragment, live=f"/live/{page}/{number}", table=table, theme="")
 
+    @get("/live/<any(watch, overlay):page>/<int:number>")
     def live(self, page: str, number: int) -> Response:
         """The stream of such a page."""
-        table, app = self._table(number), this_app()
+        table = self._table(number)
         followed = self._room.delayed(table.id) or Delayed()
+        draw = copy_current_request_context(self._drawn)
+        known = -1
 
-        def tell(version: int, shown: Shown | None) -> str:
+        def told(version: int, shown: Shown | None) -> str:
             now = self._room.table(number)
             if now is None or now.id != table.id:
                 return message('<main id="live" data-go="/watch"></main>')
-            known = self._found(page, now, version)
-            if known is None:
-                with app.app_context():
-                    known = self._drawn(page, now, version, shown)
-            return known.message
+            return (self._found(page, now, version) or draw(page, now, version, shown)).message
 
-        def changes(known: int) -> Changes:
-            return [(version, partial(tell, version, shown)) for version, shown in followed.since(known)]
+        def news() -> str:
+            nonlocal known
+            changes = followed.since(known)
+            known = changes[-1][0] if changes else known
+            return "".join(told(version, shown) for version, shown in changes)
 
-        return self._streams_of(table).follow_each(request.environ, changes)
-
-    def close(self) -> None:
-        """End every stream."""
-        self._writer.close()
-        for streams in tuple(self._streams.values()):
-            streams.close()
+        return self._streams.hold(news, lambda: followed.wait(known, LOOK_S))
 
     def _table(self, number: int) -> RoomTable:
         table = self._room.table(number)
         if table is None:
             raise NotFound
         return table
-
-    def _streams_of(self, table: RoomTable) -> Streams:
-        with self._lock:
-            if table.id not in self._streams:
-                followed = self._room.delayed(table.id)
-                if followed is None or self._wall.closing.is_set():
-                    raise NotFound
-                self._streams[table.id] = Streams(followed, self._viewers, self._writer)
-            return self._streams[table.id]
 
     def _found(self, page: str, table: RoomTable, version: int) -> DrawnTable | None:
         """A page as it was drawn at this version; the last ones are kept, for many ask."""

@@ -6,7 +6,7 @@ import csv
 import io
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
+from flask import Response, jsonify, make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.errors import CompanionError
@@ -19,6 +19,7 @@ from companion.league.people import shown_name
 from companion.league.ratings import Strength
 from web.error_pages import status_of
 from web.hub.room import Room
+from web.routes.route import form, get, host_only
 from web.security.auth import Auth
 
 MOST_RESULTS = 100
@@ -28,22 +29,14 @@ EXPORTED = 1_000_000
 class StandingsPages:
     """The routes under `/standings` and `/results`, `/host/people` and `/host/cards`."""
 
+    name = "standings"
+
     def __init__(self, room: Room, league: League, guard: Auth) -> None:
         self._room = room
         self._league = league
         self._guard = guard
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        pages = Blueprint("standings", __name__)
-        pages.add_url_rule("/standings", view_func=self.page)
-        pages.add_url_rule("/standings.<any(csv, json):form>", view_func=self.standings_file)
-        pages.add_url_rule("/results.<any(csv, json):form>", view_func=self.results_file)
-        pages.add_url_rule("/host/cards.<any(csv, json):form>", view_func=self.cards_file)
-        pages.add_url_rule("/host/people", view_func=self.people)
-        pages.add_url_rule("/host/people", "change", self.change, methods=["POST"])
-        return pages
-
+    @get("/standings")
     def page(self) -> str:
         """The ratings of one game in one season."""
         game, season = self._asked()
@@ -57,6 +50,7 @@ class StandingsPages:
             rows=self._league.ladders.of(game, season),
         )
 
+    @get("/standings.<any(csv, json):form>")
     def standings_file(self, form: str) -> Response:
         """The same to take away."""
         game, season = self._asked()
@@ -64,6 +58,7 @@ class StandingsPages:
         columns = ("place", "player", "name", "rating", "deviation", "won", "drawn", "lost")
         return _file(form, f"standings-{game}", columns, rows)
 
+    @get("/results.<any(csv, json):form>")
     def results_file(self, form: str) -> Response:
         """Every result with its receipt, the newest first."""
         numbers = {table.id: table.number for table in self._room.tables()}
@@ -74,9 +69,9 @@ class StandingsPages:
         )  # fmt: skip
         return _file(form, "results", columns, rows)
 
+    @get("/host/cards.<any(csv, json):form>", guard=host_only)
     def cards_file(self, form: str) -> Response:
         """Everybody with a card and the code on it, for the hub's host."""
-        self._guard.require_host(request)
         rows = [
             {"player": p.number, "name": p.name, "shown": p.is_shown, "code": f"{p.code[:4]}-{p.code[4:]}"}
             for p in self._league.cards.people()
@@ -84,6 +79,7 @@ class StandingsPages:
         ]
         return _file(form, "cards", ("player", "name", "shown", "code"), rows)
 
+    @get("/host/people")
     def people(self, error: str = "", status: int = 200) -> Any:
         """Everybody with a card, the last results, seasons; for the hub's host."""
         if not self._guard.is_host(request):
@@ -99,9 +95,9 @@ class StandingsPages:
         )
         return make_response(page, status)
 
+    @form("/host/people", guard=host_only)
     def change(self) -> Any:
         """What the host does from that page: one of its forms."""
-        self._guard.require_host(request)
         form, league = request.form, self._league
         try:
             match form.get("do"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from flask import Blueprint, Response, jsonify, make_response, render_template, request
+from flask import Response, jsonify, make_response, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import Verbatim, joined, say, translate
@@ -16,8 +16,8 @@ from companion.league.standings import half_words, quarter_words, standings
 from companion.league.tournament import BoardEnd, Match, System, Tournament
 from web.hub.drawing import sentence
 from web.hub.room import Room
+from web.routes.route import get
 from web.security.auth import Auth
-from web.server.asked import this_app
 from web.server.sse import Streams
 from web.templating.fragments import Fragment, Needs, render_fragment
 
@@ -76,6 +76,8 @@ class TournamentWords:
 class TournamentPages:
     """The routes under `/tournament`; `all` and `plain` are also what the director is answered."""
 
+    name = "tournaments"
+
     def __init__(self, room: Room, streams: Streams, league: League, guard: Auth) -> None:
         self._room = room
         self._streams = streams
@@ -83,18 +85,9 @@ class TournamentPages:
         self._guard = guard
         self.words = TournamentWords(league, room)
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        pages = Blueprint("tournaments", __name__)
-        pages.add_url_rule("/tournaments", view_func=self.all)
-        pages.add_url_rule("/tournament/<int:number>", view_func=self.page)
-        pages.add_url_rule("/live/tournament/<int:number>", view_func=self.live)
-        pages.add_url_rule("/tournaments.json", view_func=self.all_plain)
-        pages.add_url_rule("/tournament/<int:number>.json", view_func=self.plain)
-        return pages
-
     # ---- for everybody ----
 
+    @get("/tournaments")
     def all(self, error: str = "", status: int = 200) -> Any:
         """All tournaments; the hub's host makes new ones here."""
         page = render_template(
@@ -107,6 +100,7 @@ class TournamentPages:
         )
         return make_response(page, status)
 
+    @get("/tournament/<int:number>")
     def page(self, number: int) -> Any:
         """Pairings and standings; of an earlier round where that is asked for."""
         shown = request.args.get("round", 0, int)
@@ -114,21 +108,19 @@ class TournamentPages:
         live = f"/live/tournament/{number}" + (f"?round={shown}" if shown else "")
         return render_fragment("hub_tournament.html", fragment, live=live, tournament=self.known(number))
 
+    @get("/live/tournament/<int:number>")
     def live(self, number: int) -> Response:
         """The stream of such a page."""
-        app, shown = this_app(), request.args.get("round", 0, int)
+        shown = request.args.get("round", 0, int)
         self.known(number)
+        return self._streams.follow(self._room, lambda: self._draw(number, shown).html)
 
-        def render() -> str:
-            with app.app_context():
-                return self._draw(number, shown).html
-
-        return self._streams.follow(request.environ, render)
-
+    @get("/tournaments.json")
     def all_plain(self) -> Response:
         """All tournaments, the newest first, for programs."""
         return jsonify([self._head(each) for each in self._league.tournaments.all()])
 
+    @get("/tournament/<int:number>.json")
     def plain(self, number: int) -> Response:
         """A tournament for programs: entries, pairings and standings; of an earlier round where that is asked for."""
         tournament = self.known(number)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from flask import Blueprint, Response, render_template, request
+from flask import Response, render_template, request
 
 from companion.core.i18n import say, say_n, spoken
 from companion.core.kit import Seat
@@ -21,8 +21,8 @@ from web.hub.host import JoinDoor
 from web.hub.room import Room, RoomTable, Shown, late_words
 from web.hub.spectators import SpectatorPages
 from web.hub.tournaments import TournamentWords
+from web.routes.route import get
 from web.security.auth import Auth, is_own_screen
-from web.server.asked import this_app
 from web.server.sse import Audience, Streams
 from web.templating.fragments import Fragment, Needs, render_fragment
 
@@ -40,6 +40,8 @@ class Tile:
 
 class WallPages:
     """The wall and its stream."""
+
+    name = "wall"
 
     def __init__(
         self,
@@ -63,27 +65,17 @@ class WallPages:
         self._drawn: dict[tuple[bool, str], tuple[int, Fragment]] = {}
         self._drawing = threading.Lock()
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        wall = Blueprint("wall", __name__)
-        wall.add_url_rule("/", view_func=self.page)
-        wall.add_url_rule("/live/wall", view_func=self.live)
-        return wall
-
+    @get("/")
     def page(self) -> str:
         """The wall."""
         own = is_own_screen(request)
         return render_fragment("hub_wall.html", self._fragment(own), live="/live/wall", theme="")
 
+    @get("/live/wall")
     def live(self) -> Response:
         """The stream of the wall."""
-        own, app = is_own_screen(request), this_app()
-
-        def render() -> str:
-            with app.app_context():
-                return self._fragment(own).html
-
-        return self._streams.follow(request.environ, render, Audience.TABLE)
+        own = is_own_screen(request)
+        return self._streams.follow(self._room, lambda: self._fragment(own).html, Audience.TABLE)
 
     def _fragment(self, own: bool) -> Fragment:
         key = (own, spoken())
@@ -119,7 +111,6 @@ class WallPages:
             sign=sign_of(room, tables, now_s),
             urls=self._urls(),
             code=self._door.code if own else "",
-            host_key=self._guard.host_key if own else "",
             watching=self._watch.watching,
             late=late_words(room.delay_s),
         )

@@ -7,13 +7,21 @@ Photographs of turns show the board alone; they are for everybody.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Flask, Response, jsonify, make_response, render_template, request
-from werkzeug.exceptions import NotFound
+from flask import (
+    Response,
+    copy_current_request_context,
+    jsonify,
+    make_response,
+    render_template,
+    request,
+)
+from werkzeug.exceptions import NotFound, ServiceUnavailable
 
 from companion.core.i18n import say, translate
 from companion.core.ports import Advice, BoardSeen, CameraOffer, CameraState, Eye, SettledFrame
@@ -21,6 +29,7 @@ from companion.table.table_view import TableView
 from companion.table.views import turn_title
 from web.context import PageContext
 from web.features import CameraRoom
+from web.rendering.answers import PhotographsJson
 from web.rendering.camera_overlay import (
     WEAK_WORDS,
     count_words,
@@ -30,16 +39,14 @@ from web.rendering.camera_overlay import (
     weak_svg,
     weak_symbols,
 )
-from web.routes.api.body import Body, Text, read_body
+from web.routes.api.body import Body, Text
+from web.routes.route import get, host_only, post
 from web.security.auth import is_own_screen
-from web.server.asked import this_app
-from web.server.sse import CAMERA, PING, RETRY_MS, Audience, message
-from web.server.stream_writer import Idle, Messages
+from web.server.sse import Audience, message
 from web.templating.phrases import clock_words
 
-LOOK_S = 0.25
-"""How often a stream asks whether its viewer is still there."""
-FRAGMENT_LOOKS, PING_LOOKS = 4, 40
+LOOK_S = 1.0
+"""How often a stream looks at what the camera sees, in seconds."""
 MEASURE_S = 1.5
 """The board is measured at most so often, however many look."""
 SMALL_PX, LARGE_PX = 240, 1920
@@ -90,6 +97,8 @@ class ChooseBody(Body, frozen=True):
 class CameraPage:
     """The routes under `/camera` and of the photographs."""
 
+    name = "camera"
+
     def __init__(self, page_context: PageContext, room: CameraRoom) -> None:
         self._page_context = page_context
         self._table = page_context.table
@@ -99,28 +108,9 @@ class CameraPage:
         self._measured = _Measured(-MEASURE_S, None, ())
         self._pictures: tuple[int, bytes] = (0, b"")
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        camera = Blueprint("camera", __name__)
-        for path, door in (
-            ("/camera", self.page),
-            ("/live/camera", self.live),
-            ("/camera/frame.jpg", self.frame),
-            ("/camera/board.jpg", self.board_picture),
-            ("/camera/settled/<int:number>", self.settled),
-            ("/camera/settled/<int:number>.jpg", self.settled_picture),
-            ("/camera/settled/<int:number>/board.jpg", self.settled_board),
-            ("/camera/bundle.zip", self.bundle),
-            ("/api/photographs", self.photographs),
-            ("/api/photograph/<int:game>/<moment>", self.photograph),
-        ):
-            camera.add_url_rule(path, view_func=door)
-        camera.add_url_rule("/api/camera/lock", view_func=self.lock, methods=["POST"])
-        camera.add_url_rule("/api/camera/choose", view_func=self.choose, methods=["POST"])
-        return camera
-
     # ---- looking -----------------------------------------------------------------------------------------------------
 
+    @get("/camera", asks=host_only)
     def page(self) -> Response:
         """The page; the host key is asked for where the live picture is nobody's business."""
         if not self._may_look():
@@ -139,40 +129,41 @@ class CameraPage:
             )
         )
 
+    @get("/live/camera")
     def live(self) -> Response:
         """A stream of the page's fragment, at most once a second and only when something in it has changed."""
         self._require_look()
-        app, is_host = this_app(), self._guard.is_host(request)
-        return self._page_context.streams.hold(
-            request.environ, lambda gone: self._messages(app, is_host, gone), Audience.SEAT, writer=CAMERA
+        is_host = self._guard.is_host(request)
+        draw: Callable[[], str] = copy_current_request_context(
+            lambda: render_template("_camera.html", **self._changing(is_host))
         )
+        shown = ""
 
-    def _messages(self, app: Flask, is_host: bool, is_gone: Callable[[], bool]) -> Messages:
-        shown, looks, quiet = "", 0, 0
-        yield f"retry: {RETRY_MS}\n\n"
-        while not is_gone():
-            if looks % FRAGMENT_LOOKS == 0:
-                html = self._fragment(app, is_host)
-                if html != shown:
-                    shown, quiet = html, 0
-                    yield message(html)
-            if quiet >= PING_LOOKS:
-                quiet = 0
-                yield PING
-            looks, quiet = looks + 1, quiet + 1
-            yield Idle(LOOK_S)
+        def news() -> str:
+            nonlocal shown
+            html = draw()
+            if html == shown:
+                return ""
+            shown = html
+            return message(html)
 
+        return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.SEAT)
+
+    @get("/camera/frame.jpg", asks=host_only)
     def frame(self) -> Response:
         """The last frame; a page pulls one after the other for as long as somebody looks."""
         self._require_look()
         if self._table.progress().camera in (CameraState.TROUBLE, CameraState.NONE):
             raise NotFound  # the last frame is an old one
-        with self._page_context.imaging:
-            number = self._eye().number()
-            if self._pictures[0] != number:
-                self._pictures = (number, self._eye().picture() or b"")
-            return _jpeg(self._pictures[1])
+        return _jpeg(self._page_context.worker.make(self._picture))
 
+    def _picture(self) -> bytes:
+        number = self._eye().number()
+        if self._pictures[0] != number:
+            self._pictures = (number, self._eye().picture() or b"")
+        return self._pictures[1]
+
+    @get("/camera/board.jpg", asks=host_only)
     def board_picture(self) -> Response:
         """The board from straight above, as it was measured last."""
         self._require_look()
@@ -181,6 +172,7 @@ class CameraPage:
 
     # ---- settled frames ----------------------------------------------------------------------------------------------
 
+    @get("/camera/settled/<int:number>", asks=host_only)
     def settled(self, number: int) -> str:
         """One settled frame, large, with what was read in it."""
         self._require_look()
@@ -197,12 +189,14 @@ class CameraPage:
             name=partial(square_words, board.kit) if board else str,
         )  # fmt: skip
 
+    @get("/camera/settled/<int:number>.jpg", asks=host_only)
     def settled_picture(self, number: int) -> Response:
         """A settled frame; `?small` for a list of them."""
         self._require_look()
-        with self._page_context.imaging:
-            return _jpeg(self._eye().settled_picture(number, SMALL_PX if "small" in request.args else LARGE_PX))
+        width_px = SMALL_PX if "small" in request.args else LARGE_PX
+        return _jpeg(self._page_context.worker.make(lambda: self._eye().settled_picture(number, width_px)))
 
+    @get("/camera/settled/<int:number>/board.jpg", asks=host_only)
     def settled_board(self, number: int) -> Response:
         """The board of a settled frame from straight above."""
         self._require_look()
@@ -211,6 +205,7 @@ class CameraPage:
 
     # ---- photographs, for everybody ----------------------------------------------------------------------------------
 
+    @get("/api/photographs", answer=PhotographsJson)
     def photographs(self) -> Response:
         """The photographs of the game that is on, oldest first."""
         return jsonify(
@@ -219,36 +214,25 @@ class CameraPage:
             ]
         )
 
+    @get("/api/photograph/<int:game>/<moment>")
     def photograph(self, game: int, moment: str) -> Response:
         """The board when a turn was done."""
         return _jpeg(self._room.album.photograph(game, moment))
 
     # ---- what only the host does -------------------------------------------------------------------------------------
 
-    def lock(self) -> Response:
+    @post("/api/camera/lock", body=LockBody, guard=host_only)
+    def lock(self, body: LockBody) -> None:
         """Lock focus or exposure, or let them follow."""
-        self._guard.require_host(request)
-        body = read_body(request, LockBody)
         self._eye().lock(body.focus, body.exposure)
-        return jsonify({})
 
-    def choose(self) -> Response:
+    @post("/api/camera/choose", body=ChooseBody, guard=host_only)
+    def choose(self, body: ChooseBody) -> None:
         """Use another camera, one of those that are offered."""
-        self._guard.require_host(request)
-        source = read_body(request, ChooseBody).source
+        source = body.source
         if source not in [offer.source for offer in self._offers()]:
             raise NotFound
         self._eye().choose(source)
-        return jsonify({})
-
-    def bundle(self) -> Response:
-        """A bug bundle, to be saved."""
-        self._guard.require_host(request)
-        answer = make_response(self._room.bundle())
-        answer.mimetype = "application/zip"
-        name = f"companion-{clock_words(self._page_context.clock.wall_s()).replace(':', '')}.zip"
-        answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-        return answer
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
@@ -272,16 +256,18 @@ class CameraPage:
 
     def _settled_view(self, number: int) -> BoardSeen | None:
         """The board of a settled frame as it was measured then."""
-        with self._page_context.imaging:
-            return self._eye().board(number)
+        return self._page_context.worker.make(lambda: self._eye().board(number))
 
     def _measure(self) -> _Measured:
         """The board, measured anew when the last time is too long ago."""
-        now_s = self._page_context.clock.monotonic_s()
-        with self._measuring, self._page_context.imaging:
-            if self._room.eye is not None and now_s - self._measured.at_s >= MEASURE_S:
-                board = self._room.eye.board()
-                blind = () if board else self._room.eye.blind_advice()
+        now_s, eye = self._page_context.clock.monotonic_s(), self._room.eye
+        with self._measuring:
+            if eye is not None and now_s - self._measured.at_s >= MEASURE_S:
+                try:
+                    board = self._page_context.worker.make(eye.board)
+                except ServiceUnavailable:
+                    return self._measured
+                blind = () if board else eye.blind_advice()
                 self._measured = _Measured(now_s, board, blind)
             return self._measured
 
@@ -297,10 +283,6 @@ class CameraPage:
     def _time_of(self, frame: SettledFrame) -> str:
         clock = self._page_context.clock
         return clock_words(clock.wall_s() - (clock.monotonic_s() - frame.frame.at_s))
-
-    def _fragment(self, app: Flask, is_host: bool) -> str:
-        """Everything of the page that changes."""
-        return app.jinja_env.get_template("_camera.html").render(**self._changing(is_host))
 
     def _changing(self, is_host: bool) -> dict[str, Any]:
         """What the parts of the page that change are made of."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, make_response, render_template, request
+from flask import Response, jsonify, make_response, render_template, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.event_cues import EventCue
@@ -18,13 +19,14 @@ from companion.games import event_cues
 from companion.maintenance.requests import CheckRoom, PanelCheck, Trial
 from companion.table.session import Phase
 from web.context import PageContext
+from web.rendering.answers import TrialJson
 from web.rendering.wiring import drawing, wires
-from web.routes.api.body import Body, Text, read_body
+from web.routes.api.body import Body, Text
 from web.routes.host import ask_for_key
-from web.server.sse import PANELS, RETRY_MS, Audience, message
-from web.server.stream_writer import Idle, Messages
+from web.routes.route import get, host_only, post
+from web.server.sse import Audience, message
 
-LOOK_S, RENEW_S, PING_S = 0.05, 2.0, 10.0
+LOOK_S, RENEW_S = 0.05, 2.0
 
 TRIED_OUT = say("The keys of the pads are being tried out: they do nothing else now.")
 _CUES_OF_PLAY: tuple[tuple[Cue, str], ...] = (
@@ -77,21 +79,15 @@ class PlayCue(Body, frozen=True):
 class CheckPage:
     """The routes under `/check`; for the host alone, because keys may be secrets."""
 
+    name = "check"
+
     def __init__(self, page_context: PageContext, room: CheckRoom) -> None:
         self._page_context = page_context
         self._table = page_context.table
         self._guard = page_context.guard
         self._room = room
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        check = Blueprint("check", __name__)
-        check.add_url_rule("/check", view_func=self.page)
-        check.add_url_rule("/live/check", view_func=self.live)
-        for door in (self.begin, self.end, self.light, self.play):
-            check.add_url_rule(f"/api/check/{door.__name__}", view_func=door, methods=["POST"])
-        return check
-
+    @get("/check", asks=host_only)
     def page(self) -> Response:
         """The page; without pads it still shows how they would be wired."""
         if not self._guard.is_host(request):
@@ -113,28 +109,15 @@ class CheckPage:
             )
         )
 
+    @get("/live/check", guard=host_only)
     def live(self) -> Response:
         """What is pressed and lit, as it changes; while somebody follows it the check goes on."""
-        self._guard.require_host(request)
         panel = self._panel()
-        streams = self._page_context.streams
-        return streams.hold(
-            request.environ,
-            lambda gone: self._messages(panel, gone),
-            Audience.SEAT,
-            lambda: self._leave(panel),
-            writer=PANELS,
-        )
-
-    def _leave(self, panel: PanelCheck) -> None:
-        panel.end()
-        self._table.notice("trial", "")
-
-    def _messages(self, panel: PanelCheck, is_gone: Callable[[], bool]) -> Messages:
         shown: dict[str, Any] = {}
-        said_s = renewed_s = time.monotonic()
-        yield f"retry: {RETRY_MS}\n\n"
-        while not is_gone():
+        renewed_s = time.monotonic()
+
+        def news() -> str:
+            nonlocal shown, renewed_s
             now_s = time.monotonic()
             if self._is_on():
                 panel.end()
@@ -142,50 +125,50 @@ class CheckPage:
                 renewed_s = now_s
                 panel.renew()
             trial = _plain(panel.trial())
-            if trial != shown:
-                if trial["on"] != shown.get("on"):
-                    self._table.notice("trial", TRIED_OUT if trial["on"] else "")
-                shown, said_s = trial, now_s
-                yield message(json.dumps(trial), "trial")
-            elif now_s - said_s > PING_S:
-                said_s = now_s
-                yield ": still here\n\n"
-            yield Idle(LOOK_S)
+            if trial == shown:
+                return ""
+            if trial["on"] != shown.get("on"):
+                self._table.notice("trial", TRIED_OUT if trial["on"] else "")
+            shown = trial
+            return message(json.dumps(trial), "trial")
+
+        leave = partial(self._leave, panel)
+        return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.SEAT, leave)
+
+    def _leave(self, panel: PanelCheck) -> None:
+        panel.end()
+        self._table.notice("trial", "")
 
     # ---- trying out ----
 
+    @post("/api/check/begin", guard=host_only, answer=TrialJson)
     def begin(self) -> Response:
         """Begin; raises `Illegal` while a game is on: its keys are its players' own."""
         return self._do(lambda panel: panel.begin())
 
-    def end(self) -> Response:
+    @post("/api/check/end", guard=host_only)
+    def end(self) -> None:
         """The table has its keys and lamps back."""
-        self._guard.require_host(request)
-        read_body(request, Body)
         self._panel().end()
-        return jsonify({})
 
-    def light(self) -> Response:
+    @post("/api/check/light", body=Light, guard=host_only, answer=TrialJson)
+    def light(self, body: Light) -> Response:
         """Light a lamp, or darken it."""
-        body = self._asked(Light)
         if body.lamp not in self._panel().lamps:
             raise Malformed(say("There is no lamp {name}", name=body.lamp))
-        return self._do(lambda panel: panel.light(body.lamp, body.on), None)
+        return self._do(lambda panel: panel.light(body.lamp, body.on))
 
-    def play(self) -> Response:
+    @post("/api/check/play", body=PlayCue, guard=host_only, answer=TrialJson)
+    def play(self, body: PlayCue) -> Response:
         """Sound a cue, and show what lamps show with it."""
-        body = self._asked(PlayCue)
         cue = next((cue for cue in cues() if str(cue) == body.cue), None)
         if cue is None:
             raise Malformed(say("There is no cue {name}", name=body.cue))
-        return self._do(lambda panel: panel.play(cue, frozenset(SEATS)), None)
+        return self._do(lambda panel: panel.play(cue, frozenset(SEATS)))
 
     # ---- inside ----
 
-    def _do(self, act: Callable[[PanelCheck], None], body: type[Body] | None = Body) -> Response:
-        self._guard.require_host(request)
-        if body is not None:
-            read_body(request, body)
+    def _do(self, act: Callable[[PanelCheck], None]) -> Response:
         panel = self._panel()
         if self._is_on():
             raise Illegal(
@@ -193,10 +176,6 @@ class CheckPage:
             )
         act(panel)
         return jsonify(_plain(panel.trial()))
-
-    def _asked(self, kind: type[Any]) -> Any:
-        self._guard.require_host(request)
-        return read_body(request, kind)
 
     def _panel(self) -> PanelCheck:
         if self._room.panel is None:

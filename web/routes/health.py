@@ -1,18 +1,19 @@
-"""The service's health: `/health` for machines, the doctor's page for the host, `/metrics` for Prometheus."""
+"""The service's health: `/health` for machines, the doctor's page and the support bundle for the host."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
 
-from flask import Blueprint, Response, g, jsonify, make_response, render_template, request
-from werkzeug.exceptions import NotFound
+from flask import Response, g, jsonify, make_response, render_template, request
 
 from companion.core.i18n import say, say_n
 from companion.core.log_fields import SLOW_S, log_fields
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
 from web.context import PageContext
+from web.rendering.answers import FindingsJson, HealthJson
 from web.routes.host import ask_for_key
+from web.routes.route import get, host_only
 
 log = logging.getLogger(__name__)
 
@@ -38,30 +39,20 @@ METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 
 
 class HealthPages:
-    """The routes; every request of the application is counted and timed beside."""
+    """The routes; every request of the application is timed beside."""
+
+    name = "health"
 
     def __init__(self, page_context: PageContext, room: HealthRoom) -> None:
         self._page_context = page_context
         self._room = room
 
-    def blueprint(self) -> Blueprint:
-        """All routes; `/metrics` is only there where it is wanted."""
-        health = Blueprint("health", __name__)
-        health.add_url_rule("/health", view_func=self.health)
-        health.add_url_rule("/doctor", view_func=self.doctor)
-        health.add_url_rule("/api/doctor", view_func=self.findings)
-        health.add_url_rule("/metrics", view_func=self.metrics)
-        health.after_app_request(self._measure)
-        return health
-
-    def _measure(self, answer: Response) -> Response:
-        """Count and time a request, say in the log if it took long: by the pattern of its address, never by itself."""
+    def measure(self, answer: Response) -> Response:
+        """Say in the log if a request took long: by the pattern of its address, never by itself."""
         is_stream = answer.mimetype == "text/event-stream"
         seconds = None if is_stream or "at_s" not in g else self._page_context.table.now_s() - g.at_s
         route = request.url_rule.rule if request.url_rule else "none"
         method = request.method if request.method in METHODS else "other"  # a stranger may send any word
-        if self._room.meter:
-            self._room.meter.request(method, route, answer.status_code, seconds)
         if kind := g.pop("refusal", ""):
             self._room.tally.refused(kind)
         if seconds is not None and seconds >= SLOW_S:
@@ -71,6 +62,7 @@ class HealthPages:
 
     # ---- for machines --------------------------------------------------------------------------------------------
 
+    @get("/health", answer=HealthJson)
     def health(self) -> Response:
         """Is the service alive? 200, or 503 when it cannot go on; nothing of any game, nothing secret."""
         state = self._room.state()
@@ -89,15 +81,9 @@ class HealthPages:
         answer.status_code = 503 if state.status is Status.FAILING else 200
         return answer
 
-    def metrics(self) -> Response:
-        """Measurements as Prometheus reads them."""
-        if self._room.meter is None:
-            raise NotFound
-        text, kind = self._room.meter.page(request.headers.get("Accept", ""))
-        return Response(text, content_type=kind)
-
     # ---- for the host --------------------------------------------------------------------------------------------
 
+    @get("/doctor", asks=host_only)
     def doctor(self) -> Response:
         """Everything that was looked at, the worst first, and what to do."""
         if not self._page_context.guard.is_host(request):
@@ -114,12 +100,20 @@ class HealthPages:
         )
         return make_response(page)
 
+    @get("/api/doctor", guard=host_only, answer=FindingsJson)
     def findings(self) -> Response:
         """The same for `companion doctor`."""
-        self._page_context.guard.require_host(request)
         found = self._room.examine()
         plain = [{"topic": each.topic, "grade": each.grade, "text": each.text} for each in found]
         return jsonify(worst=worst(found), findings=plain)
+
+    @get("/doctor/bundle.zip", guard=host_only)
+    def bundle(self) -> Response:
+        """Return the support bundle, to be saved."""
+        answer = make_response(self._room.bundle())
+        answer.mimetype = "application/zip"
+        answer.headers["Content-Disposition"] = 'attachment; filename="companion-support.zip"'
+        return answer
 
 
 def sign_of(found: tuple[Finding, ...]) -> str:

@@ -7,21 +7,21 @@ from functools import partial
 from typing import Annotated, Any
 
 import msgspec
-from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
+from flask import Response, jsonify, make_response, redirect, render_template, request
 from markupsafe import Markup
 from msgspec import Meta
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
 from companion.archive.finale import turns_to_review
+from companion.archive.history import History
 from companion.archive.played_games import (
     MOST_BYTES,
     Ending,
-    GameArchive,
     GameLine,
-    Replay,
     ReplayStep,
     Tendency,
 )
+from companion.archive.retelling import Retelling
 from companion.bots.coach import Coach, Hint
 from companion.core.dates import long_date, time_of_day
 from companion.core.errors import CompanionError, Malformed
@@ -29,10 +29,12 @@ from companion.core.i18n import joined, plain_words, say, spoken
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Game
 from web.context import PageContext
+from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
 from web.rendering.time_line import lead_line, marked_moments
-from web.routes.api.body import Body, Text, read_body
+from web.routes.api.body import Body, Text
+from web.routes.route import form, get, host_only, post
 
 _MOST_ADVICES = 200
 PAGE = 50
@@ -56,35 +58,16 @@ class Forget(Body, frozen=True):
 class HistoryPages:
     """The routes under `/history`, and `/statistics`. Whoever comes may look; only the host changes anything."""
 
-    def __init__(self, page_context: PageContext, past: GameArchive) -> None:
+    name = "history"
+
+    def __init__(self, page_context: PageContext, past: History) -> None:
         self._page_context = page_context
         self._past = past
         self._advices: dict[tuple[int, str, Seat, str], Hint] = {}
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        pages = Blueprint("history", __name__)
-        game = "/history/<int:number>"
-        for path, door in (
-            ("/history", self.games),
-            (game, self.game),
-            (f"{game}/scene/<int:place>", self.scene),
-            (f"{game}/turn/<int:turn>/better", self.better),
-            (f"{game}.json", self.as_json),
-            (f"{game}.txt", self.as_text),
-            (f"{game}.webp", self.picture),
-            (f"{game}/turn/<int:turn>.webp", self.turn_picture),
-            ("/statistics", self.statistics),
-            ("/api/history", self.api_games),
-        ):
-            pages.add_url_rule(path, view_func=door)
-        pages.add_url_rule("/history", "bring_in", self.bring_in, methods=["POST"])
-        pages.add_url_rule("/api/history/remove", view_func=self.remove, methods=["POST"])
-        pages.add_url_rule("/api/history/forget", view_func=self.forget, methods=["POST"])
-        return pages
-
     # ---- the list ----
 
+    @get("/history")
     def games(self) -> str:
         """All games, the newest first, fifty a page."""
         return self._list()
@@ -108,6 +91,7 @@ class HistoryPages:
             result=result,
         )
 
+    @get("/api/history", answer=GamesJson)
     def api_games(self) -> Response:
         """The list for programs; `page` as on the page."""
         page = max(request.args.get("page", 1, type=int), 1)
@@ -115,9 +99,9 @@ class HistoryPages:
         plain = [msgspec.to_builtins(line, enc_hook=plain_words) for line in lines]
         return jsonify(count=self._past.count(), games=plain)
 
+    @form("/history", file="file", guard=host_only)
     def bring_in(self) -> Any:
         """Keep a game from a file, the host's word; what is wrong with it is said on the list."""
-        self._page_context.guard.require_host(request)
         request.max_content_length = request.max_form_memory_size = MOST_BYTES + _FORM_BYTES
         try:
             file = request.files.get("file")
@@ -133,19 +117,19 @@ class HistoryPages:
             return make_response(self._list(error_.message), 400)
         return redirect(f"/history/{number}", 303)
 
-    def remove(self) -> Response:
+    @post("/api/history/remove", body=Remove, guard=host_only)
+    def remove(self, body: Remove) -> None:
         """Remove a game with its photographs, the host's word."""
-        self._page_context.guard.require_host(request)
-        self._past.remove(read_body(request, Remove).number)
-        return jsonify({})
+        self._past.remove(body.number)
 
-    def forget(self) -> Response:
+    @post("/api/history/forget", body=Forget, guard=host_only, answer=NameForgotten)
+    def forget(self, body: Forget) -> Response:
         """Take a name out of all games, the host's word."""
-        self._page_context.guard.require_host(request)
-        return jsonify(games=self._past.forget(read_body(request, Forget).name))
+        return jsonify(games=self._past.forget(body.name))
 
     # ---- one game ----
 
+    @get("/history/<int:number>")
     def game(self, number: int) -> Any:
         """The replay of a game that is over, at the scene `at`; of any other game only that it is not over."""
         line = self._line(number)
@@ -165,6 +149,7 @@ class HistoryPages:
         told |= {"marks": marked_moments(replay), "lead": lead_line(replay)}
         return render_template("game.html", replay=replay, at=place, **told, **self._scene(replay, place))
 
+    @get("/history/<int:number>/scene/<int:place>")
     def scene(self, number: int, place: int) -> str:
         """One scene of a replay, to be put into its page."""
         replay = self._past.replay(self._line(number).number)
@@ -173,6 +158,7 @@ class HistoryPages:
         game = self._page_context.games.get(replay.line.game)
         return render_template("_scene.html", replay=replay, line=replay.line, game=game, **self._scene(replay, place))
 
+    @get("/history/<int:number>/turn/<int:turn>/better")
     def better(self, number: int, turn: int) -> str:
         """What the coach thinks of a turn of a game that is over, from the views of then, to be put into its page."""
         replay = self._past.replay(self._line(number).number)
@@ -182,7 +168,7 @@ class HistoryPages:
         advices = {seat: advice for seat in SEATS if (advice := self._reviewed(coach, replay, turn, seat))}
         return render_template("_better.html", advices=advices, replay=replay)
 
-    def _reviewed(self, coach: Coach, replay: Replay, turn: int, seat: Seat) -> Hint | None:
+    def _reviewed(self, coach: Coach, replay: Retelling, turn: int, seat: Seat) -> Hint | None:
         """The coach's judgement of a seat's action, asked for once; None: it did nothing."""
         known = replay.known(turn, seat)
         if known is None:
@@ -195,7 +181,7 @@ class HistoryPages:
                 self._advices.pop(next(iter(self._advices)))
         return self._advices[key]
 
-    def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
+    def _scene(self, replay: Retelling, place: int) -> dict[str, Any]:
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
         photograph = replay.photograph(scene.turn) if self._page_context.features.camera is not None else ""
@@ -211,25 +197,32 @@ class HistoryPages:
 
     # ---- files ----
 
+    @get("/history/<int:number>.json")
     def as_json(self, number: int) -> Response:
         """The game as a file."""
         return _file(self._past.as_json(self._line(number).number), "application/json", f"game-{number}.json")
 
+    @get("/history/<int:number>.txt")
     def as_text(self, number: int) -> Response:
         """The game in notation."""
         text = self._past.as_text(self._line(number).number)
         return _file(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
 
-    def picture(self, number: int) -> Response:
+    @get("/history/<int:number>.webp")
+    def picture(self, number: int, turn: int = 0) -> Response:
         """Return the board through the game as a moving picture, with the photographs beside it."""
-        return Response(self._past.picture(self._line(number).number), mimetype="image/webp")
+        game = self._line(number).number
+        picture = self._page_context.worker.make(lambda: self._past.picture(game, turn))
+        return Response(picture, mimetype="image/webp")
 
+    @get("/history/<int:number>/turn/<int:turn>.webp")
     def turn_picture(self, number: int, turn: int) -> Response:
         """Return the same of one turn."""
-        return Response(self._past.picture(self._line(number).number, turn), mimetype="image/webp")
+        return self.picture(number, turn)
 
     # ---- statistics ----
 
+    @get("/statistics")
     def statistics(self) -> str:
         """What each player did."""
         records = self._past.statistics()
@@ -294,7 +287,7 @@ def commands(tendency: Tendency) -> str:
     return joined(", ", [say("{command!c} {count}", command=word, count=count) for word, count in tendency.commands])
 
 
-def drawn(replay: Replay, scene: ReplayStep) -> Markup:
+def drawn(replay: Retelling, scene: ReplayStep) -> Markup:
     """The board of a scene, with what bounced and shot in it."""
     traces = frozenset(origin for origin, _ in scene.moves)
     picture = BoardPicture(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, Response, current_app, make_response, redirect, render_template, request
+from flask import Response, make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.errors import CompanionError, Illegal
@@ -15,6 +15,7 @@ from companion.games.base import Game, OptionRow
 from companion.table.session import Phase
 from web.context import PageContext
 from web.numbers import whole_number
+from web.routes.route import form, get, host_only
 
 OWN = "own"
 """What the choice of an own text is called in a form."""
@@ -45,19 +46,14 @@ class ChosenRow:
 class HostPages:
     """The routes under `/host`."""
 
+    name = "host"
+
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
         self._table = page_context.table
         self._guard = page_context.guard
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        host = Blueprint("host", __name__)
-        host.add_url_rule("/host", view_func=self.page)
-        host.add_url_rule("/host", "key", self.enter_key, methods=["POST"])
-        host.add_url_rule("/host/start", view_func=self.start, methods=["POST"])
-        return host
-
+    @get("/host")
     def page(self) -> Any:
         """Set-up and everything that only the host may do."""
         if not self._guard.is_host(request):
@@ -67,6 +63,7 @@ class HostPages:
         game = self._game(name or next(iter(self._page_context.games)))
         return self._page(game, self._table.choices.options(game.name) or {})
 
+    @form("/host", "key", "back", endpoint="key")
     def enter_key(self) -> Any:
         """Become the host of this browser, and on to the page that asked for the key."""
         back = request.form.get("back", "/host")
@@ -82,9 +79,9 @@ class HostPages:
         self._guard.host_cookie(answer)
         return answer
 
+    @form("/host/start", "game", guard=host_only)
     def start(self) -> Any:
         """Start a game from the page's form, for browsers that run no scripts."""
-        self._guard.require_host(request)
         game = self._game(request.form.get("game", ""))
         options = chosen_options(game, request.form)
         try:
@@ -94,8 +91,7 @@ class HostPages:
         return redirect(f"/host?game={game.name}", 303)
 
     def _page(self, game: Game[Any, Any], chosen: Mapping[str, Any], error: str = "") -> str:
-        app: Any = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
-        seats, match, foot = self._page_context.fragment(app, "host", None).html.split("<!--part-->")
+        seats, match, foot = self._page_context.fragment("host", None).html.split("<!--part-->")
         return render_template(
             "host.html",
             seats=seats,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
+from flask import Response, jsonify, make_response, redirect, render_template, request
 from msgspec import Meta
 
 from companion.core.errors import CompanionError
@@ -19,8 +19,9 @@ from web.context import PageContext
 from web.error_pages import status_of
 from web.features import HubSeat
 from web.rendering.answers import OfferedGame
-from web.routes.api.body import SEAT, Body, Text, read_body
+from web.routes.api.body import SEAT, Body, Text
 from web.routes.host import ask_for_key
+from web.routes.route import form, get, host_only, post, sitting
 
 PlayerName = Annotated[str, Meta(max_length=24)]
 
@@ -58,41 +59,24 @@ class TakeGame(Body, frozen=True):
 class HubDoor:
     """The doors under `/api/host/hub`, and the forms."""
 
+    name = "hub"
+
     def __init__(self, page_context: PageContext, hub: HubSeat) -> None:
         self._guard = page_context.guard
         self._table = page_context.table
         self._games = page_context.games
         self._hub = hub
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        hub = Blueprint("hub", __name__)
-        hub.add_url_rule("/host/hub", view_func=self.page)
-        hub.add_url_rule("/host/hub", "join_by_form", self.join_by_form, methods=["POST"])
-        hub.add_url_rule(f"/seat/{SEAT}/card", view_func=self.card_page)
-        hub.add_url_rule(f"/seat/{SEAT}/card", "show_card", self.show_card, methods=["POST"])
-        hub.add_url_rule(f"/api/seat/{SEAT}/begin-round", view_func=self.begin_round, methods=["POST"])
-        hub.add_url_rule("/host/hub/game", view_func=self.game_page)
-        hub.add_url_rule("/host/hub/game", "game_by_form", self.game_by_form, methods=["POST"])
-        for name, door in (
-            ("join", self.join),
-            ("leave", self.leave),
-            ("offer", self.offer),
-            ("take", self.take),
-            ("withdraw", self.withdraw),
-        ):
-            hub.add_url_rule(f"/api/host/hub/{name}", view_func=door, methods=["POST"])
-        return hub
-
+    @get("/host/hub", asks=host_only)
     def page(self) -> Any:
         """The form by which a table joins."""
         if not self._guard.is_host(request):
             return ask_for_key("/host/hub")
         return render_template("join_hub.html", hub=self._hub, error="", address="", names=False)
 
+    @form("/host/hub", guard=host_only)
     def join_by_form(self) -> Any:
         """Join from the page's form."""
-        self._guard.require_host(request)
         address, names = request.form.get("address", "").strip()[:200], "names" in request.form
         try:
             self._hub.join(address, request.form.get("code", "")[:64], names)
@@ -101,17 +85,17 @@ class HubDoor:
             return make_response(page, 400)
         return redirect("/host", 303)
 
-    def join(self) -> Response:
+    @post("/api/host/hub/join", body=JoinHub, guard=host_only)
+    def join(self, body: JoinHub) -> None:
         """Join a hub."""
-        self._guard.require_host(request)
-        body = read_body(request, JoinHub)
         self._hub.join(body.address, body.code, body.names, body.ca)
-        return jsonify({})
 
+    @get(f"/seat/{SEAT}/card")
     def card_page(self, seat: str) -> Any:
         """Where whoever sits at a seat, or the host, shows a player's card."""
         return self._card(Seat(seat))
 
+    @form(f"/seat/{SEAT}/card")
     def show_card(self, seat: str) -> Any:
         """Show a card from the page's form; an empty code takes it away."""
         mine = Seat(seat)
@@ -122,12 +106,10 @@ class HubDoor:
             return make_response(self._card(mine, error.message), status_of(error))
         return redirect("/host" if not self._guard.sits(request, mine) else f"/seat/{mine}", 303)
 
-    def begin_round(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/begin-round", guard=sitting)
+    def begin_round(self, seat: Seat) -> None:
         """Start the game of the tournament's round."""
-        self._guard.require_sitting(request, seat)
-        read_body(request, Body)
         self._table.begin_round()
-        return jsonify({})
 
     def _sitting(self, seat: Seat) -> str:
         """Who is meant: whoever sits there with this browser, or whom the host sees there."""
@@ -142,24 +124,23 @@ class HubDoor:
             back=f"/seat/{seat}" if self._guard.sits(request, seat) else "/host",
         )  # fmt: skip
 
-    def leave(self) -> Response:
+    @post("/api/host/hub/leave", guard=host_only)
+    def leave(self) -> None:
         """Leave the hub."""
-        self._guard.require_host(request)
-        read_body(request, Body)
         self._hub.leave()
-        return jsonify({})
 
     # ---- one game at two tables ----
 
+    @get("/host/hub/game", asks=host_only)
     def game_page(self) -> Any:
         """The forms by which a game for two tables is offered or taken."""
         if not self._guard.is_host(request):
             return ask_for_key("/host/hub/game")
         return self._game_page()
 
+    @form("/host/hub/game", guard=host_only)
     def game_by_form(self) -> Any:
         """Offer, take or withdraw a game from the page's forms."""
-        self._guard.require_host(request)
         form = request.form
         name = " ".join(form.get("name", "").split())[:24]
         try:
@@ -175,26 +156,21 @@ class HubDoor:
             return make_response(self._game_page(error.message), 400)
         return redirect("/host/hub/game", 303)
 
-    def offer(self) -> Response:
+    @post("/api/host/hub/offer", body=OfferGame, guard=host_only, answer=OfferedGame)
+    def offer(self, body: OfferGame) -> Response:
         """Offer a game for two tables."""
-        self._guard.require_host(request)
-        body = read_body(request, OfferGame)
         answer: OfferedGame = {"code": self._offer(body.game, body.seat, body.name)}
         return jsonify(answer)
 
-    def take(self) -> Response:
+    @post("/api/host/hub/take", body=TakeGame, guard=host_only)
+    def take(self, body: TakeGame) -> None:
         """Play the game that another table offers."""
-        self._guard.require_host(request)
-        body = read_body(request, TakeGame)
         self._hub.take_game(body.code, body.name)
-        return jsonify({})
 
-    def withdraw(self) -> Response:
+    @post("/api/host/hub/withdraw", guard=host_only)
+    def withdraw(self) -> None:
         """Offer nothing any more."""
-        self._guard.require_host(request)
-        read_body(request, Body)
         self._hub.withdraw_game()
-        return jsonify({})
 
     def _offer(self, game: str, seat: Seat, name: str) -> str:
         return self._hub.offer_game(game, self._options_of(game), seat, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Response, make_response, redirect, render_template, request
+from flask import Response, make_response, redirect, render_template, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
@@ -13,6 +13,7 @@ from companion.table.session import Phase
 from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.api.body import SEAT
+from web.routes.route import form, get
 from web.routes.seats.opponents import begin_lesson
 
 FRAMING = "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
@@ -22,27 +23,20 @@ FRAMING = "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self
 class Joining:
     """The pages under `/join`, and the short addresses of the seats."""
 
+    name = "joining"
+
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
         self._table = page_context.table
         self._guard = page_context.guard
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        joining = Blueprint("joining", __name__)
-        joining.add_url_rule("/join", view_func=self.choose_seat)
-        joining.add_url_rule(f"/join/{SEAT}", view_func=self.join, methods=["GET", "POST"])
-        joining.add_url_rule(f"/join/{SEAT}/move", view_func=self.move, methods=["POST"])
-        joining.add_url_rule("/try", view_func=self.try_it, methods=["POST"])
-        joining.add_url_rule("/here", view_func=self.here)
-        joining.add_url_rule("/s", "short_south", lambda: self.straight_to(Seat.SOUTH))
-        joining.add_url_rule("/n", "short_north", lambda: self.straight_to(Seat.NORTH))
-        return joining
-
+    @get("/join")
     def choose_seat(self) -> str:
         """Which side is free, and which name?"""
         return self._page("join.html", own=self._guard.seats_of(request))
 
+    @get(f"/join/{SEAT}")
+    @form(f"/join/{SEAT}", "name", "known_name")
     def join(self, seat: str) -> Any:
         """Take one seat; the browser that has it already goes straight there."""
         mine = Seat(seat)
@@ -72,6 +66,7 @@ class Joining:
         self._guard.remember_names(answer, request, name)
         return answer
 
+    @form("/try")
     def try_it(self) -> Any:
         """Sit down in front of this very screen, against the machine where nobody else is there, and begin."""
         lesson = request.form.get("lesson", "")
@@ -120,6 +115,7 @@ class Joining:
         if view.phase in (Phase.LOBBY, Phase.OVER):
             self._table.new_game(name, games[name].presets[0].options)
 
+    @get("/here")
     def here(self) -> Any:
         """The table screen, and beside it the own seat: a whole game in one window."""
         own = self._guard.seats_of(request)
@@ -129,6 +125,7 @@ class Joining:
         answer.headers["Content-Security-Policy"] = FRAMING
         return answer
 
+    @form(f"/join/{SEAT}/move")
     def move(self, seat: str) -> Any:
         """Go on by this phone for a seat that its pad has opened."""
         mine = Seat(seat)
@@ -154,6 +151,16 @@ class Joining:
         for seat, nonce in swapped:
             self._guard.seat_cookie(answer, seat, nonce)
         return answer
+
+    @get("/s")
+    def short_south(self) -> Any:
+        """Lead to South's page, for an address that is short to type."""
+        return self.straight_to(Seat.SOUTH)
+
+    @get("/n")
+    def short_north(self) -> Any:
+        """Lead to North's page."""
+        return self.straight_to(Seat.NORTH)
 
     def straight_to(self, seat: Seat) -> Any:
         """A short address for phones."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from random import randint
 from typing import Any
 from urllib.parse import quote
 
 from flask import (
-    Blueprint,
-    Flask,
     Response,
     jsonify,
     make_response,
@@ -22,42 +19,29 @@ from flask import (
 from companion.core.kit import Seat
 from companion.table.table_view import TableView
 from web.context import PageContext
+from web.rendering.answers import ClockTime
 from web.routes.api.body import SEAT
 from web.routes.join import Joining
+from web.routes.route import get, host_only, sitting
 from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
 from web.security.auth import is_own_screen
-from web.server.asked import this_app, this_request
 from web.server.sse import Audience, message
-from web.static_files import StaticFiles
 from web.templating.fragments import render_fragment
 
 
 class Pages:
     """Every page that is not the workbench."""
 
+    name = "pages"
+
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
         self._table = page_context.table
         self._guard = page_context.guard
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        pages = Blueprint("pages", __name__)
-        for path, door in (
-            ("/", self.table_screen),
-            ("/watch", self.watch),
-            (f"/seat/{SEAT}", self.seat),
-            ("/clock", self.clock),
-            ("/live/<any(table, watch):page>", self.live),
-            ("/live/host", self.live_host),
-            (f"/live/seat/{SEAT}", self.live_seat),
-        ):
-            pages.add_url_rule(path, view_func=door)
-        StaticFiles().add_to(pages)
-        return pages
-
     # ---- pages that follow the table ----
 
+    @get("/")
     def table_screen(self) -> str:
         """The big screen."""
         theme = self._page_context.table_settings.theme
@@ -67,6 +51,7 @@ class Pages:
         away = self._table.remote_seat
         return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk, own=own, away=away)
 
+    @get("/watch")
     def watch(self) -> Any:
         """What everybody may know, on a phone; while too many look, a page that tries again by itself."""
         if self._page_context.streams.has_room:
@@ -78,6 +63,7 @@ class Pages:
         answer.headers["Retry-After"] = str(again_s)
         return answer
 
+    @get(f"/seat/{SEAT}")
     def seat(self, seat: str) -> Any:
         """The page of a seat, for the browser that took it."""
         mine = Seat(seat)
@@ -95,52 +81,55 @@ class Pages:
         passed = "openly" if open_to(view) else "covered"
         return self._page("seat", mine, f"{live}?why={quote(stage_of_passing(view, mine))}", part, passed=passed)
 
+    @get("/live/<any(table, watch):page>")
     def live(self, page: str) -> Response:
         """The stream of a page that everybody may see."""
-        asked, own = this_request(), page == "table" and is_own_screen(request)
+        own = page == "table" and is_own_screen(request)
         look = request.args.get("look")
         streams, voice = self._page_context.streams, self._page_context.features.welcome.voice
         if page == "watch" and not streams.has_room and "text/event-stream" in request.accept_mimetypes.values():
             return Response(message('<main id="live" data-go="/watch"></main>'), mimetype="text/event-stream")
-        place, when_over = Audience.TABLE if page == "table" else Audience.SPECTATOR, _nothing
-        if page == "table" and voice and "voice" in request.args:
-            voice.screen_speaks(True)
-            when_over = partial(voice.screen_speaks, False)
 
-        def render(app: Flask) -> str:
+        def render() -> str:
             if page == "table" and look is not None and look != self._look():
                 return '<main id="live" data-page="other"></main>'
-            at_table = page == "table" and self._guard.is_at_table(asked)
-            return self._page_context.fragment(app, page, None, own, at_table).html
+            at_table = page == "table" and self._guard.is_at_table(request)
+            return self._page_context.fragment(page, None, own, at_table).html
 
-        return self._stream(render, place, when_over)
+        if page == "watch":
+            return streams.follow(self._table, render)
+        if voice and "voice" in request.args:
+            voice.screen_speaks(True)
+            return streams.follow(self._table, render, Audience.TABLE, partial(voice.screen_speaks, False))
+        return streams.follow(self._table, render, Audience.TABLE)
 
     def _look(self) -> str:
         """What of the settings is in the table screen's page itself: when it changes, the page is loaded anew."""
         settings = self._page_context.table_settings
         return f"{settings.theme}-{settings.language}"
 
+    @get("/live/host", guard=host_only)
     def live_host(self) -> Response:
         """The stream of the host's page."""
-        self._guard.require_host(request)
-        return self._stream(lambda app: self._page_context.fragment(app, "host", None).html, Audience.SEAT)
+        streams, page_context = self._page_context.streams, self._page_context
+        return streams.follow(self._table, lambda: page_context.fragment("host", None).html, Audience.SEAT)
 
-    def live_seat(self, seat: str) -> Response:
+    @get(f"/live/seat/{SEAT}", guard=sitting)
+    def live_seat(self, seat: Seat) -> Response:
         """The stream of a seat; a seat that was freed meanwhile gets nothing but the way out."""
-        mine, asked = Seat(seat), this_request()
-        self._guard.require_sitting(asked, mine)
 
-        def render(app: Flask) -> str:
-            if not self._guard.sits(asked, mine):
-                return f'<main id="live" data-go="/join/{mine}"></main>'
-            if must_cover(self._guard, asked, mine, self._table.view):
+        def render() -> str:
+            if not self._guard.sits(request, seat):
+                return f'<main id="live" data-go="/join/{seat}"></main>'
+            if must_cover(self._guard, request, seat, self._table.view):
                 return COVER
-            return self._page_context.fragment(app, _seat_part(self._table.view(), mine), mine).html
+            return self._page_context.fragment(_seat_part(self._table.view(), seat), seat).html
 
-        return self._stream(render, Audience.SEAT)
+        return self._page_context.streams.follow(self._table, render, Audience.SEAT)
 
     # ---- the rest ----
 
+    @get("/clock", answer=ClockTime)
     def clock(self) -> Response:
         """The time by which the table's clocks run, for pages that show what is left of it."""
         return jsonify(now_s=self._table.now_s())
@@ -150,22 +139,9 @@ class Pages:
     def _page(self, page: str, viewer: Seat | None, live: str, part: str = "", **more: Any) -> str:
         own = page == "table" and is_own_screen(request)
         at_table = page == "table" and self._guard.is_at_table(request)
-        fragment = self._page_context.fragment(this_app(), part or page, viewer, own, at_table)
+        fragment = self._page_context.fragment(part or page, viewer, own, at_table)
         more |= {"live": live, "viewer": viewer, "page_context": self._page_context}
         return render_fragment(f"{page}.html", fragment, **more)
-
-    def _stream(
-        self,
-        render: Callable[[Flask], str],
-        place: Audience = Audience.SPECTATOR,
-        when_over: Callable[[], None] = lambda: None,
-    ) -> Response:
-        app = this_app()
-        return self._page_context.streams.follow(request.environ, lambda: render(app), place, when_over)
-
-
-def _nothing() -> None:
-    """What is to be done at the end of a stream that is nobody's voice."""
 
 
 def _seat_part(view: TableView, seat: Seat) -> str:

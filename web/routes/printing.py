@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, Response, make_response, render_template, request
+from flask import Response, make_response, render_template, request
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
@@ -18,6 +18,7 @@ from companion.printing.printing import PAPERS, Printer, PrintPlan
 from web.context import PageContext
 from web.error_pages import wants_page
 from web.numbers import whole_number
+from web.routes.route import get
 from web.security.auth import is_own_screen
 from web.templating.icons import small_board
 
@@ -56,17 +57,13 @@ class Offer:
 class KitPages:
     """The page of everything to print, and the PDFs."""
 
+    name = "kit"
+
     def __init__(self, page_context: PageContext, printer: Printer) -> None:
         self._page_context = page_context
         self._printer = printer
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        kit = Blueprint("kit", __name__)
-        kit.add_url_rule("/kit", view_func=self.page, strict_slashes=False)
-        kit.add_url_rule("/kit/<name>.pdf", view_func=self.pdf)
-        return kit
-
+    @get("/kit", strict_slashes=False)
     def page(self, error: str = "", refused: str = "") -> str:
         """What there is to print, on which paper and in which language; `error` stands where the game `refused` is."""
         paper, language = _paper(), _language()
@@ -84,12 +81,13 @@ class KitPages:
             refused=refused,
         )
 
+    @get("/kit/<name>.pdf")
     def pdf(self, name: str) -> Response:
         """Return a kit, a board in one piece (`GAME-board`) or the card for the table (`join`)."""
-        paper, language = _paper(), _language()
+        paper, language, make = _paper(), _language(), self._page_context.worker.make
         if name == "join":
             wifi = self._page_context.features.welcome.wifi() if self._may_have_wifi() else None
-            card = self._printer.join_card(self._page_context.join_urls(), wifi, paper, language)
+            card = make(lambda: self._printer.join_card(self._page_context.join_urls(), wifi, paper, language))
             return _answer(card, f"table-card-{paper}-{language}", kept=False)
         game = self._page_context.games.get(name.removesuffix(_BOARD))
         if game is None:
@@ -102,9 +100,9 @@ class KitPages:
                 raise
             return make_response(self.page(error.message, game.name), 400)
         if name.endswith(_BOARD):
-            return _answer(self._printer.board(game.name, raw, language), f"{name}{held}-{language}")
+            return _answer(make(lambda: self._printer.board(game.name, raw, language)), f"{name}{held}-{language}")
         low_ink = _low_ink()
-        pdf = self._printer.kit(game.name, raw, paper, language, low_ink=low_ink)
+        pdf = make(lambda: self._printer.kit(game.name, raw, paper, language, low_ink=low_ink))
         return _answer(pdf, f"{name}-kit{held}-{paper}-{language}{'-low-ink' if low_ink else ''}")
 
     def _may_have_wifi(self) -> bool:

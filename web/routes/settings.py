@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Response, make_response, redirect, render_template, request, send_file
+from flask import Response, make_response, redirect, render_template, request, send_file
 
 from companion import __version__
 from companion.core.config import Settings
@@ -18,18 +18,19 @@ from companion.core.errors import CompanionError, ConfigError, Malformed, Stale
 from companion.core.files import why_refused
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import SEATS
-from companion.maintenance.requests import Upkeep
 from companion.maintenance.settings.file import flat
 from companion.maintenance.settings.rows import SettingRow, by_hand, pad_rows, sections, works_at_once
 from companion.maintenance.settings.words import PAD_PARTS
+from companion.maintenance.upkeep import Upkeep
 from companion.storage.calendar import EARLIEST_S
 from companion.storage.disk_space import free_bytes
 from companion.table.session import Phase
 from web.context import PageContext
-from web.routes.api.body import Body, read_body
+from web.routes.api.body import Body
 from web.routes.host import ask_for_key
+from web.routes.route import form, get, host_only, post
+from web.server.server import MAX_UPLOAD_BYTES
 
-MAX_UPLOAD_BYTES = 500_000_000
 """A backup with the photographs of many games."""
 UPLOAD_CHUNK_BYTES = 1_000_000
 """What of an upload is in memory at once."""
@@ -59,25 +60,17 @@ class SettingField:
 class SettingsPage:
     """The routes under `/settings`; for the host alone."""
 
+    name = "settings"
+
     def __init__(self, page_context: PageContext, upkeep: Upkeep) -> None:
         self._page_context = page_context
         self._table = page_context.table
         self._guard = page_context.guard
         self._upkeep = upkeep
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        settings = Blueprint("settings", __name__)
-        settings.add_url_rule("/settings", view_func=self.page)
-        settings.add_url_rule("/settings", "save", self.save, methods=["POST"])
-        settings.add_url_rule("/settings/backup.zip", view_func=self.backup)
-        settings.add_url_rule("/settings/restore", view_func=self.restore, methods=["POST"])
-        for door in (self.restart, self.unstage, self.reset):
-            settings.add_url_rule(f"/api/settings/{door.__name__}", view_func=door, methods=["POST"])
-        return settings
-
     # ---- looking and writing ----
 
+    @get("/settings", asks=host_only)
     def page(self) -> Response:
         """The page with what the file says."""
         if not self._guard.is_host(request):
@@ -89,9 +82,9 @@ class SettingsPage:
         told = say_n("Saved: {n} setting.", "Saved: {n} settings.", saved) if saved > 0 else ""
         return self._page(told=say("Nothing was changed.") if saved == 0 else told)
 
+    @form("/settings", guard=host_only)
     def save(self) -> Response:
         """Write what was changed in the form; what is wrong is told at its field, and then nothing is written."""
-        self._guard.require_host(request)
         try:
             on_file, _ = self._upkeep.on_file()
         except ConfigError as error:
@@ -151,9 +144,9 @@ class SettingsPage:
 
     # ---- backup, restore, reset ----
 
+    @get("/settings/backup.zip", guard=host_only)
     def backup(self) -> Response:
         """One file to be kept elsewhere."""
-        self._guard.require_host(request)
         target = tempfile.TemporaryFile(dir=self._upkeep.running().journal_path.parent)  # noqa: SIM115 - sent below
         try:
             self._upkeep.backup("photographs" in request.args, target)
@@ -165,9 +158,9 @@ class SettingsPage:
         name = f"tabletop-companion{day}.zip"
         return send_file(target, "application/zip", as_attachment=True, download_name=name)
 
+    @form("/settings/restore", file="backup", guard=host_only)
     def restore(self) -> Response:
         """A backup taken back: checked wholly now, done at the next start."""
-        self._guard.require_host(request)
         request.max_content_length = MAX_UPLOAD_BYTES
         request.max_form_memory_size = UPLOAD_CHUNK_BYTES
         folder = self._upkeep.running().journal_path.parent
@@ -191,26 +184,24 @@ class SettingsPage:
         folders = Path(tempfile.gettempdir()), self._upkeep.running().journal_path.parent
         return min(MAX_UPLOAD_BYTES, *(free_bytes(folder) // 2 for folder in folders))
 
+    @post("/api/settings/restart", guard=host_only)
     def restart(self) -> Response:
         """Begin the service anew."""
-        self._guard.require_host(request)
-        read_body(request, Body)
         if not self._upkeep.can_restart:
             raise Stale(say("The companion cannot restart itself here: stop it and start it again."))
         self._upkeep.restart()
         return make_response({})
 
+    @post("/api/settings/unstage", guard=host_only)
     def unstage(self) -> Response:
         """What waits for the next start is not done."""
-        self._guard.require_host(request)
-        read_body(request, Body)
         self._upkeep.unstage()
         return make_response({})
 
-    def reset(self) -> Response:
+    @post("/api/settings/reset", body=Reset, guard=host_only)
+    def reset(self, body: Reset) -> Response:
         """Everything as delivered."""
-        self._guard.require_host(request)
-        self._upkeep.reset(read_body(request, Reset).games)
+        self._upkeep.reset(body.games)
         return make_response({})
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flask import Blueprint, Request, Response, make_response, redirect, render_template, request
+from flask import Request, Response, make_response, redirect, render_template, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
@@ -19,8 +19,8 @@ from companion.table.table_view import TableView
 from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.join import Joining, wanted_name
+from web.routes.route import form, get
 from web.security.auth import Auth
-from web.server.asked import this_app, this_request
 from web.server.sse import Audience
 from web.templating.fragments import render_fragment
 
@@ -31,24 +31,14 @@ COVER = '<main id="live" data-go="/pass"></main>'
 class SharedPhonePages:
     """The pages under `/pass`."""
 
+    name = "passing"
+
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
         self._table = page_context.table
         self._guard = page_context.guard
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        passing = Blueprint("passing", __name__)
-        for path, door, method in (
-            ("/pass", self.page, "GET"),
-            ("/pass", self.begin, "POST"),
-            ("/pass/open", self.open_side, "POST"),
-            ("/pass/end", self.end, "POST"),
-            ("/live/pass", self.live, "GET"),
-        ):
-            passing.add_url_rule(path, door.__name__, view_func=door, methods=[method])
-        return passing
-
+    @get("/pass")
     def page(self) -> Any:
         """The cover, what both may see, or how one phone comes to hold both seats."""
         if not self._guard.passes(request):
@@ -58,7 +48,7 @@ class SharedPhonePages:
         answer = make_response(
             render_fragment(
                 "pass.html",
-                self._page_context.fragment(this_app(), "pass", None),
+                self._page_context.fragment("pass", None),
                 live="/live/pass",
                 page_context=self._page_context,
             )
@@ -66,6 +56,7 @@ class SharedPhonePages:
         self._guard.pass_cookie(answer, None)
         return answer
 
+    @form("/pass", "south", "north", "known_south", "known_north")
     def begin(self) -> Any:
         """Take both seats, or the one that is missing."""
         names = {seat: wanted_name(str(seat)) for seat in SEATS}
@@ -89,6 +80,7 @@ class SharedPhonePages:
             self._guard.pass_cookie(answer, None)
         return answer
 
+    @form("/pass/open", "seat")
     def open_side(self) -> Any:
         """Show one side to whoever has tapped its key."""
         seat = next((seat for seat in SEATS if seat == request.form.get("seat")), None)
@@ -96,6 +88,7 @@ class SharedPhonePages:
             return redirect("/pass", 303)
         return self._show(seat)
 
+    @form("/pass/end")
     def end(self) -> Any:
         """Leave both seats."""
         answer = make_response(redirect("/join", 303))
@@ -106,17 +99,17 @@ class SharedPhonePages:
         self._guard.drop_pass(answer)
         return answer
 
+    @get("/live/pass")
     def live(self) -> Response:
         """The stream of the cover; it knows what everybody knows."""
-        app, asked = this_app(), this_request()
 
         def render() -> str:
-            if not self._guard.passes(asked) or open_to(self._table.view()) is not None:
+            if not self._guard.passes(request) or open_to(self._table.view()) is not None:
                 return COVER
-            return self._page_context.fragment(app, "pass", None).html
+            return self._page_context.fragment("pass", None).html
 
-        place = Audience.SEAT if self._guard.passes(asked) else Audience.SPECTATOR
-        return self._page_context.streams.follow(asked.environ, render, place)
+        audience = Audience.SEAT if self._guard.passes(request) else Audience.SPECTATOR
+        return self._page_context.streams.follow(self._table, render, audience)
 
     # ---- inside ----
 

@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Response, jsonify, request
 
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.table.seats.staff_call import StaffBell
 from web.context import PageContext
-from web.routes.api.body import Body, read_body
+from web.rendering.answers import StaffCall
+from web.routes.route import post
 from web.security.auth import is_own_screen
 
 
 class StaffKeys:
     """The doors under `/api/staff`."""
 
+    name = "staff"
+
     def __init__(self, page_context: PageContext, bell: StaffBell) -> None:
         self._guard = page_context.guard
         self._bell = bell
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        staff = Blueprint("staff", __name__, url_prefix="/api/staff")
-        staff.add_url_rule("/call", view_func=self.call, methods=["POST"])
-        staff.add_url_rule("/cancel", view_func=self.cancel, methods=["POST"])
-        return staff
-
+    @post("/api/staff/call", answer=StaffCall)
     def call(self) -> Response:
         """Call somebody; the bell raises where nobody would hear it."""
         by = self._who()
-        read_body(request, Body)
         self._bell.ring(by)
         return jsonify(call=self._bell.call)
 
+    @post("/api/staff/cancel", answer=StaffCall)
     def cancel(self) -> Response:
         """Nobody needs to come any more."""
         self._who()
-        read_body(request, Body)
         self._bell.cancel()
         return jsonify(call=self._bell.call)
 

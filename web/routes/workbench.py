@@ -7,9 +7,16 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any
 
-from flask import Blueprint, Flask, Response, current_app, jsonify, make_response, render_template, request
+from flask import (
+    Response,
+    copy_current_request_context,
+    jsonify,
+    make_response,
+    render_template,
+)
 from msgspec import Meta
 from werkzeug.exceptions import NotFound
 
@@ -20,13 +27,14 @@ from companion.core.kit import Seat
 from companion.core.ports import PanelView
 from web.context import PageContext
 from web.features import Workbench
-from web.routes.api.body import Body, Text, read_body
-from web.server.sse import PANELS, PING, RETRY_MS, Audience, message
-from web.server.stream_writer import Idle, Messages
+from web.rendering.answers import WorkbenchJson, WorldJson
+from web.routes.api.body import Body, Text
+from web.routes.route import get, post
+from web.server.sse import Audience, message
 
 LOOK_S = 0.02
 """How often a stream listens to the buzzer; the shortest tone lasts as long."""
-LAMPS_S, WORLD_S, PING_S = 0.1, 0.2, 10.0
+LAMPS_S, WORLD_S = 0.1, 0.2
 
 Px = Annotated[float, Meta(ge=-100_000, le=100_000)]
 
@@ -75,11 +83,12 @@ class _Heard:
     tone_hz: float | None = None
     looked_s: float = -1.0
     lamps_s: float = -1.0
-    said_s: float = 0.0
 
 
 class Bench:
     """The routes under `/workbench`."""
+
+    name = "bench"
 
     def __init__(self, page_context: PageContext, workbench: Workbench) -> None:
         self._page_context = page_context
@@ -87,19 +96,9 @@ class Bench:
         self._hands = workbench.hands
         self._hand: Square | None = None
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        bench = Blueprint("bench", __name__, url_prefix="/workbench")
-        bench.add_url_rule("", view_func=self.page)
-        bench.add_url_rule("/live", view_func=self.live)
-        bench.add_url_rule("/frame.jpg", view_func=self.frame)
-        bench.add_url_rule("/state", view_func=self.state)
-        for door in (self.piece, self.flip, self.tidy, self.hand, self.tiles, self.press, self.release):
-            bench.add_url_rule(f"/{door.__name__}", view_func=door, methods=["POST"])
-        return bench
-
     # ---- looking ----
 
+    @get("/workbench")
     def page(self) -> str:
         """The page."""
         return render_template(
@@ -111,42 +110,27 @@ class Bench:
             camera_page=self._page_context.features.camera is not None,
         )
 
+    @get("/workbench/frame.jpg")
     def frame(self) -> Response:
         """The camera's picture now."""
-        with self._page_context.imaging:
-            jpeg = self._world.jpeg()
-        picture = make_response(jpeg)
+        picture = make_response(self._page_context.worker.make(self._world.jpeg))
         picture.mimetype = "image/jpeg"
         return picture
 
+    @get("/workbench/state", answer=WorkbenchJson)
     def state(self) -> Response:
         """Pieces, squares, hand, lamps and tone."""
         return jsonify({**self._world_now(), **_panel_words(self._hands.view()), "buttons": self._hands.buttons()})
 
+    @get("/workbench/live")
     def live(self) -> Response:
         """A stream of the page's fragment, the world (`event: world`) and the panel (`event: panel`)."""
-        app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy's own way
-        return self._page_context.streams.hold(
-            request.environ, lambda is_gone: self._messages(app, is_gone), Audience.TABLE, writer=PANELS
-        )
+        news = copy_current_request_context(partial(self._news, _Heard()))
+        return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.TABLE)
 
-    def _messages(self, app: Flask, is_gone: Callable[[], bool]) -> Messages:
-        heard = _Heard()
-        yield f"retry: {RETRY_MS}\n\n"
-        while not is_gone():
-            now_s = time.monotonic()
-            news = self._news(app, heard, now_s)
-            if news:
-                heard.said_s = now_s
-                yield news
-            elif now_s - heard.said_s > PING_S:
-                heard.said_s = now_s
-                yield PING
-            yield Idle(LOOK_S)
-
-    def _news(self, app: Flask, heard: _Heard, now_s: float) -> str:
+    def _news(self, heard: _Heard) -> str:
         """Everything that has changed since the last look, as messages."""
-        news = ""
+        news, now_s = "", time.monotonic()
         panel = self._hands.view()
         dims = now_s - heard.lamps_s >= LAMPS_S and panel.lamps != heard.lamps
         if dims or panel.tone_hz != heard.tone_hz:
@@ -156,7 +140,7 @@ class Bench:
             heard.looked_s = now_s
             if self._page_context.table.version != heard.shown:
                 heard.shown = self._page_context.table.version
-                news += message(self._page_context.fragment(app, "workbench", None).html)
+                news += message(self._page_context.fragment("workbench", None).html)
             world = self._world_now()
             if world["frame"] != heard.crc:
                 heard.crc = world["frame"]
@@ -183,9 +167,9 @@ class Bench:
 
     # ---- hands ----
 
-    def piece(self) -> Response:
+    @post("/workbench/piece", body=Put, answer=WorldJson)
+    def piece(self, body: Put) -> Response:
         """Put a piece somewhere."""
-        body = read_body(request, Put)
         if body.square is not None:
             square = self._square(body.square)
             self._with_piece(lambda: self._world.move_to(body.id, square))
@@ -196,49 +180,49 @@ class Bench:
             raise Malformed(say("Say where: a square, or x and y in the picture"))
         return jsonify(self._world_now())
 
-    def flip(self) -> Response:
+    @post("/workbench/flip", body=Flip, answer=WorldJson)
+    def flip(self, body: Flip) -> Response:
         """Turn a piece over."""
-        body = read_body(request, Flip)
         self._with_piece(lambda: self._world.flip(body.id))
         return jsonify(self._world_now())
 
+    @post("/workbench/tidy", answer=WorldJson)
     def tidy(self) -> Response:
         """Put all pieces where the table wants them."""
-        read_body(request, Body)
         view = self._page_context.table.view()
         if view.kit is not None and view.board.target is not None:
             self._world.set_up(view.board.target, by_hand=True)
         return jsonify(self._world_now())
 
-    def hand(self) -> Response:
+    @post("/workbench/hand", body=Hand, answer=WorldJson)
+    def hand(self, body: Hand) -> Response:
         """Hold a hand over a square, or take it away."""
-        text = read_body(request, Hand).square
+        text = body.square
         self._hand = self._square(text) if text is not None else None
         self._world.hold_hand(self._hand)
         return jsonify(self._world_now())
 
-    def tiles(self) -> Response:
+    @post("/workbench/tiles", body=Tiles)
+    def tiles(self, body: Tiles) -> None:
         """Lay order tiles behind a wall; nothing tells what lies there."""
-        body = read_body(request, Tiles)
         self._world.lay_tiles(body.seat, body.letters.upper())
-        return jsonify({})
 
-    def press(self) -> Response:
+    @post("/workbench/press", body=Finger)
+    def press(self, body: Finger) -> None:
         """Hold a key down."""
-        return self._finger(self._hands.press)
+        self._hands.press(self._button(body))
 
-    def release(self) -> Response:
+    @post("/workbench/release", body=Finger)
+    def release(self, body: Finger) -> None:
         """Let a key go."""
-        return self._finger(self._hands.release)
+        self._hands.release(self._button(body))
 
     # ---- inside ----
 
-    def _finger(self, act: Callable[[str], None]) -> Response:
-        button = read_body(request, Finger).button
-        if button not in self._hands.buttons():
+    def _button(self, body: Finger) -> str:
+        if body.button not in self._hands.buttons():
             raise NotFound
-        act(button)
-        return jsonify({})
+        return body.button
 
     def _with_piece(self, act: Callable[[], None]) -> None:
         try:

@@ -19,6 +19,8 @@ from web.security.rate_limit import OWN_ADDRESSES, Guesses, Rate
 
 COOKIE_AGE_S = 400 * 24 * 3600
 """As long as browsers allow: a seat is worth nothing any more once somebody else has its nonce."""
+COOKIE_MARK_LENGTH = 8
+"""Length of what tells the cookies of several tables on one machine apart."""
 KNOWN_NAMES = 4
 """So many names are remembered in a browser."""
 TRIES, TRIES_S = 5, 30.0
@@ -47,6 +49,8 @@ class Auth:
         make_host_key: Callable[[], str] | None = None,
     ) -> None:
         self._signer = URLSafeSerializer(signing_key, salt="tabletop-companion")
+        # browsers send a cookie to every port of a machine, so its name says whose it is
+        self._mark = hashlib.sha256(signing_key).hexdigest()[:COOKIE_MARK_LENGTH]
         self._host_key = host_key
         self._seat_nonce = seat_nonce
         self._make_host_key = make_host_key
@@ -60,14 +64,11 @@ class Auth:
 
     def drop_seat(self, answer: Response, seat: Seat) -> None:
         """Forget a seat in this browser."""
-        answer.delete_cookie(f"seat_{seat}", httponly=True, samesite="Lax")
+        self._delete(answer, f"seat_{seat}")
 
     def sits(self, request: Request, seat: Seat) -> bool:
         """Is this the browser that took the seat?"""
-        return self._has_seat(request.cookies, seat)
-
-    def _has_seat(self, cookies: Mapping[str, str], seat: Seat) -> bool:
-        return self._carries(cookies, seat, self._seat_nonce(seat))
+        return self._carries(request.cookies, seat, self._seat_nonce(seat))
 
     def _carries(self, cookies: Mapping[str, str], seat: Seat, nonce: str | None) -> bool:
         return bool(nonce) and hmac.compare_digest(self._carried(cookies, seat).encode(), str(nonce).encode())
@@ -129,7 +130,7 @@ class Auth:
 
     def drop_pass(self, answer: Response) -> None:
         """This phone is not passed any more."""
-        answer.delete_cookie("pass", httponly=True, samesite="Lax")
+        self._delete(answer, "pass")
 
     def names_of(self, request: Request) -> tuple[str, ...]:
         """The names that were used in this browser, the last one first."""
@@ -204,9 +205,9 @@ class Auth:
     def owner_of(self, cookies: Mapping[str, str]) -> str | None:
         """Whose browser has these cookies: `south`, `north`, `host`, or None for anybody's."""
         for seat in SEATS:
-            if f"seat_{seat}" in cookies and self._has_seat(cookies, seat):
+            if self._carries(cookies, seat, self._seat_nonce(seat)):
                 return str(seat)
-        return "host" if "host" in cookies and self.has_host_cookie(cookies) else None
+        return "host" if self.has_host_cookie(cookies) else None
 
     # ---- requests ----
 
@@ -227,12 +228,30 @@ class Auth:
 
     # ---- cookies ----
 
+    def cookie_name(self, name: str) -> str:
+        """Return the name under which this table's browsers keep a cookie."""
+        return f"{name}_{self._mark}"
+
     def _set(self, answer: Response, name: str, value: object) -> None:
-        answer.set_cookie(name, self._signer.dumps(value), max_age=COOKIE_AGE_S, httponly=True, samesite="Lax")
+        answer.set_cookie(
+            self.cookie_name(name),
+            self._signer.dumps(value),
+            max_age=COOKIE_AGE_S,
+            httponly=True,
+            samesite="Lax",
+        )
+
+    def _delete(self, answer: Response, name: str) -> None:
+        for used in (self.cookie_name(name), name):
+            answer.delete_cookie(used, httponly=True, samesite="Lax")
 
     def _read(self, cookies: Mapping[str, str], name: str) -> object:
+        # the plain name is that of version 1.0.0, whose browsers keep their seats
+        value = cookies.get(self.cookie_name(name)) or cookies.get(name, "")
+        if not value:
+            return None
         try:
-            carried: object = self._signer.loads(cookies.get(name, ""))
+            carried: object = self._signer.loads(value)
         except BadSignature:
             return None
         return carried

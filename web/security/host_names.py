@@ -10,18 +10,15 @@ from collections.abc import Iterable
 from companion.core.errors import CompanionError
 from companion.core.network import HOTSPOT_NAMES
 
-OWN_ADDRESS = "companion.address"
-"""Where a request's environment says to which address of this machine it came; tests without a network have none."""
-
-
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST = re.compile(
     rf"(?:\[(?P<six>[0-9A-Fa-f:.]+(?:%[0-9A-Za-z._~-]+)?)\]|(?P<name>{_LABEL}(?:\.{_LABEL})*\.?))(?::(?P<port>\d{{1,5}}))?"
 )
-_LAST_IS_NUMBER = re.compile(r"(?:.*\.)?(?:\d+|0[xX][0-9A-Fa-f]*)\.?")
 MAX_NAME = 254
 """Letters of the longest name of the DNS, with the dot at its end."""
 MAX_PORT = 65535
+_MAX_HEADER = 300
+"""Letters of the longest name with brackets, zone and port; longer ones are looked at by nobody."""
 
 
 def asked_host(header: str) -> str:
@@ -35,11 +32,12 @@ def asked_host(header: str) -> str:
     >>> any(asked_host(each) for each in ("", "a:80:b", "a, a", "a:0", "a:65536", "u@a", "[::1", "::1", "a..", "1.2.3"))
     False
     """
-    found = _HOST.fullmatch(header)
+    found = _HOST.fullmatch(header) if len(header) <= _MAX_HEADER else None
     if found is None or (found["port"] and not 1 <= int(found["port"]) <= MAX_PORT):
         return ""
     name = found["six"] or found["name"]
-    is_number = found["six"] is not None or _LAST_IS_NUMBER.fullmatch(name) is not None
+    last = name.removesuffix(".").rpartition(".")[2].lower()
+    is_number = found["six"] is not None or last.isdecimal() or last.startswith("0x")
     if len(name) > MAX_NAME or (is_number and not _is_address(name, 6 if found["six"] else 4)):
         return ""
     return name
@@ -61,15 +59,15 @@ class UnknownName(CompanionError, ValueError):
 class Names:
     """The names of this machine: what a page under any other name is told is told to whoever owns that name.
 
-    Addresses written as numbers of networks that are not public are always right, because only a name can be made to
-    point somewhere else while a page is open (DNS rebinding).
+    Addresses written as numbers are always right, because only a name can be made to point somewhere else while a page
+    is open (DNS rebinding).
     """
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = frozenset(_plain(name) for name in names)
 
-    def knows(self, host: str, own_address: str = "") -> bool:
-        """Is this `Host` header, as `asked_host` takes it, one of ours? `own_address` is where the request came in.
+    def knows(self, host: str) -> bool:
+        """Return whether this `Host` header, as `asked_host` takes it, is one of ours.
 
         >>> names = Names(["table.example.org"])
         >>> [names.knows(host) for host in ("192.168.1.7:8080", "[fe80::1]", "Table.Example.org.:443", "evil.example")]
@@ -77,10 +75,10 @@ class Names:
         """
         name = _plain(asked_host(host))
         try:
-            address = ipaddress.ip_address(name.partition("%")[0])
+            ipaddress.ip_address(name.partition("%")[0])
         except ValueError:
             return name in self._names or name in _machine() or name in HOTSPOT_NAMES
-        return not address.is_global or name in self._names or name == own_address.partition("%")[0]
+        return True
 
 
 def _machine() -> tuple[str, ...]:

@@ -14,10 +14,8 @@ from companion.table.table import Table
 from web.security.rate_limit import Guesses, Rate
 
 LENGTH = 6
-EACH = Rate(5, 5 / 60)
-"""Wrong codes of one address: five at once, then one in twelve seconds."""
-EVERYBODY = Rate(30, 5.0)
-"""Wrong codes of all addresses together: what bounds the chance of guessing, however many phones guess."""
+EACH = Rate(5, 1 / 60)
+"""Wrong codes of one address: five at once, then one a minute."""
 
 
 class JoinCode:
@@ -25,7 +23,7 @@ class JoinCode:
 
     def __init__(self, table: Table, now_s: Callable[[], float]) -> None:
         self._table = table
-        self._guesses = Guesses(EACH, now_s, EVERYBODY)
+        self._guesses = Guesses(EACH, now_s)
         self._lock = threading.Lock()
         self._game, self._sitting = self._state()
         self._code = new_code(LENGTH)

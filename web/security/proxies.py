@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from web.security.rate_limit import OWN_ADDRESSES, plain_address
 
 SOMEWHERE = "0.0.0.0"
 """The address of somebody who came through a proxy that does not say from where; they share their rates."""
-SIGNS = ("X_FORWARDED_FOR", "X_FORWARDED_HOST", "X_FORWARDED_PROTO", "X_REAL_IP", "FORWARDED", "VIA")
-"""Headers of which proxies add at least one, as the web server names them."""
+SIGNS = (
+    "HTTP_X_FORWARDED_FOR",
+    "HTTP_X_FORWARDED_HOST",
+    "HTTP_X_FORWARDED_PROTO",
+    "HTTP_X_REAL_IP",
+    "HTTP_FORWARDED",
+    "HTTP_VIA",
+)
+"""Headers of which proxies add at least one, as WSGI names them."""
 
 
 class Caller(NamedTuple):
@@ -29,24 +36,24 @@ class Proxies:
     """The proxies of the settings: addresses and networks.
 
     >>> proxies = Proxies(["10.0.0.2"])
-    >>> proxies.caller("10.0.0.2", {"X_FORWARDED_FOR": "192.0.2.7", "X_FORWARDED_PROTO": "https"})
+    >>> proxies.caller("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "192.0.2.7", "HTTP_X_FORWARDED_PROTO": "https"})
     Caller(address='192.0.2.7', scheme='https', host='')
-    >>> proxies.caller("192.0.2.9", {"X_FORWARDED_FOR": "127.0.0.1"})
+    >>> proxies.caller("192.0.2.9", {"HTTP_X_FORWARDED_FOR": "127.0.0.1"})
     Caller(address='192.0.2.9', scheme='', host='')
     """
 
     def __init__(self, addresses: Iterable[str]) -> None:
         self._networks = tuple(ipaddress.ip_network(address, strict=False) for address in addresses)
 
-    def caller(self, address: str, headers: Mapping[str, str]) -> Caller:
-        """Who asks by a connection from this address with these headers."""
+    def caller(self, address: str, environ: Mapping[str, Any]) -> Caller:
+        """Return who asks by a connection from this address with this WSGI environment."""
         if not self._has(address):
-            is_passed_on = address in OWN_ADDRESSES and any(name in headers for name in SIGNS)
+            is_passed_on = address in OWN_ADDRESSES and any(name in environ for name in SIGNS)
             return Caller(SOMEWHERE if is_passed_on else address)
-        scheme = _last(headers.get("X_FORWARDED_PROTO", "")).lower()
-        host = _last(headers.get("X_FORWARDED_HOST", ""))
+        scheme = _last(environ.get("HTTP_X_FORWARDED_PROTO", "")).lower()
+        host = _last(environ.get("HTTP_X_FORWARDED_HOST", ""))
         return Caller(
-            self._first_stranger(headers.get("X_FORWARDED_FOR", "")),
+            self._first_stranger(environ.get("HTTP_X_FORWARDED_FOR", "")),
             scheme if scheme in ("http", "https") else "",
             host,
         )

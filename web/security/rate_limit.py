@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ipaddress
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+
+from flask import Request
+from werkzeug.exceptions import TooManyRequests
 
 NAMES_KEPT = 1024
 """So many names have a bucket of their own; a table in a café sees some hundred addresses."""
 OWN_ADDRESSES = ("127.0.0.1", "::1")
 SHARED = "others"
+RETRY_AFTER_S = 2
 
 
 @dataclass(frozen=True)
@@ -80,26 +84,49 @@ class Buckets:
         return name if len(self._left) < self._most else SHARED
 
 
-class Guesses:
-    """Guesses at a secret, of each address and, where `everybody` is given, of all addresses together."""
+STRANGER = Rate(1000, 40.0)
+"""Requests of one address: forty phones behind one router may load a page at once."""
+OWNER = Rate(200, 50.0)
+"""Requests of a seat, or of the host: more than fingers can do."""
 
-    def __init__(self, each: Rate, now_s: Callable[[], float], everybody: Rate | None = None) -> None:
+
+class RequestLimits:
+    """How often each address may ask, and each seat and the host whatever their address."""
+
+    def __init__(self, owner_of: Callable[[Mapping[str, str]], str | None], now_s: Callable[[], float]) -> None:
+        self._owner_of = owner_of
+        self._strangers = Buckets(STRANGER, now_s)
+        self._owners = Buckets(OWNER, now_s)
+
+    def check(self, request: Request) -> None:
+        """Count a request. Raises `TooManyRequests` above the rate; the machine's own screen has none."""
+        address = request.remote_addr or ""
+        if address in OWN_ADDRESSES:
+            return
+        owner = self._owner_of(request.cookies)
+        is_allowed = self._owners.take(owner) if owner else self._strangers.take(address_group(address))
+        if not is_allowed:
+            raise TooManyRequests(retry_after=RETRY_AFTER_S)
+
+
+class Guesses:
+    """Guesses at a secret, of each address.
+
+    There is no limit for all addresses together: with one, strangers who guess would keep out whoever knows the secret.
+    Many addresses come to no more than `most_in` for each of the `NAMES_KEPT` that are told apart.
+    """
+
+    def __init__(self, each: Rate, now_s: Callable[[], float]) -> None:
         self._each = Buckets(each, now_s)
-        self._all = Buckets(everybody, now_s) if everybody is not None else None
 
     def check(self, address: str, is_right: Callable[[], bool]) -> bool | None:
-        """Is the guess right? None: nobody looks at it, because there were too many wrong ones."""
+        """Is the guess right? None: nobody looks at it, because too many wrong ones came from there."""
         name = address_group(address)
         if not self._each.take(name):
-            return None
-        if self._all is not None and not self._all.take(SHARED):
-            self._each.give_back(name)
             return None
         if not is_right():
             return False
         self._each.give_back(name)
-        if self._all is not None:
-            self._all.give_back(SHARED)
         return True
 
 

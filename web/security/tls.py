@@ -1,38 +1,33 @@
-"""HTTPS with an own certificate: one thread unwraps connections and hands what is inside to the web server.
+"""HTTPS with an own certificate: one thread unwraps connections for the web server.
 
 The web server knows no TLS, so the standard library's event loop speaks it: of every connection it keeps the outer end
-and gives the server one end of a pair of sockets. The machine itself may still ask without TLS (the table screen in a
-kiosk, watchdogs, the command line); anybody else who does is sent to the `https` address.
+and gives the server one end of a pair of sockets at once. Whoever never begins a handshake is an idle connection to the
+server, like any other. The machine itself may ask without TLS (the table screen in a kiosk, watchdogs, the command
+line); anybody else who does is sent to the `https` address.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import socket
 import ssl
 import threading
-from collections.abc import Callable
-from typing import Any
 
 from companion.core.errors import SystemTrouble
 from companion.core.files import MAX_TEXT, expanded, read_file
 from companion.core.i18n import say
 from web.security.host_names import asked_host
-from web.security.rate_limit import OWN_ADDRESSES
 
-HANDSHAKE_S = 10.0
-"""So long a phone may take to shake hands, or to ask without TLS."""
-CLOSE_S = 2.0
-PIECE = 64 * 1024
-_TLS_HELLO = b"\x16"
-_ASKED = re.compile(rb"(?:GET|HEAD) (/[!-~]*) HTTP/1\.[01]\r\n")
-_HOSTS = re.compile(rb"\r\nhost[ \t]*:[ \t]*([^\r\n]*?)[ \t]*(?=\r\n)", re.IGNORECASE)
+HANDSHAKE_TIMEOUT_S = 10.0
+"""Timeout in seconds for a handshake, or for a request without TLS."""
+CLOSE_TIMEOUT_S = 2.0
+CHUNK_BYTES = 64 * 1024
+MAX_PLAIN_HEAD_BYTES = 8 * 1024
+"""Maximum size of a request without TLS that is sent to the right address."""
+_TLS_GREETING = b"\x16"
 
-Address = tuple[Any, ...]
-HandOver = Callable[[socket.socket, Address, str, bool], None]
-"""Gives the web server a connection: its socket, whose it is, the own address, and whether it came by TLS."""
+Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class BadCertificate(SystemTrouble):
@@ -74,26 +69,22 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
     return context
 
 
-class TlsListener:
-    """The thread that speaks TLS; `close` ends all connections and may be called twice.
+class TlsTerminator:
+    """The thread that speaks TLS; `close` ends all connections and may be called twice."""
 
-    `hand_over` is called in that thread, `turn_away` with the address of whoever did not get in.
-    """
-
-    def __init__(self, context: ssl.SSLContext, hand_over: HandOver, turn_away: Callable[[str], None]) -> None:
+    def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
-        self._hand_over = hand_over
-        self._turn_away = turn_away
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._thread = threading.Thread(target=self._run, name="tls", daemon=True)
+        self._thread = threading.Thread(target=self._loop.run_forever, name="tls", daemon=True)
         self._thread.start()
 
-    def welcome(self, conn: socket.socket, address: Address, own_address: str) -> None:
-        """Somebody has connected; from any thread."""
+    def unwrap(self, conn: socket.socket, is_own: bool) -> socket.socket:
+        """Return a socket that carries what is inside a connection; from any thread."""
+        near, far = socket.socketpair()
 
         def begin() -> None:
-            task = self._loop.create_task(self._serve(conn, address, own_address))
+            task = self._loop.create_task(self._serve(conn, far, is_own))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -101,7 +92,8 @@ class TlsListener:
             self._loop.call_soon_threadsafe(begin)
         except RuntimeError:  # closed
             conn.close()
-            self._turn_away(address[0])
+            far.close()
+        return near
 
     def close(self) -> None:
         """End every connection and the thread."""
@@ -109,102 +101,101 @@ class TlsListener:
             return
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
-        self._loop.run_until_complete(self._end())
+        self._loop.run_until_complete(self._cancel_all())
         self._loop.close()
 
-    async def _end(self) -> None:
+    async def _cancel_all(self) -> None:
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0)  # transports close in the next round
 
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
-
-    async def _serve(self, conn: socket.socket, address: Address, own_address: str) -> None:
-        """One connection from its first byte to its end."""
+    async def _serve(self, conn: socket.socket, far: socket.socket, is_own: bool) -> None:
+        """Serve one connection from its first byte to its end."""
         conn.setblocking(False)
-        is_in = False
+        ends: list[Ends] = []
         try:
-            async with asyncio.timeout(HANDSHAKE_S):
-                first = await self._peek(conn)
-                if first != _TLS_HELLO:
-                    if address[0] in OWN_ADDRESSES:
-                        self._hand_over(conn, address, own_address, False)
-                        is_in = True
-                    elif first:
-                        await self._send_away(conn)
+            async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
+                is_tls = await self._first_byte(conn) == _TLS_GREETING
+                ends.append(await self._open(conn, self._context if is_tls else None))
+                if not is_tls and not is_own:
+                    await _send_to_https(*ends[0])
                     return
-                outer = await self._secured(conn)
-            with contextlib.ExitStack() as unless_in:
-                unless_in.callback(outer[1].transport.abort)
-                near, far = socket.socketpair()
-                unless_in.callback(near.close)
-                unless_in.callback(far.close)
-                inner = await asyncio.open_connection(sock=far, limit=PIECE)
-                unless_in.callback(inner[1].transport.abort)
-                self._hand_over(near, address, own_address, True)
-                unless_in.pop_all()
-            is_in = True
-            await _join(outer, inner)
+            ends.append(await asyncio.open_connection(sock=far, limit=CHUNK_BYTES))
+            await _join(*ends)
         except (OSError, ssl.SSLError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # a phone that hangs up, speaks no TLS that we know, or does not trust the certificate
         finally:
-            if not is_in:
+            for _, writer in ends:
+                writer.transport.abort()
+            if not ends:
                 conn.close()
-                self._turn_away(address[0])
+            far.close()
 
-    async def _peek(self, conn: socket.socket) -> bytes:
-        """The first byte, left where it is; empty: there will be none."""
+    async def _first_byte(self, conn: socket.socket) -> bytes:
+        """Return the first byte and leave it where it is; empty if there will be none."""
         ready = self._loop.create_future()
-        self._loop.add_reader(conn, _happened, ready)
+        self._loop.add_reader(conn, _set_ready, ready)
         try:
             await ready
             return conn.recv(1, socket.MSG_PEEK)
         finally:
             self._loop.remove_reader(conn)
 
-    async def _secured(self, conn: socket.socket) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """The connection without its wrapping, once hands are shaken."""
-        reader = asyncio.StreamReader(limit=PIECE, loop=self._loop)
+    async def _open(self, conn: socket.socket, context: ssl.SSLContext | None) -> Ends:
+        """Return the streams of a connection, once hands are shaken where it is secured."""
+        reader = asyncio.StreamReader(limit=CHUNK_BYTES, loop=self._loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=self._loop)
         transport, _ = await self._loop.connect_accepted_socket(
             lambda: protocol,
             conn,
-            ssl=self._context,
-            ssl_handshake_timeout=HANDSHAKE_S,
-            ssl_shutdown_timeout=CLOSE_S,
+            ssl=context,
+            ssl_handshake_timeout=HANDSHAKE_TIMEOUT_S if context else None,
+            ssl_shutdown_timeout=CLOSE_TIMEOUT_S if context else None,
         )
         return reader, asyncio.StreamWriter(transport, protocol, reader, self._loop)
 
-    async def _send_away(self, conn: socket.socket) -> None:
-        """Answer a request without TLS by the address to ask instead."""
-        reader, writer = await asyncio.open_connection(sock=conn, limit=PIECE)
-        try:
-            asked = await reader.readuntil(b"\r\n\r\n")
-            path, hosts = _ASKED.match(asked), _HOSTS.findall(asked)
-            if path and len(hosts) == 1 and asked_host(hosts[0].decode("latin-1")):
-                head = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: https://" + hosts[0] + path[1]
-            else:
-                head = b"HTTP/1.1 400 Bad Request"
-            text = b"These pages come by https only.\n"
-            kind = b"\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(text)
-            writer.write(head + kind + text)
-            await writer.drain()
-            writer.close()
-            await writer.wait_closed()
-        finally:
-            writer.transport.abort()  # at once: the number of the socket belongs to the next connection
+
+def _set_ready(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
 
 
-def _happened(what: asyncio.Future[None]) -> None:
-    if not what.done():
-        what.set_result(None)
+async def _send_to_https(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer a request without TLS by the address to ask instead."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    url = https_address(head)
+    status = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: " + url if url else b"HTTP/1.1 400 Bad Request"
+    text = b"These pages come by https only.\n"
+    fields = b"\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(text)
+    writer.write(status + fields + text)
+    await writer.drain()
+    writer.close()
+    await writer.wait_closed()
 
 
-Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+def https_address(head: bytes) -> bytes:
+    """Return the `https` address of what a plain request asks for; empty if it is no proper request.
+
+    >>> https_address(b"GET /s?x=1 HTTP/1.1\\r\\nHost: table.local:8443\\r\\n\\r\\n")
+    b'https://table.local:8443/s?x=1'
+    >>> https_address(b"GET / HTTP/1.1\\nHost: a\\r\\n\\r\\n")
+    b''
+    """
+    lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    if len(head) > MAX_PLAIN_HEAD_BYTES or any(b"\r" in line or b"\n" in line for line in lines):
+        return b""
+    asked = lines[0].split(b" ")
+    if len(asked) != 3 or asked[0] not in (b"GET", b"HEAD") or asked[2] not in (b"HTTP/1.0", b"HTTP/1.1"):
+        return b""
+    path = asked[1]
+    is_printable = all(0x21 <= byte <= 0x7E for byte in path)
+    fields = [line.partition(b":") for line in lines[1:]]
+    hosts = [value.strip(b" \t") for name, _, value in fields if name.strip(b" \t").lower() == b"host"]
+    if not path.startswith(b"/") or not is_printable or len(hosts) != 1:
+        return b""
+    return b"https://" + hosts[0] + path if asked_host(hosts[0].decode("latin-1")) else b""
 
 
 async def _join(one: Ends, other: Ends) -> None:
@@ -225,6 +216,6 @@ async def _join(one: Ends, other: Ends) -> None:
 
 async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Carry bytes one way; a side that does not read holds the other one back."""
-    while piece := await reader.read(PIECE):
-        writer.write(piece)
+    while chunk := await reader.read(CHUNK_BYTES):
+        writer.write(chunk)
         await writer.drain()

@@ -39,7 +39,7 @@ document.addEventListener('click', event => {
 });
 
 document.addEventListener('keydown', event => {
-  const key = form() && !event.target.matches?.('input, textarea') && form().querySelector(`[data-card="${CSS.escape(event.key)}"]`);
+  const key = form() && !event.repeat && !event.target.matches?.('input, textarea') && form().querySelector(`[data-card="${CSS.escape(event.key)}"]`);
   if (key) key.click();
 });
 

@@ -180,7 +180,7 @@ document.addEventListener('click', event => {
 });
 
 document.addEventListener('keydown', event => {
-  if (!form() || event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.('input, textarea')) return;
+  if (!form() || event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.('input, textarea')) return;
   const letter = event.key.length === 1 ? event.key : '';
   const kind = sheet.kinds.findIndex(each => each.letter && each.letter.toLowerCase() === letter.toLowerCase());
   const way = sheet.directions.find(each => (each.initial || each.letter) === letter.toUpperCase());

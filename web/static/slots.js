@@ -182,7 +182,12 @@ function pressed(event, here) {
 document.addEventListener('keydown', event => {
   if (!form() || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches?.('input, textarea') || document.querySelector('details[open]')) return;
-  if (pressed(event, slots().indexOf(event.target))) event.preventDefault();
+  // A key that is kept down is one press, except for taking away.
+  const isDoubled = event.repeat && !['Backspace', 'Delete'].includes(event.key);
+  const isOurs = isDoubled
+    ? ARROWS[event.key] || event.key === 'Enter'
+    : pressed(event, slots().indexOf(event.target));
+  if (isOurs) event.preventDefault();
 });
 
 // ---- drag ----

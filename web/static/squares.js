@@ -103,7 +103,7 @@ export function onTap(way, { tap, wanted = () => new Set(), paint }) {
       board().setAttribute('aria-activedescendant', `at-${cursor}`); // a new name each time: it is spoken
     } else if ((event.key === 'Enter' || event.key === ' ') && cursor) {
       event.preventDefault();
-      tap(cursor);
+      if (!event.repeat) tap(cursor);
     }
   });
   const open = () => {

@@ -66,7 +66,7 @@ def add_hub(
     command.add_argument("--nats-port", type=port, default=NATS_PORT, help=f"port for tables ({NATS_PORT})")
     command.add_argument("--names", action="append", default=[], metavar="NAME", help="further names of the pages")
     command.add_argument("--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them")
-    command.add_argument("--viewers", type=int, default=200, metavar="N", help="spectators of one table at once")
+    command.add_argument("--viewers", type=int, default=1000, metavar="N", help="spectators at once")
     command.add_argument("--delay", type=_delay, metavar="SECONDS", help="how much later spectators see everything")
     command.add_argument("--language", choices=("auto", "en", "es", "fr"), default="auto", help="of the wall")
     command.add_argument(
@@ -104,6 +104,9 @@ def add_hub(
         add_settings(each)
         each.add_argument("--port", type=port, help="port of the running companion, if not the one in the settings")
     add_league(parts, Path(FOLDER))
+    key = parts.add_parser("host-key", help="show the key of the hub's host")
+    key.add_argument("--folder", type=Path, default=Path(FOLDER), metavar="DIR", help="where the hub keeps all")
+    key.set_defaults(run=_print_host_key)
     for each in (offer, play):
         each.add_argument("--player", default="", metavar="NAME", help="name that the other table sees")
 
@@ -159,7 +162,7 @@ def _run(options: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: over.set())
     with Hub(settings) as hub:
         print(f"The wall:  {hub.urls()[0]}")
-        print(f"Host key:  {hub.host_key}")
+        print("Host key:  companion hub host-key")  # the key itself would stay in a log
         print(f"Code to join:  {shown_code(hub.door.code)}")
         print(f"On each table:  companion hub join {hub.urls()[0].split('//')[1].rstrip('/')} {hub.door.code}")
         print("Ctrl-C ends the hub.", flush=True)
@@ -183,6 +186,16 @@ def _seed(path: Path | None) -> str:
         return path.read_text().strip()
     except OSError as error:
         raise SystemTrouble(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _print_host_key(options: argparse.Namespace) -> int:
+    from companion.hub_server.folder import FILE, HubFolder  # noqa: PLC0415 - brings what only a hub needs
+
+    folder = options.folder.expanduser()
+    if not (folder / FILE).exists():
+        raise SystemTrouble(f"No hub has run in {folder}: name its folder with --folder")
+    print(host_key_text(HubFolder(folder).now.host_key))
+    return 0
 
 
 def _join(options: argparse.Namespace, settings: Settings) -> int:

@@ -13,7 +13,7 @@ from companion.core.ports.diagnosis import (
     Weakness,
 )
 from companion.core.ports.panel import Alarm, Cue, PadKey, Press, SeatLamps, Signal, TurnLamp
-from companion.core.ports.simulation import PanelHands, PanelView, World, WorldPiece
+from companion.core.ports.simulation import PanelHands, PanelView, WorldPiece
 from companion.core.ports.speech import Spoken, Utterance
 
 __all__ = [
@@ -42,6 +42,5 @@ __all__ = [
     "TurnLamp",
     "Utterance",
     "Weakness",
-    "World",
     "WorldPiece",
 ]

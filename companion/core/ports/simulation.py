@@ -1,4 +1,4 @@
-"""The same doors without hardware: a table whose pieces can be moved, fingers on a panel."""
+"""What pages see of a simulation: the pieces on its table, and fingers on its panel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from companion.core.grid import Square
-from companion.core.kit import Layout, Seat
 
 
 @dataclass(frozen=True)
@@ -21,46 +20,6 @@ class WorldPiece:
     turn_deg: float
     outline_px: tuple[tuple[float, float], ...]
     square: Square | None
-
-
-class World(Protocol):
-    """The simulated table: what hands can do, and the picture that shows it (picture axes: px, x right, y down)."""
-
-    def pieces(self) -> tuple[WorldPiece, ...]:
-        """All pieces, the lowest first."""
-
-    def move_to(self, piece: int, square: Square) -> None:
-        """Put a piece on the middle of a square, on top of what lies there."""
-
-    def take_off(self, piece: int) -> None:
-        """Lay a piece beside the board."""
-
-    def set_up(self, layout: Layout, *, by_hand: bool = False) -> None:
-        """Put all pieces as a layout says; the others lie beside the board. Cards are fanned in their zones.
-
-        `by_hand`: what lies where it should stays there, and what comes is laid on it.
-        """
-
-    def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
-        """Put a piece where the picture shows that point of the table."""
-
-    def flip(self, piece: int) -> None:
-        """Show the next face of a piece."""
-
-    def hold_hand(self, over: Square | None) -> None:
-        """Hold a hand over a square, or take it away."""
-
-    def lay_tiles(self, seat: Seat, letters: str) -> None:
-        """Lay order tiles behind a seat's wall, where no picture shows them; raises `Malformed`."""
-
-    def jpeg(self) -> bytes:
-        """The camera's picture now, in colour."""
-
-    def size_px(self) -> tuple[int, int]:
-        """Width and height of the picture."""
-
-    def square_px(self, square: Square) -> tuple[float, float]:
-        """Where the picture shows the middle of a square."""
 
 
 @dataclass(frozen=True)

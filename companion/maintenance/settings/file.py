@@ -1,12 +1,11 @@
-"""The settings file as a program changes it: comments and order stay, nothing is written that could not be read."""
+"""Change the settings file as a careful person would: comments and order stay."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import msgspec
 
 from companion.core.config import Settings, read_settings, settings_of
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
-from companion.core.files import MAX_TEXT, read_file, sync_folder, why_refused
+from companion.core.files import MAX_TEXT, read_file, replace_file, why_refused
 from companion.core.i18n import say
 
 PAD_SECTIONS = ("panel.south", "panel.north")
@@ -24,34 +23,28 @@ PAD_SECTIONS = ("panel.south", "panel.north")
 
 @dataclass(frozen=True)
 class FileContents:
-    """What a file says, and `seen`: a mark of its bytes, by which a change by hand is noticed; empty: no file."""
+    """What a file says, and `seen`: a mark of its bytes, by which a change by hand is noticed. Empty: no file."""
 
     settings: Settings
     seen: str
 
 
 class SettingsFile:
-    """One TOML file, which need not exist yet: it is made with the first change.
+    """One TOML file, which need not exist yet: it is made with the first change."""
 
-    `when_written` is told what it says (None: there is no file) and what it is to say, right before it is written.
-    """
-
-    def __init__(self, path: Path, when_written: Callable[[bytes | None, bytes], None] | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._when_written = when_written
 
     def read(self) -> FileContents:
-        """What it says now; raises `ConfigError` for a wrong one, also for one that cannot be read."""
+        """Return what it says now. Raises `ConfigError` for a wrong file, and for one that cannot be read."""
         content = self._content()
         return FileContents(read_settings(_text(content, self.path), str(self.path)), _mark(content))
 
-    def change(
-        self, changes: Mapping[str, object], seen: str, check: Callable[[Settings], None] | None = None
-    ) -> Settings:
-        """Write some values (`{"table.theme": "dark"}`; None: the entry goes), and answer what the file says then.
+    def change(self, changes: Mapping[str, object], seen: str) -> Settings:
+        """Write some values (`{"table.theme": "dark"}`, None removes the entry) and return what the file says then.
 
         Raises `Stale` when the file is not the one that was seen, `ConfigError` for values that do not fit (nothing is
-        written), and `SystemTrouble` when it cannot be written. `check` raises what is wrong with them all.
+        written), and `SystemTrouble` when it cannot be written.
         """
         content = self._content()
         if _mark(content) != seen:
@@ -69,13 +62,11 @@ class SettingsFile:
             raise ConfigError(
                 say("{file} is written in a way that only a person can change: edit it by hand.", file=str(self.path))
             )
-        if check is not None:
-            check(new)
         self._write(written.encode())
         return new
 
     def put_aside(self) -> None:
-        """Keep a copy of the file under another name beside it; raises `SystemTrouble`."""
+        """Keep a copy of the file under another name beside it. Raises `SystemTrouble`."""
         aside = self.path.with_name(f"{self.path.stem}.before-reset{self.path.suffix}")
         with _trouble(self.path):
             if self.path.exists():
@@ -83,7 +74,7 @@ class SettingsFile:
                 shutil.copy(self.path, aside)  # with its mode
 
     def begin_anew(self, values: Mapping[str, object]) -> Settings:
-        """Write a file with these values alone, all others by default; answers what it says.
+        """Write a file with these values alone, and return what it says.
 
         Raises `ConfigError` and `SystemTrouble`.
         """
@@ -92,7 +83,7 @@ class SettingsFile:
         return new
 
     def replace(self, content: bytes) -> None:
-        """Write the whole file anew; raises `ConfigError` for a wrong one and `SystemTrouble`."""
+        """Write the whole file anew. Raises `ConfigError` for a wrong one, and `SystemTrouble`."""
         read_settings(_text(content, self.path), str(self.path))
         self._write(content)
 
@@ -107,30 +98,14 @@ class SettingsFile:
 
     def _write(self, content: bytes) -> None:
         path = self.path.resolve()  # a link stays a link
-        unfinished = path.with_name(f".{path.name}.new")
         with _trouble(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            if self._when_written is not None:
-                self._when_written(self._content() if path.exists() else None, content)
-            mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-            try:
-                unfinished.unlink(missing_ok=True)
-                unfinished.touch(mode=0o600)  # nobody else reads it on the way either: passwords may be in it
-                with unfinished.open("wb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-                unfinished.chmod(mode)
-                unfinished.replace(path)
-            except OSError:
-                with contextlib.suppress(OSError):
-                    unfinished.unlink(missing_ok=True)
-                raise
-            sync_folder(path.parent)
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o600  # passwords may be in it
+            replace_file(path, content, mode)
 
 
 def flat(settings: Settings) -> dict[str, Any]:
-    """All values by their dotted names, as TOML has them.
+    """Return all values by their dotted names, as TOML has them.
 
     >>> flat(Settings())["web.port"]
     8080
@@ -139,14 +114,14 @@ def flat(settings: Settings) -> dict[str, Any]:
 
 
 def whole_text(settings: Settings) -> str:
-    """Settings as a file that says all of them."""
+    """Return settings as a file that says all of them."""
     import tomlkit  # noqa: PLC0415 - only who changes the file needs it
 
     return tomlkit.dumps(_without_none(msgspec.to_builtins(settings)))
 
 
 def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
-    """Settings with some values changed; raises `ConfigError` that names the place."""
+    """Return settings with some values changed. Raises `ConfigError` that names the place."""
     tree = msgspec.to_builtins(settings)
     for key, value in changes.items():
         *sections, name = key.split(".")
@@ -196,7 +171,7 @@ def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str | None:
-    """The file with the changes, or None when the result does not say exactly what it should."""
+    """Return the file with the changes, or None when the result does not say exactly what it should."""
     import tomlkit  # noqa: PLC0415 - only who changes the file needs it
     from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415 - as above
 
@@ -211,7 +186,7 @@ def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str 
 
 
 def _whole_pads(document: Any, new: Settings, changes: Mapping[str, object]) -> dict[str, object]:
-    """The changes; of a pad that the file does not speak of, every wired pin, because its table replaces all."""
+    """Return the changes, and of a pad that is new in the file every wired pin, because its table replaces all."""
     whole = dict(changes)
     after = flat(new)
     for section in PAD_SECTIONS:
@@ -246,7 +221,7 @@ def _put(document: Any, key: str, value: object) -> None:
 
 
 def _add(branch: Any, name: str, item: Any) -> None:
-    """A new entry below the last one of its table; what follows that, blank lines and comments, is about the next."""
+    """Add an entry below the last one of its table. Blank lines and comments behind that are about the next table."""
     from tomlkit.items import Comment, Table  # noqa: PLC0415 - only who changes the file needs it
 
     if isinstance(branch, Table) and branch.is_super_table():  # it gets a heading now, but not its first child's remark

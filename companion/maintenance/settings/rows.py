@@ -34,6 +34,23 @@ _SPELLED = {
 _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 
 
+HUB_MAY_SET = frozenset(
+    {
+        "table.language",
+        "table.reading_time_s",
+        "table.theme",
+        "quiet.from",
+        "quiet.to",
+        "voice.by",
+        "voice.says",
+        "voice.speed",
+        "voice.volume",
+    }
+)
+"""The settings that a hub may send: how a table looks and sounds.
+
+Nothing else, because a hub could have names, passwords or games sent or deleted by it.
+"""
 LAMPS_ACTIVE_LOW = frozenset(f"panel.{seat}.lamps_active_low" for seat in SEATS)
 """Ticks beside the pins of each pad: rows of their own they have none."""
 
@@ -52,13 +69,13 @@ class FieldKind(StrEnum):
 
 
 def _figure(number: float) -> float | int:
-    """A bound as a sentence names it: `60`, and `0.5` with the comma of its language."""
+    """Return a bound as a sentence names it: `60`, and `0.5` with the comma of its language."""
     return int(number) if number == int(number) else number
 
 
 @dataclass(frozen=True)
 class SettingRow:
-    """One setting. `low` and `high` bound a number; `is_above`: `low` itself is too little.
+    """One setting. `low` and `high` bound a number, and with `is_above` `low` itself is too little.
 
     `longest` is how many characters a text has at most, `spelling` the expression that it matches, where it has one.
     `choices` are values with their words. `at_once`: a change works without a restart. `may_be_empty`: nothing is a
@@ -82,13 +99,13 @@ class SettingRow:
     page: bool | str = False
 
     def takes(self, value: Any) -> bool:
-        """May the settings page write this value?"""
+        """Return whether the settings page may write this value."""
         if isinstance(self.page, str):
             return isinstance(value, str) and re.fullmatch(self.page, value) is not None
         return self.page
 
     def typed(self, value: Any) -> str:
-        """A value as it stands in its field, with the comma of the language spoken now."""
+        """Return a value as it stands in its field, with the comma of the language spoken now."""
         if value is None:
             return ""
         if isinstance(value, bool):
@@ -100,7 +117,7 @@ class SettingRow:
         return str(value)
 
     def read(self, text: str) -> Any:
-        """The value that was typed; raises `Malformed` with what would be right."""
+        """Return the value that was typed. Raises `Malformed` with what would be right."""
         text = text.strip()
         if not text and self.may_be_empty:
             return [] if self.kind is FieldKind.LIST else None if self.default is None else ""
@@ -126,7 +143,7 @@ class SettingRow:
 
     @property
     def range_words(self) -> str:
-        """The least and the most, as a sentence; empty: no number."""
+        """Return the least and the most as a sentence. Empty: it is no number."""
         if self.kind not in (FieldKind.WHOLE, FieldKind.NUMBER, FieldKind.PIN) or math.isinf(self.high):
             return ""
         if self.is_above:
@@ -135,7 +152,7 @@ class SettingRow:
 
     @property
     def default_words(self) -> str:
-        """The delivered value, as a sentence."""
+        """Return the default as a sentence."""
         return say("Default: {value}.", value=self.typed(self.default))
 
     def _chosen(self, text: str) -> Any:
@@ -174,7 +191,7 @@ class SettingsSection:
 
 @cache
 def sections() -> tuple[SettingsSection, ...]:
-    """All settings but the pads' pins, by heading."""
+    """Return all settings but the pads' pins, by heading."""
     rows = [_row(key, kind) for key, kind in _types(inspect.type_info(Settings), "") if key in WORDS]
     return tuple(
         SettingsSection(name, title, tuple(row for row in rows if row.key.rpartition(".")[0] == name))
@@ -184,7 +201,7 @@ def sections() -> tuple[SettingsSection, ...]:
 
 @cache
 def pad_rows() -> Mapping[str, tuple[SettingRow, ...]]:
-    """The pins of each pad, by seat."""
+    """Return the pins of each pad, by seat."""
     types = dict(_types(inspect.type_info(Settings), ""))
     return {
         str(seat): tuple(
@@ -201,7 +218,7 @@ def pad_rows() -> Mapping[str, tuple[SettingRow, ...]]:
 
 @cache
 def all_keys() -> tuple[str, ...]:
-    """The dotted names of all settings."""
+    """Return the dotted names of all settings."""
     return tuple(key for key, _ in _types(inspect.type_info(Settings), ""))
 
 
@@ -212,19 +229,19 @@ def _rows() -> Mapping[str, SettingRow]:
 
 
 def page_may_write(key: str, value: object) -> bool:
-    """May the settings page give this value to this setting? What is not declared may not be written."""
+    """Return whether the settings page may give this value to this setting. Only what is declared may be written."""
     if key in LAMPS_ACTIVE_LOW:
         return True
     return key in _rows() and _rows()[key].takes(value)
 
 
 def by_hand() -> str:
-    """Why the page does not write a setting, and who does."""
+    """Say why the page does not write a setting, and who does."""
     return say("Written into the file by hand, or given on the command line.")
 
 
 def kept_by_hand(here: Settings, wanted: Settings) -> dict[str, object]:
-    """What of some settings that are wanted must stay as it is here, by dotted name: the page may not write it."""
+    """Return what of some settings must stay as it is here, because the page may not write it."""
     said = flat(here)
     return {
         key: said[key] for key, value in flat(wanted).items() if said[key] != value and not page_may_write(key, value)
@@ -232,7 +249,7 @@ def kept_by_hand(here: Settings, wanted: Settings) -> dict[str, object]:
 
 
 def works_at_once(key: str) -> bool:
-    """Does a change of this setting work without a restart?"""
+    """Return whether a change of this setting works without a restart."""
     return key in WORDS and WORDS[key].at_once
 
 
@@ -240,7 +257,7 @@ def works_at_once(key: str) -> bool:
 
 
 def _types(of: inspect.Type, before: str) -> list[tuple[str, inspect.Type]]:
-    """Every value of a tree of structs, by its dotted name in TOML."""
+    """Return every value of a tree of structs, by its dotted name in TOML."""
     if not isinstance(of, inspect.StructType):
         return [(before, of)]
     return [

@@ -23,7 +23,7 @@ INTRODUCTION = """\
 
 
 def settings_text(state_dir: str) -> str:
-    """TOML with comments, in English; nothing but the state's folder is set."""
+    """Return TOML with comments, in English. Nothing but the state's folder is set."""
     parts = sorted(sections(), key=lambda section: bool(section.name))  # what has no heading must come first
     lines = [INTRODUCTION]
     for section in parts:
@@ -62,7 +62,7 @@ def _plain(value: object) -> str:
 
 
 def _pads() -> Iterator[str]:
-    """A pad's table replaces all its pins: it stays a comment as a whole."""
+    """Yield the pins of both pads. A pad's table replaces all its pins, so it stays a comment as a whole."""
     for seat, rows in pad_rows().items():
         yield ""
         yield f"# Pins (BCM numbers) of the pad at {seat}; with this heading every pin that is left out is not wired."

@@ -262,11 +262,6 @@ WORDS: Mapping[str, Words] = {
         say("Certificate"), say("A PEM file. With it and its key the pages are served over HTTPS. Empty: over HTTP.")
     ),
     "web.key": Words(say("Certificate key"), say("A PEM file that only the companion can read.")),
-    "web.metrics": Words(
-        say("Measurements"),
-        say("At /metrics, as Prometheus reads them: numbers only, no names and no orders."),
-        page=True,
-    ),
     "bots.engines": Words(
         say("External engines"),
         say("NAME=COMMAND for programs that play like “companion bot”. Each is offered as an opponent."),
@@ -308,7 +303,7 @@ WORDS: Mapping[str, Words] = {
     ),
     "mqtt.topic": Words(
         say("Topics"),
-        say("What all topics of this table start with. Each table needs its own."),
+        say("What all topics of this table start with. Empty: tabletop/ and this machine’s name."),
         at_once=True,
         page=True,
     ),

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from companion.printing.pdf_pen import Pen
 
 _LANE_FIGURE_MM = 17.0
-_SIGN_MM = 18.0
+_SIGN_MM = 10.0
+"""Neither a diamond nor a ring of this size is as large as a card's marker."""
 _TICK_MM = 6.0
 _GOAL_RIM_MM, _GOAL_DOTS_MM = 1.5, 5.0
 
@@ -147,7 +148,7 @@ def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
     corners = ((-card, 0.0), (-card, deck.height_mm), (card, deck.height_mm), (card, 0.0))
     pen.line(*corners, width=0.3, dash=(2.0, 1.4))
     middle = deck.height_mm / 2
-    pen.drawing(side.drawing, -_SIGN_MM / 2, middle - 2, _SIGN_MM, side)
+    pen.drawing(side.drawing, -_SIGN_MM / 2, middle, _SIGN_MM, side)
     pen.text(0, middle - 10, side.name, 6.0, bold=True, anchor="middle", room=2 * card - 4)
     pen.text(0, middle - 16, say("first card"), 4.0, anchor="middle", room=2 * card - 4)
     number, top = 2, deck.height_mm + deck.step_mm

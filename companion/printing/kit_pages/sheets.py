@@ -47,7 +47,7 @@ MAX_SPARES = 9
 BACK = "back"
 """Name of a card's back."""
 
-_LOW_FOOT_MM = 6.4
+LOW_FOOT_MM = 6.4
 """Height of the ruler and its words themselves: all that pages of cards leave for it."""
 _LIGHT = 0.18
 """So much of a side's colour is left where ink is saved."""
@@ -224,7 +224,7 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[_Page]:
             names, score = (*names, "score sheet"), partial(print_score_sheet, kit=kit)
         draw = partial(print_part, kit=kit, deck=deck, part=part, room=room, beside=score)
         yield _Page("places", names, part_title(part), draw, landscape=True)
-    grid = card_grid(deck, SIZES_MM[paper], MARGIN_MM, _LOW_FOOT_MM)
+    grid = card_grid(deck, SIZES_MM[paper], MARGIN_MM, LOW_FOOT_MM)
     fronts = grid.pages(deck)
     for number, cards in enumerate(fronts, start=1):
         names = tuple(card.name for card in cards)

@@ -219,6 +219,22 @@ def print_tag_page(pen: Pen, page: TagPage, kit: Kit, title: str, *, origin: tup
                 block.draw(pen, block.height)
 
 
+def face_places(page: TagPage, kit: Kit) -> Iterator[tuple[int, float, float]]:
+    """Yield the marker of each face on a page, and where its middle is printed, from the page's origin."""
+    for cell in page.cells:
+        size = _TagSize(cell.tag, kit)
+        left, bottom = cell.x, cell.y + _CAPTION_MM + size.picture
+        if size.sides:
+            middle = size.sides + size.outer / 2
+            yield cell.tag.faces[0][1], left + middle, bottom + middle
+            continue
+        y = bottom + size.cut
+        for number, (_, marker) in enumerate(cell.tag.faces):
+            y -= size.deep + (size.spine if number else 0.0)
+            yield marker, left + size.outer / 2, y + size.deep / 2
+            y -= size.apron
+
+
 def _tag(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
     """One cut-out; the origin is its lower left corner, a picture and the caption hang below."""
     face = tag.faces[0][0]

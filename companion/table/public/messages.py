@@ -6,7 +6,8 @@ Sentences travel packed, so that each reader has them in an own language.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -23,6 +24,10 @@ from companion.table.session import Phase
 MOST_BYTES = 32 * 1024
 """A message is not larger: the view of a game with a map of one's own has some 5 kB."""
 _MOST_DEPTH = 8
+MAX_SENTENCE = 4096
+"""Letters of a sentence once its parts are filled in. The longest of this program's own has some 400."""
+MAX_SENTENCES = 4 * MAX_SENTENCE
+"""Letters of all sentences of a message together."""
 _Short = Annotated[str, msgspec.Meta(max_length=200)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """What SQLite and a browser can hold, and one more."""
@@ -173,16 +178,14 @@ def read_record(payload: bytes) -> PublicRecord:
     view = record.view
     sentences = (view.title, view.step, view.sign, view.why, view.result, *view.happened)
     orders = (order.initial for step in view.orders for order in step.values())
-    for sentence in (*sentences, *orders):
-        _require_words(sentence)
+    _require_short((*sentences, *orders))
     return record
 
 
 def read_state(payload: bytes) -> PublicState:
     """A state as somebody has sent it; raises `Malformed`."""
     state: PublicState = strictly_read(_state, payload)
-    for sentence in (state.health, *state.notices, *state.wrong, state.answer):
-        _require_words(sentence)
+    _require_short((state.health, *state.notices, *state.wrong, state.answer))
     return state
 
 
@@ -201,35 +204,64 @@ def words(packed: Any) -> str:
 
     A pattern names its parts and does nothing else with them: no attribute, no index, no width.
     """
-    _require_words(packed)
+    _filled_length(packed)
     said: str = i18n.unpacked(packed)
     return said
 
 
-def _require_words(packed: Any, depth: int = 0) -> None:
+def _require_short(sentences: Iterable[Any]) -> None:
+    """Raise `Malformed` where the sentences of a message are none, or would be too long once they are filled."""
+    if sum(map(_filled_length, sentences)) > MAX_SENTENCES:
+        raise Malformed(say("This message is too large"))
+
+
+def _filled_length(packed: Any, depth: int = 0) -> int:
+    """Return how long a packed sentence is at most, without filling it.
+
+    A pattern may name a part many times, in several levels: a few bytes could become gigabytes. Raises `Malformed`
+    for what is no sentence, and for one of more than `MAX_SENTENCE` letters.
+    """
+    length = _length_of_parts(packed, depth)
+    if length is None:
+        raise Malformed(say("This message holds a sentence that cannot be read"))
+    if length > MAX_SENTENCE:
+        raise Malformed(say("This message is too large"))
+    return length
+
+
+def _length_of_parts(packed: Any, depth: int) -> int | None:
+    """Return the same for a sentence of any length; None: it is no sentence."""
+    if type(packed) in (int, float) and depth:
+        return len(str(packed))
     if isinstance(packed, str):
-        return
-    if isinstance(packed, dict) and depth < _MOST_DEPTH:
-        if packed.keys() == {"typed"} and isinstance(packed["typed"], str):
-            return
-        if packed.keys() == {"say", "many", "parts"} and isinstance(packed["parts"], dict):
-            pattern, many, parts = packed["say"], packed["many"], packed["parts"]
-            if _fits(pattern, parts) and _fits(many, parts) and (not many or type(parts.get("n")) is int):
-                for part in parts.values():
-                    if type(part) not in (int, float):
-                        _require_words(part, depth + 1)
-                return
-    raise Malformed(say("This message holds a sentence that cannot be read"))
+        return len(packed)
+    if not isinstance(packed, dict) or depth >= _MOST_DEPTH:
+        return None
+    if packed.keys() == {"typed"} and isinstance(packed["typed"], str):
+        return len(packed["typed"])
+    if packed.keys() != {"say", "many", "parts"} or not isinstance(packed["parts"], dict):
+        return None
+    pattern, many, parts = packed["say"], packed["many"], packed["parts"]
+    if not isinstance(many, str) or (many and type(parts.get("n")) is not int):
+        return None
+    lengths = {name: _filled_length(part, depth + 1) for name, part in parts.items()}
+    forms = [_length_of_pattern(each, lengths) for each in (pattern, many)]
+    return None if None in forms else max(form for form in forms if form is not None)
 
 
-def _fits(pattern: object, parts: Mapping[str, Any]) -> bool:
-    """Is this a pattern, and are all its parts there?"""
+def _length_of_pattern(pattern: object, lengths: Mapping[str, int]) -> int | None:
+    """Return how long a pattern is with its parts; None: it is none, or names a part that is not there."""
     named = _named(pattern) if isinstance(pattern, str) else None
-    return named is not None and named <= parts.keys()
+    if named is None or not named.keys() <= lengths.keys():
+        return None
+    return len(str(pattern)) + sum(times * lengths[name] for name, times in named.items())
 
 
 @lru_cache(maxsize=512)
-def _named(pattern: str) -> frozenset[str] | None:
-    """The parts that a pattern names; None: it is none. Tables tell the same few hundred again and again."""
+def _named(pattern: str) -> Mapping[str, int] | None:
+    """Return how often a pattern names each part. None: it is none.
+
+    Tables tell the same few hundred patterns again and again.
+    """
     rest = _FIELD.sub("", pattern)
-    return None if "{" in rest or "}" in rest else frozenset(filter(None, _FIELD.findall(pattern)))
+    return None if "{" in rest or "}" in rest else Counter(filter(None, _FIELD.findall(pattern)))

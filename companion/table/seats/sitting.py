@@ -20,7 +20,7 @@ def checked_name(text: str) -> str:
     Raises `Malformed` for a name that is too long or cannot be shown.
     """
     name = plain_name(text)
-    if len(name) > MAX_NAME or not is_printable(name):
+    if len(name) > MAX_NAME or not is_printable(text.strip()):
         raise Malformed(say("A name may have at most {number} printable characters", number=MAX_NAME))
     return name
 

@@ -43,7 +43,7 @@ def hold(pin, down=True):
 
 
 def lamps(lines, times=1, pause_s=0.0):
-    """The levels of some lines, so many times: dimmed lamps flicker."""
+    """The levels of some lines, so many times: lamps blink."""
     bank, seen = pins(), []
     for _ in range(times):
         seen.append([int((bank / f"sim_gpio{pin}/value").read_text()) for pin in lines])

@@ -27,8 +27,8 @@ from bench.pi.visitors import RATE, Painter, Viewers
 from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.games import GAMES
+from companion.printing.printed_kit import printed_table
 from companion.tools.selfplay import Phone
-from vision.simulation.table import SimulatedTable
 from vision.simulation.view import default_view
 
 PAGES = ("/live/table", "/live/table", *(("/live/watch",) * 8))
@@ -36,7 +36,7 @@ PAGES = ("/live/table", "/live/table", *(("/live/watch",) * 8))
 STARTS, PRESSES, POSTS, STRAYS, TURNS, SYNCS = 3, 120, 100, 20, 110, 50
 TURN_S, REAL_TURN_S = 1.0, 5.0
 MEMORY_MB = 170.0
-BUZZER_MS = 5.0
+BUZZER_MS = 30.0
 _STEPS, _STEP_S = 4, 0.1
 """A hand comes to the square of a piece in so many steps of so long each."""
 _WRONG = b"Move the "
@@ -216,7 +216,7 @@ def _running(quota: CpuQuota, folder: Path, pictures: Path) -> Iterator[tuple[Gu
     """The service before a painted camera of 1080p."""
     game = next(iter(GAMES.values()))
     kit = game.kit(game.options({}))
-    world = SimulatedTable(kit, replace(default_view(kit), width=1920, height=1080))
+    world = printed_table(kit, replace(default_view(kit), width=1920, height=1080))
     with (
         Painter(world, pictures) as painter,
         contextlib.closing(Guest(quota, folder, pictures, world.size_px())) as guest,

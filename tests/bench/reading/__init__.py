@@ -18,7 +18,6 @@ from bench.reading.costs import FRAMES, bench_costs, bench_photographs
 from bench.reading.fans import PICTURES, bench_fans
 from bench.reading.first import TIMES, bench_first, bench_first_cards
 from bench.reading.pictures import Verdict, bench_pictures
-from bench.reading.printed import bench_printed
 from bench.reading.scenes import SCENES, SEVERITIES
 from bench.reading.sequences import GAMES_PLAYED, ROUGH, ROUGH_GAMES, bench_games
 from bench.reading.stillness import SIZES, bench_stillness
@@ -118,13 +117,6 @@ def _fans(run: _Run) -> _Measured:
     return {"fans": fans.plain()}, fans.verdicts()
 
 
-def _printed(run: _Run) -> _Measured:
-    printed = bench_printed(1 if run.quick else SCENES, run.say)
-    if printed is None:
-        return {}, []
-    return {"printed": [printed.drawn.plain(), printed.printed.plain()]}, [printed.verdict()]
-
-
 def _photographs(run: _Run) -> _Measured:
     photographs = bench_photographs(run.say)
     return {"photographs": [asdict(each) for each in photographs]}, [each.verdict() for each in photographs]
@@ -139,7 +131,6 @@ PARTS: Mapping[str, Callable[[_Run], _Measured]] = {
     "first": _first,
     "fan": _fans,
     "photograph": _photographs,
-    "printed": _printed,
 }
 """What can be asked for beside scenes, in the order in which it is measured."""
 

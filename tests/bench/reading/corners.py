@@ -26,7 +26,7 @@ from bench.reading.scenes import (
     nudge_of,
     ordinary_view,
 )
-from companion.core.kit import DICTIONARY, Kit
+from companion.core.kit import Kit
 from vision.pieces.board_reader import board_reader
 from vision.pose.pose import Pose, flat, square_corners_mm
 from vision.simulation.ground_truth import Print
@@ -135,7 +135,7 @@ def _tried(number: int, rng: Random) -> CornerView | None:
     inside = [m for m, (x, y) in ends.items() if 0 <= x < view.width and 0 <= y < view.height and m not in covered]
     if len(inside) != 2:
         return None
-    table = Scene(f"two corners {number}", kit, layout, view, nudges).table(DICTIONARY)
+    table = Scene(f"two corners {number}", kit, layout, view, nudges).table()
     prints = table.prints()
     if sum(p.face is None and p.shown == 1 and p.marker not in covered for p in prints) != 2:
         return None

@@ -20,9 +20,9 @@ from bench.reading.pictures import Verdict
 from bench.reading.scenes import default_kits
 from companion.core.kit import Kit
 from companion.core.ports import Frame
+from companion.printing.printed_kit import printed_table
 from vision.cameras.files import load_luma
 from vision.pieces.board_reader import board_reader
-from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 from vision.still_pictures import read_images
 
@@ -80,7 +80,7 @@ class _Watched:
     def __init__(self, kit: Kit) -> None:
         squares = [square for square in kit.board.squares if square not in kit.board.holes]
         single = [names[:1] for names in kit.pieces if kit.face(names[0]).size == (1, 1)]
-        self.table = SimulatedTable(kit, View(width=1920, height=1080, tilt_deg=30.0))
+        self.table = printed_table(kit, View(width=1920, height=1080, tilt_deg=30.0))
         self.table.set_up(dict(zip(squares[:: max(1, len(squares) // len(single))], single, strict=False)))
         self.reader = board_reader(default_kits())
         self._peer = aruco()

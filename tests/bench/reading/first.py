@@ -24,6 +24,7 @@ from bench.reading.pictures import Verdict
 from bench.reading.scenes import default_kits, layout_of
 from companion.core.kit import Kit
 from companion.core.ports import Frame, Reading
+from companion.printing.printed_kit import printed_table
 from vision.pieces.board_reader import board_reader
 from vision.simulation.render import camera_pose
 from vision.simulation.table import SimulatedTable
@@ -107,7 +108,7 @@ def _first_cards(kit: Kit, size: tuple[int, int], number: int, times: int) -> tu
     assert kit.deck is not None
     names = iter([card.name for card in kit.deck.cards])
     fans = {zone: tuple(next(names) for _ in range(number)) for zone in kit.board.squares} if number else {}
-    table = SimulatedTable(kit, _view(size))
+    table = printed_table(kit, _view(size))
     table.set_up(fans)
     luma = table.render_luma()
     ratio, reading = _cost([luma] * times)
@@ -168,7 +169,7 @@ def _table(kit: Kit, size: tuple[int, int], number: int) -> SimulatedTable:
     few = replace(kit, pieces=kit.pieces[: max(1, number)])
     for attempt in range(_TRIES):
         rng = Random(f"{kit.game}-{number}-{attempt}")
-        table = SimulatedTable(few, _view(size))
+        table = printed_table(few, _view(size))
         if number:
             table.set_up(layout_of(few, rng, 1.0, 1.0))
         else:

@@ -35,7 +35,7 @@ from bench.reading.scenes import (
     scene,
 )
 from companion.core.grid import Square
-from companion.core.kit import DICTIONARY, Kit
+from companion.core.kit import Kit
 from companion.core.ports import Reading
 from vision.pieces.board_reader import board_reader
 from vision.simulation.ground_truth import Print
@@ -227,7 +227,7 @@ def read_scene(wanted: Scene, peer: Peer | None, keep: Path | None) -> tuple[lis
     """Let the reader and the peer read one scene; answers the counts, and what the reader did not read or read wrongly."""
     condition, severity, _ = wanted.name.rsplit("-", 2)
     tallies, faults = [], list[str]()
-    luma, prints = wanted.picture(DICTIONARY)
+    luma, prints = wanted.picture()
     reader = board_reader({**default_kits(), wanted.kit.game: wanted.kit})
     tally = Score(condition, int(severity), READER)
     began_s = time.process_time()

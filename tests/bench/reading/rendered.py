@@ -10,15 +10,16 @@ from dataclasses import dataclass
 
 import cv2
 
+from bench.reading.card_scenes import FRAMES_A_VIEW, deal
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
 from companion.core.kit import CARD_DICTIONARY, DICTIONARY, Kit, Layout
 from companion.core.ports import Reading
+from companion.printing.printed_kit import printed_table
 from vision.cards.fans import UNREAD
 from vision.detection.markers import Luma, dictionary_of
 from vision.pieces.board_reader import board_reader
-from vision.simulation.card_scenes import FRAMES_A_VIEW, deal
-from vision.simulation.table import RenderedCamera, SimulatedTable
+from vision.simulation.table import RenderedCamera
 
 
 def bench_reader(kit: Kit, frames: int = 30) -> dict[str, float]:
@@ -26,7 +27,7 @@ def bench_reader(kit: Kit, frames: int = 30) -> dict[str, float]:
 
     `peer` is OpenCV's `ArucoDetector` with its defaults on the same picture, which finds markers and knows no board.
     """
-    table, clock = SimulatedTable(kit), FakeClock()
+    table, clock = printed_table(kit), FakeClock()
     squares = [square for square in kit.board.squares if square not in kit.board.holes]
     pieces = [piece for piece in kit.pieces if kit.face(piece[0]).size == (1, 1)]
     faces = [(card.name,) for card in kit.deck.cards] if kit.deck else pieces
@@ -111,7 +112,7 @@ def wrong_zones(reading: Reading, truth: Layout, zones: Iterable[Square]) -> lis
     found = []
     for zone in zones:
         fan, real = reading.fans.get(zone, ()), truth.get(zone, ())
-        strange = set(fan) - set(real) - {UNREAD}
+        strange = set(fan) - set(real) - ({UNREAD} if real else set())
         if strange or (zone not in reading.unknown and UNREAD not in fan and fan != real):
             found.append(zone)
     return found

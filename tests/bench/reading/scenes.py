@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from bench.reading.foreign_lens import FOREIGN_LENSES, ForeignLens
 from companion.core.grid import Square
-from companion.core.kit import DICTIONARY, Kit, Layout
+from companion.core.kit import Kit, Layout
 from companion.games import GAMES
+from companion.printing.printed_kit import printed_table
 from vision.pieces.tags import LOOSE_MM, top_mm
 from vision.simulation.degradations import TABLES
 from vision.simulation.ground_truth import Print
@@ -66,15 +67,15 @@ class Scene:
     lens: ForeignLens | None = None
     """Through which the picture of `view` is seen."""
 
-    def picture(self, dictionary: str) -> tuple[NDArray[np.uint8], tuple[Print, ...]]:
-        """What the camera sees, (height, width), and every marker in it, printed from a dictionary."""
-        table = self.table(dictionary)
+    def picture(self) -> tuple[NDArray[np.uint8], tuple[Print, ...]]:
+        """Return what the camera sees, (height, width), and every marker in it."""
+        table = self.table()
         luma, prints = table.render_luma(), table.prints()
         return (luma, prints) if self.lens is None else (self.lens.seen_through(luma), self.lens.moved(prints, luma))
 
-    def table(self, dictionary: str) -> SimulatedTable:
-        """The scene, its markers printed from a dictionary."""
-        table = SimulatedTable(self.kit, self.view, dictionary)
+    def table(self) -> SimulatedTable:
+        """Return the table as the scene has it."""
+        table = printed_table(self.kit, self.view)
         table.set_up(self.layout)
         for piece in table.pieces():
             if piece.square is not None:
@@ -109,7 +110,7 @@ def scene(name: str) -> Scene:
     if module_px is not None:
         view = _far_away(kit, layout, view, module_px)
     found = Scene(name, kit, layout, view, nudges, lens=lens)
-    return replace(found, hand=_leaving_corners(found.table(DICTIONARY), hands)) if hands else found
+    return replace(found, hand=_leaving_corners(found.table(), hands)) if hands else found
 
 
 def _leaving_corners(table: SimulatedTable, places: Sequence[Square]) -> Square:
@@ -204,7 +205,7 @@ def ordinary_view(rng: Random) -> View:
 
 def _far_away(kit: Kit, layout: Layout, view: View, module_px: float) -> View:
     """The same view from so far away that the middle one of the markers on the board has this size."""
-    table = SimulatedTable(kit, view)
+    table = printed_table(kit, view)
     table.set_up(layout)
     for _ in range(2):
         sizes = sorted(print_.module_px for print_ in table.prints() if print_.squares)

@@ -27,8 +27,8 @@ from bench.reading.sensors import Room, Sensor
 from companion.core.grid import Square
 from companion.core.kit import Kit
 from companion.core.ports import Frame, Reading
+from companion.printing.printed_kit import printed_table
 from vision.pieces.board_reader import board_reader
-from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
 GAMES_PLAYED = 15
@@ -122,7 +122,7 @@ class Played:
         if rough:
             view, room = _rough_view(rough, number, self._kit, view, self._rng)
             self._sensor = Sensor(room, number)
-        self.table = SimulatedTable(self._kit, view)
+        self.table = printed_table(self._kit, view)
         self.table.set_up(layout_of(self._kit, self._rng, 0.4, 0.7))
         self._reader = board_reader({**default_kits(), self._kit.game: self._kit})
         self._frames = 0

@@ -18,9 +18,9 @@ from bench.reading.sensors import RANGES, Room, Sensor
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
 from companion.core.ports import Frame, Reading
+from companion.printing.printed_kit import printed_table
 from vision.detection.markers import Luma
 from vision.pieces.board_reader import board_reader
-from vision.simulation.table import SimulatedTable
 
 SIZES = (1280, 720), (1920, 1080)
 LEARNING, STILL, NOTICE = 20, 60, 3
@@ -86,7 +86,7 @@ class StillTable:
     def __init__(self, case: Case) -> None:
         self.case, self._rng = case, Random(case.name)
         view = replace(ordinary_view(self._rng), width=case.size[0], height=case.size[1], noise=0.0, light=1.0)
-        self.table = SimulatedTable(case.kit, view)
+        self.table = printed_table(case.kit, view)
         self.table.set_up(_cards(case.kit, self._rng) if case.kit.deck else layout_of(case.kit, self._rng))
         self._sensor = Sensor(case.room, self._rng.randrange(1000))
         self.reader = board_reader(default_kits())

@@ -15,12 +15,12 @@ from bench.reading.peers import Luma, Peer, aruco, squares_found
 from bench.reading.pictures import Verdict
 from bench.reading.scenes import Scene, default_kits, kits, layout_of, ordinary_view
 from companion.core.grid import Square
-from companion.core.kit import DICTIONARY, Kit, Layout
+from companion.core.kit import Kit, Layout
+from companion.printing.printed_kit import printed_table
 from vision.pieces.board_reader import board_reader
 from vision.pieces.tags import covered
 from vision.pose.optics import Points
 from vision.simulation.ground_truth import Print
-from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
 VIEWS = 2
@@ -82,7 +82,7 @@ def through(glass: Glass, kit: Kit, layout: Layout, view: View) -> Luma:
     high = 2 * math.ceil(float(np.abs(plane[:, 1]).max()) * focal) + 3
     # The board fills the middle of the larger picture as it would fill the bent one.
     edge = glass.straight(np.array([[0.0, view.fill * 0.5 * height / focal]]))[0, 1] * 2 * focal / high
-    table = SimulatedTable(kit, replace(view, width=wide, height=high, focal_ratio=focal / wide, k1=0.0, fill=edge))
+    table = printed_table(kit, replace(view, width=wide, height=high, focal_ratio=focal / wide, k1=0.0, fill=edge))
     table.set_up(layout)
     drawn = table.render_luma()
     places = (plane * focal + ((wide - 1) / 2, (high - 1) / 2)).astype(np.float32).reshape(height, width, 2)
@@ -124,7 +124,7 @@ def bench_wide(number: int = VIEWS, say: Callable[[str], None] = print) -> list[
     for place, kit in enumerate(kits()):
         rng = Random(f"mirrored {place}")
         layout, view = layout_of(kit, rng), replace(ordinary_view(rng), width=1280, height=720)
-        luma = Scene("mirrored", kit, layout, view).table(DICTIONARY).render_luma()
+        luma = Scene("mirrored", kit, layout, view).table().render_luma()
         judge_view(kit, layout, np.asarray(cv2.flip(luma, place % 2), np.uint8), peer, mirrored)
     for tally in (*found, mirrored):
         for fault in tally.wrong:

@@ -1,4 +1,4 @@
-"""A phone that asks without end, connects without end or never finishes: seats are answered as if it was not there."""
+"""Somebody who asks without end, connects without end or never finishes: a seat and the host are answered all the same."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import socket
 import sys
 import termios
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,12 +21,14 @@ from web_fixtures import HOST_KEY, Place
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
-from web.security.admission import EACH, OWNER, OWNER_EACH, STRANGER, TOGETHER, Admission, Asker
-from web.security.auth import TRIES, Auth
-from web.server import connections as channels
-from web.server import sse
-from web.server.sse import KEPT, OWN_TABLES, SEATS_EACH, THREADS, Server, Streams, TooManyViewers, serve
+from web.security.rate_limit import OWNER, STRANGER, RequestLimits, TooManyRequests
+from web.server import listener as listening
+from web.server import server as serving
+from web.server.listener import Connection
+from web.server.server import Server, serve
+from web.server.sse import KEPT, OWN_TABLES, SEATS_EACH, Streams, TooManyViewers
 from web.server.sse import Audience as Kind
+from web.server.worker import MAX_WAITING, MAX_WAITING_EACH, Worker
 
 BAD, SEATED, OTHER = "192.0.2.66", "192.0.2.10", "192.0.2.77"
 LOCAL = {BAD: "127.0.0.66", SEATED: "127.0.0.10"}
@@ -34,137 +37,131 @@ LOCAL = {BAD: "127.0.0.66", SEATED: "127.0.0.10"}
 def token(place: Place, seat: str) -> dict[str, str]:
     """The cookies of a browser that sits there."""
     browser = place.sit(seat)
-    cookie = browser.get_cookie(f"seat_{seat}")
+    cookie = place.cookie(browser, f"seat_{seat}")
     assert cookie
     return {cookie.key: cookie.value}
 
 
-def gate_of(place: Place, clock: FakeClock, connections: int = 10) -> Admission:
-    guard: Auth = place.app.extensions["guard"]
-    return Admission(guard, clock.monotonic_s, connections)
+# ---- how often somebody may ask ----------------------------------------------------------------------------------------
 
 
-def test_a_flood_waits_and_a_seat_does_not(place: Place) -> None:
-    clock, cookies = FakeClock(), token(place, "south")
-    gate = gate_of(place, clock)
-    bad, seat = gate.asker(BAD, {}), gate.asker(SEATED, cookies)
-    behind_the_same_router = gate.asker(BAD, cookies)
-    served = 0
-    for _ in range(10_000):
-        if gate.begin(bad, "/"):
-            served += 1
-            gate.end(bad, "/")
-    assert served == STRANGER.burst
-    for _ in range(20):
-        for each in (seat, behind_the_same_router):
-            assert gate.begin(each, "/api/seat/south/hand-in")
-            gate.end(each, "/api/seat/south/hand-in")
-    assert gate.begin(gate.asker("127.0.0.1", {}), "/")
-    assert gate.begin(gate.asker(OTHER, {}), "/")
-    clock.advance(1)
-    assert sum(gate.begin(bad, "/live/watch") for _ in range(1000)) == STRANGER.per_s
+class Asking:
+    """Requests to one set of limits."""
+
+    def __init__(self, place: Place) -> None:
+        self.clock = FakeClock()
+        self._app = place.app
+        self._limits = RequestLimits(place.app.extensions["guard"].owner_of, self.clock.monotonic_s)
+
+    def served(self, times: int, address: str, cookies: dict[str, str] | None = None) -> int:
+        """How many of so many requests are let through."""
+        count = 0
+        header = "; ".join(f"{name}={value}" for name, value in (cookies or {}).items())
+        with self._app.test_request_context(environ_base={"REMOTE_ADDR": address}, headers={"Cookie": header}):
+            for _ in range(times):
+                with contextlib.suppress(TooManyRequests):
+                    self._limits.check(request)
+                    count += 1
+        return count
 
 
-def test_a_stream_that_ends_makes_no_room_for_another_request(place: Place) -> None:
-    gate = gate_of(place, FakeClock())
-    bad = gate.asker(BAD, {})
-    assert all(gate.begin(bad, "/") for _ in range(EACH))
-    assert gate.begin(bad, "/live/watch")
-    gate.end(bad, "/live/watch")
-    assert not gate.begin(bad, "/")
-    gate.end(bad, "/")
-    assert [gate.begin(bad, "/") for _ in range(2)] == [True, False], "one that ends makes room for one"
+def test_a_flood_is_refused_and_a_seat_is_not(place: Place) -> None:
+    cookies, asking = token(place, "south"), Asking(place)
+    assert asking.served(10_000, BAD) == STRANGER.burst
+    assert asking.served(20, BAD, cookies) == 20, "behind the same router"
+    assert asking.served(20, SEATED, cookies) == asking.served(20, OTHER) == 20
+    assert asking.served(10_000, "127.0.0.1") == 10_000, "the machine's own screen"
+    asking.clock.advance(1)
+    assert asking.served(1000, BAD) == STRANGER.per_s
 
 
-def test_a_seat_that_floods_does_not_delay_the_other(place: Place) -> None:
-    clock, south, north = FakeClock(), token(place, "south"), token(place, "north")
-    gate = gate_of(place, clock)
-    seat = gate.asker(SEATED, south)
-    assert sum(gate.begin(seat, "/kit/scouts.pdf") for _ in range(50)) == OWNER_EACH, "answers that nobody reads"
-    for _ in range(OWNER_EACH):
-        gate.end(seat, "/kit/scouts.pdf")
-    assert sum(gate.begin(seat, "/live/seat/south") for _ in range(10_000)) == OWNER.burst - OWNER_EACH
-    assert gate.begin(gate.asker(SEATED, north), "/x")
-    assert not gate.begin(gate.asker(BAD, south), "/x"), "the seat's tokens, whatever the address"
-    assert TOGETHER + OWNER_EACH < THREADS
+def test_a_seat_that_floods_leaves_the_other_alone(place: Place) -> None:
+    south, north, asking = token(place, "south"), token(place, "north"), Asking(place)
+    assert asking.served(1000, SEATED, south) == OWNER.burst
+    assert asking.served(1, BAD, south) == 0, "whatever the address"
+    assert asking.served(1, SEATED, north) == 1
 
 
 def test_a_forged_token_is_a_strangers(place: Place) -> None:
-    gate = gate_of(place, FakeClock())
     cookies = token(place, "south")
     place.table.free_seat(Seat.SOUTH)
+    asking = Asking(place)
+    assert asking.served(2000, BAD) == STRANGER.burst
     for worthless in (cookies, {"seat_south": "WyJzb3V0aCJd.x"}, {"host": "x"}, {"host": HOST_KEY}):
-        assert not gate.asker(BAD, worthless).is_owner
-        assert not gate.may_bring("/settings/restore", BAD, worthless, None)
-    assert [gate.may_bring("/settings/restore", BAD, {}, "a-wrong-key") for _ in range(TRIES + 1)] == [0] * (TRIES + 1)
-    assert not gate.may_bring("/settings/restore", BAD, {}, HOST_KEY), "nobody looks at it any more"
+        assert asking.served(1, BAD, worthless) == 0
 
 
-def test_answers_that_nobody_reads_never_hold_all_threads(place: Place) -> None:
-    gate = gate_of(place, FakeClock())
-    bad = gate.asker(BAD, {})
-    assert sum(gate.begin(bad, "/kit/scouts.pdf") for _ in range(50)) == EACH
-    others = [gate.asker(f"192.0.2.{number}", {}) for number in range(100, 120)]
-    assert sum(gate.begin(each, "/kit/scouts.pdf") for each in others) == TOGETHER - EACH
-    assert gate.begin(gate.asker(SEATED, token(place, "south")), "/kit/scouts.pdf")
-    assert gate.begin(others[-1], "/live/watch"), "streams have places of their own"
-    gate.end(bad, "/kit/scouts.pdf")
-    assert gate.begin(others[-1], "/kit/scouts.pdf")
+def test_who_asks_too_often_reads_when_to_come_back(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("web.security.rate_limit.Buckets.take", lambda *_: False)
+    answer = place.browser().get("/watch", environ_base={"REMOTE_ADDR": BAD}, headers={"Accept": "text/html"})
+    assert answer.status_code == 429
+    assert answer.headers["Retry-After"]
+    assert "Wait a moment, then try again." in answer.text
 
 
-def test_an_address_has_so_many_connections_and_gives_them_back(place: Place) -> None:
-    gate = gate_of(place, FakeClock(), connections=3)
-    assert [gate.enter(BAD) for _ in range(5)] == [True] * 3 + [False] * 2
-    assert gate.enter(OTHER)
-    assert all(gate.enter("127.0.0.1") for _ in range(9))
-    gate.leave(BAD)
-    assert gate.enter(BAD)
-    for _ in range(3):
-        gate.leave(BAD)
-    assert BAD not in gate.connected
+def test_one_address_never_fills_the_workers_queue(place: Place) -> None:
+    worker, go_on, refused = Worker(), threading.Event(), []
+
+    def ask(address: str) -> None:
+        with place.app.test_request_context(environ_base={"REMOTE_ADDR": address}):
+            try:
+                worker.make(go_on.wait)
+            except Exception as error:
+                refused.append((address, error))
+
+    askers = [threading.Thread(target=ask, args=(BAD,)) for _ in range(MAX_WAITING_EACH + 2)]
+    askers += [threading.Thread(target=ask, args=(f"192.0.2.{n}",)) for n in range(100, 100 + MAX_WAITING)]
+    for asker in askers:
+        asker.start()
+    until("the refusals", lambda: len(refused) == 2 + MAX_WAITING_EACH)
+    go_on.set()
+    for asker in askers:
+        asker.join()
+    worker.close()
+    assert sum(address == BAD for address, _ in refused) == 2
+    assert {getattr(error, "code", 0) for _, error in refused} == {503}
 
 
 # ---- places to follow the table ----------------------------------------------------------------------------------------
 
 
-def follow(streams: Streams, kind: Kind, address: str, times: int) -> list[Any]:
+def follow(place: Place, kind: Kind, address: str, times: int) -> list[Any]:
     """As many streams as the address gets."""
+    streams: Streams = place.app.extensions["streams"]
     held = []
     for _ in range(times):
-        try:
-            held.append(streams.follow({"REMOTE_ADDR": address}, lambda: "", kind))
-        except TooManyViewers:
-            break
+        with place.app.test_request_context(environ_base={"REMOTE_ADDR": address}):
+            try:
+                held.append(streams.follow(place.table, lambda: "", kind))
+            except TooManyViewers:
+                break
     return held
 
 
 def test_one_address_never_takes_all_places(place: Place) -> None:
-    streams: Streams = place.app.extensions["streams"]
-    watching = follow(streams, Kind.SPECTATOR, BAD, 50)
+    watching = follow(place, Kind.SPECTATOR, BAD, 50)
     assert len(watching) == 12, "three quarters of sixteen"
-    assert len(follow(streams, Kind.SPECTATOR, BAD, 1)) == 0
-    tables = follow(streams, Kind.TABLE, BAD, 50)
+    assert len(follow(place, Kind.SPECTATOR, BAD, 1)) == 0
+    tables = follow(place, Kind.TABLE, BAD, 50)
     assert len(tables) == KEPT[Kind.TABLE] - OWN_TABLES
-    seats = follow(streams, Kind.SEAT, BAD, 50)
+    seats = follow(place, Kind.SEAT, BAD, 50)
     assert len(seats) == SEATS_EACH
-    rest = follow(streams, Kind.SPECTATOR, OTHER, 50)
+    rest = follow(place, Kind.SPECTATOR, OTHER, 50)
     assert len(rest) == 4
-    own, seated = follow(streams, Kind.TABLE, "127.0.0.1", 1), follow(streams, Kind.SEAT, SEATED, 3)
+    own, seated = follow(place, Kind.TABLE, "127.0.0.1", 1), follow(place, Kind.SEAT, SEATED, 3)
     assert len(own) == 1, "the machine's own screen has a place"
     assert len(seated) == 3
     for each in (*watching, *tables, *seats, *rest, *own, *seated):
         each.close()
-    assert len(streams.held) == 0, "nothing is remembered of those who have left"
+    assert len(place.app.extensions["streams"].held) == 0, "nothing is remembered of those who have left"
 
 
 # ---- over the network --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def server(place: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr(channels, "ARRIVES_S", 0.3)
-    monkeypatch.setattr(channels, "SWEEP_S", 0)
-    with serve(place.app, "127.0.0.1", 0, 16) as running:
+def server(place: Place) -> Iterator[Server]:
+    with serve(place.app, "127.0.0.1", 0) as running:
         running.start()
         yield running
 
@@ -174,28 +171,54 @@ def connect(server: Server, address: str) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.port), timeout=10, source_address=(LOCAL[address], 0))
 
 
-def test_a_held_back_request_is_answered_later_and_a_seats_at_once(place: Place, server: Server) -> None:
-    browser = place.sit("south")
-    cookie = browser.get_cookie("seat_south")
-    assert cookie
-    gate, name = server.gated.gate, LOCAL[BAD]
-    while gate.strangers.take(name):
-        pass
-    with connect(server, BAD) as bad, connect(server, SEATED) as seat:
-        bad.sendall(b"GET /favicon.svg HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 2)
-        body = b'{"name": ""}'
-        seat.sendall(
-            b"POST /api/seat/south/pause HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-            b"Cookie: seat_south=%s\r\nContent-Length: %d\r\n\r\n%s" % (cookie.value.encode(), len(body), body)
-        )
-        assert seat.recv(64).startswith(b"HTTP/1.1 4"), "it is read and answered"
-        assert bad.recv(64).startswith(b"HTTP/1.1 200"), "as soon as a token has come"
+def is_cut(line: socket.socket) -> bool:
+    """Whether the server has hung up."""
+    try:
+        return line.recv(16) == b""
+    except ConnectionResetError:
+        return True
 
 
-def test_who_says_a_letter_a_second_is_cut_off(server: Server) -> None:
+def test_slow_and_idle_connections_leave_a_seat_and_the_host_served(place: Place, server: Server) -> None:
+    ((name, value),) = token(place, "south").items()
+    south = {"Cookie": f"{name}={value}"}
+    lines = []
+    for number in range(264):
+        line = connect(server, BAD)
+        line.sendall(b"GET / HTTP/1.1\r\n" if number < 64 else b"")
+        lines.append(line)
+    for second in range(3):
+        for line in lines[:64]:
+            with contextlib.suppress(OSError):
+                line.sendall(b"X"[: second + 1])
+        for path, headers in (("/live/seat/south", south), ("/live/host", {"X-Host-Key": HOST_KEY})):
+            seat = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5, source_address=(LOCAL[SEATED], 0))
+            seat.request("GET", path, headers=headers)
+            assert seat.getresponse().status == 200
+            seat.close()
+    for line in lines:
+        line.close()
+
+
+def test_who_says_a_letter_a_second_is_cut_off(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "REQUEST_TIMEOUT_S", 0.3)
     with connect(server, BAD) as slow:
         slow.sendall(b"GET / HTTP/1.1\r\nHost: ")
-        until("the cut", lambda: slow.recv(16) == b"", 10)
+
+        def is_over() -> bool:
+            try:
+                slow.sendall(b"x")
+            except OSError:
+                return True
+            return False
+
+        until("the cut", is_over, 10)
+
+
+def test_a_tls_greeting_is_hung_up_on_at_once(server: Server) -> None:
+    with connect(server, BAD) as line:
+        line.sendall(b"\x16\x03\x01\x02\x00\x01")
+        assert is_cut(line)
 
 
 @pytest.mark.parametrize(
@@ -203,185 +226,114 @@ def test_who_says_a_letter_a_second_is_cut_off(server: Server) -> None:
     [
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 40_000 + b"\r\n\r\n", b"431"),
         (b"POST /join/south HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000000\r\n\r\n", b"413"),
-        (b"POST /settings/restore HTTP/1.1\r\nHost: localhost\r\nContent-Length: 90000000\r\n\r\n", b"413"),
         (
-            b"POST /api/seat/south/take HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-            + b"8000\r\n" + b"x" * 0x8000 + b"\r\n8000\r\n" + b"x" * 0x8000 + b"\r\n8000\r\n",
+            b"POST /join/south HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+            b"Content-Length: 20000\r\n\r\n" + b"x" * 20_000,
             b"413",
         ),
     ],
-    ids=["header", "body", "backup of a stranger", "chunks"],
-)  # fmt: skip
-def test_too_much_is_refused_before_it_is_kept(server: Server, request_head: bytes, status: bytes) -> None:
+    ids=["header", "body", "form"],
+)
+def test_too_much_is_refused(server: Server, request_head: bytes, status: bytes) -> None:
     with connect(server, BAD) as line:
         line.sendall(request_head)
         assert line.recv(64).split()[1] == status
 
 
-@pytest.mark.parametrize(
-    ("language", "words"),
-    [("en", "That is too large"), ("es-MX", "demasiado grande"), ("fr", "trop volumineux")],
-)
-def test_a_browser_that_sends_too_much_reads_why_and_finds_back(server: Server, language: str, words: str) -> None:
-    head = f"POST /join/south HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\nAccept-Language: {language}\r\n"
-    with connect(server, BAD) as line:
-        line.sendall(f"{head}Content-Length: 900000000\r\n\r\n".encode())
-        answer = b"".join(iter(lambda: line.recv(4096), b"")).decode()
-    assert answer.startswith("HTTP/1.1 413 ")
-    assert words in answer, "why"
-    assert '<a href="/">' in answer
-    assert f'lang="{language[:2]}"' in answer
+def test_uploads_share_one_room(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "MAX_UPLOADS_BYTES", 300_000)
+    head = b"POST /settings/restore HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50000000\r\n\r\n"
+    with connect(server, BAD) as first, connect(server, BAD) as second:
+        first.sendall(head + b"x" * 200_000)
+        until("the first", lambda: server.listener.uploads_bytes > 50_000)
+        with contextlib.suppress(OSError):
+            second.sendall(head + b"x" * 400_000)
+        assert is_cut(second)
+    until("both to be forgotten", lambda: server.listener.uploads_bytes == 0)
 
 
-def test_the_host_may_bring_files(place: Place, server: Server) -> None:
-    host = place.browser()
-    host.post("/host", data={"key": HOST_KEY})
-    cookie = host.get_cookie("host")
-    assert cookie
-    by_cookie, by_key = {"Cookie": f"host={cookie.value}"}, {"X-Host-Key": HOST_KEY}
+def test_the_host_may_bring_files(server: Server) -> None:
     statuses = []
-    for path, size in (("/settings/restore", 200_000), ("/history", 200_000), ("/history", 3_000_000)):
-        for host_of in (by_cookie, by_key, {"X-Host-Key": "wrong"}):
+    for size in (200_000, 3_000_000):
+        for key in (HOST_KEY, "wrong"):
             line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
-            with contextlib.suppress(OSError):  # answered and closed before all of it was sent
-                line.request("POST", path, b"x" * size, host_of)
+            line.request("POST", "/history", b"x" * size, {"X-Host-Key": key})
             statuses.append(line.getresponse().status)
             line.close()
-    assert statuses == [404, 404, 413, 400, 400, 413, 413, 413, 413], "no settings are here to be restored"
-
-
-def test_an_upload_for_which_the_disk_has_no_room_is_cut_off_and_told(
-    place: Place, server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("waitress.receiver.FixedStreamReceiver.received", full)
-    head = f"POST /settings/restore HTTP/1.1\r\nHost: localhost\r\nX-Host-Key: {HOST_KEY}\r\nContent-Length: 200000\r\n\r\n"
-    with connect(server, SEATED) as line:
-        line.sendall(head.encode())
-        line.sendall(b"x" * 1000)
-        assert line.recv(64) == b""
-    assert "What a browser sends cannot be kept: No space left on device" in caplog.messages
-    monkeypatch.undo()
-    with connect(server, SEATED) as line:
-        line.sendall(b"GET /favicon.svg HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert line.recv(64).split()[1] == b"200"
-
-
-def test_a_server_that_ends_writes_to_no_number_of_a_closed_file(place: Place) -> None:
-    """A worker wakes the server just before its end: waitress would write to the closed pipe, or to another's file."""
-    server = serve(place.app, "127.0.0.1", 0, 2)
-    server.start()
-    trigger, pull = server.gated.trigger, server.gated.trigger._physical_pull
-    (thread,) = (each for each in threading.enumerate() if each.name == "web")
-
-    def late() -> None:
-        pull()  # a worker's, as every answer ends with one
-        thread.join(timeout=0.2)
-        pull()
-
-    trigger._physical_pull = late
-    server.close()
-    assert not thread.is_alive()
-    server.gated.has_answered(Asker("late", is_own_screen=True), "/")
-    server.gated.pull_trigger()
-
-
-def test_a_connection_handed_over_at_the_end_is_closed(place: Place) -> None:
-    server = serve(place.app, "127.0.0.1", 0, 2)
-    near, far = socket.socketpair()
-    server.gated.gate.enter(BAD)
-    server.gated.trigger.thunks.append(lambda: server.gated.open_channel(near, (BAD, 1), "127.0.0.1"))
-    server.gated.pull_trigger()
-    server.close()
-    assert far.recv(1) == b""
-    assert not server.gated.gate.connected
-    far.close()
+    assert statuses == [400, 403, 413, 403]
 
 
 def test_who_does_not_read_holds_no_thread_beyond_the_end(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse, "ANSWERS_S", 0.1)
+    monkeypatch.setattr(serving, "STOP_TIMEOUT_S", 1.0)
     streams: Streams = place.app.extensions["streams"]
     endless = itertools.repeat("data: " + "x" * 100_000 + "\n\n")
     monkeypatch.setitem(
-        place.app.view_functions, "pages.live", lambda page: streams.hold(request.environ, lambda gone: endless)
+        place.app.view_functions, "pages.live", lambda page: streams.hold(lambda: next(endless), lambda: None)
     )
-    server = serve(place.app, "127.0.0.1", 0, 2)
+    server = serve(place.app, "127.0.0.1", 0)
     server.start()
     with connect(server, BAD) as line:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         line.sendall(b"GET /live/table HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        until(
-            "somebody who does not read",
-            lambda: any(c.total_outbufs_len > channels.STREAM_UNREAD_BYTES for c in channels_of(server)),
-        )
-        (channel,) = channels_of(server)
-        assert channel.total_outbufs_len < 2 * channels.STREAM_UNREAD_BYTES + 100_000
-        queued = int.from_bytes(fcntl.ioctl(channel.socket.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
-        assert queued < 8 * sse.UNSENT_BYTES, "the kernel keeps the rest"
+        until("somebody who does not read", lambda: streams.open == 1)
+        time.sleep(0.3)
+        (connection,) = server.listener.connections
+        queued = int.from_bytes(fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+        assert queued < 8 * serving.UNSENT_BYTES, "the kernel keeps little of it"
         server.close()
     assert streams.open == 0
-    assert not server.gated.task_dispatcher.threads
 
 
-def channels_of(server: Server) -> list[channels.Channel]:
-    return list(server.gated.active_channels.values())
-
-
-def test_room_is_made_by_idle_strangers_alone(place: Place, server: Server) -> None:
-    own = socket.create_connection(("127.0.0.1", server.port), timeout=10)
-    idle, brings = connect(server, BAD), connect(server, SEATED)
-    brings.sendall(b"POST /x HTTP/1.1\r\n")
-    until("all three", lambda: len(channels_of(server)) == 3 and any(c.request for c in channels_of(server)))
-    server.gated._make_room()
-    closing = {channel.addr[0] for channel in channels_of(server) if channel.will_close}
-    assert closing == {LOCAL[BAD]}
-    for line in (own, idle, brings):
-        line.close()
-
-
-def test_in_a_crowd_a_seat_stays_and_who_takes_long_to_ask_goes(
-    place: Place, server: Server, monkeypatch: pytest.MonkeyPatch
+def test_an_address_has_so_many_connections_and_gives_them_back(
+    server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before, requests that never ended held every place, and a seat's next order waited at the door for minutes."""
-    ((name, value),) = token(place, "south").items()
-    monkeypatch.setattr(channels, "OWNER_KEEPS", 2)
-    seats = [connect(server, SEATED) for _ in range(3)]
-    for line in seats:
-        line.sendall(f"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {name}={value}\r\n\r\n".encode())
-        assert line.recv(12) == b"HTTP/1.1 200"
-        until("all that is answered", lambda: not any(c.requests for c in channels_of(server)))
-    late, fresh = connect(server, BAD), connect(server, BAD)
-    for line in (late, fresh):
-        line.sendall(b"POST /x HTTP/1.1\r\nX-a: b")
-    until("all that begins", lambda: sum(c.request is not None for c in channels_of(server)) == 2)
-    by_port = {channel.addr[1]: channel for channel in channels_of(server)}
-    by_port[late.getsockname()[1]].request.began_s -= channels.CROWDED_ARRIVES_S + 1
-    server.gated._make_room()
-    closing = {port for port, channel in by_port.items() if channel.will_close}
-    assert closing == {late.getsockname()[1], seats[0].getsockname()[1]}, "of one seat the newest stay"
-    for line in (*seats, late, fresh):
+    monkeypatch.setattr(server.listener, "max_each", 2)
+    lines = [connect(server, BAD) for _ in range(2)]
+    until("two connections", lambda: server.listener.count_of(LOCAL[BAD]) == 2)
+    with connect(server, BAD) as more:
+        assert is_cut(more)
+    with connect(server, SEATED) as seat:
+        seat.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert seat.recv(12) == b"HTTP/1.1 200"
+    for line in lines:
+        line.close()
+    until("their end", lambda: server.listener.count_of(LOCAL[BAD]) == 0)
+
+
+def test_room_is_made_by_the_longest_silent_of_whoever_has_most(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listening, "CROWDED_AFTER_S", 0.0)
+    monkeypatch.setattr(server.listener, "max_connections", 4)
+    own = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    seat = connect(server, SEATED)
+    crowd = [connect(server, BAD) for _ in range(2)]
+    until("all four", lambda: len(server.listener.connections) == 4)
+    with connect(server, SEATED) as late:
+        late.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert late.recv(12) == b"HTTP/1.1 200"
+    assert is_cut(crowd[0])
+    assert server.listener.count_of(LOCAL[BAD]) == 1
+    for line in (own, seat, *crowd):
         line.close()
 
 
 def test_a_port_for_both_kinds_of_addresses_knows_its_own_screen(place: Place) -> None:
     if not socket.has_dualstack_ipv6():
         pytest.skip("no IPv6 here")
-    with serve(place.app, "::", 0, 2) as server:
+    with serve(place.app, "::", 0) as server:
         server.start()
         for source in ("127.0.0.1", LOCAL[BAD]):
             with socket.create_connection(("127.0.0.1", server.port), timeout=10, source_address=(source, 0)):
-                until("its address", lambda source=source: source in server.gated.gate.connected)
+                until("its address", lambda source=source: server.listener.count_of(source) == 1)
 
 
-def test_an_address_with_too_many_connections_gets_no_more(server: Server) -> None:
-    gate = server.gated.gate
-    gate.connections = 2
-    lines = [connect(server, BAD) for _ in range(2)]
-    until("two connections", lambda: gate.connected.get(LOCAL[BAD]) == 2)
-    with connect(server, BAD) as more:
-        assert more.recv(16) == b""
-    for line in lines:
-        line.close()
-    until("their end", lambda: LOCAL[BAD] not in gate.connected)
+def test_a_connection_is_counted_out_once(server: Server) -> None:
+    with connect(server, BAD):
+        until("it", lambda: server.listener.count_of(LOCAL[BAD]) == 1)
+        (connection,) = server.listener.connections
+        assert isinstance(connection, Connection)
+    until("its end", lambda: server.listener.count_of(LOCAL[BAD]) == 0)
+    connection.close()
+    connection.hang_up()
+    assert not server.listener.connections

@@ -9,7 +9,7 @@ import pytest
 from web_fixtures import HOST_KEY, Place
 
 from web.security.host_names import asked_host
-from web.server.sse import Server, serve
+from web.server.server import Server, serve
 
 ELSEWHERE = "127.0.0.66"
 """An address of this machine that is not its own screen's."""
@@ -17,7 +17,7 @@ ELSEWHERE = "127.0.0.66"
 
 @pytest.fixture
 def server(place: Place) -> Iterator[Server]:
-    with serve(place.app, "127.0.0.1", 0, 16) as running:
+    with serve(place.app, "127.0.0.1", 0) as running:
         running.start()
         yield running
 
@@ -67,7 +67,7 @@ def test_a_host_that_is_ours_is_served(server: Server, host: bytes) -> None:
     assert status(server, b"GET /watch HTTP/1.1\r\nhost:" + host + b" \t\r\n") == 200
 
 
-@pytest.mark.parametrize("host", [b"evil.example", b"evil.example:8080", b"8.8.8.8", b"[2a00:1450::1]"])
+@pytest.mark.parametrize("host", [b"evil.example", b"evil.example:8080"])
 def test_a_host_that_is_well_formed_and_not_ours_is_told_where_to_go(server: Server, host: bytes) -> None:
     assert status(server, b"GET /watch HTTP/1.1\r\nHost: " + host + b"\r\n") == 421
 
@@ -109,7 +109,6 @@ def test_a_request_of_before_there_were_versions_is_refused(server: Server) -> N
         (b"http:///favicon.svg", 400),
         (b"http:/favicon.svg", 400),
         (b"ftp://localhost/favicon.svg", 400),
-        (b"http://[::1/favicon.svg", 400),
         (b"favicon.svg", 400),
         (b"localhost:80", 400),
         (b"//evil.example/favicon.svg", 404),

@@ -15,8 +15,8 @@ from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.core.network import ALPHABET, plain_code, shown_code
 from companion.core.ports import PadKey, Press
-from web.security.join_code import EACH, EVERYBODY, LENGTH
-from web.security.rate_limit import Buckets, Guesses, Rate
+from web.security.join_code import EACH, LENGTH
+from web.security.rate_limit import NAMES_KEPT, Buckets, Guesses, Rate
 
 EVENING_S = 6 * 3600
 
@@ -135,19 +135,26 @@ def test_a_new_game_and_a_freed_seat_make_another_code(cafe: Place) -> None:
 
 def test_an_evening_of_guessing_is_hopeless() -> None:
     """Computed from the limits; and sixty phones that guess as often as they may for an hour keep within them."""
-    assert EVERYBODY.most_in(EVENING_S) / len(ALPHABET) ** LENGTH < 1 / 1000
+    assert (NAMES_KEPT + 1) * EACH.most_in(EVENING_S) / len(ALPHABET) ** LENGTH < 1 / 1000
     clock, hour_s, looked_at = FakeClock(), 3600, 0
-    guesses = Guesses(EACH, clock.monotonic_s, EVERYBODY)
+    guesses = Guesses(EACH, clock.monotonic_s)
     for _ in range(0, hour_s, 6):
         looked_at += sum(guesses.check(f"192.0.2.{phone}", lambda: False) is False for phone in range(64))
         clock.advance(6)
-    assert EVERYBODY.most_in(hour_s) * 0.9 < looked_at <= EVERYBODY.most_in(hour_s)
+    assert 64 * EACH.most_in(hour_s) * 0.9 < looked_at <= 64 * EACH.most_in(hour_s)
 
 
 def test_right_guesses_cost_nobody_anything() -> None:
-    guesses = Guesses(Rate(1, 0), FakeClock().monotonic_s, Rate(2, 0))
+    guesses = Guesses(Rate(1, 0), FakeClock().monotonic_s)
     assert [guesses.check("192.0.2.1", lambda: True) for _ in range(5)] == [True] * 5
-    assert [guesses.check(f"192.0.2.{n}", lambda: False) for n in range(3)] == [False, False, None]
+
+
+def test_strangers_who_guess_keep_nobody_out() -> None:
+    guesses = Guesses(EACH, FakeClock().monotonic_s)
+    for stranger_address in (f"192.0.2.{number}" for number in range(200)):
+        for _ in range(10):
+            guesses.check(stranger_address, lambda: False)
+    assert [guesses.check(f"198.51.100.{number}", lambda: True) for number in range(12)] == [True] * 12
 
 
 def test_a_name_that_has_its_own_bucket_keeps_it_when_there_are_too_many() -> None:

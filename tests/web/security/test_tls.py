@@ -27,8 +27,8 @@ from companion.core.network import page_urls
 from companion.diagnostics.certificate import certificate, validity
 from companion.diagnostics.findings import Grade
 from companion.service.app import Companion
-from web.security.tls import BadCertificate, TlsListener, certificate_context
-from web.server.sse import Server, serve
+from web.security.tls import BadCertificate, TlsTerminator, certificate_context, https_address
+from web.server.server import Server, serve
 
 FILES = Path(__file__).parents[2] / "certificates"
 CERTIFICATE, KEY, LOCKED = (str(FILES / name) for name in ("certificate.pem", "key.pem", "locked.pem"))
@@ -40,7 +40,7 @@ ELSEWHERE = "127.0.0.66"
 
 @pytest.fixture
 def server(place: Place) -> Iterator[Server]:
-    with serve(place.app, "127.0.0.1", 0, 16, certificate_context(CERTIFICATE, KEY)) as running:
+    with serve(place.app, "127.0.0.1", 0, certificate_context(CERTIFICATE, KEY)) as running:
         running.start()
         yield running
 
@@ -146,14 +146,38 @@ def test_who_hangs_up_in_the_middle_leaves_the_door_open(server: Server, monkeyp
 
 
 def test_who_comes_when_it_has_ended_is_turned_away() -> None:
-    turned_away: list[str] = []
-    listener = TlsListener(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), lambda *_: None, turned_away.append)
+    terminator = TlsTerminator(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
     for _ in range(2):
-        listener.close()
+        terminator.close()
     near, far = socket.socketpair()
-    with near, far:
-        listener.welcome(near, ("192.0.2.7", 1), "192.0.2.1")
-        assert (far.recv(1), turned_away) == (b"", ["192.0.2.7"])
+    with far, terminator.unwrap(near, is_own=False) as inner:
+        assert (far.recv(1), inner.recv(1)) == (b"", b"")
+
+
+def test_who_never_begins_a_handshake_counts_like_anybody(server: Server) -> None:
+    silent = [
+        socket.create_connection(("127.0.0.1", server.port), timeout=10, source_address=(ELSEWHERE, 0))
+        for _ in range(5)
+    ]
+    until("all five", lambda: server.listener.count_of(ELSEWHERE) == 5)
+    for line in silent:
+        line.close()
+    until("their end", lambda: server.listener.count_of(ELSEWHERE) == 0)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET / HTTP/1.1\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\nX: y\r\n\r\n",
+        b"GET  / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /\x7f HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"Host:" * 1500 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b" " * 9000 + b"\r\n\r\n",
+    ],
+)
+def test_a_plain_head_is_read_strictly(head: bytes) -> None:
+    assert https_address(head) == b""
 
 
 def test_nothing_is_kept_of_connections_that_have_ended(server: Server) -> None:
@@ -178,13 +202,12 @@ def test_who_does_not_trust_or_hangs_up_disturbs_nobody(server: Server) -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
         strict.request("GET", "/")
     socket.create_connection(("127.0.0.1", server.port), source_address=(ELSEWHERE, 0)).close()
-    gate = server.gated.gate
     line = secured(server)
     line.request("GET", "/favicon.svg")
     assert line.getresponse().read()
-    assert gate.connected[ELSEWHERE] >= 1
+    assert server.listener.count_of(ELSEWHERE) >= 1
     line.close()
-    until("all to be counted out", lambda: ELSEWHERE not in gate.connected)
+    until("all to be counted out", lambda: not server.listener.count_of(ELSEWHERE))
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from flask import Blueprint, Response, g, jsonify, request
+from flask import Response, g, jsonify
 
 from companion.core.kit import Seat
 from web.context import PageContext
-from web.routes.api.body import Body, Confirm, Rematch, Text, read_body
+from web.rendering.answers import NewHostKey, Picture
+from web.routes.api.body import Body, Confirm, Rematch, Text
+from web.routes.route import host_only, post
 from web.templating.icons import start_board
 
 
@@ -37,100 +39,72 @@ class SwapSeats(Body, frozen=True):
 class HostDoors:
     """The doors under `/api/host`, for whoever has the host key."""
 
+    name = "api"
+
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
         self._guard = page_context.guard
         self._table = page_context.table
 
-    def register(self, api: Blueprint) -> None:
-        """Add the routes."""
-        doors = (
-            self.new_game, self.abandon, self.undo, self.host_confirm, self.free_seat, self.host_pause,
-            self.host_resume, self.preview, self.swap_seats, self.host_rematch, self.new_key, self.host_disclose,
-        )  # fmt: skip
-        for door in doors:
-            name = door.__name__.removeprefix("host_").replace("_", "-")
-            api.add_url_rule(f"/host/{name}", view_func=door, methods=["POST"])
-
-    def new_game(self) -> Response:
+    @post("/api/host/new-game", body=NewGame, guard=host_only)
+    def new_game(self, body: NewGame) -> None:
         """Start a game with options."""
-        self._guard.require_host(request)
-        body = read_body(request, NewGame)
         self._table.host_starts(body.game, body.options, body.seed)
-        return jsonify({})
 
-    def preview(self) -> Response:
+    @post("/api/host/preview", body=NewGame, guard=host_only, answer=Picture)
+    def preview(self, body: NewGame) -> Response:
         """How the board of a game looks at the start with these options; raises `Malformed` for those it refuses."""
-        self._guard.require_host(request)
-        body = read_body(request, NewGame)
         game = self._page_context.games.get(body.game)
         return jsonify(svg=start_board(game, body.options) if game else "")
 
-    def abandon(self) -> Response:
+    @post("/api/host/abandon", guard=host_only)
+    def abandon(self) -> None:
         """End the game without a result."""
-        self._guard.require_host(request)
-        read_body(request, Body)
         self._table.abandon()
-        return jsonify({})
 
-    def undo(self) -> Response:
+    @post("/api/host/undo", guard=host_only)
+    def undo(self) -> None:
         """Take the last turn back."""
-        self._guard.require_host(request)
-        read_body(request, Body)
         self._table.undo()
-        return jsonify({})
 
-    def host_confirm(self) -> Response:
+    @post("/api/host/confirm", body=Confirm, guard=host_only)
+    def host_confirm(self, body: Confirm) -> None:
         """The board is as it should be, says the host."""
-        self._guard.require_host(request)
-        body = read_body(request, Confirm)
         self._table.confirm("host", body.moment, body.stage, body.force)
-        return jsonify({})
 
-    def host_pause(self) -> Response:
+    @post("/api/host/pause", guard=host_only)
+    def host_pause(self) -> None:
         """Stop the clock."""
-        self._guard.require_host(request)
-        read_body(request, Body)
         self._table.pause("host", at_s=g.at_s)
-        return jsonify({})
 
-    def host_resume(self) -> Response:
+    @post("/api/host/resume", guard=host_only)
+    def host_resume(self) -> None:
         """Let the clock go on."""
-        self._guard.require_host(request)
-        read_body(request, Body)
         self._table.resume("host")
-        return jsonify({})
 
-    def free_seat(self) -> Response:
+    @post("/api/host/free-seat", body=FreeSeat, guard=host_only)
+    def free_seat(self, body: FreeSeat) -> None:
         """Make a seat free."""
-        self._guard.require_host(request)
-        body = read_body(request, FreeSeat)
         self._table.free_seat(body.seat, body.sitting)
-        return jsonify({})
 
-    def host_rematch(self) -> Response:
+    @post("/api/host/rematch", body=Rematch, guard=host_only)
+    def host_rematch(self, body: Rematch) -> None:
         """The same once more, says the host."""
-        self._guard.require_host(request)
-        self._table.rematch(read_body(request, Rematch).swap)
-        return jsonify({})
+        self._table.rematch(body.swap)
 
-    def host_disclose(self) -> Response:
+    @post("/api/host/disclose", guard=host_only)
+    def host_disclose(self) -> None:
         """Open what was hidden in a game that is over, says the host."""
-        self._guard.require_host(request)
-        read_body(request, Body)
         self._table.disclose("host")
-        return jsonify({})
 
-    def swap_seats(self) -> Response:
+    @post("/api/host/swap-seats", body=SwapSeats, guard=host_only)
+    def swap_seats(self, body: SwapSeats) -> None:
         """Let both sides change places."""
-        self._guard.require_host(request)
-        self._table.swap_seats(read_body(request, SwapSeats).sittings)
-        return jsonify({})
+        self._table.swap_seats(body.sittings)
 
+    @post("/api/host/new-key", guard=host_only, answer=NewHostKey)
     def new_key(self) -> Response:
         """Another host key: every other host's browser must enter it again."""
-        self._guard.require_host(request)
-        read_body(request, Body)
         answer = jsonify(host_key=self._guard.change_host_key())
         self._guard.host_cookie(answer)
         self._page_context.streams.renew()

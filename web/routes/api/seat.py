@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, g, jsonify, request
+from flask import Response, g, jsonify, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.pads import Key
 from web.context import PageContext
+from web.rendering.answers import OwnOrder, Picture, PlaysJson, Receipt, Seated, ViewJson
 from web.rendering.board import plan_svg
 from web.rendering.board_picture import own_square
 from web.rendering.json_view import plain_view
 from web.rendering.piece_controls import plain_plays
-from web.routes.api.body import SEAT, Body, Confirm, Entered, Long, Moment, Rematch, Text, read_body
+from web.routes.api.body import SEAT, Body, Confirm, Entered, Long, Moment, Rematch, Text
+from web.routes.route import get, own_seat, post, sitting
 
 
 class Take(Body, frozen=True):
@@ -41,134 +43,114 @@ class Start(Body, frozen=True):
 class SeatDoors:
     """The doors under `/api/seat`, for the browser that sits there."""
 
+    name = "api"
+
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
         self._guard = page_context.guard
         self._table = page_context.table
 
-    def register(self, api: Blueprint) -> None:
-        """Add the routes."""
-        api.add_url_rule(f"/seat/{SEAT}/view", view_func=self.seat_view)
-        api.add_url_rule(f"/seat/{SEAT}/plays", view_func=self.plays)
-        doors = (
-            self.take, self.hand_in, self.take_back, self.confirm, self.resign, self.draw, self.start, self.rematch,
-            self.leave, self.plan, self.mine, self.pause, self.resume, self.by_pad, self.by_phone,
-            self.disclose,
-        )  # fmt: skip
-        for door in doors:
-            name = door.__name__.replace("_", "-")
-            api.add_url_rule(f"/seat/{SEAT}/{name}", view_func=door, methods=["POST"])
-
+    @get(f"/api/seat/{SEAT}/view", asks=own_seat, answer=ViewJson)
     def seat_view(self, seat: str) -> Response:
         """What a seat may know; its own order is behind `mine`."""
         return jsonify(plain_view(self._table.view(self._guard.require_seat(request, seat))))
 
-    def plays(self, seat: str) -> Response:
+    @get(f"/api/seat/{SEAT}/plays", guard=own_seat, answer=PlaysJson)
+    def plays(self, seat: Seat) -> Response:
         """What a seat can tap on its board now: notation, squares, words and key of each; nothing unless it is due."""
-        mine = self._guard.require_seat(request, seat)
-        moment = self._table.view(mine).moment
-        return jsonify(moment=moment, plays=plain_plays(self._table.coaching.plays(mine, moment)))
+        moment = self._table.view(seat).moment
+        return jsonify(moment=moment, plays=plain_plays(self._table.coaching.plays(seat, moment)))
 
-    def take(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/take", body=Take, answer=Seated)
+    def take(self, seat: str, body: Take) -> Response:
         """Sit down; the cookie is the seat's token."""
-        body = read_body(request, Take)
         self._page_context.let_in(request, body.code)
         nonce = self._table.take_seat(Seat(seat), body.name)
         answer = jsonify(seat=seat)
         self._guard.seat_cookie(answer, Seat(seat), nonce)
         return answer
 
-    def leave(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/leave", guard=sitting, answer=Seated)
+    def leave(self, seat: Seat) -> Response:
         """Stand up."""
-        mine, _ = self._guard.require_sitting(request, seat), read_body(request, Body)
-        self._table.free_seat(mine, self._guard.sitting(request, mine))
+        self._table.free_seat(seat, self._guard.sitting(request, seat))
         answer = jsonify(seat=None)
-        self._guard.drop_seat(answer, mine)
+        self._guard.drop_seat(answer, seat)
         return answer
 
-    def by_pad(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/by-pad", guard=own_seat)
+    def by_pad(self, seat: Seat) -> None:
         """Go on by the pad; this phone may come back."""
-        mine, _ = self._guard.require_seat(request, seat), read_body(request, Body)
         if not self._page_context.features.welcome.has_pads:
             raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: continue by phone"))
-        self._table.play_by(mine, "pad", self._guard.sitting(request, mine))
-        return jsonify({})
+        self._table.play_by(seat, "pad", self._guard.sitting(request, seat))
 
-    def by_phone(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/by-phone", guard=own_seat)
+    def by_phone(self, seat: Seat) -> None:
         """Go on by the phone that went over to the pad."""
-        mine, _ = self._guard.require_seat(request, seat), read_body(request, Body)
-        self._table.play_by(mine, "phone", self._guard.sitting(request, mine))
-        return jsonify({})
+        self._table.play_by(seat, "phone", self._guard.sitting(request, seat))
 
-    def hand_in(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/hand-in", body=HandIn, guard=own_seat, answer=Receipt)
+    def hand_in(self, seat: Seat, body: HandIn) -> Response:
         """Seal an order."""
-        mine, body = self._guard.require_seat(request, seat), read_body(request, HandIn)
-        return jsonify(receipt=self._table.hand_in(mine, body.moment, body.action, body.salt, g.at_s))
+        return jsonify(receipt=self._table.hand_in(seat, body.moment, body.action, body.salt, g.at_s))
 
-    def take_back(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/take-back", body=Moment, guard=own_seat)
+    def take_back(self, seat: Seat, body: Moment) -> None:
         """Get an order back."""
-        mine, body = self._guard.require_seat(request, seat), read_body(request, Moment)
-        self._table.take_back(mine, body.moment, at_s=g.at_s)
-        return jsonify({})
+        self._table.take_back(seat, body.moment, at_s=g.at_s)
 
-    def pause(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/pause", guard=sitting)
+    def pause(self, seat: Seat) -> None:
         """Stop the clock."""
-        mine, _ = self._guard.require_sitting(request, seat), read_body(request, Body)
-        self._table.pause(mine, at_s=g.at_s)
-        return jsonify({})
+        self._table.pause(seat, at_s=g.at_s)
 
-    def resume(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/resume", guard=sitting)
+    def resume(self, seat: Seat) -> None:
         """Let the clock go on."""
-        mine, _ = self._guard.require_sitting(request, seat), read_body(request, Body)
-        self._table.resume(mine)
-        return jsonify({})
+        self._table.resume(seat)
 
-    def plan(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/plan", body=Entered, guard=own_seat, answer=Picture)
+    def plan(self, seat: Seat, body: Entered) -> Response:
         """Where the orders entered so far would lead, as a drawing for the board; nothing of it is kept."""
-        mine, body = self._guard.require_seat(request, seat), read_body(request, Entered)
-        squares = self._table.coaching.plan(mine, body.moment, body.entered)
-        view = self._table.view(mine)
-        drawing = plan_svg(view, squares, own_square(view, mine), turned=mine is Seat.NORTH)
+        squares = self._table.coaching.plan(seat, body.moment, body.entered)
+        view = self._table.view(seat)
+        drawing = plan_svg(view, squares, own_square(view, seat), turned=seat is Seat.NORTH)
         return jsonify(svg=drawing)
 
-    def mine(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/mine", guard=own_seat, answer=OwnOrder)
+    def mine(self, seat: Seat) -> Response:
         """The own sealed order, asked for only while its owner looks."""
-        mine, _ = self._guard.require_seat(request, seat), read_body(request, Body)
-        view = self._table.view(mine)
+        view = self._table.view(seat)
         if view.own.sealed is None:
             return jsonify(action=None, orders=[])
         keys = {key.letter: key for key in view.own.pad.keys} if view.own.pad and not view.board.standing else {}
         spelt = [keys.get(letter) for letter in view.own.sealed.action]
         return jsonify(action=view.own.sealed.action, orders=[_order(key) for key in spelt if key])
 
-    def confirm(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/confirm", body=Confirm, guard=sitting)
+    def confirm(self, seat: Seat, body: Confirm) -> None:
         """The board is as it should be, says a seat."""
-        mine, body = self._guard.require_sitting(request, seat), read_body(request, Confirm)
-        self._table.confirm(mine, body.moment, body.stage, body.force)
-        return jsonify({})
+        self._table.confirm(seat, body.moment, body.stage, body.force)
 
-    def resign(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/resign", guard=own_seat)
+    def resign(self, seat: Seat) -> None:
         """Give up."""
-        mine, _ = self._guard.require_seat(request, seat), read_body(request, Body)
-        self._table.resign(mine)
-        return jsonify({})
+        self._table.resign(seat)
 
-    def draw(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/draw", guard=own_seat)
+    def draw(self, seat: Seat) -> None:
         """Offer a draw, or accept one."""
-        mine, _ = self._guard.require_seat(request, seat), read_body(request, Body)
-        self._table.offer_draw(mine)
-        return jsonify({})
+        self._table.offer_draw(seat)
 
-    def disclose(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/disclose", guard=sitting)
+    def disclose(self, seat: Seat) -> None:
         """Open what was hidden in a game that is over: it cannot be taken back any more."""
-        mine, _ = self._guard.require_sitting(request, seat), read_body(request, Body)
-        self._table.disclose(mine)
-        return jsonify({})
+        self._table.disclose(seat)
 
-    def start(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/start", body=Start, guard=sitting)
+    def start(self, seat: Seat, body: Start) -> None:
         """Start a game in one of the ways that it names."""
-        self._guard.require_sitting(request, seat)
-        body = read_body(request, Start)
         game = self._page_context.games.get(body.game)
         ways = game.presets if game else ()
         if game and not 0 <= body.preset < len(ways):
@@ -181,13 +163,11 @@ class SeatDoors:
                 )
             )
         self._table.new_game(body.game, ways[body.preset].options if ways else {})
-        return jsonify({})
 
-    def rematch(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/rematch", body=Rematch, guard=sitting)
+    def rematch(self, seat: Seat, body: Rematch) -> None:
         """The same once more."""
-        self._guard.require_sitting(request, seat)
-        self._table.rematch(read_body(request, Rematch).swap)
-        return jsonify({})
+        self._table.rematch(body.swap)
 
 
 def _order(key: Key) -> dict[str, str]:

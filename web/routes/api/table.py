@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, g, jsonify, request
+from flask import Response, g, jsonify
 
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from web.context import PageContext
+from web.rendering.answers import ViewJson
 from web.rendering.json_view import plain_view
-from web.routes.api.body import Body, Long, Moment, Rematch, Text, read_body
+from web.routes.api.body import Body, Long, Moment, Rematch, Text
+from web.routes.route import at_table, get, post
 
 
 class Act(Body, frozen=True):
@@ -21,54 +23,44 @@ class Act(Body, frozen=True):
 class TableDoors:
     """The doors of the table as a whole."""
 
+    name = "api"
+
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
         self._table = page_context.table
 
-    def register(self, api: Blueprint) -> None:
-        """Add the routes."""
-        api.add_url_rule("/view", view_func=self.view)
-        for door in (self.table_act, self.table_back, self.table_pause, self.table_resume, self.table_rematch):
-            name = door.__name__.removeprefix("table_")
-            api.add_url_rule(f"/table/{name}", view_func=door, methods=["POST"])
-
+    @get("/api/view", answer=ViewJson)
     def view(self) -> Response:
         """What everybody may know."""
         return jsonify(plain_view(self._table.view()))
 
-    def table_act(self) -> Response:
+    @post("/api/table/act", body=Act, guard=at_table)
+    def table_act(self, body: Act) -> None:
         """Act for the seat on turn; the table raises unless that is open to anybody."""
-        self._page_context.require_at_table(request)
-        body = read_body(request, Act)
         self._table.act(body.moment, body.action, at_s=g.at_s)
-        return jsonify({})
 
-    def table_back(self) -> Response:
+    @post("/api/table/back", body=Moment, guard=at_table)
+    def table_back(self, body: Moment) -> None:
         """Take the last turn back; the table raises unless that is open to anybody."""
-        self._page_context.require_at_table(request)
-        self._table.undo(read_body(request, Moment).moment)
-        return jsonify({})
+        self._table.undo(body.moment)
 
-    def table_pause(self) -> Response:
+    @post("/api/table/pause", guard=at_table)
+    def table_pause(self) -> None:
         """Stop the clock."""
         self._require_open()
         self._table.pause("table", at_s=g.at_s)
-        return jsonify({})
 
-    def table_resume(self) -> Response:
+    @post("/api/table/resume", guard=at_table)
+    def table_resume(self) -> None:
         """Let the clock go on."""
         self._require_open()
         self._table.resume("table")
-        return jsonify({})
 
-    def table_rematch(self) -> Response:
+    @post("/api/table/rematch", body=Rematch, guard=at_table)
+    def table_rematch(self, body: Rematch) -> None:
         """The same once more, by the table screen."""
-        self._page_context.require_at_table(request)
-        self._table.rematch(read_body(request, Rematch).swap)
-        return jsonify({})
+        self._table.rematch(body.swap)
 
     def _require_open(self) -> None:
-        self._page_context.require_at_table(request)
-        read_body(request, Body)
         if not self._table.view().turn.is_open:
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only a seat or the host can stop this clock, or start it again"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, jsonify, render_template, request
+from flask import Response, jsonify, render_template, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import Verbatim, listed, say, translate
@@ -10,7 +10,9 @@ from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE, Phase
 from companion.table.state import About
 from web.context import PageContext
-from web.routes.api.body import SEAT, Body, Text, read_body
+from web.rendering.answers import AdviceJson, MachineSeated, Seated
+from web.routes.api.body import SEAT, Body, Text
+from web.routes.route import at_table, own_seat, post, sitting
 
 
 class Ask(Body, frozen=True):
@@ -44,21 +46,15 @@ class Learn(Body, frozen=True):
 class Opponents:
     """The doors under `/api/seat`; whoever may sit down may ask the machine to."""
 
+    name = "opponents"
+
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
         self._table = page_context.table
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        opponents = Blueprint("opponents", __name__, url_prefix="/api/seat")
-        opponents.add_url_rule(f"/{SEAT}/machine", view_func=self.machine, methods=["POST"])
-        opponents.add_url_rule(f"/{SEAT}/machine-leaves", view_func=self.machine_leaves, methods=["POST"])
-        opponents.add_url_rule(f"/{SEAT}/coach", view_func=self.coach, methods=["POST"])
-        return opponents
-
-    def machine(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/machine", body=Ask, asks=own_seat, answer=MachineSeated)
+    def machine(self, seat: str, body: Ask) -> Response:
         """Let a character play a free seat, or take the place of another one."""
-        body = read_body(request, Ask)
         self._page_context.let_in(request, body.code)
         known = [character.name for character in self._page_context.features.opponents]
         if body.name not in known:
@@ -70,21 +66,21 @@ class Opponents:
         self._table.machines.seat(Seat(seat), body.name)
         return jsonify(seat=seat, name=body.name)
 
-    def machine_leaves(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/machine-leaves", body=Leave, asks=own_seat, answer=Seated)
+    def machine_leaves(self, seat: str, body: Leave) -> Response:
         """Make a seat free that the machine plays."""
-        body = read_body(request, Leave)
         self._page_context.let_in(request, body.code)
         self._require_at_table()
         self._table.machines.unseat(Seat(seat))
         return jsonify(seat=None)
 
-    def coach(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/coach", body=Question, guard=own_seat, answer=AdviceJson)
+    def coach(self, seat: Seat, body: Question) -> Response:
         """What the coach would do here, or thinks of the last action, or why the machine did what it did."""
-        mine = self._page_context.guard.require_seat(request, seat)
-        body, coach = read_body(request, Question), self._page_context.features.coach
+        coach = self._page_context.features.coach
         if coach is None:
             raise Illegal(Refusal.WRONG_PHASE, say("There is no coach here"))
-        advice = coach.ask(mine, body.moment, body.about)
+        advice = coach.ask(seat, body.moment, body.about)
         return jsonify(
             action=advice.action,
             why=[translate(line) for line in advice.why],
@@ -103,37 +99,26 @@ class Opponents:
 class Lessons:
     """The doors under `/api`; whoever sits at the table or stands before its screen may use them."""
 
+    name = "lessons"
+
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
         self._table = page_context.table
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        lessons = Blueprint("lessons", __name__, url_prefix="/api")
-        lessons.add_url_rule(f"/seat/{SEAT}/lesson", view_func=self.begin, methods=["POST"])
-        lessons.add_url_rule(f"/seat/{SEAT}/skip-lesson", view_func=self.skip, methods=["POST"])
-        lessons.add_url_rule("/table/skip-lesson", view_func=self.table_skip, methods=["POST"])
-        return lessons
-
-    def begin(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/lesson", body=Learn, guard=sitting)
+    def begin(self, seat: Seat, body: Learn) -> None:
         """Begin the lesson of a game; the machine plays a seat that is free."""
-        self._page_context.guard.require_sitting(request, seat)
-        begin_lesson(self._page_context, read_body(request, Learn).game)
-        return jsonify({})
+        begin_lesson(self._page_context, body.game)
 
-    def skip(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/skip-lesson", guard=sitting)
+    def skip(self, seat: Seat) -> None:
         """The guide leaves, says a seat."""
-        self._page_context.guard.require_sitting(request, seat)
-        read_body(request, Body)
         self._table.skip_lesson(seat)
-        return jsonify({})
 
-    def table_skip(self) -> Response:
+    @post("/api/table/skip-lesson", guard=at_table)
+    def table_skip(self) -> None:
         """The guide leaves, says somebody before the table's screen."""
-        self._page_context.require_at_table(request)
-        read_body(request, Body)
         self._table.skip_lesson("table")
-        return jsonify({})
 
 
 def begin_lesson(page_context: PageContext, game: str) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, jsonify, request
-
 from companion.core.kit import Seat
 from web.context import PageContext
-from web.routes.api.body import SEAT, Body, Text, read_body
+from web.routes.api.body import SEAT, Body, Text
+from web.routes.route import at_table, own_seat, post
 
 
 class Laid(Body, frozen=True):
@@ -25,26 +24,17 @@ class LaidBy(Laid, frozen=True):
 class TileRoutes:
     """The routes of both keys."""
 
+    name = "tiles"
+
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
 
-    def blueprint(self) -> Blueprint:
-        """All routes."""
-        tiles = Blueprint("tiles", __name__)
-        tiles.add_url_rule(f"/api/seat/{SEAT}/tiles", view_func=self.laid, methods=["POST"])
-        tiles.add_url_rule("/api/table/tiles", view_func=self.table_laid, methods=["POST"])
-        return tiles
-
-    def laid(self, seat: str) -> Response:
+    @post(f"/api/seat/{SEAT}/tiles", body=Laid, guard=own_seat)
+    def laid(self, seat: Seat, body: Laid) -> None:
         """The tiles of the seat are down, or no longer."""
-        mine = self._page_context.guard.require_seat(request, seat)
-        body = read_body(request, Laid)
-        self._page_context.table.lay_tiles(mine, body.moment, body.is_ready)
-        return jsonify({})
+        self._page_context.table.lay_tiles(seat, body.moment, body.is_ready)
 
-    def table_laid(self) -> Response:
+    @post("/api/table/tiles", body=LaidBy, guard=at_table)
+    def table_laid(self, body: LaidBy) -> None:
         """The same, said on the table screen."""
-        self._page_context.require_at_table(request)
-        body = read_body(request, LaidBy)
         self._page_context.table.lay_tiles(body.seat, body.moment, body.is_ready)
-        return jsonify({})

@@ -1,0 +1,146 @@
+"""What an owner sends when something is wrong: findings, versions, the log's last lines, settled frames.
+
+Nothing secret is in it: no order, hand, name, key or address. While a game is on, a frame shows the board alone,
+because a hand of cards, a phone or a row of order tiles may lie anywhere else. Of a board of cards it shows only the
+zones that were read.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import zipfile
+from collections import deque
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from companion.core.grid import Square
+from companion.core.i18n import translate
+from companion.core.kit import Kit
+from companion.core.ports import SettledFrame
+from companion.diagnostics.findings import Finding
+from companion.service.logs import PlainLines
+from companion.table.session import Phase
+from companion.table.table_view import TableView
+
+MAX_LINES = 300
+_PRIVATE_TOPICS = ("network", "wifi", "https", "port", "broker")
+"""Topics whose sentences name addresses, so that only their grade is told."""
+_OWN_LOGGERS = ("companion", "web", "hardware", "vision")
+_HIDDEN = np.uint8(128)
+
+Luma = NDArray[np.uint8]
+
+
+class LastLines(logging.Handler):
+    """Keeps the last lines that this program has logged. May be opened and closed once each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: deque[str] = deque(maxlen=MAX_LINES)
+        self.setFormatter(PlainLines())
+        self.addFilter(_is_own)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one record."""
+        at = datetime.fromtimestamp(record.created, UTC)
+        self._lines.append(f"{at:%Y-%m-%d %H:%M:%S} {self.format(record)}")
+
+    def open(self) -> LastLines:
+        """Listen to everything that is logged from now on."""
+        logging.getLogger().addHandler(self)
+        return self
+
+    def close(self) -> None:
+        """Listen no more."""
+        logging.getLogger().removeHandler(self)
+        super().close()
+
+    def text(self) -> str:
+        """Return the lines, the oldest first."""
+        return "\n".join(self._lines)
+
+
+def _is_own(record: logging.LogRecord) -> bool:
+    return record.name.partition(".")[0] in _OWN_LOGGERS
+
+
+def make_bundle(
+    findings: Iterable[Finding],
+    log_lines: str = "",
+    frames: Iterable[SettledFrame] = (),
+    view: TableView | None = None,
+    private: Iterable[str] = (),
+) -> bytes:
+    """Return the ZIP file. `private` are words, such as a folder's path, that are replaced wherever they stand."""
+    words = [word for word in private if word]
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
+        bundle.writestr("findings.txt", _without(_findings_text(findings), words))
+        bundle.writestr("log.txt", _without(log_lines, words))
+        if view is not None:
+            told = []
+            for frame in frames:
+                name = f"frame-{frame.number:06}.png"
+                picture = _shown(frame, view)
+                if picture is None:
+                    continue
+                encoded = cv2.imencode(".png", picture, [cv2.IMWRITE_PNG_COMPRESSION, 3])[1]
+                bundle.writestr(name, bytes(encoded), zipfile.ZIP_STORED)
+                told.append(f"{name}: {_reading_text(frame)}")
+            bundle.writestr("frames.txt", "\n".join(told))
+    return file.getvalue()
+
+
+def _findings_text(findings: Iterable[Finding]) -> str:
+    """Return the findings in English, whoever asks for them."""
+    lines = []
+    for finding in findings:
+        text = translate(finding.text, "en")
+        if finding.topic in _PRIVATE_TOPICS:
+            text = "(left out: it may name an address)"
+        lines.append(f"{finding.grade:<5} {finding.topic:<8} {text}")
+    return "\n".join(lines)
+
+
+def _without(text: str, words: list[str]) -> str:
+    for word in words:
+        text = text.replace(word, "…")
+    return text
+
+
+def _shown(frame: SettledFrame, view: TableView) -> Luma | None:
+    """Return what may be seen of a frame. None: a game is on, and where the board lies is not known."""
+    if view.phase in (Phase.LOBBY, Phase.OVER):
+        return frame.frame.luma
+    if not frame.outline_px:
+        return None
+    return board_alone(frame, _covered(frame, view.kit))
+
+
+def _covered(frame: SettledFrame, kit: Kit | None) -> frozenset[Square]:
+    """Return the zones of a board of cards that were not read."""
+    return frame.reading.unknown if kit and kit.deck else frozenset()
+
+
+def board_alone(frame: SettledFrame, covered: frozenset[Square]) -> Luma:
+    """Return a copy of a frame with everything beside the board, and these squares, in one grey."""
+    luma = frame.frame.luma
+    mask = np.zeros(luma.shape, np.uint8)
+    cv2.fillConvexPoly(mask, np.array(frame.outline_px).round().astype(np.int32), 255)
+    for square in covered & set(frame.squares_px):
+        cv2.fillConvexPoly(mask, np.array(frame.squares_px[square]).round().astype(np.int32), 0)
+    return np.asarray(np.where(mask == 255, luma, _HIDDEN), dtype=np.uint8)
+
+
+def _reading_text(frame: SettledFrame) -> str:
+    """Return what was read on the board, and nothing of what lies beside it."""
+    reading = frame.reading
+    squares = [f"{square} {face}" for square, face in sorted(reading.seen.items())]
+    zones = [f"{zone} {' '.join(cards)}" for zone, cards in sorted(reading.fans.items())]
+    unknown = [f"{square} unknown" for square in sorted(reading.unknown)]
+    return f"{reading.game or 'no board'}; {', '.join([*squares, *zones, *unknown])}"

@@ -1,0 +1,116 @@
+"""The journal's open file. Every query and every transaction holds its lock, so any thread may call."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from companion.core.errors import JournalError
+from companion.core.i18n import say
+from companion.storage.sentences import not_kept
+
+BUSY_MS = 5000
+"""Timeout in milliseconds for a write while another program writes."""
+SHORT_LOG_PAGES = 50
+"""Length of the write-ahead log where there is little room. SQLite's own limit is 1,000 pages (4 MB)."""
+T = TypeVar("T")
+
+
+class Database:
+    """One SQLite file with one connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self.on_full: Callable[[], bool] = lambda: False
+        """Frees what is held in reserve. Answers whether there was something. Called with the lock held."""
+        self._lock = threading.Lock()
+
+    def read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        """Return the rows of a query. Raises `JournalError`."""
+        return self.look(lambda db: db.execute(query, values).fetchall())
+
+    def look(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Ask several things at once and change nothing. Raises `JournalError`."""
+        with self._lock:
+            try:
+                return work(self.connection)
+            except sqlite3.Error as error:
+                raise JournalError(say("The journal cannot be read: {error}", error=str(error))) from error
+
+    def write(self, work: Callable[[sqlite3.Connection], T], words: Callable[[str], str] = not_kept) -> T:
+        """Do some work wholly or not at all. Raises `JournalError` in `words`, which are given SQLite's own.
+
+        On a full disk the reserve is given up before anything is refused.
+        """
+        with self._lock:
+            try:
+                return self._transact(work)
+            except sqlite3.Error as error:
+                if not _is_full(error) or not self.on_full():
+                    raise JournalError(words(str(error))) from None
+            try:
+                self._shorten_log()
+                return self._transact(work)
+            except sqlite3.Error as error:
+                raise JournalError(words(str(error))) from None
+
+    def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            answer = work(self.connection)
+            self.connection.execute("COMMIT")
+        except BaseException:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+            raise
+        return answer
+
+    def tighten(self) -> None:
+        """Keep the write-ahead log short from now on, because there is little room."""
+        with self._lock, suppress(sqlite3.Error):
+            self._shorten_log()
+
+    def _shorten_log(self) -> None:
+        self.connection.execute(f"PRAGMA wal_autocheckpoint={SHORT_LOG_PAGES}")
+        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def shrink(self, pages: int) -> None:
+        """Give some pages that are free in the file back to the disk."""
+        with self._lock, suppress(sqlite3.Error):
+            if self.connection.execute("PRAGMA freelist_count").fetchone()[0]:
+                self.connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
+
+    def checkpoint(self) -> None:
+        """Write the log back into the file and empty it, unless somebody is reading just now."""
+        with self._lock, suppress(sqlite3.Error):
+            self.connection.execute("PRAGMA busy_timeout=0")
+            try:
+                self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            finally:
+                self.connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+
+    def close(self) -> None:
+        """Close the file. It may be closed twice."""
+        with self._lock:
+            self.connection.close()
+
+
+def _is_full(error: sqlite3.Error) -> bool:
+    """Return whether there was no room. A quota or a limit on a file's size comes as an error in writing."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Return whether the file itself is at fault, and not a lock, the memory or a full disk."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:  # Python's own word for bytes that should be text
+        return str(error).startswith("Could not decode")
+    return code == sqlite3.SQLITE_IOERR_READ or code & 0xFF in (
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_TOOBIG,
+    )

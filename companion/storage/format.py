@@ -1,0 +1,190 @@
+"""The format of the journal's file: its tables, and how a file of an older or a newer format is treated.
+
+The file says its format in `PRAGMA user_version`. An older one is brought up to date, with a copy beside it. A newer
+one is refused and left alone. Every new format changes the tables, so a file with these tables has this format.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from companion.core.errors import JournalError
+from companion.core.files import sync_folder
+from companion.core.i18n import say
+
+FORMAT = 2
+SCHEMA = """
+CREATE TABLE entries (
+    id INTEGER PRIMARY KEY, game INTEGER NOT NULL, at REAL NOT NULL, record BLOB NOT NULL);
+CREATE INDEX entries_game ON entries (game, id);
+CREATE TABLE keys (name TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE clock (id INTEGER PRIMARY KEY, moment TEXT NOT NULL, now_s REAL NOT NULL);
+CREATE TABLE imported (
+    game INTEGER PRIMARY KEY, at REAL NOT NULL, digest TEXT NOT NULL UNIQUE, file BLOB NOT NULL);
+CREATE TABLE removed (game INTEGER PRIMARY KEY);
+CREATE TABLE forgotten (salt BLOB PRIMARY KEY, mark BLOB NOT NULL, game INTEGER NOT NULL);
+ALTER TABLE entries ADD COLUMN run INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE entries ADD COLUMN now_s REAL NOT NULL DEFAULT 0;
+ALTER TABLE entries ADD COLUMN link BLOB NOT NULL DEFAULT x'';
+CREATE TABLE ends (game INTEGER PRIMARY KEY, entries INTEGER NOT NULL, link BLOB NOT NULL);
+CREATE TABLE runs (run INTEGER PRIMARY KEY, ahead_s REAL NOT NULL, is_right INTEGER NOT NULL);
+CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
+CREATE TABLE cut (
+    id INTEGER NOT NULL, game INTEGER NOT NULL, at REAL NOT NULL, run INTEGER NOT NULL, now_s REAL NOT NULL,
+    record BLOB NOT NULL, link BLOB NOT NULL);
+"""
+"""Word for word as version 1.0 has it, so that going back to that version needs no conversion.
+
+`facts` and `cut` are no longer written.
+"""
+MIGRATIONS: dict[int, str] = {}
+"""By each format, the statements that lead to it from the one before. Format 2 is the oldest that is read."""
+BESIDE = ("keys", "runs", "clock", "imported", "removed", "forgotten")
+"""The tables beside the inputs, which have no checksums of their own."""
+VALID = {
+    "INTEGER": "typeof({0}) = 'integer' AND {0} BETWEEN 0 AND 1000000000000",
+    "REAL": "typeof({0}) = 'real' AND {0} BETWEEN -1e10 AND 1e11",
+    "TEXT": "typeof({0}) = 'text'",
+    "BLOB": "typeof({0}) = 'blob'",
+}
+"""What holds for every value of a column of this type. Any other value is damage."""
+
+
+def make(db: sqlite3.Connection) -> None:
+    """Give an empty file the tables of this format."""
+    db.execute("PRAGMA auto_vacuum=INCREMENTAL")
+    db.execute("BEGIN IMMEDIATE")
+    _run(db, SCHEMA)
+    db.execute(f"PRAGMA user_version={FORMAT}")
+    db.execute("COMMIT")
+
+
+def _run(db: sqlite3.Connection, script: str) -> None:
+    """Run statements inside the caller's transaction, which `executescript` would end."""
+    for statement in script.split(";"):
+        if statement.strip():
+            db.execute(statement)
+
+
+def version_of(db: sqlite3.Connection) -> int:
+    """Return the format that a file says it has. 0: it says none."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def has_our_tables(db: sqlite3.Connection) -> bool:
+    """Return whether a file has exactly the tables of this format, and no view or trigger beside them."""
+    return _schema_of(db) == _our_schema()
+
+
+@cache
+def _our_schema() -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        make(db)
+        return _schema_of(db)
+
+
+def _schema_of(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """Return every row of a file's schema, without spaces and line ends that mean nothing."""
+    rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+    plain = [(*row[:3], " ".join(str(row[3]).split())) for row in rows]
+    return sorted(plain, key=repr)
+
+
+@cache
+def columns_of(table: str) -> dict[str, str]:
+    """Return the columns of one of our tables with their types."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        make(db)
+        return {row[1]: row[2] for row in db.execute(f"PRAGMA table_info({table})")}
+
+
+def valid_row(table: str) -> str:
+    """Return the SQL condition that every value of a row can be in its column."""
+    return " AND ".join(VALID[kind].format(name) for name, kind in columns_of(table).items())
+
+
+def has_valid_rows(db: sqlite3.Connection, table: str) -> bool:
+    """Return whether every value of a table can be in its column."""
+    return db.execute(f"SELECT 1 FROM {table} WHERE NOT ({valid_row(table)}) LIMIT 1").fetchone() is None
+
+
+# ---- other formats ---------------------------------------------------------------------------------------------------
+
+
+def other_format(path: Path, version: int) -> JournalError:
+    """Return what is raised for a file of a format that this program cannot read."""
+    if version > FORMAT:
+        words = say(
+            "{file} has format {format}, this program reads {known}: update the program",
+            file=str(path),
+            format=version,
+            known=FORMAT,
+        )
+    else:
+        words = say(
+            "{file} has format {format}, which this program no longer reads: start version 1.0.0 once, then this one",
+            file=str(path),
+            format=version,
+        )
+    return JournalError(words)
+
+
+def migrate(db: sqlite3.Connection, path: Path) -> str:
+    """Bring an older file to this format in one transaction. Return what is to be said about it.
+
+    The file as it was stays beside it under a name that no other file has, for whoever goes back to the older program.
+    Raises `JournalError`, and then nothing has changed.
+    """
+    version = version_of(db)
+    steps = [MIGRATIONS.get(number) for number in range(version + 1, FORMAT + 1)]
+    if not steps or None in steps:
+        raise other_format(path, version)
+    copy = free_name(path, f"format-{version}")
+    try:
+        copy.touch(mode=0o600)
+        db.execute("VACUUM INTO ?", (str(copy),))
+        sync_folder(path.parent)
+    except (sqlite3.Error, OSError) as error:
+        copy.unlink(missing_ok=True)
+        raise JournalError(
+            say(
+                "The games have to be converted to a new format, and there is no room for a copy of them "
+                "({error}): free some space on the disk.",
+                error=str(error),
+            )
+        ) from None
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for step in steps:
+            _run(db, step or "")
+        db.execute(f"PRAGMA user_version={FORMAT}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    return say("The games were converted to a new format. A copy in the old one is {file}.", file=copy.name)
+
+
+def free_name(path: Path, what: str) -> Path:
+    """Return a name beside a file that nothing has, such as `journal.format-2.sqlite` or `journal.damaged-1.sqlite`."""
+    candidate = path.with_name(f"{path.stem}.{what}{path.suffix}")
+    number = 1
+    while os.path.lexists(candidate):
+        number += 1
+        candidate = path.with_name(f"{path.stem}.{what}-{number}{path.suffix}")
+    return candidate
+
+
+def left_beside(path: Path) -> list[Path]:
+    """Return the copies and damaged files that were kept beside a journal."""
+    found: list[Path] = []
+    for what in ("format-*", "damaged*", "rescued"):
+        with suppress(OSError):
+            found += path.parent.glob(f"{path.stem}.{what}{path.suffix}*")
+    return sorted(found)

@@ -1,0 +1,183 @@
+"""The support bundle: what it holds, and that nothing secret is in it."""
+
+from __future__ import annotations
+
+import io
+import logging
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from companion import __version__
+from companion.cli.main import main
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings, Settings, TableSettings, WebSettings
+from companion.core.grid import Square
+from companion.core.kit import Seat
+from companion.diagnostics.findings import Finding, Grade
+from companion.service.app import Companion
+from companion.service.support_bundle import MAX_LINES, LastLines, make_bundle
+
+
+@contextmanager
+def simulated(folder: Path) -> Iterator[tuple[Companion, FakeClock]]:
+    settings = Settings(
+        state_dir=str(folder),
+        web=WebSettings(host="127.0.0.1", port=0),
+        table=TableSettings(reading_time_s=0.1),
+    )
+    clock = FakeClock()
+    with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
+        yield companion, clock
+
+
+def rounds(companion: Companion, clock: FakeClock, number: int = 8) -> None:
+    for _ in range(number):
+        clock.advance(0.1)
+        companion.step()
+
+
+def begun(companion: Companion, clock: FakeClock, game: str, **options: Any) -> None:
+    companion.table.take_seat(Seat.SOUTH, "Marabella")
+    companion.table.take_seat(Seat.NORTH, "Jonathan")
+    companion.table.new_game(game, options, 987_654_321)
+    rounds(companion, clock)
+
+
+def parts_of(bundle: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def last_picture(parts: dict[str, bytes]) -> np.ndarray:
+    name = max(name for name in parts if name.endswith(".png"))
+    return np.asarray(cv2.imdecode(np.frombuffer(parts[name], np.uint8), cv2.IMREAD_GRAYSCALE))
+
+
+def test_it_holds_findings_versions_log_and_frames(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    with simulated(tmp_path) as (companion, clock):
+        begun(companion, clock, "outbuffered")
+        parts = parts_of(companion.bundle())
+    assert f"companion {__version__}" in parts["findings.txt"].decode()
+    assert "Game 1 has begun event=game_begun" in parts["log.txt"].decode()
+    assert "outbuffered; a1 purple robot" in parts["frames.txt"].decode()
+    assert any(name.endswith(".png") for name in parts)
+
+
+def test_without_a_camera_it_has_no_frames(tmp_path: Path) -> None:
+    camera = CameraSettings(source="none")
+    settings = Settings(state_dir=str(tmp_path), camera=camera, web=WebSettings(host="127.0.0.1", port=0))
+    with Companion(settings, simulate=False, clock=FakeClock(), threads=False) as companion:
+        parts = parts_of(companion.bundle())
+    assert set(parts) == {"findings.txt", "log.txt", "frames.txt"}
+    assert "you play by tapping" in parts["findings.txt"].decode()
+
+
+def test_nothing_secret_is_in_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with simulated(tmp_path) as (companion, clock):
+        begun(companion, clock, "outbuffered")
+        salt = "5a17" * 8
+        companion.table.hand_in(Seat.SOUTH, companion.table.view().moment, "USL", salt)
+        rounds(companion, clock)
+        told = b"".join(parts_of(companion.bundle()).values())
+        nonces = [companion.table.seat_nonce(seat) or "?" for seat in Seat]
+        keys = [companion.host_key, *(companion.journal.key(name).hex() for name in ("host", "signing", "chance"))]
+    for secret in ("USL", salt, "987654321", "Marabella", "Jonathan", str(tmp_path), *nonces, *keys):
+        assert secret.encode() not in told, secret
+
+
+def test_games_that_differ_in_a_sealed_order_give_equal_bytes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine's own findings change from second to second, so that they are left out here."""
+    monkeypatch.setattr("companion.service.health.ServiceHealth.examine", lambda _: ())
+    caplog.set_level(logging.INFO)
+    bundles = []
+    for order in ("UUU", "RSI"):
+        with simulated(tmp_path / order) as (companion, clock):
+            begun(companion, clock, "outbuffered")
+            companion.table.hand_in(Seat.SOUTH, companion.table.view().moment, order, order.lower() * 5)
+            rounds(companion, clock)
+            bundles.append(parts_of(companion.bundle()))
+    for parts in bundles:
+        lines = parts["log.txt"].decode().splitlines()
+        parts["log.txt"] = "\n".join(line.split(" seconds=")[0][20:] for line in lines).encode()
+    assert bundles[0] == bundles[1]
+
+
+def test_while_a_game_is_on_a_frame_shows_the_board_alone(tmp_path: Path) -> None:
+    with simulated(tmp_path) as (companion, clock):
+        begun(companion, clock, "scouts")
+        assert companion.eye is not None
+        frame = companion.eye.settled()[-1]
+        picture = last_picture(parts_of(companion.bundle()))
+    inside = np.zeros(picture.shape, np.uint8)
+    cv2.fillConvexPoly(inside, np.array(frame.outline_px).round().astype(np.int32), 1)
+    assert (picture[inside == 0] == 128).all()
+    assert np.array_equal(picture[inside == 1], frame.frame.luma[inside == 1])
+    assert 0.2 < inside.mean() < 0.8
+
+
+def test_zones_of_cards_that_are_not_read_are_covered(tmp_path: Path) -> None:
+    with simulated(tmp_path) as (companion, clock):
+        begun(companion, clock, "binmat")
+        assert companion.simulation is not None
+        companion.simulation.world.hold_hand(Square(2, 0))
+        rounds(companion, clock, 12)
+        assert companion.eye is not None
+        frame = companion.eye.settled()[-1]
+        assert Square(2, 0) in frame.reading.unknown
+        picture = last_picture(parts_of(companion.bundle()))
+    middle_x, middle_y = np.mean(frame.squares_px[Square(2, 0)], axis=0).astype(int)
+    assert (picture[middle_y - 20 : middle_y + 20, middle_x - 20 : middle_x + 20] == 128).all()
+
+
+def test_addresses_and_folders_are_left_out() -> None:
+    findings = [
+        Finding("network", Grade.OK, "Phones reach the table at 10.0.0.7."),
+        Finding("disk", Grade.OK, "4321 MB are free for /home/mara/games."),
+    ]
+    text = parts_of(make_bundle(findings, private=["/home/mara/games"]))["findings.txt"].decode()
+    assert text.splitlines() == [
+        "ok    network  (left out: it may name an address)",
+        "ok    disk     4321 MB are free for ….",
+    ]
+
+
+def test_the_last_lines_of_the_program_are_kept() -> None:
+    lines = LastLines().open()
+    try:
+        for number in range(MAX_LINES + 5):
+            logging.getLogger("companion.service").warning("line %d", number)
+        logging.getLogger("somebody").warning("else")
+    finally:
+        lines.close()
+        lines.close()
+    logging.getLogger("companion.service").warning("too late")
+    kept = lines.text().splitlines()
+    assert len(kept) == MAX_LINES
+    assert (kept[0][20:], kept[-1][20:]) == ("WARNING line 5", f"WARNING line {MAX_LINES + 4}")
+
+
+def test_the_command_saves_the_running_services_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with simulated(tmp_path) as (companion, clock):
+        begun(companion, clock, "outbuffered")
+        file = tmp_path / "support.zip"
+        port = str(companion.server.port)
+        assert main(["doctor", "--state-dir", str(tmp_path), "--port", port, "--bundle", str(file)]) == 0
+    assert any(name.endswith(".png") for name in parts_of(file.read_bytes()))
+    assert "Look into it before you send it" in capsys.readouterr().out
+
+
+def test_the_command_saves_a_bundle_where_nothing_runs(tmp_path: Path) -> None:
+    file = tmp_path / "support.zip"
+    assert main(["doctor", "--state-dir", str(tmp_path), "--port", "1", "--bundle", str(file)]) == 0
+    assert set(parts_of(file.read_bytes())) == {"findings.txt", "log.txt"}

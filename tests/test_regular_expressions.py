@@ -1,0 +1,108 @@
+"""No regular expression takes long for the worst 100 kB that a stranger can send.
+
+Every pattern of the source is tried, whether it is a constant of a module or stands in a call, with text made of its own
+letters: a pattern that goes back over its text again and again shows it at once.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("companion", "web", "vision", "hardware")
+LENGTH = 100_000
+LIMIT_S = 1.0
+MAX_TEXTS = 60
+OWN_TEXT = {
+    "companion/core/drawings.py": "reads the drawings of this project",
+    "companion/games/binmat/counter.py": "reads lines of 200 letters at most",
+    "web/rendering/moving_picture.py": "reads the style sheets and drawings of this project",
+    "companion/diagnostics/probes.py": "reads files of the kernel and of Debian",
+    "companion/storage/migrations.py": "reads the schemas of this project",
+    "companion/core/resources.py": "reads a file of the kernel",
+    "companion/core/catalogue_file.py": "reads the catalogues of this project",
+    "companion/cli/hotspot.py": "reads what NetworkManager prints",
+}
+"""Files whose patterns meet no stranger's text, or only a little of it."""
+FUNCTIONS = {"compile", "fullmatch", "match", "search", "findall", "finditer", "split", "sub"}
+
+
+def patterns() -> Iterator[tuple[str, str | bytes]]:
+    """Every pattern that is written as a constant, with the file where it stands."""
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = str(path.relative_to(ROOT))
+            if name in OWN_TEXT:
+                continue
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args
+                if is_call and isinstance(node.func.value, ast.Name) and node.func.value.id == "re":
+                    pattern = node.args[0]
+                    if node.func.attr in FUNCTIONS and isinstance(pattern, ast.Constant):
+                        yield name, pattern.value
+
+
+def compiled() -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes]]]:
+    """Every pattern, those too that are put together from pieces."""
+    import web.security.host_names as names  # noqa: PLC0415 - of this test alone
+
+    for name, pattern in patterns():
+        yield f"{name} {pattern!r}", re.compile(pattern)
+    yield "host names", names._HOST
+
+
+def worst(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Iterator[str]:
+    """Long texts of the pattern's own letters, which nearly match it."""
+    source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+    letters = sorted({*re.sub(r"[^\x20-\x7e]", "", source)} | {*"aA0 \n"})
+    chance = Random(source)
+    words = [*letters, *(a + b for a, b in itertools.product(letters, repeat=2)), source]
+    chance.shuffle(words)
+    for word in [*letters, *words][:MAX_TEXTS]:
+        yield word * (LENGTH // len(word))
+    for _ in range(5):
+        yield "".join(chance.choices(letters, k=LENGTH))
+
+
+@contextmanager
+def limit(seconds: float) -> Iterator[None]:
+    """Raise `TimeoutError` in this block after so long."""
+
+    def late(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize(
+    ("where", "pattern"), tuple(compiled()), ids=lambda each: each if isinstance(each, str) else ""
+)
+def test_the_worst_text_takes_no_time(where: str, pattern: re.Pattern[str] | re.Pattern[bytes]) -> None:
+    for text in worst(pattern):
+        for ending in ("", "\x00", "!"):
+            asked = text + ending
+            with limit(LIMIT_S):
+                if isinstance(pattern.pattern, bytes):
+                    pattern.search(asked.encode("latin-1"))  # type: ignore[arg-type]
+                else:
+                    pattern.search(asked)  # type: ignore[arg-type]
+
+
+def test_a_bad_pattern_is_found() -> None:
+    with pytest.raises(TimeoutError):
+        test_the_worst_text_takes_no_time("here", re.compile(r"(\s*a\s*)*\s*(?=b)"))

@@ -1,0 +1,128 @@
+"""Routes, declared at the method that answers them: address, who may ask, what is read and what is answered.
+
+    @post(f"/api/seat/{SEAT}/hand-in", body=HandIn, guard=own_seat, answer=Receipt)
+    def hand_in(self, seat: Seat, body: HandIn) -> Response: ...
+
+The description of the API is made of the same declarations.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, wraps
+from typing import Any, Protocol, TypeVar
+
+from flask import Flask, current_app, jsonify, request
+
+from web.rendering.answers import Nothing
+from web.routes.api.body import Body, read_body
+
+Guard = Callable[[dict[str, Any]], None]
+"""Raises `Illegal` unless whoever asks may; may change the values of the address, such as a seat's name to the seat."""
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def host_only(_: dict[str, Any]) -> None:
+    """Let the host ask."""
+    current_app.extensions["guard"].require_host(request)
+
+
+def own_seat(values: dict[str, Any]) -> None:
+    """Let the browser ask that has the seat and, where one phone serves both, shows its side."""
+    values["seat"] = current_app.extensions["guard"].require_seat(request, values["seat"])
+
+
+def sitting(values: dict[str, Any]) -> None:
+    """Let the browser ask that has the seat."""
+    values["seat"] = current_app.extensions["guard"].require_sitting(request, values["seat"])
+
+
+def at_table(_: dict[str, Any]) -> None:
+    """Let whoever is at the table ask; anybody where no code is asked for."""
+    current_app.extensions["page_context"].require_at_table(request)
+
+
+@dataclass(frozen=True)
+class Route:
+    """One address and method.
+
+    `asks` is a guard that the method itself applies, because its refusal is a page. `body` is read strictly from JSON
+    and handed on, unless it is empty. `fields` are those of a page's form, `file` is the one that it uploads.
+    """
+
+    path: str
+    method: str = "GET"
+    endpoint: str = ""
+    guard: Guard | None = None
+    asks: Guard | None = None
+    body: type[Body] | None = None
+    answer: Any = Nothing
+    fields: tuple[str, ...] = ()
+    file: str = ""
+    strict_slashes: bool = True
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A route of an application, with the name of its endpoint and what its method says of itself."""
+
+    endpoint: str
+    route: Route
+    words: str
+
+
+def _declare(route: Route) -> Callable[[Method], Method]:
+    def declare(method: Method) -> Method:
+        method.routes = (*getattr(method, "routes", ()), route)  # type: ignore[attr-defined]  # read by `add_routes`
+        return method
+
+    return declare
+
+
+def get(path: str, **more: Any) -> Callable[[Method], Method]:
+    """Declare a page, picture, file or stream, or JSON."""
+    return _declare(Route(path, **more))
+
+
+def post(path: str, body: type[Body] | None = Body, **more: Any) -> Callable[[Method], Method]:
+    """Declare what reads and answers JSON."""
+    return _declare(Route(path, "POST", body=body, **more))
+
+
+def form(path: str, *fields: str, **more: Any) -> Callable[[Method], Method]:
+    """Declare what reads a page's form."""
+    return _declare(Route(path, "POST", fields=fields, **more))
+
+
+class Room(Protocol):
+    """A class with declared routes; its name is the first part of the names of its endpoints."""
+
+    @property
+    def name(self) -> str:
+        """Return the name, such as `history`."""
+
+
+def add_routes(app: Flask, room: Room) -> None:
+    """Add everything to an application that a room declares."""
+    told: list[Declared] = app.extensions.setdefault("routes", [])
+    for name in dir(type(room)):
+        for route in getattr(getattr(type(room), name), "routes", ()):
+            method = getattr(room, name)
+            endpoint = f"{room.name}.{route.endpoint or name}"
+            view = app.view_functions.get(endpoint) or wraps(method)(partial(_answer, method, route))
+            app.add_url_rule(route.path, endpoint, view, methods=[route.method], strict_slashes=route.strict_slashes)
+            told.append(Declared(endpoint, route, inspect.getdoc(method) or ""))
+
+
+def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
+    """Answer a request as its route declares; a method that returns nothing answers an empty object."""
+    if route.guard:
+        route.guard(values)
+    if route.body:
+        body = read_body(request, route.body)
+        if route.body is not Body:
+            values["body"] = body
+    answer = method(**values)
+    return jsonify({}) if answer is None else answer

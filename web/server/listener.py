@@ -1,0 +1,158 @@
+"""The listening socket of the web server: counts connections by address and ends those that misuse their place.
+
+Waitress accepts connections from it as from any other socket. What a connection may do is decided here, where bytes
+come in: waitress itself would wait for ever for somebody who sends a byte a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import socket
+import threading
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from web.security.rate_limit import OWN_ADDRESSES, address_group, plain_address
+
+if TYPE_CHECKING:
+    from web.security.tls import TlsTerminator
+
+REQUEST_TIMEOUT_S = 20.0
+"""Timeout in seconds for a request to come in; a larger one has longer, by `MIN_BYTES_PER_S`."""
+MIN_BYTES_PER_S = 4096
+"""Bytes per second that a long upload must reach on average."""
+MAX_SMALL_BYTES = 96 * 1024
+"""Maximum size of a request that needs no share of `MAX_UPLOADS_BYTES`: 32 KiB of headers and a page's form."""
+MAX_UPLOADS_BYTES = 96 * 1024 * 1024
+"""Maximum size of all larger requests together that have come in and are not answered yet."""
+CROWDED_AFTER_S = 2.0
+"""Seconds for which a connection is left alone while others cannot come in at all."""
+TLS_GREETING = 0x16
+"""First byte of a TLS handshake (RFC 8446, 5.1); no HTTP request begins with it."""
+
+
+class Listener(socket.socket):
+    """A listening socket that admits `max_connections` in all, and `max_each` of one address.
+
+    With `tls` each connection is unwrapped on its way to the web server.
+    """
+
+    def __init__(self, fileno: int, max_each: int, max_connections: int, tls: TlsTerminator | None = None) -> None:
+        super().__init__(fileno=fileno)
+        self.tls = tls
+        self.max_each = max_each
+        self.max_connections = max_connections
+        self.connections: set[Connection] = set()
+        self._by_address: Counter[str] = Counter()
+        self.uploads_bytes = 0
+        self._lock = threading.Lock()
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Accept a connection. Raises `ConnectionAbortedError` if its address has too many."""
+        conn, peer = super().accept()
+        address = plain_address(peer[0])
+        is_own = address in OWN_ADDRESSES
+        with self._lock:
+            is_too_many = not is_own and self._by_address[address_group(address)] >= self.max_each
+            if len(self.connections) >= self.max_connections and not is_too_many:
+                self._make_room()
+        if is_too_many:
+            conn.close()
+            raise ConnectionAbortedError(errno.ECONNABORTED, "Too many connections of one address")
+        if self.tls:
+            conn = self.tls.unwrap(conn, is_own)
+        connection = Connection(conn.detach(), self, address)
+        with self._lock:
+            self.connections.add(connection)
+            self._by_address[connection.group] += 1
+        return connection, (address, *peer[1:])
+
+    def count_of(self, address: str) -> int:
+        """Return how many connections of an address are open."""
+        return self._by_address[address_group(address)]
+
+    def reserve_upload(self, connection: Connection, more_bytes: int) -> bool:
+        """Count bytes of a large request. Return False if there is no room for them."""
+        with self._lock:
+            if self.uploads_bytes + more_bytes > MAX_UPLOADS_BYTES:
+                return False
+            self.uploads_bytes += more_bytes
+            connection.reserved_bytes += more_bytes
+            return True
+
+    def release_upload(self, connection: Connection) -> None:
+        """Count the bytes of a large request out: it is answered, or its connection closed."""
+        with self._lock:
+            self.uploads_bytes -= connection.reserved_bytes
+            connection.reserved_bytes = 0
+
+    def forget(self, connection: Connection) -> None:
+        """Count a connection out."""
+        with self._lock:
+            self.connections.discard(connection)
+            self._by_address[connection.group] -= 1
+            if not self._by_address[connection.group]:
+                del self._by_address[connection.group]
+
+    def _make_room(self) -> None:
+        """End the longest silent connection of the address that has the most of them."""
+        before_s = time.monotonic() - CROWDED_AFTER_S
+        silent = [each for each in self.connections if not each.is_own and each.silent_since_s < before_s]
+        if silent:
+            victim = max(silent, key=lambda each: (self._by_address[each.group], -each.silent_since_s))
+            victim.hang_up()
+
+
+class Connection(socket.socket):
+    """An accepted connection: knows when it began to ask, and how much has come in since the last answer."""
+
+    def __init__(self, fileno: int, listener: Listener, address: str) -> None:
+        super().__init__(fileno=fileno)
+        self.group = address_group(address)
+        self.is_own = address in OWN_ADDRESSES
+        self.silent_since_s = time.monotonic()
+        self._listener = listener
+        self._began_s = 0.0
+        self._unanswered_bytes = 0
+        self.reserved_bytes = 0
+        self._is_counted = True
+
+    def recv(self, size: int, flags: int = 0) -> bytes:
+        """Receive bytes. Raises `ConnectionResetError` if the request takes too long or brings too much."""
+        data = super().recv(size, flags)
+        now_s = time.monotonic()
+        if not self._unanswered_bytes:
+            self._began_s = self.silent_since_s = now_s
+            if data[:1] and data[0] == TLS_GREETING:
+                raise ConnectionResetError(errno.ECONNRESET, "TLS is spoken on a port without it")
+        self._unanswered_bytes += len(data)
+        allowed_s = REQUEST_TIMEOUT_S + self._unanswered_bytes / MIN_BYTES_PER_S
+        if now_s - self._began_s > allowed_s:
+            raise ConnectionResetError(errno.ECONNRESET, "A request took too long to come in")
+        is_large = self._unanswered_bytes > MAX_SMALL_BYTES
+        if is_large and not self._listener.reserve_upload(self, len(data)):
+            raise ConnectionResetError(errno.ECONNRESET, "Too much is being uploaded")
+        return data
+
+    def send(self, data: Any, flags: int = 0) -> int:
+        """Send bytes of an answer: what came in before is answered now."""
+        self._unanswered_bytes = 0
+        if self.reserved_bytes:
+            self._listener.release_upload(self)
+        self.silent_since_s = time.monotonic()
+        return super().send(data, flags)
+
+    def hang_up(self) -> None:
+        """End the connection from any thread; the web server then closes it."""
+        with contextlib.suppress(OSError):  # it is closed already
+            self.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the connection and count it out."""
+        super().close()
+        if self._is_counted:
+            self._is_counted = False
+            self._listener.release_upload(self)
+            self._listener.forget(self)

@@ -1,0 +1,211 @@
+"""The web server: plain waitress on a listener that counts, with a thread for each stream."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import logging
+import resource
+import socket
+import threading
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from flask import Flask
+from waitress import create_server, wasyncore
+
+from companion.core.errors import SystemTrouble
+from companion.core.i18n import say
+from companion.core.ports import Closeable
+from web.security.proxies import Proxies
+from web.security.rate_limit import OWN_ADDRESSES
+from web.server.listener import Listener
+from web.server.sse import KEPT, Streams
+from web.server.worker import Worker
+
+if TYPE_CHECKING:
+    import ssl
+
+SPARE_THREADS = 16
+"""Threads for requests, beside one for each stream that is allowed."""
+SPARE_CONNECTIONS = 16
+"""Connections of one address beyond the places for streams."""
+SPARE_FILES = 128
+"""Open files for everything that is no connection: the journal, cameras, pins."""
+MAX_HEADER_BYTES = 32 * 1024
+"""The longest address is that of a kit with a map of one's own."""
+MAX_UPLOAD_BYTES = 64 * 1024 * 1024
+"""Maximum size of a file that the host brings; every route but those for files takes 16 KiB."""
+IDLE_TIMEOUT_S, SWEEP_S = 60, 5
+"""Timeout in seconds for a connection on which nothing is asked; how often waitress looks."""
+DEAD_PHONE_MS = 20_000
+"""Timeout in milliseconds for somebody who does not read or has gone without a word."""
+UNREAD_BYTES = 256 * 1024
+"""Maximum size of what waitress keeps for somebody who does not read; then a stream waits."""
+UNSENT_BYTES = 64 * 1024
+"""Maximum size of what the kernel keeps beside that; without a limit it takes some 3 MB for each."""
+STOP_TIMEOUT_S = 5.0
+_M_MMAP_THRESHOLD, _M_MAX_HEAPS = -3, -8  # of glibc's malloc.h
+_MMAP_BYTES = 128 * 1024
+
+
+class PortInUse(SystemTrouble):
+    """The pages cannot be served under this address."""
+
+    kind = "port"
+
+
+class Server(Closeable):
+    """The pages on a port; `close` may be called twice."""
+
+    def __init__(self, app: Flask, listener: Listener, proxies: Iterable[str], max_connections: int) -> None:
+        self.app = app
+        self.listener = listener
+        self.port: int = listener.getsockname()[1]
+        self._streams: Streams = app.extensions["streams"]
+        self._worker: Worker | None = app.extensions.get("worker")
+        self._sockets: dict[int, Any] = {}
+        self._waitress = create_server(
+            Front(app, Proxies(proxies), "https" if listener.tls else "http"),
+            map=self._sockets,
+            sockets=[listener],
+            threads=self._streams.viewers + sum(KEPT.values()) + SPARE_THREADS,
+            max_request_header_size=MAX_HEADER_BYTES,
+            max_request_body_size=MAX_UPLOAD_BYTES,
+            channel_timeout=IDLE_TIMEOUT_S,
+            cleanup_interval=SWEEP_S,
+            channel_request_lookahead=1,
+            connection_limit=max_connections + SPARE_FILES,
+            asyncore_use_poll=True,
+            outbuf_high_watermark=UNREAD_BYTES,
+            log_socket_errors=False,
+            clear_untrusted_proxy_headers=False,  # `Front` has to see that a request came by a proxy
+            ident=None,
+        )
+        self._waitress.adj.socket_options = []  # the listener has them; one end of a pair takes none
+        self._thread: threading.Thread | None = None
+        self._is_open = True
+
+    def start(self) -> None:
+        """Serve in a thread of its own."""
+        if self._worker:
+            self._worker.start()
+        self._thread = threading.Thread(target=self._waitress.run, name="web", daemon=True)
+        self._thread.start()
+
+    @property
+    def streams_open(self) -> int:
+        """Return how many pages follow the table now."""
+        return self._streams.open
+
+    def close(self) -> None:
+        """End all streams, answer what is being answered, and free the port."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._streams.close()
+        dispatcher = self._waitress.task_dispatcher
+        dispatcher.shutdown(cancel_pending=True, timeout=STOP_TIMEOUT_S / 2)
+        if self._thread is not None:
+            self._in_its_thread(self._hang_up)  # frees threads that write to phones that do not read
+            dispatcher.shutdown(timeout=STOP_TIMEOUT_S)
+            self._in_its_thread(partial(wasyncore.close_all, self._sockets))
+            self._thread.join(timeout=STOP_TIMEOUT_S)
+        else:
+            wasyncore.close_all(self._sockets)
+        if self.listener.tls:
+            self.listener.tls.close()
+        if self._worker:
+            self._worker.close()
+
+    def _in_its_thread(self, act: Callable[[], None]) -> None:
+        """Have waitress's own thread do something, and wait for it."""
+        is_done = threading.Event()
+
+        def do() -> None:
+            try:
+                act()
+            finally:
+                is_done.set()
+
+        self._waitress.trigger.pull_trigger(do)
+        is_done.wait(STOP_TIMEOUT_S)
+
+    def _hang_up(self) -> None:
+        for channel in list(self._waitress.active_channels.values()):
+            channel.handle_close()
+
+
+class Front:
+    """The application as waitress calls it: with the address of whoever really asks."""
+
+    def __init__(self, app: Flask, proxies: Proxies, scheme: str) -> None:
+        self._app = app
+        self._proxies = proxies
+        self._scheme = scheme
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        """Answer a request."""
+        is_own = environ["REMOTE_ADDR"] in OWN_ADDRESSES  # may ask without TLS
+        caller = self._proxies.caller(environ["REMOTE_ADDR"], environ)
+        environ["REMOTE_ADDR"] = environ["REMOTE_HOST"] = caller.address
+        environ["wsgi.url_scheme"] = caller.scheme or ("http" if is_own else self._scheme)
+        if caller.host:
+            environ["HTTP_HOST"] = caller.host
+        return self._app(environ, start_response)
+
+
+def serve(
+    app: Flask,
+    host: str,
+    port: int,
+    tls: ssl.SSLContext | None = None,
+    *,
+    proxies: tuple[str, ...] = (),
+) -> Server:
+    """Return a server of the application on a port (0: any free one), not yet started.
+
+    With `tls` it is secured. `proxies` are the addresses of those that may stand in front. Raises `PortInUse`.
+    """
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    _use_few_heaps()
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        bound = socket.create_server((host, port), family=family, dualstack_ipv6=host == "::")
+    except (OSError, OverflowError) as error:
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            raise PortInUse(say("Port {port} is in use: choose another one with --port", port=port)) from None
+        raise PortInUse(
+            say("Cannot listen on {host}, port {port}: {error}", host=host, port=port, error=str(error))
+        ) from None
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit these from the listener
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_PHONE_MS)
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
+    streams: Streams = app.extensions["streams"]
+    max_each = streams.viewers + sum(KEPT.values()) + SPARE_CONNECTIONS
+    max_connections = max_each * 4
+    _allow_files(max_connections * (3 if tls else 1) + SPARE_FILES * 2)
+    terminator = None
+    if tls:
+        from web.security.tls import TlsTerminator  # noqa: PLC0415 - brings an event loop that only those with a certificate need
+
+        terminator = TlsTerminator(tls)
+    return Server(app, Listener(bound.detach(), max_each, max_connections, terminator), proxies, max_connections)
+
+
+def _use_few_heaps() -> None:
+    """Have glibc keep what a hundred threads have freed in two places instead of one for each."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
+    if mallopt:
+        mallopt(_M_MAX_HEAPS, 2)
+        mallopt(_M_MMAP_THRESHOLD, _MMAP_BYTES)
+
+
+def _allow_files(number: int) -> None:
+    """Let this process hold so many open files, as far as the system permits that."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = number if hard == resource.RLIM_INFINITY else min(number, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

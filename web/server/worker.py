@@ -1,0 +1,54 @@
+"""One thread for everything that takes long to make: pictures, PDFs and films."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import TypeVar
+
+from flask import request
+from werkzeug.exceptions import ServiceUnavailable
+
+from companion.core.ports import Closeable
+from web.security.rate_limit import address_group
+
+T = TypeVar("T")
+MAX_WAITING = 8
+"""Maximum number of requests that wait for the worker; each holds a thread of the web server."""
+MAX_WAITING_EACH = 3
+"""Of one address."""
+
+
+class Worker(Closeable):
+    """Makes one thing after the other, so that a hundred threads do not each keep what they have freed."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
+        self._waiting: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Start the thread; otherwise it starts with the first work."""
+        self._thread.submit(int).result()
+
+    def make(self, work: Callable[[], T]) -> T:
+        """Do the work of a request and wait for it. Raises `ServiceUnavailable` if too many wait already."""
+        name = address_group(request.remote_addr or "")
+        with self._lock:
+            if self._waiting.total() >= MAX_WAITING or self._waiting[name] >= MAX_WAITING_EACH:
+                raise ServiceUnavailable
+            self._waiting[name] += 1
+        try:
+            return self._thread.submit(copy_context().run, work).result()
+        finally:
+            with self._lock:
+                self._waiting[name] -= 1
+                if not self._waiting[name]:
+                    del self._waiting[name]
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown(cancel_futures=True)
