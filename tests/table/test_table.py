@@ -566,7 +566,7 @@ def test_a_damaged_journal_is_set_aside_and_what_can_be_read_is_kept(tmp_path: P
     path.write_bytes(whole[: len(whole) * 2 // 3])
     with playing(tmp_path) as again:
         assert "damaged" in again.table.view().devices.notices[0]
-        assert (tmp_path / "journal.damaged-1.sqlite").exists()
+        assert (tmp_path / "journal.damaged.sqlite").exists()
         again.table.new_game("outbuffered")
     with Journal(path) as journal:
         assert len(journal.key("host")) == len(key)
