@@ -24,6 +24,7 @@ from random import Random
 from typing import Any
 
 import pytest
+import reaper
 from selenium import webdriver
 from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, WebDriverException
 from selenium.webdriver.chrome.options import Options
@@ -370,7 +371,9 @@ def _started(is_whole: bool) -> Window:
     ):  # fmt: skip
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    window = Window(options=options, service=Driver(driver))
+    service = Driver(driver, popen_kw={"start_new_session": True})
+    window = Window(options=options, service=service)
+    reaper.watch(service.process.pid)
     window.is_whole = is_whole
     return window
 
@@ -396,6 +399,7 @@ def close_browsers() -> None:
     """End all browsers that are kept for the next test; there is none."""
     while _IDLE:
         _IDLE.pop().quit()
+    reaper.stop()
 
 
 # ---- what fingers do on a board --------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 MOST_LINES = 150
 """A front page: what needs more room has a page of its own below docs/."""
 DOCS = tuple(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/**/*.md")))
-PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", *DOCS)
+PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "tests/README.md", *DOCS)
 SOURCES = ("companion", "hardware", "vision", "web")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`([^`]+)`")

@@ -140,6 +140,14 @@ def test_the_wheel_holds_everything(tmp_path: Path) -> None:
                 assert str(path.relative_to(ROOT)) in names, path
     for path in filter(Path.is_file, (ROOT / "systemd").iterdir()):
         assert f"{data}/systemd/{path.name}" in names, path
+    packages = {name.partition("/")[0] for name in names if name.endswith(".py")}
+    assert packages == {"companion", "hardware", "vision", "web"}, "neither tests nor benches are installed"
+    (requirements,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+    with zipfile.ZipFile(wheel) as archive:
+        metadata = archive.read(requirements).decode()
+    installed = [line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra ==" not in line]
+    for peer in ("chess", "pupil", "open_spiel", "prometheus", "hypothesis", "schemathesis"):
+        assert not [line for line in installed if peer in line.lower()], peer
 
 
 def test_the_settings_file_of_a_new_installation_is_the_defaults(tmp_path: Path) -> None:

@@ -155,11 +155,7 @@ class _Page(HTMLParser):
             self.told += [given[name] for name in TOLD if name in given]
             if tag == "input" and given.get("type") in ("submit", "button", "reset"):
                 self.told.append(given.get("value", ""))
-        data = [
-            value
-            for name, value in given.items()
-            if name.startswith("data-") and name not in ("data-needs", "data-sheet")
-        ]
+        data = [value for name, value in given.items() if name.startswith("data-") and name != "data-sheet"]
         self.told += [text for value in data for text in _data(value)]
         if tag not in _VOID:
             self._open.append((tag, is_plain))

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from flask import Request, render_template
 
 from companion.core.clock import Clock
-from companion.core.config import TableSettings
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say, spoken
 from companion.core.kit import SEATS, Seat
@@ -27,7 +26,6 @@ from web.security.auth import Auth
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
 from web.server.worker import Worker
-from web.templating.fragments import Fragment, Needs
 from web.templating.phrases import device_words, rule_words, tip_of
 
 
@@ -41,7 +39,6 @@ class _Asked(NamedTuple):
     language: str
 
 
-_NOTHING = Fragment("", Needs())
 _COACH_FOR = WORDS["table.coach"].choices
 
 
@@ -60,13 +57,8 @@ class PageContext:
     features: Features
     worker: Worker = field(default_factory=Worker)
     """Makes pictures, PDFs and films."""
-    _drawn: dict[_Asked, tuple[int, Fragment]] = field(default_factory=dict)
+    _drawn: dict[_Asked, tuple[int, str]] = field(default_factory=dict)
     _drawing: dict[_Asked, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
-
-    @property
-    def table_settings(self) -> TableSettings:
-        """The table's settings as they hold now."""
-        return self.table.settings
 
     def needs_code(self, asked: Request) -> bool:
         """Must whoever asks know the code to sit down?"""
@@ -84,7 +76,7 @@ class PageContext:
         if self.join_code is not None and self.needs_code(asked):
             self.join_code.require(typed, asked.remote_addr or "")
 
-    def fragment(self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False) -> Fragment:
+    def fragment(self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False) -> str:
         """The live part of a page for one viewer (None: what everybody may know), drawn once a change and language.
 
         `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
@@ -92,7 +84,7 @@ class PageContext:
         """
         asked = _Asked(page, viewer, own_screen, at_table, spoken())
         with self._drawing[asked]:
-            version, fragment = self._drawn.get(asked, (-1, _NOTHING))
+            version, fragment = self._drawn.get(asked, (-1, ""))
             if version != self.table.version:
                 self._drawn[asked] = version, fragment = self._draw(asked)
         return fragment
@@ -106,16 +98,14 @@ class PageContext:
         """Does the page say what single plays are?"""
         return bool(view.own.choices) or view.turn.is_open or view.guide is not None
 
-    def _draw(self, asked: _Asked) -> tuple[int, Fragment]:
+    def _draw(self, asked: _Asked) -> tuple[int, str]:
         table = self.table
         view = table.view(asked.viewer)
         known = view if asked.viewer is None else table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
             view, known = table.view(asked.viewer), table.view()
-        needs = Needs()
         html = render_template(
             f"_{asked.page}.html",
-            needs=needs,
             view=view,
             known=known.board.tableau,
             viewer=asked.viewer,
@@ -124,7 +114,7 @@ class PageContext:
             **self._about_room(asked),
             **self._for_surface(asked),
         )
-        return view.version, Fragment(html, needs)
+        return view.version, html
 
     def _about_game(self, view: TableView, asked: _Asked) -> dict[str, Any]:
         """What every page may say of the game that is on, or was."""
@@ -136,8 +126,8 @@ class PageContext:
             "end": end_words(view, finale, asked.viewer),
             "opened": view.board.suggested or self.table.remembered or next(iter(self.games)),
             "plays": self.table.coaching.plays(acting, view.moment) if acting and self._names_plays(view) else (),
-            "south": self.table_settings.tip_south,
-            "tip": tip_of(view, self.table_settings.tip_south) if asked.page != "seat" else "",
+            "south": self.table.settings.tip_south,
+            "tip": tip_of(view, self.table.settings.tip_south) if asked.page != "seat" else "",
             "state": device_words(view),
             "coach": self.table.coaching.of(asked.viewer).about if asked.viewer and self.features.coach else (),
         }
@@ -170,7 +160,7 @@ class PageContext:
         if asked.page in ("host", "seat"):
             given["hub"] = features.hub
         if asked.page == "host":
-            given["coach_for"] = _COACH_FOR[self.table_settings.coach] if features.coach else None
+            given["coach_for"] = _COACH_FOR[self.table.settings.coach] if features.coach else None
             given["unwell"] = features.health.line() if features.health else None
         elif asked.page == "table":
             given["wifi"] = features.welcome.wifi() if asked.at_table else None

@@ -12,15 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import rcssmin
-import rjsmin
 from flask import Response, make_response, redirect, request
 from werkzeug.exceptions import NotFound
 
 from companion.core import i18n
 from companion.core.i18n import LANGUAGES, words_for_scripts
 from web.routes.route import form, get
-from web.templating.stylesheets import stylesheets
 
 STATIC = Path(__file__).parent / "static"
 YEAR_S = 365 * 24 * 3600
@@ -84,15 +81,8 @@ def static_version() -> str:
 
 @cache
 def static_files() -> Mapping[str, bytes]:
-    """Stylesheets, scripts and the sign by name, without what browsers skip; read once."""
-    files = {path.name: _slim(path.suffix, path.read_bytes()) for path in sorted(STATIC.iterdir()) if path.is_file()}
-    return {name: content for name, content in files.items() if not name.endswith(".css")} | stylesheets(files)
-
-
-def _slim(kind: str, content: bytes) -> bytes:
-    """A style or script without comments and needless blanks; names and order stay, as a debugger likes them."""
-    slim = {".js": rjsmin.jsmin, ".css": rcssmin.cssmin}.get(kind)
-    return bytes(slim(content)) if slim else content
+    """Read stylesheets, scripts and the sign, by name."""
+    return {path.name: path.read_bytes() for path in sorted(STATIC.iterdir()) if path.is_file()}
 
 
 @cache

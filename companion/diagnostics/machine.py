@@ -224,7 +224,7 @@ def versions(machine: Machine) -> Finding:
 
 
 def _how_installed() -> str:
-    """Who brings it up to date, where that is not `companion update`."""
+    """Return who brings the program up to date, where that is known."""
     return " (Debian package, brought up to date by apt)" if sys.prefix == DEBIAN_HOME else ""
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import uuid
 from pathlib import Path
 
 import msgspec
@@ -13,6 +15,7 @@ from companion.core.files import MAX_TEXT, read_file, sync_folder, why_refused
 from companion.core.i18n import say
 
 FILE = "hub.json"
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Membership(msgspec.Struct, frozen=True):
@@ -41,6 +44,15 @@ class Membership(msgspec.Struct, frozen=True):
 def membership_path(settings: Settings) -> Path:
     """Where it is kept."""
     return settings.journal_path.with_name(FILE)
+
+
+def session_id(journal: Path) -> str:
+    """Return what tells this machine from another one with a copy of its files: when it was started, and their path."""
+    try:
+        machine = BOOT_ID.read_text()
+    except OSError:
+        machine = str(uuid.getnode())
+    return hashlib.sha256(f"{machine} {journal.resolve()}".encode()).hexdigest()[:16]
 
 
 def read_membership(path: Path) -> Membership | None:

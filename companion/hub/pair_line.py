@@ -18,6 +18,8 @@ import msgspec
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
+from nats.errors import NoRespondersError
+from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NotFoundError
 
@@ -26,6 +28,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
+from companion.hub.membership import session_id
 from companion.hub.pairing import (
     Pair,
     PairAgain,
@@ -36,6 +39,7 @@ from companion.hub.pairing import (
     PairTake,
     PairWish,
     PairWithdrawal,
+    SessionClaim,
     kit_mark,
     read_answer,
     require_same,
@@ -68,10 +72,22 @@ WRITTEN_S = 0.05
 LOOK_S, NEAR_S, GONE_S = 2.0, 10.0, 30.0
 """How often a game that is on is looked at though nothing has woken us; how often each table says that it is there; a
 table that has said nothing for so long is gone."""
+CLAIM_S = 10.0
+"""Seconds between two claims that this machine is the table."""
 _LOOK_BACK = 20
 """The last game at two tables is among so many games: what it still has to tell is told, also while another is on."""
+CLONED = say(
+    "Another machine is connected to the hub as this table. On one of the two run “companion hub leave”, and join "
+    "again."
+)
 _OLDER = say("This table’s journal is older than what the other table knows: this game cannot go on.")
 _UNFIT = say("What the other table sends does not fit this game: it cannot go on")
+
+
+class SessionTaken(CompanionError, RuntimeError):
+    """The hub talks with another machine that has this table's identity, such as a copied card."""
+
+    kind = "session_taken"
 
 
 @dataclass(eq=False)
@@ -101,6 +117,10 @@ class PairLine:
         self._journal = journal
         self._clock = clock
         self._own = own
+        self._session = session_id(journal.path)
+        self._claim_s = 0.0
+        self.is_shared = False
+        """Has another machine tried to connect as this table?"""
         self._wake = wake
         table.remote.when_again(self.again)
         self._wishes: deque[_Wish] = deque()
@@ -194,6 +214,19 @@ class PairLine:
         self._sent, self._near_s, self._looked_s = -1, -NEAR_S, -LOOK_S
         self._is_again_told = False
 
+    async def claim(self, client: Client) -> None:
+        """Tell the hub now and then which machine this is. Raises `SessionTaken` where another one is this table."""
+        if self._clock.monotonic_s() < self._claim_s:
+            return
+        self._claim_s = self._clock.monotonic_s() + CLAIM_S
+        try:
+            answer = await self._request(client, SessionClaim(self._session))
+        except (Illegal, NatsTimeout, NoRespondersError):  # a hub that knows no claims, or is just being started
+            return
+        self.is_shared = answer.session == "shared"
+        if answer.session == "taken":
+            raise SessionTaken(CLONED)
+
     async def look(self, client: Client) -> None:
         """Ask the hub for our game, and begin it where it is a new one."""
         answer = await self._request(client, PairQuestion())
@@ -269,6 +302,7 @@ class PairLine:
 
     def broken(self) -> None:
         """The line is cut."""
+        self._claim_s = 0.0
         self._tell(say("The connection to the other table is lost. The game goes on when it is back."))
 
     def close(self) -> None:

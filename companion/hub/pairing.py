@@ -7,7 +7,7 @@ the same kit of the game; the game gets the higher of both tables' next numbers.
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -79,7 +79,13 @@ class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
     """The offer does not hold any more."""
 
 
-PairWish = PairOffer | PairLook | PairTake | PairAgain | PairQuestion | PairWithdrawal
+class SessionClaim(_Message, frozen=True, tag="session"):
+    """The machine `id` is connected as this table; said again every few seconds."""
+
+    id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
+
+
+PairWish = PairOffer | PairLook | PairTake | PairAgain | PairQuestion | PairWithdrawal | SessionClaim
 
 
 class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -108,7 +114,8 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
 class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The hub's answer: the game, the own offer's code, the offer that was looked at, or why not (packed).
 
-    `again`: the other table wants another game.
+    `again`: the other table wants another game. `session` answers a claim: another machine is connected as this table
+    (`taken`), or has tried to (`shared`).
     """
 
     pair: Pair | None = None
@@ -116,6 +123,7 @@ class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     offer: PairOffer | None = None
     refused: Any = ""
     again: bool = False
+    session: Literal["", "own", "shared", "taken"] = ""
 
 
 _wish = msgspec.json.Decoder(PairWish)

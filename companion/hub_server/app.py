@@ -66,7 +66,14 @@ class Hub(Closeable):
         self._rights = Rights(self.folder, self.nats, settings.nats_seed, settings.nats_reload)
         self.store = HubStore(_store_settings(settings, self.nats, known.seed))
         self.room = Room(known.name, clock, known.delay_s)
-        self.pairs = PairKeeper(self.folder, clock, self._paired, self._look_at_pair, self.store.forget_pair)
+        self.pairs = PairKeeper(
+            self.folder,
+            clock,
+            self._paired,
+            self._look_at_pair,
+            self.store.forget_pair,
+            when_shared=self.room.share,
+        )
         self._stack = contextlib.ExitStack()
         try:
             file = LeagueFile(settings.folder)
@@ -109,6 +116,7 @@ class Hub(Closeable):
         )
         app = create_hub_app(self.room, self.league, self.members, clock, site)
         self.door = app.extensions["door"]
+        self.listener.when_round = self.door.step
         self.server: Server = serve(app, web.host, web.port, tls, proxies=web.proxies)
         self._stack.callback(self.server.close)
         self.store.start(self.listener)

@@ -6,8 +6,10 @@ What they tell goes through its store; the hub reads nothing of it.
 from __future__ import annotations
 
 import hmac
+import math
 import secrets
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 import msgspec
 
@@ -25,6 +27,7 @@ from companion.hub.pairing import (
     PairOffer,
     PairTake,
     PairWithdrawal,
+    SessionClaim,
     read_wish,
     require_version,
 )
@@ -35,6 +38,43 @@ from web.security.rate_limit import Buckets, Guesses, Rate
 
 AGREED = Rate(20, 0.05)
 """So many games a table may agree on: NATS reads anew who may do what for each, and everybody waits for that."""
+HELD_S = 25.0
+"""Seconds after which a machine that claims nothing is no table any more: each claims every ten."""
+REFUSED_S = 60.0
+"""Seconds for which it is told that another machine has tried: one that was refused tries every thirty."""
+
+
+class Sessions:
+    """Which machine is connected as each table: two with one identity would overwrite each other.
+
+    `when_shared` is called with a table, and whether another machine has tried to connect as it lately.
+    """
+
+    def __init__(self, clock: Clock, when_shared: Callable[[str, bool], None]) -> None:
+        self._clock = clock
+        self._when_shared = when_shared
+        self._held: dict[str, tuple[str, float]] = {}
+        self._refused_s: dict[str, float] = {}
+
+    def claim(self, table: str, machine: str) -> Literal["own", "shared", "taken"]:
+        """Return whether a machine is this table from now on, or another one is."""
+        now_s = self._clock.monotonic_s()
+        holder, heard_s = self._held.get(table, (machine, now_s))
+        if holder != machine and now_s - heard_s < HELD_S:
+            self._refused_s[table] = now_s
+            self._when_shared(table, True)
+            return "taken"
+        self._held[table] = (machine, now_s)
+        if now_s - self._refused_s.get(table, -math.inf) < REFUSED_S:
+            return "shared"
+        if self._refused_s.pop(table, None) is not None:
+            self._when_shared(table, False)
+        return "own"
+
+    def forget(self, table: str) -> None:
+        """Nobody is this table any more."""
+        self._held.pop(table, None)
+        self._refused_s.pop(table, None)
 
 
 class PairKeeper:
@@ -51,12 +91,15 @@ class PairKeeper:
         when_paired: Callable[[Pair], None],
         when_asked: Callable[[str], None] = lambda _: None,
         when_over: Callable[[str], None] = lambda _: None,
+        *,
+        when_shared: Callable[[str, bool], None] = lambda *_: None,
     ) -> None:
         self._folder = folder
         self._when_paired = when_paired
         self._when_asked = when_asked
         self._when_over = when_over
         self._again: dict[str, PairAgain] = {}
+        self._sessions = Sessions(clock, when_shared)
         self._guesses = Guesses(EACH, clock.monotonic_s)
         self._agreed = Buckets(AGREED, clock.monotonic_s)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
@@ -97,6 +140,7 @@ class PairKeeper:
         """A table has left the hub."""
         self._offers.pop(table, None)
         self._again.pop(table, None)
+        self._sessions.forget(table)
         gone = self._folder.now.pair_of(table)
         self._folder.change(lambda file: _without(file, {table}))
         if gone is not None:
@@ -115,6 +159,8 @@ class PairKeeper:
                 return PairAnswer(pair=self._take(table, take))
             case PairAgain() as again:
                 return PairAnswer(self._once_more(table, again))
+            case SessionClaim() as claim:
+                return PairAnswer(session=self._sessions.claim(table, claim.id))
             case PairWithdrawal():
                 self._offers.pop(table, None)
         code, _ = self._offers.get(table, ("", None))

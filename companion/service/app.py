@@ -32,7 +32,6 @@ from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
 from companion.mqtt.adapter import MqttAdapter
 from companion.printing.kit_printer import KitPrinter
-from companion.printing.printed_kit import printed_table
 from companion.service.board_watch import BoardWatch
 from companion.service.game_log import GameLog
 from companion.service.health import ServiceHealth
@@ -268,6 +267,8 @@ class Companion(Closeable):
         play(press)
 
     def _open_simulation(self) -> None:
+        from companion.printing.printed_kit import printed_table  # noqa: PLC0415 - brings the PDF library
+
         first = next(iter(GAMES.values()))
         options = first.options({})
         world = printed_table(first.kit(options))

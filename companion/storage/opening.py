@@ -30,7 +30,7 @@ from companion.storage.sentences import log_lost_words, rescue_words
 
 log = logging.getLogger(__name__)
 MAX_CHECKED_BYTES = 100_000_000
-"""Largest file that is checked page by page at the start: that took 0.6 s on a desktop with an SSD."""
+"""Largest file that is checked page by page at the start: 99 MB with 504,000 inputs took 0.3 s of a core of a PC."""
 MAX_FORMAT = 1000
 """Highest format that any version will ever write. A file that says more is damaged."""
 GAMES = "SELECT DISTINCT game FROM entries WHERE game > 0 ORDER BY game"
@@ -76,7 +76,8 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
     notice = ""
     try:
         finish_rescue(path)
-        path.with_name(f"{path.name}-head").unlink(missing_ok=True)  # version 1.0 kept one: it means nothing any more
+        with suppress(OSError):  # version 1.0 kept it: it means nothing any more
+            path.with_name(f"{path.name}-head").unlink()
         _keep_private(path)
         if _is_log_cut(path):
             notice = log_lost_words()
@@ -129,11 +130,10 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 def _keep_private(path: Path) -> None:
     """Let nobody else read the journal: keys are in it. SQLite gives its log the mode of the file."""
-    if not os.path.lexists(path):
-        return
     for suffix in ("", "-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            os.chmod(f"{path}{suffix}", 0o700 if path.is_dir() else 0o600)
+        file = Path(f"{path}{suffix}")
+        if file.is_file():
+            file.chmod(0o600)
 
 
 def _condition_of(path: Path) -> Condition:
@@ -197,6 +197,8 @@ def _connected(path: Path) -> tuple[sqlite3.Connection, str]:
             make(db)
         elif not has_our_tables(db):
             notice = migrate(db, path)
+        elif version_of(db) != FORMAT:  # every format has tables of its own: the number alone is damaged
+            db.execute(f"PRAGMA user_version={FORMAT}")
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")
     except BaseException:

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench.bars import PHONE_TO_SCREENS_MS
 from bench.doors import health_ms
 from bench.figures import Figure
 from companion.core.kit import Seat
@@ -28,7 +29,6 @@ VIEWERS = 64
 SLEEPERS = 20
 EVENTS = 60
 SPACING_S = 0.25
-EVENT_TO_SCREEN_MS = 80.0
 MORE_MEMORY_MB = 30.0
 """So much the service may grow while viewers that do not read sleep through every event."""
 
@@ -36,8 +36,8 @@ MORE_MEMORY_MB = 30.0
 class Crowd:
     """Viewers of a live page: `n` connections, of which those that read note when each event reached them."""
 
-    def __init__(self, port: int, n: int, reads: bool = True) -> None:
-        self._sockets = [_follow(port, reads) for _ in range(n)]
+    def __init__(self, port: int, n: int, reads: bool = True, path: str = "/live/watch") -> None:
+        self._sockets = [_follow(port, reads, path) for _ in range(n)]
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._last_s = [0.0] * n
@@ -84,12 +84,12 @@ class Crowd:
             each.close()
 
 
-def _follow(port: int, reads: bool) -> socket.socket:
+def _follow(port: int, reads: bool, path: str) -> socket.socket:
     viewer = socket.socket()
     if not reads:
         viewer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     viewer.connect(("127.0.0.1", port))
-    viewer.sendall(f"GET /live/watch HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+    viewer.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
     return viewer
 
 
@@ -140,7 +140,7 @@ def bench_crowd() -> bool:
         phones = [Phone(f"http://127.0.0.1:{service.port}", seat) for seat in Seat]
         for phone in phones:
             phone.post("take", {"name": "Bench"})
-        moment = _first_orders(phones)
+        moment = first_orders(phones)
         peer_ms = health_ms(service.port)
         crowd = Crowd(service.port, VIEWERS)
         stack.callback(crowd.close)
@@ -152,9 +152,11 @@ def bench_crowd() -> bool:
         seen_beside, _ = _measure(phones[1], crowd, moment)
         grown_mb = service.memory_mb() - before_mb
         figures = (
-            Figure(f"event -> {VIEWERS} spectators", seen, "GET /health", peer_ms, EVENT_TO_SCREEN_MS),
-            Figure("a seat's POST meanwhile", answers, "GET /health", peer_ms, EVENT_TO_SCREEN_MS),
-            Figure(f"event, {SLEEPERS} more do not read", seen_beside, "GET /health", peer_ms, EVENT_TO_SCREEN_MS),
+            Figure(f"event -> {VIEWERS} spectators", seen, "GET /health", peer_ms, PHONE_TO_SCREENS_MS.most),
+            Figure("a seat's POST meanwhile", answers, "GET /health", peer_ms, PHONE_TO_SCREENS_MS.most),
+            Figure(
+                f"event, {SLEEPERS} more do not read", seen_beside, "GET /health", peer_ms, PHONE_TO_SCREENS_MS.most
+            ),
         )
         for figure in figures:
             print(figure.sentence(), flush=True)
@@ -165,7 +167,7 @@ def bench_crowd() -> bool:
         return is_small and all(figure.is_met() for figure in figures)
 
 
-def _first_orders(phones: list[Phone]) -> str:
+def first_orders(phones: list[Phone]) -> str:
     """Begin a game of sealed orders; answers its moment."""
     phones[0].post("start", {"game": next(iter(GAMES))})
     place = phones[0].get("view")

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from gpiozero import LED, Button
 from gpiozero.pins.mock import MockFactory, MockPWMPin
 
+from bench.bars import KEY_TO_LAMP_MS, PHONE_TO_SCREENS_MS, WRONG_TO_NAME_S
 from bench.figures import Figure, Listener, simulated
 from companion.core.config import CameraSettings
 from companion.core.kit import Seat
@@ -21,10 +22,6 @@ from companion.tools.selfplay import Phone
 VIEWERS = 3
 PRESSES = 200
 POSTS = 100
-KEY_TO_LAMP_MS = 15.0
-"""The cue language: the tick starts within 15 ms of the press's edge."""
-POST_TO_EVENT_MS = 100.0
-WRONG_TO_WORD_MS = 1000.0
 STRAYS = 20
 
 
@@ -50,16 +47,12 @@ def _sit_down(companion: Companion) -> None:
 def _key_to_lamp(companion: Companion, listeners: Sequence[Listener]) -> Figure:
     """From the edge of a pad's key to the lamp that counts it, through debouncing and table."""
     return Figure(
-        "key of a pad -> its lamp", _lamps_ms(companion), "gpiozero Button -> LED", _bare_button_ms(), KEY_TO_LAMP_MS
+        "key of a pad -> its lamp",
+        _lamps_ms(companion),
+        "gpiozero Button -> LED",
+        _bare_button_ms(),
+        KEY_TO_LAMP_MS.most,
     )
-
-
-def key_to_lamp_ms(companion: Companion, blocks: int, presses: int) -> Iterator[list[float]]:
-    """The same latencies in milliseconds, in blocks, each measured when it is asked for; at a table without a game."""
-    _sit_down(companion)
-    _press_ready(companion)
-    for _ in range(blocks):
-        yield _presses_ms(companion, presses)
 
 
 def _lamps_ms(companion: Companion) -> list[float]:
@@ -112,7 +105,7 @@ def _wrong_to_word(companion: Companion) -> Figure:
         _wait_for(lambda: bool(table.view().board.problems))
         times.append((time.monotonic() - began_s) * 1000)
     frame_ms = 1000 / CameraSettings().fps
-    return Figure("piece on a wrong square -> named", times, "time of one frame", frame_ms, WRONG_TO_WORD_MS)
+    return Figure("piece on a wrong square -> named", times, "time of one frame", frame_ms, 1000 * WRONG_TO_NAME_S.most)
 
 
 def _wait_for(happened: Callable[[], bool]) -> None:
@@ -168,7 +161,7 @@ def _post_to_event(companion: Companion, listeners: Sequence[Listener]) -> Figur
         times,
         "GET /health",
         health_ms(companion.server.port),
-        POST_TO_EVENT_MS,
+        PHONE_TO_SCREENS_MS.most,
     )
 
 

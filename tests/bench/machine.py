@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
+from bench.bars import CAMERA_S, FIRST_PAGE_S, IDLE_SHARE, MEMORY_MB
 from bench.crowd import Crowd
 from companion.core.kit import SEATS
 from companion.games import GAMES
@@ -32,9 +33,8 @@ from companion.service.lifecycle import MALLOC
 from companion.tools.selfplay.people import Phone
 
 STARTS = 5
-FIRST_PAGE_S, CAMERA_S = 1.5, 3.0
-MEMORY_MB, MEMORY_VIEWERS = 160.0, 10
-IDLE_SHARE, IDLE_VIEWERS, IDLE_FPS = 0.12, 3, 10
+MEMORY_VIEWERS = 10
+IDLE_VIEWERS, IDLE_FPS = 3, 10
 SETTLE_S, IDLE_S = 8.0, 20.0
 BOARDS, PICTURES_EACH, TURNS = 30, 6, 5
 """So many boards are shown for so many pictures each while so many turns are played: more than are kept."""
@@ -236,17 +236,22 @@ def bench_machine() -> bool:
     cpu_s = statistics.median(start.cpu_s for start in starts)
     peer_s = statistics.median(peer.page_s for peer, _ in peers)
     peer_mb = statistics.median(memory_mb for _, memory_mb in peers)
-    kept = (page_s <= FIRST_PAGE_S, camera_s <= CAMERA_S, memory_mb <= MEMORY_MB, share <= IDLE_SHARE)
+    kept = (
+        page_s <= FIRST_PAGE_S.most,
+        camera_s <= CAMERA_S.most,
+        memory_mb <= MEMORY_MB.most,
+        share <= IDLE_SHARE.most,
+    )
     lines = (
-        f"start -> first page: {page_s:.2f} s (at most {FIRST_PAGE_S}), {cpu_s:.2f} s of processor time, "
+        f"start -> first page: {page_s:.2f} s (at most {FIRST_PAGE_S.most}), {cpu_s:.2f} s of processor time, "
         f"{page_s / peer_s:.1f} x the smallest Flask behind waitress ({peer_s:.2f} s)",
-        f"start -> the camera has read the board: {camera_s:.2f} s (at most {CAMERA_S:.0f}), "
+        f"start -> the camera has read the board: {camera_s:.2f} s (at most {CAMERA_S.most:.0f}), "
         f"{camera_s / peer_s:.1f} x; the very first start, which compiles everything: {first.camera_s or 0.0:.2f} s",
         f"memory in play with a camera at 1080p, {settled} settled frames and {MEMORY_VIEWERS} viewers: "
-        f"{memory_mb:.0f} MB (at most {MEMORY_MB:.0f}), "
+        f"{memory_mb:.0f} MB (at most {MEMORY_MB.most:.0f}), "
         f"{memory_mb / peer_mb:.1f} x the smallest Flask behind waitress ({peer_mb:.0f} MB)",
         f"idle, {IDLE_VIEWERS} viewers, {IDLE_FPS} pictures a second: {share:.1%} of one core (at most "
-        f"{IDLE_SHARE:.0%})",
+        f"{IDLE_SHARE.most:.0%})",
     )
     for line, is_kept in zip(lines, kept, strict=True):
         print(f"{line}  {'ok' if is_kept else 'NOT GOOD ENOUGH'}", flush=True)

@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
+from bench.bars import EVENING_MB
 from bench.crowd import Crowd
 from companion.core.config import Settings
 from companion.core.kit import SEATS
@@ -32,8 +33,6 @@ from companion.storage.journal import Journal
 from companion.tools.selfplay.people import Phone, Stuck
 
 REQUESTS, GAMES_PLAYED = 20_000, 40
-MOST_MB = 190.0
-"""Resident memory at the end."""
 MOST_GROWTH_MB = 2.0
 """Growth over the last half of the requests, by the line of least squares.
 
@@ -87,11 +86,11 @@ def bench_memory(requests: int = REQUESTS) -> bool:
         threads = len(os.listdir(f"/proc/{pid}/task"))
     last_half = [each for each in samples if each.requests >= requests / 2]
     grown_mb, end_mb = growth_mb(last_half), samples[-1].mb
-    is_good = end_mb <= MOST_MB and grown_mb <= MOST_GROWTH_MB and evening.games >= GAMES_PLAYED
+    is_good = end_mb <= EVENING_MB.most and grown_mb <= MOST_GROWTH_MB and evening.games >= GAMES_PLAYED
     highest_mb = max(each.mb for each in samples)
     print(
         f"memory: {requests:,} requests over {evening.games} games: {samples[0].mb:.0f} MB, then {end_mb:.0f} MB "
-        f"(at most {MOST_MB:.0f}; the highest {highest_mb:.0f}), {grown_mb:+.1f} MB over the last half "
+        f"(at most {EVENING_MB.most:.0f}; the highest {highest_mb:.0f}), {grown_mb:+.1f} MB over the last half "
         f"(at most {MOST_GROWTH_MB:+.0f}), {threads} threads  {'ok' if is_good else 'TOO MUCH'}",
         flush=True,
     )

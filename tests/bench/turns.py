@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from bench.bars import BUZZER_MS, CLOCK_DRIFT_MS
 from bench.figures import Figure, Listener, simulated
 from companion.core.config import CameraSettings
 from companion.core.ports import Alarm, Cue
@@ -20,10 +21,6 @@ from companion.service.app import Companion
 WATCHERS = 10
 TURNS = 110
 SCALED_S, REAL_S = 0.25, 5.0
-EDGE_MS = 30.0
-"""So near to its due time lies the buzzer's edge, in 99 of 100 turns."""
-DRIFT_MS = 10.0
-"""So far the last turn may have slipped from the first one's end plus all the turns between."""
 _SETTLE_S = 1.0
 _GRACE_S = 5.0
 
@@ -43,14 +40,14 @@ class Timing:
 
     def is_good(self) -> bool:
         """Did every turn run out, and without a drift?"""
-        return self.turns == TURNS and max(self.due_drift_ms, self.edge_drift_ms) < DRIFT_MS
+        return self.turns == TURNS and max(self.due_drift_ms, self.edge_drift_ms) < CLOCK_DRIFT_MS.most
 
     def sentence(self) -> str:
         """The drift for people, and the ratio to the peer where it counts."""
         p99_ms, peer_ms = (sorted(late)[int(0.99 * (len(late) - 1))] for late in (self.late_ms, self.sleep_ms))
         return (
             f"{'':<4}{self.turns} of {TURNS} turns ran out; drift of the due times {self.due_drift_ms:.2f} ms, of the "
-            f"buzzer {self.edge_drift_ms:.2f} ms (below {DRIFT_MS:.0f}); p99 {p99_ms / max(peer_ms, 0.001):.2f} x "
+            f"buzzer {self.edge_drift_ms:.2f} ms (below {CLOCK_DRIFT_MS.most:.0f}); p99 {p99_ms / max(peer_ms, 0.001):.2f} x "
             f"time.sleep ({peer_ms:.2f} ms)  {'ok' if self.is_good() else 'DRIFTS'}"
         )
 
@@ -62,7 +59,7 @@ def bench_turns(turn_s: float) -> bool:
             viewers.enter_context(Listener(companion.server.port))
         timing = time_turns(companion, turn_s)
     peer_ms = max(statistics.median(timing.sleep_ms), 0.001)
-    figure = Figure(f"end of a turn of {turn_s:g} s -> buzzer", timing.late_ms, "time.sleep", peer_ms, EDGE_MS)
+    figure = Figure(f"end of a turn of {turn_s:g} s -> buzzer", timing.late_ms, "time.sleep", peer_ms, BUZZER_MS.most)
     print(figure.sentence(), flush=True)
     print(timing.sentence(), flush=True)
     return figure.is_met() and timing.is_good()

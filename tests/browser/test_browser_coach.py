@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from window_tools import no_errors, text_of
 
 from companion.bots import bot_for
 from companion.bots.base import Choice, Verdict
+from companion.bots.coach import Coach
+from companion.bots.machine_players import MachinePlayers
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
 from companion.games import GAMES
@@ -32,13 +36,38 @@ return why.right <= ask.left && why.top >= words.bottom && why.bottom <= box('#l
 """
 
 
+class QuickCoach:
+    """The lowest level in this process, for machine and coach: it answers at once, however busy the machine is."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._game = next(word for word in command if word in GAMES)
+
+    def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
+        self._bot = bot_for(self._game, seat, options, 1, 1)
+
+    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float) -> None:
+        self._bot.see(view, events)
+
+    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
+        return self._bot.choose(view)
+
+    def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
+        return self._bot.judge(view, action)
+
+    def close(self) -> None:
+        pass
+
+
 @pytest.fixture(scope="module")
 def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, WebDriver]]:
-    """South's phone, with the machine at North; the coach, which comes last for the processor, may take its time."""
+    """South's phone, with the machine at North."""
     folder = tmp_path_factory.mktemp("coach")
-    with pytest.MonkeyPatch.context() as patch, served(folder) as service, browser(PHONE) as window:
-        patch.setattr("companion.bots.coach.START_S", PATIENCE_S)
-        patch.setattr("companion.bots.coach.THINK_S", PATIENCE_S)
+    with ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setattr("companion.service.app.MachinePlayers", partial(MachinePlayers, open_process=QuickCoach))
+        patch.setattr("companion.service.app.Coach", partial(Coach, open_process=QuickCoach))
+        service = stack.enter_context(served(folder))
+        window = stack.enter_context(browser(PHONE))
         sit_down(window, service, "south", "Mara")
         client = Client(service.url)
         client.post("/api/seat/north/machine", name="Pip")
@@ -94,7 +123,7 @@ def test_the_coach_is_asked_before_and_after(seat: tuple[Served, WebDriver]) -> 
 
 def test_a_replay_says_what_would_have_been_better(tmp_path: Path, seat: tuple[Served, WebDriver]) -> None:
     _, window = seat
-    with open_place(tmp_path) as place, serve(place.app, "127.0.0.1", 0) as server:
+    with open_place(tmp_path, open_coach=QuickCoach) as place, serve(place.app, "127.0.0.1", 0) as server:
         server.start()
         play(place.table, place.clock, "outbuffered", 6, seed=3)
         url = f"http://127.0.0.1:{server.port}/history/1"
@@ -109,28 +138,6 @@ def test_a_replay_says_what_would_have_been_better(tmp_path: Path, seat: tuple[S
         script = "return document.querySelector('.better').getBoundingClientRect().bottom <= innerHeight + 1"
         until("the words in sight", lambda: window.execute_script(script))
         assert too_wide(window) <= 0
-
-
-class QuickCoach:
-    """The lowest level in this process: it has an answer at once, however busy the machine is."""
-
-    def __init__(self, command: Sequence[str]) -> None:
-        self._game = next(word for word in command if word in GAMES)
-
-    def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
-        self._bot = bot_for(self._game, seat, options, 1, 1)
-
-    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float) -> None:
-        self._bot.see(view, events)
-
-    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
-        return self._bot.choose(view)
-
-    def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
-        return self._bot.judge(view, action)
-
-    def close(self) -> None:
-        pass
 
 
 def test_it_answers_in_every_game(tmp_path: Path) -> None:

@@ -40,8 +40,8 @@ return [...document.querySelectorAll('.ranks li')].filter(row => {
 """The rows of the standings that can be seen wholly, above the sign."""
 _TURN = """
 const done = arguments[0];
-const script = performance.getEntriesByType('resource').find(each => each.name.endsWith('/ranks.js'));
-import(script.name).then(({ turn }) => turn()).then(() => done(), done);"""
+const script = performance.getEntriesByType('resource').find(each => each.name.endsWith('/wall.js'));
+import(script.name).then(({ turnRanks }) => turnRanks()).then(() => done(), done);"""
 _HEIGHTS = """
 return [5, 6].map(number => document.querySelector(`.list tbody tr:nth-child(${number})`).getBoundingClientRect().height)"""
 """How high the rows of tables 5 and 6 are."""
@@ -268,7 +268,7 @@ def test_few_tables_fill_the_wall_and_many_take_turns(count: int, least: float, 
             part, names = window.execute_script(script)
             assert least <= part <= 1, size
             assert count <= 12 or "20" in names
-        window.execute_async_script(_TURN.replace("ranks", "tiles"))
+        window.execute_async_script(_TURN.replace("turnRanks", "turnTiles"))
         assert set(window.execute_script(script)[1]) | set(names) == {str(number + 1) for number in range(count)}
         window.get("about:blank")
 

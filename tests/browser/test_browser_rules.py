@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 _HAND_IN = """
 const [moment, action, done] = arguments;
-const script = document.querySelector('script[src$="live.js"]').src.replace('live.js', 'post.js');
+const script = document.querySelector('script[src$="live.js"]').src.replace('live.js', 'page.js');
 import(script).then(({ post }) => post('/api/seat/south/hand-in', { moment, action })).then(done);
 """
 _LIT = """

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from flask import request
+from flask import Response, request
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, says, tap, until
 from tour import SIZES, Stop, cdp, dress, touring, visit
@@ -115,26 +114,6 @@ def test_a_finger_that_stays_down_stops_no_page(tmp_path: Path, window: WebDrive
         pointer(window, "finger", at, False)
 
 
-def test_a_tap_waits_for_the_script_of_what_a_fragment_has_brought(tmp_path: Path, window: WebDriver) -> None:
-    """Kahmate's placing is proposed: its main key can be tapped as soon as it is there."""
-    has_come = threading.Event()
-
-    def hold_back() -> None:
-        if request.path.endswith("/placing.js"):
-            has_come.wait()
-
-    with south(tmp_path, window) as (place, url):
-        place.app.before_request_funcs.setdefault(None, []).append(hold_back)
-        try:
-            window.get(url)
-            place.table.new_game("kahmate", {}, 1)
-            tap(window, "#placing #commit")
-            assert not is_sealed(place)
-        finally:
-            has_come.set()
-        until("the placing is sealed", lambda: is_sealed(place))
-
-
 def test_a_tap_waits_for_the_scripts_of_the_page(tmp_path: Path, window: WebDriver) -> None:
     with south(tmp_path, window) as (place, url):
         place.table.new_game("kahmate", {}, 1)
@@ -165,3 +144,73 @@ def test_a_key_of_the_workbench_is_never_let_go_before_it_was_pressed(window: We
         until("its release", lambda: window.execute_script("return sent.length") > 1)
         assert window.execute_script("return sent") == ["/workbench/press", "/workbench/release"]
         window.get("about:blank")
+
+
+# ---- a page that is not whole, a browser that keeps nothing ----------------------------------------------------------
+
+
+def losing(name: str, times: int) -> Callable[[], Response | None]:
+    """What loses a file of the pages some times, as poor Wi-Fi does."""
+    left = [times]
+
+    def lose() -> Response | None:
+        if not request.path.endswith(f"/{name}") or not left[0]:
+            return None
+        left[0] -= 1
+        return Response(status=503)
+
+    return lose
+
+
+@pytest.mark.parametrize("name", ["seat.js", "squares.js", "phone.css"])
+def test_a_page_that_lost_a_part_says_so_and_loads_again_once(tmp_path: Path, window: WebDriver, name: str) -> None:
+    with south(tmp_path, window) as (place, url):
+        place.sit("north", "Jonas")
+        place.to_orders()
+        place.app.before_request_funcs.setdefault(None, []).append(losing(name, 1))
+        window.get(url)
+        told = "return !!document.querySelector('#unloaded:not([hidden])')"
+        until("it says so", lambda: window.execute_script(told))
+        until("it has loaded again", lambda: not window.execute_script(told))
+        until("the slots", lambda: window.execute_script("return !!document.querySelector('.slot .k')"))
+        window.execute_script("document.querySelector('.order[data-letter=\"U\"]').click()")
+        until("a key works", lambda: window.execute_script("return document.querySelector('.slot').dataset.letter"))
+
+
+def test_a_part_that_stays_lost_is_told_and_asked_for_no_more(tmp_path: Path, window: WebDriver) -> None:
+    with south(tmp_path, window) as (place, url):
+        place.app.before_request_funcs.setdefault(None, []).append(losing("seat.js", 99))
+        window.get(url)
+        until("it has loaded again", lambda: window.execute_script("return history.state?.again"))
+        script = (
+            "return performance.getEntriesByType('navigation')[0].type === 'reload'"
+            " && !!document.querySelector('#unloaded:not([hidden])')"
+        )
+        until("it says so", lambda: window.execute_script(script))
+        window.execute_script("window.isSame = true")
+        window.execute_async_script("setTimeout(arguments[0], 2500)")
+        assert window.execute_script("return window.isSame"), "it does not load again and again"
+
+
+@pytest.mark.parametrize(
+    "storage",
+    [
+        "Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('', 'SecurityError'); } })",
+        "Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); }",
+    ],
+    ids=["missing", "full"],
+)
+def test_orders_are_entered_where_a_browser_keeps_nothing(tmp_path: Path, window: WebDriver, storage: str) -> None:
+    added = cdp(window, "Page.addScriptToEvaluateOnNewDocument", source=storage)
+    try:
+        with south(tmp_path, window) as (place, url):
+            place.sit("north", "Jonas")
+            place.to_orders()
+            window.get(url)
+            says(window, "orders to go")
+            for _ in range(3):
+                window.execute_script("document.querySelector('.order[data-letter=\"U\"]').click()")
+            tap(window, "#hand-in")
+            until("the order is sealed", lambda: is_sealed(place))
+    finally:
+        cdp(window, "Page.removeScriptToEvaluateOnNewDocument", identifier=added["identifier"])

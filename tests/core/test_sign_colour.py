@@ -8,12 +8,12 @@ from pathlib import Path
 from companion.core.drawings import SIGN
 
 ROOT = Path(__file__).parents[2]
-COPIES = {"companion/core/drawings.py", "web/static/tokens.css", "web/static/favicon.svg"}
+COPIES = {"companion/core/drawings.py", "web/static/base.css", "web/static/favicon.svg"}
 
 
 def test_the_pages_and_their_small_picture_have_the_signs_colour() -> None:
-    tokens = (ROOT / "web/static/tokens.css").read_text(encoding="utf-8")
-    assert set(re.findall(r"--sign:(#\w+)", tokens)) == {SIGN}
+    tokens = (ROOT / "web/static/base.css").read_text(encoding="utf-8")
+    assert set(re.findall(r"--sign: (#\w+)", tokens)) == {SIGN}
     assert SIGN in (ROOT / "web/static/favicon.svg").read_text(encoding="utf-8")
 
 

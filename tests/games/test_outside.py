@@ -196,8 +196,8 @@ def test_a_broken_game_is_told_in_the_log_and_the_table_runs(clash: Path) -> Non
 
 
 def test_the_colours_of_sides_are_those_of_the_style_sheets() -> None:
-    tokens = (ROOT / "web/static/tokens.css").read_text(encoding="utf-8")
-    styled = set(re.findall(r"\.side-(\w+)\{color:var\(--\1\);--face:var\(--on-", tokens))
+    tokens = (ROOT / "web/static/base.css").read_text(encoding="utf-8")
+    styled = set(re.findall(r"\.side-(\w+) \{ color: var\(--\1\); --face: var\(--on-", tokens))
     assert set(SIDE_COLOURS) == styled
 
 

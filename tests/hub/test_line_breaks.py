@@ -183,6 +183,8 @@ class Pairs:
     async def exchange(self, *_: Any) -> None:
         """There is nothing to tell."""
 
+    async def claim(self, _: Any) -> None: ...
+
     def connected(self, *_: Any) -> None: ...
 
     broken = close = connected

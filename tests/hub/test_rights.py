@@ -19,6 +19,7 @@ from typing import BinaryIO, cast
 import nkeys
 import pytest
 from hub_tools import (
+    OpenHub,
     TableAtHub,
     answers_go_nowhere_else,
     floods_the_store,
@@ -26,6 +27,7 @@ from hub_tools import (
     hub_settings,
     joined,
     kept,
+    needs,
     running,
     until,
     with_key_of,
@@ -60,6 +62,20 @@ def tables(hub: Hub, tmp_path: Path) -> Iterator[list[TableAtHub]]:
 
 def test_a_table_cannot_have_answers_sent_to_where_it_may_say_nothing(hub: Hub, tables: list[TableAtHub]) -> None:
     answers_go_nowhere_else(hub, *tables)
+
+
+def test_a_table_says_nothing_before_the_host_lets_it_in(tmp_path: Path) -> None:
+    with Hub(hub_settings(tmp_path / "hub")) as hub:
+        table = joined(hub, tmp_path / "table")
+        number = table.member.number
+        until("it is said there", lambda: "does not let this table in: ask its host" in table.line.sentence)
+        assert needs(hub, number) == "It wants to join: let it in on the host’s page."
+        assert hub.room.free_tables() == []
+        assert hub.members.let_in(number)
+        until("it is there", lambda: table.line.is_connected)
+        table.play(1)
+        until("everything is there", lambda: has_all(hub, table))
+        table.close()
 
 
 def test_no_table_takes_the_ids_of_anothers_messages(hub: Hub, tables: list[TableAtHub]) -> None:
@@ -218,7 +234,7 @@ def test_who_may_come_in_is_written_by_one_at_a_time(tmp_path: Path) -> None:
 
 def test_a_hub_of_before_keeps_what_it_had(tmp_path: Path) -> None:
     settings = hub_settings(tmp_path / "hub")
-    with Hub(settings) as hub:
+    with OpenHub(settings) as hub:
         table = joined(hub, tmp_path / "table")
         table.play(1)
         until("it is there", lambda: has_all(hub, table))
@@ -226,7 +242,7 @@ def test_a_hub_of_before_keeps_what_it_had(tmp_path: Path) -> None:
         table.close()
     store = tmp_path / "hub" / "nats" / "store" / "jetstream"
     shutil.move(store / "hub", store / "$G")
-    with Hub(settings) as hub:
+    with OpenHub(settings) as hub:
         assert kept(hub, table.member.table) == before
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 import cv2
 import numpy as np
 import pytest
-from sheet_tools import PAPERS, Image, needs_poppler, rastered
+from sheet_tools import DPI, PAPERS, Image, markers_mm, needs_poppler, pictures, rastered
 
 from companion.cli.main import main
 from companion.core import i18n
@@ -22,9 +22,8 @@ from companion.games import GAMES
 from companion.games.aids import Extras
 from companion.printing.join_card import join_card_pdf
 from companion.printing.kit_pages.sheets import MARGIN_MM, KitStyle, Paper, kit_pdf, kit_plan
-from companion.printing.kit_printer import KEPT_BYTES, KitPrinter
+from companion.printing.kit_printer import KEPT_BYTES, KitPrinter, PrinterBusy
 from companion.printing.pdf_pen import broken, printable, text_width
-from companion.printing.printing import PrinterBusy
 
 ADDRESSES = ("http://192.0.2.7:8080/", "http://table.local:8080/")
 LONGER = "¿Ñandú à l’œuvre? « "
@@ -137,6 +136,46 @@ def test_a_plan_tells_what_is_printed(paper: Paper) -> None:
     assert plan.kinds[0] == "instructions"
     assert plan.kinds.count("cards") == plan.kinds.count("backs") == 9
     assert len(plan.kinds) == plan.pages == len(plan.names)
+
+
+# ---- what a camera may read ------------------------------------------------------------------------------------------
+
+
+def allowed_on(kit: Kit, kind: str, names: tuple[str, ...]) -> set[int]:
+    """The markers that a page may carry: of the board, pieces, cards and order tiles that are on it."""
+    allowed: set[int] = set()
+    if kind == "board":
+        allowed |= set(kit.board.corners)
+    allowed |= {marker for face in kit.faces if face.name in names for marker in face.markers}
+    if kit.deck and kind == "cards":
+        allowed |= {card.marker for card in kit.deck.cards if card.name in names}
+    if kit.order_tiles and {"tiles", "walls"} & set(names):
+        tiles, rows = kit.order_tiles.orders.values(), kit.order_tiles.rows.values()
+        allowed |= {marker for orders in tiles for marker in orders.values()}
+        allowed |= {marker for row in rows for marker in row}
+    return allowed
+
+
+@needs_poppler
+@pytest.mark.parametrize("raw", [{}, {"tiles": True}], ids=["plain", "tiles"])
+@pytest.mark.parametrize("name", GAMES)
+def test_no_page_carries_a_marker_but_for_what_is_on_it(name: str, raw: dict[str, Any]) -> None:
+    game = GAMES[name]
+    if raw and not any(row.name == "tiles" for row in game.option_rows):
+        pytest.skip("it has no order tiles")
+    options = game.options(raw)
+    kit = game.kit(options)
+    sheets, pages = pictures(kit, "a4", extras=game.extras(options))
+    for number, (page, names, kind) in enumerate(zip(pages, sheets.names, sheets.kinds, strict=True), start=1):
+        found = {marker for marker, _ in markers_mm(page)}
+        assert found <= allowed_on(kit, kind, names), f"page {number}, {kind}"
+
+
+@needs_poppler
+def test_the_card_for_the_table_carries_no_marker() -> None:
+    for paper in PAPERS:
+        for page in rastered(join_card_pdf(ADDRESSES, Wifi("net", "key"), paper), DPI):
+            assert not list(markers_mm(page))
 
 
 # ---- the card for the table ------------------------------------------------------------------------------------------

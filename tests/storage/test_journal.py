@@ -429,6 +429,15 @@ def test_what_lies_in_its_place_is_set_aside_and_told(path: Path, kind: str) -> 
     assert (aside / "photo.jpg").exists() if kind == "folder" else aside.exists()
 
 
+def test_a_format_that_is_damaged_alone_is_mended(path: Path) -> None:
+    made_journal(path)
+    changed(path, "PRAGMA user_version=900")
+    with Journal(path) as journal:
+        assert (journal.notice, journal.games()) == ("", [1, 2, 3])
+    with closing(sqlite3.connect(path)) as db:
+        assert format.version_of(db) == FORMAT
+
+
 def test_a_trigger_in_the_file_is_never_run(path: Path) -> None:
     made_journal(path)
     changed(path, "CREATE TRIGGER spy AFTER INSERT ON entries BEGIN DELETE FROM keys; END")

@@ -167,7 +167,7 @@ def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) 
 
 def test_something_without_a_marker_is_told_from_what_is_hidden(played: Played) -> None:
     begin(played)
-    for foreign, words in ((set(), "straighten the pieces there"), ({sq("e5")}, "remove what lies there")):
+    for foreign, words in ((set(), "take your hand away"), ({sq("e5")}, "remove what lies there")):
         lying = Reading(
             tops(now(played)),
             frozenset({sq("e5"), sq("e6")}),

@@ -70,8 +70,8 @@ def test_a_photograph_shows_the_square_of_its_turn_or_the_next_piece(square: str
 
 
 def test_every_part_of_a_photograph_can_be_shown() -> None:
-    style = (STATIC / "wall-end.css").read_text()
-    assert {int(tenth) for tenth in re.findall(r"\.down-(\d+)\{", style)} == set(range(11)) - {5}, "5 is the middle"
+    style = (STATIC / "wall.css").read_text()
+    assert {int(tenth) for tenth in re.findall(r"\.down-(\d+) \{", style)} == set(range(11)) - {5}, "5 is the middle"
 
 
 @pytest.mark.parametrize("turns", [3000, 5, 1])

@@ -43,7 +43,7 @@ def test_the_table_screen_offers_no_ways_and_the_watching_page_all(place: Place)
     assert 'href="/watch"' not in html.partition('class="elsewhere"')[2]
 
 
-def test_a_fragment_names_the_page_it_fits_and_the_styles_of_its_game(place: Place) -> None:
+def test_a_fragment_names_the_page_it_fits(place: Place) -> None:
     """Scripts of an older service, or in another language, notice it by this and load the page anew."""
     (body, lobby) = re.findall(r' data-page="([^"]+)"', page(place, "/watch"))
     assert body == lobby
@@ -51,13 +51,6 @@ def test_a_fragment_names_the_page_it_fits_and_the_styles_of_its_game(place: Pla
     browser = place.browser()
     browser.set_cookie("language", "fr")
     assert re.findall(r' data-page="([^"]+)"', browser.get("/watch").get_data(as_text=True))[1] == f"{body[:-2]}fr"
-    styles = {}
-    for game in ("outbuffered", "kahmate", "binmat"):
-        begin(place, game)
-        html = page(place, "/watch")
-        styles[game] = re.findall(r' data-sheet="([^"]*)"', html)
-        assert all(f'/{name}.css">' in html for name in ("phone", *styles[game])), "the first fragment is drawn whole"
-    assert styles == {"outbuffered": [], "kahmate": ["phone-pieces"], "binmat": ["phone-cards"]}
 
 
 def test_all_that_a_seat_enters_lies_where_the_shutter_falls(place: Place) -> None:

@@ -11,7 +11,6 @@ import web
 from companion.core.i18n import speaking
 from web.static_files import static_files
 from web.templating.icons import qr_code
-from web.templating.stylesheets import STYLESHEETS
 
 WEB = Path(web.__file__).parent
 TEMPLATES = sorted((WEB / "templates").glob("*.html"))
@@ -34,34 +33,33 @@ def test_lines_of_templates_can_be_read(path: Path) -> None:
     assert not [f"line {number}: {len(line)}" for number, line in lines if len(line) > MOST_LETTERS]
 
 
-def test_every_stylesheet_that_is_named_is_served_and_every_file_is_in_one() -> None:
-    assert {"document", "host", "here"} <= named("styles") <= set(STYLESHEETS)
-    files = {path.stem for path in (WEB / "static").glob("*.css")}
-    assert files == {part for parts in STYLESHEETS.values() for part in parts}
-    assert {name for name in static_files() if name.endswith(".css")} == {f"{name}.css" for name in STYLESHEETS}
-    kinds = {f"{surface}-{kind}" for surface in ("phone", "wall") for kind in ("cards", "pieces")}
-    asked = named("needs.sheet") & set(STYLESHEETS)
-    assert named("styles") | kinds | asked | {"phone", "wall"} == set(STYLESHEETS), (
-        "a sheet is there that no page names"
-    )
+def test_four_stylesheets_are_served_and_every_one_is_named() -> None:
+    files = {name for name in static_files() if name.endswith(".css")}
+    assert files == {"base.css", "phone.css", "wall.css", "owner.css"}
+    assert named("styles") == {"phone", "wall", "owner"}, "base.css is on every page"
 
 
 def test_every_script_that_is_named_is_there_and_none_is_idle() -> None:
     scripts = {path.stem for path in (WEB / "static").glob("*.js")}
-    wanted = named("scripts") | named("needs.module") | named("needs.later") | {"covered", "early"}
-    assert {"live", "slots", "chance"} <= wanted
-    imported = re.findall(r"(?:from|import\()\s*['`]\./([\w-]+)\.js", "".join(
-        path.read_text(encoding="utf-8") for path in (WEB / "static").glob("*.js")
-    ))  # fmt: skip
-    later = {"turn", "look", "sha256"}  # fetched by name in a loop, by seat.js
-    assert scripts == wanted | set(imported) | later
+    sources = "".join(path.read_text(encoding="utf-8") for path in (WEB / "static").glob("*.js"))
+    imported = set(re.findall(r"from '\./([\w-]+)\.js'", sources))
+    assert scripts == named("scripts") | imported | {"early"}
+
+
+def test_every_import_names_what_a_script_exports() -> None:
+    for path in (WEB / "static").glob("*.js"):
+        for names, script in re.findall(r"import \{([^}]*)\} from '\./([\w-]+)\.js'", path.read_text("utf-8")):
+            exported = re.findall(
+                r"export (?:async )?(?:function|const) (\w+)", (WEB / f"static/{script}.js").read_text("utf-8")
+            )
+            wanted = {name.strip() for name in names.split(",") if name.strip()}
+            assert wanted <= set(exported), f"{path.name} from {script}"
 
 
 @pytest.mark.parametrize("surface", ["phone", "wall"])
 def test_every_movement_that_a_surface_names_is_declared_there(surface: str) -> None:
-    sheets = [name for name in STYLESHEETS if name.split("-")[0] == surface]
-    styles = "\n".join(static_files()[f"{name}.css"].decode() for name in sheets)
-    named = set(re.findall(r"animation:([\w-]+)", styles)) - {"none"}
+    styles = "\n".join(static_files()[f"{name}.css"].decode() for name in ("base", surface))
+    named = set(re.findall(r"animation: ([\w-]+)", styles)) - {"none"}
     assert named
     assert named <= set(re.findall(r"@keyframes ([\w-]+)", styles))
 

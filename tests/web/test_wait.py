@@ -22,4 +22,4 @@ def test_what_is_printed_says_that_it_is_a_pdf(tmp_path: Path) -> None:
         page = page_of(place.browser(), "/kit")
         assert page.count("PDF to cut out") == 6
         assert page.count("PDF to fold") == 1
-        assert "wait.js" in page
+        assert "page.js" in page

@@ -61,9 +61,13 @@ class RoomTable:
     refused: str = ""
     shut: bool = False
     closed: bool = False
+    waits: bool = False
+    """Has the host not let it in yet?"""
     asked: bool = False
     answer: Any = ""
     contests: int = 0
+    is_shared: bool = False
+    """Have two machines tried to be this table?"""
 
     def is_lost(self, now_s: float) -> bool:
         """Has it been silent for long?"""
@@ -77,8 +81,12 @@ class RoomTable:
     def needs(self, now_s: float) -> str:
         """What somebody should do there, as a sentence; empty: nothing."""
         state = self.state
+        if self.waits:
+            return say("It wants to join: let it in on the host’s page.")
         if self.shut:
             return say("It has sent too much and was shut out.")
+        if self.is_shared:
+            return say("Two machines want to be this table.")
         if self.is_lost(now_s):
             return say("It is silent.")
         if state and state.call is not Call.NONE:
@@ -251,7 +259,9 @@ class Room(Notifier):
             known = self._tables.get(table.id)
             fresh = table
             if known:
-                fresh = replace(known, number=table.number, name=table.name, shut=table.shut, closed=table.closed)
+                fresh = replace(
+                    known, number=table.number, name=table.name, shut=table.shut, closed=table.closed, waits=table.waits
+                )
             self._tables[table.id] = fresh
             self._numbers[table.number] = table.id
             self._delayed.setdefault(table.id, Delayed())
@@ -306,6 +316,13 @@ class Room(Notifier):
                 if number != table.contests:
                     self._tables[table.id] = replace(table, contests=number)
                     self._is_stale = True
+
+    def share(self, table: str, is_shared: bool) -> None:
+        """Two machines with one identity are connected as a table, or not any more."""
+        with self._lock:
+            if table in self._tables:
+                self._tables[table] = replace(self._tables[table], is_shared=is_shared)
+        self._touch()
 
     def ask(self, table: str) -> None:
         """A table is asked to take settings, and has not answered yet."""

@@ -15,14 +15,13 @@ from web.hub.drawing import seats_of, sentence
 from web.hub.room import MOST_RECENT, Delayed, Room, RoomTable, Shown, late_words
 from web.routes.route import get
 from web.server.sse import LOOK_S, Streams, message
-from web.templating.fragments import Fragment, Needs, render_fragment
 
 
 @dataclass(frozen=True)
 class DrawnTable:
     """A page of a table, and the same as a message of its stream."""
 
-    fragment: Fragment
+    fragment: str
     message: str
 
 
@@ -62,7 +61,9 @@ class SpectatorPages:
         table = self._table(number)
         followed = self._room.delayed(table.id) or Delayed()
         fragment = self._drawn(page, table, followed.version, followed.shown).fragment
-        return render_fragment(f"hub_{page}.html", fragment, live=f"/live/{page}/{number}", table=table, theme="")
+        return render_template(
+            f"hub_{page}.html", fragment=fragment, live=f"/live/{page}/{number}", table=table, theme=""
+        )
 
     @get("/live/<any(watch, overlay):page>/<int:number>")
     def live(self, page: str, number: int) -> Response:
@@ -101,7 +102,7 @@ class SpectatorPages:
         found = self._found(page, table, version)
         if found is None:
             fragment = self._draw(page, table, shown)
-            found = DrawnTable(fragment, message(fragment.html))
+            found = DrawnTable(fragment, message(fragment))
             with self._lock:
                 kept = self._kept.setdefault((page, table.id, spoken()), {})
                 kept[version, round(self._room.delay_s)] = found
@@ -109,13 +110,12 @@ class SpectatorPages:
                     del kept[min(kept)]
         return found
 
-    def _draw(self, page: str, table: RoomTable, shown: Shown | None) -> Fragment:
-        needs, delay_s = Needs(), self._room.delay_s
+    def _draw(self, page: str, table: RoomTable, shown: Shown | None) -> str:
+        delay_s = self._room.delay_s
         view = shown.record.view if shown else None
         names = table.state.names if table.state else {}
         html = render_template(
             f"_hub_{page}.html",
-            needs=needs,
             table=table,
             public=view,
             seats=seats_of(shown, names, delay_s) if shown else (),
@@ -123,4 +123,4 @@ class SpectatorPages:
             late=late_words(delay_s),
             is_late=delay_s > 0,
         )
-        return Fragment(html, needs)
+        return html

@@ -19,7 +19,6 @@ from web.hub.room import Room
 from web.routes.route import get
 from web.security.auth import Auth
 from web.server.sse import Streams
-from web.templating.fragments import Fragment, Needs, render_fragment
 
 SYSTEM_WORDS = {
     System.SWISS: say("Swiss"),
@@ -106,14 +105,14 @@ class TournamentPages:
         shown = request.args.get("round", 0, int)
         fragment = self._draw(number, shown)
         live = f"/live/tournament/{number}" + (f"?round={shown}" if shown else "")
-        return render_fragment("hub_tournament.html", fragment, live=live, tournament=self.known(number))
+        return render_template("hub_tournament.html", fragment=fragment, live=live, tournament=self.known(number))
 
     @get("/live/tournament/<int:number>")
     def live(self, number: int) -> Response:
         """The stream of such a page."""
         shown = request.args.get("round", 0, int)
         self.known(number)
-        return self._streams.follow(self._room, lambda: self._draw(number, shown).html)
+        return self._streams.follow(self._room, lambda: self._draw(number, shown))
 
     @get("/tournaments.json")
     def all_plain(self) -> Response:
@@ -168,13 +167,12 @@ class TournamentPages:
     def _english(self, tournament: Tournament, entrant: int) -> str:
         return translate(self.words.entrant(tournament, entrant), "en")
 
-    def _draw(self, number: int, shown: int) -> Fragment:
-        tournament, needs = self.known(number), Needs()
+    def _draw(self, number: int, shown: int) -> str:
+        tournament = self.known(number)
         rounds = len(tournament.rounds)
         shown = shown if 1 <= shown <= rounds else rounds
         html = render_template(
             "_hub_tournament.html",
-            needs=needs,
             t=tournament,
             shown=tournament.rounds[shown - 1] if shown else None,
             rows=standings(tournament, shown),
@@ -185,7 +183,7 @@ class TournamentPages:
             due_s=self._room.due_s(tournament.rounds[shown - 1].ends_s) if shown else None,
             System=System,
         )
-        return Fragment(html, needs)
+        return html
 
     def known(self, number: int) -> Tournament:
         """The tournament of that number; there is none: 404."""

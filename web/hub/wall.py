@@ -24,7 +24,6 @@ from web.hub.tournaments import TournamentWords
 from web.routes.route import get
 from web.security.auth import Auth, is_own_screen
 from web.server.sse import Audience, Streams
-from web.templating.fragments import Fragment, Needs, render_fragment
 
 
 @dataclass(frozen=True)
@@ -62,23 +61,24 @@ class WallPages:
         self._watch = watch
         self._league = league
         self._words = TournamentWords(league, room)
-        self._drawn: dict[tuple[bool, str], tuple[int, Fragment]] = {}
+        self._drawn: dict[tuple[bool, str], tuple[int, str]] = {}
         self._drawing = threading.Lock()
 
     @get("/")
     def page(self) -> str:
         """The wall."""
         own = is_own_screen(request)
-        return render_fragment("hub_wall.html", self._fragment(own), live="/live/wall", theme="")
+        return render_template("hub_wall.html", fragment=self._fragment(own), live="/live/wall", theme="")
 
     @get("/live/wall")
     def live(self) -> Response:
         """The stream of the wall."""
         own = is_own_screen(request)
-        return self._streams.follow(self._room, lambda: self._fragment(own).html, Audience.TABLE)
+        return self._streams.follow(self._room, lambda: self._fragment(own), Audience.TABLE)
 
-    def _fragment(self, own: bool) -> Fragment:
+    def _fragment(self, own: bool) -> str:
         key = (own, spoken())
+        self._door.step()
         with self._drawing:
             version, fragment = self._drawn.get(key, (-1, None))
             if fragment is None or version != self._room.version:
@@ -95,12 +95,11 @@ class WallPages:
         board = board_at(*found)
         return {Seat.SOUTH: self._words.person(board.south), Seat.NORTH: self._words.person(board.north)}
 
-    def _draw(self, own: bool) -> Fragment:
-        room, now_s, needs = self._room, self._room.now_s(), Needs()
+    def _draw(self, own: bool) -> str:
+        room, now_s = self._room, self._room.now_s()
         tables, on = room.tables(), self._league.tournaments.current
         html = render_template(
             "_hub_wall.html",
-            needs=needs,
             tiles=[tile_of(table, now_s, self._paired(table.id)) for table in tables],
             on=on,
             due_s=room.due_s(on.round.ends_s) if on and on.round and not on.round.is_decided else None,
@@ -114,7 +113,7 @@ class WallPages:
             watching=self._watch.watching,
             late=late_words(room.delay_s),
         )
-        return Fragment(html, needs)
+        return html
 
 
 MOST_CALLS = 4

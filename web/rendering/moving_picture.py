@@ -186,7 +186,7 @@ def _name_width(name: str) -> float:
 @cache
 def _tokens() -> dict[str, str]:
     """Return the light theme's colours by the names of their variables, as the pages have them."""
-    text = (_STATIC / "tokens.css").read_text(encoding="utf-8")
+    text = (_STATIC / "base.css").read_text(encoding="utf-8")
     light = text[: text.index('[data-theme="dark"]')]
     return dict(re.findall(r"--([\w-]+):\s*([^;}]+);", light)) | {"sans": FAMILY, "mono": FAMILY}
 
@@ -238,8 +238,8 @@ def _face_of(side: str) -> str:
 @cache
 def _style() -> str:
     """Return the rules of the pages' drawings with colours in them, and those of this picture."""
-    sheets = "".join((_STATIC / f"{name}.css").read_text(encoding="utf-8") for name in ("tokens", "parts", "cards"))
-    drawn = _resolved("".join(_DRAWN.findall(sheets)), "inherit")
+    sheet = (_STATIC / "base.css").read_text(encoding="utf-8")
+    drawn = _resolved("".join(_DRAWN.findall(sheet)), "inherit")
     printed = [f".letter.{side}{{fill:{_face_of(side)}}}" for side in sorted(set(re.findall(r"side-\w+", drawn)))]
     own = (
         f"text{{font-family:{FAMILY};fill:{_tokens()['ink']};font-weight:700}}"

@@ -14,8 +14,8 @@ from companion.core.i18n import say
 from companion.games.base import Game, OptionRow
 from companion.table.session import Phase
 from web.context import PageContext
-from web.numbers import whole_number
 from web.routes.route import form, get, host_only
+from web.templating.phrases import whole_number
 
 OWN = "own"
 """What the choice of an own text is called in a form."""
@@ -91,7 +91,7 @@ class HostPages:
         return redirect(f"/host?game={game.name}", 303)
 
     def _page(self, game: Game[Any, Any], chosen: Mapping[str, Any], error: str = "") -> str:
-        seats, match, foot = self._page_context.fragment("host", None).html.split("<!--part-->")
+        seats, match, foot = self._page_context.fragment("host", None).split("<!--part-->")
         return render_template(
             "host.html",
             seats=seats,

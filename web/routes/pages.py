@@ -26,7 +26,6 @@ from web.routes.route import get, host_only, sitting
 from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, message
-from web.templating.fragments import render_fragment
 
 
 class Pages:
@@ -44,7 +43,7 @@ class Pages:
     @get("/")
     def table_screen(self) -> str:
         """The big screen."""
-        theme = self._page_context.table_settings.theme
+        theme = self._table.settings.theme
         asked, kiosk = "screen" in request.args, "kiosk" in request.args
         live, chosen = f"/live/table?look={self._look()}", "" if theme == "system" else theme
         own = () if asked or kiosk else self._guard.seats_of(request)
@@ -94,7 +93,7 @@ class Pages:
             if page == "table" and look is not None and look != self._look():
                 return '<main id="live" data-page="other"></main>'
             at_table = page == "table" and self._guard.is_at_table(request)
-            return self._page_context.fragment(page, None, own, at_table).html
+            return self._page_context.fragment(page, None, own, at_table)
 
         if page == "watch":
             return streams.follow(self._table, render)
@@ -105,14 +104,14 @@ class Pages:
 
     def _look(self) -> str:
         """What of the settings is in the table screen's page itself: when it changes, the page is loaded anew."""
-        settings = self._page_context.table_settings
+        settings = self._table.settings
         return f"{settings.theme}-{settings.language}"
 
     @get("/live/host", guard=host_only)
     def live_host(self) -> Response:
         """The stream of the host's page."""
         streams, page_context = self._page_context.streams, self._page_context
-        return streams.follow(self._table, lambda: page_context.fragment("host", None).html, Audience.SEAT)
+        return streams.follow(self._table, lambda: page_context.fragment("host", None), Audience.SEAT)
 
     @get(f"/live/seat/{SEAT}", guard=sitting)
     def live_seat(self, seat: Seat) -> Response:
@@ -123,7 +122,7 @@ class Pages:
                 return f'<main id="live" data-go="/join/{seat}"></main>'
             if must_cover(self._guard, request, seat, self._table.view):
                 return COVER
-            return self._page_context.fragment(_seat_part(self._table.view(), seat), seat).html
+            return self._page_context.fragment(_seat_part(self._table.view(), seat), seat)
 
         return self._page_context.streams.follow(self._table, render, Audience.SEAT)
 
@@ -141,7 +140,7 @@ class Pages:
         at_table = page == "table" and self._guard.is_at_table(request)
         fragment = self._page_context.fragment(part or page, viewer, own, at_table)
         more |= {"live": live, "viewer": viewer, "page_context": self._page_context}
-        return render_fragment(f"{page}.html", fragment, **more)
+        return render_template(f"{page}.html", fragment=fragment, **more)
 
 
 def _seat_part(view: TableView, seat: Seat) -> str:

@@ -22,7 +22,6 @@ from web.routes.join import Joining, wanted_name
 from web.routes.route import form, get
 from web.security.auth import Auth
 from web.server.sse import Audience
-from web.templating.fragments import render_fragment
 
 COVER = '<main id="live" data-go="/pass"></main>'
 """A fragment that leads to the cover."""
@@ -46,9 +45,9 @@ class SharedPhonePages:
         if (seat := open_to(self._table.view())) is not None:
             return self._show(seat)
         answer = make_response(
-            render_fragment(
+            render_template(
                 "pass.html",
-                self._page_context.fragment("pass", None),
+                fragment=self._page_context.fragment("pass", None),
                 live="/live/pass",
                 page_context=self._page_context,
             )
@@ -106,7 +105,7 @@ class SharedPhonePages:
         def render() -> str:
             if not self._guard.passes(request) or open_to(self._table.view()) is not None:
                 return COVER
-            return self._page_context.fragment("pass", None).html
+            return self._page_context.fragment("pass", None)
 
         audience = Audience.SEAT if self._guard.passes(request) else Audience.SPECTATOR
         return self._page_context.streams.follow(self._table, render, audience)

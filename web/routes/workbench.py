@@ -140,7 +140,7 @@ class Bench:
             heard.looked_s = now_s
             if self._page_context.table.version != heard.shown:
                 heard.shown = self._page_context.table.version
-                news += message(self._page_context.fragment("workbench", None).html)
+                news += message(self._page_context.fragment("workbench", None))
             world = self._world_now()
             if world["frame"] != heard.crc:
                 heard.crc = world["frame"]

@@ -1,7 +1,6 @@
 // The workbench: pieces that one drags in the camera's picture, keys that one presses, lamps and tones.
 import { onStream } from './live.js';
-import { post } from './post.js';
-import { say } from './say.js';
+import { post, say } from './page.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 const scene = document.getElementById('scene');

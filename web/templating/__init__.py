@@ -1,4 +1,4 @@
-"""What templates are given: functions and filters, small drawings and words, and the stylesheets and scripts they name.
+"""What templates are given: functions and filters, small drawings and words.
 
 May import what `web` may.
 """

@@ -17,11 +17,10 @@ from companion.table.table_view import TableView
 from web.rendering import cards, guide, piece_controls
 from web.rendering.beats import tones_of
 from web.rendering.board import board_svg
-from web.rendering.board_picture import BoardPicture, board_words, scene_of
+from web.rendering.board_picture import board_words, scene_of
 from web.rendering.finale import again_words, end_words, length_of, nearest_tenth, still_picture, tale_of
 from web.rendering.pieces import picture
 from web.static_files import static_version
-from web.templating.fragments import Needs
 from web.templating.icons import icon, notice_drawing, pointing, qr_code, small_board, start_board
 from web.templating.phrases import clock_words, first_up, groups, rule_words, side_of
 
@@ -66,7 +65,6 @@ def register_template_helpers(app: Flask) -> None:
         SEATS=SEATS,
         SEAT_WORDS=SEAT_WORDS,
     )
-    app.context_processor(lambda: {"needs": Needs()})
     app.jinja_env.filters.update(
         clock=clock_words,
         code=shown_code,
@@ -79,8 +77,8 @@ def register_template_helpers(app: Flask) -> None:
     )
 
 
-_DRAWN_BOARDS: deque[tuple[str, bool, BoardPicture, Markup]] = deque(maxlen=12)
-"""The boards that were drawn last: language, turned, what is shown, and the drawing."""
+_DRAWN_BOARDS: deque[tuple[object, Markup]] = deque(maxlen=12)
+"""The boards that were drawn last: all of a view of which a board is drawn, and the drawing."""
 
 
 @lru_cache(maxsize=1)
@@ -93,28 +91,27 @@ def _sprite(names: tuple[str, ...]) -> Markup:
     return Markup(text.replace('class="pen" stroke-width="4.6" stroke-linecap="square"', 'class="core"'))
 
 
-def _styles(version: str, *names: str) -> Markup:
-    """The links to some stylesheets."""
+def _styles(version: str, *surfaces: str) -> Markup:
+    """Return the links to the stylesheet of all pages and to those of some surfaces: phone, wall or owner."""
     link = Markup('<link rel="stylesheet" href="/static/{}/{}.css">\n')
-    return Markup().join(link.format(version, name) for name in names)
+    return Markup().join(link.format(version, name) for name in ("base", *surfaces))
 
 
 def _scripts(version: str, *names: str) -> Markup:
-    """The tags of some modules, in order; an empty name is none."""
+    """Return the tags of some modules, in order."""
     tag = Markup('<script type="module" src="/static/{}/{}.js"></script>\n')
-    return Markup().join(tag.format(version, name) for name in names if name)
+    return Markup().join(tag.format(version, name) for name in names)
 
 
 def _board(view: TableView, turned: bool = False) -> Markup:
     """Return the board that a viewer may know, drawn once however often nothing on it changes."""
-    scene, language = scene_of(view), spoken()
-    if scene is None:
-        return Markup()
-    for drawn in tuple(_DRAWN_BOARDS):
-        if drawn[:3] == (language, turned, scene):
-            return drawn[3]
-    drawing = board_svg(scene, turned)
-    _DRAWN_BOARDS.append((language, turned, scene, drawing))
+    shown = (spoken(), turned, view.kit, view.phase, view.board, view.turn)
+    for known, drawing in tuple(_DRAWN_BOARDS):
+        if known == shown:
+            return drawing
+    scene = scene_of(view)
+    drawing = board_svg(scene, turned) if scene else Markup()
+    _DRAWN_BOARDS.append((shown, drawing))
     return drawing
 
 

@@ -113,13 +113,6 @@ def flat(settings: Settings) -> dict[str, Any]:
     return dict(_leaves(msgspec.to_builtins(settings), ""))
 
 
-def whole_text(settings: Settings) -> str:
-    """Return settings as a file that says all of them."""
-    import tomlkit  # noqa: PLC0415 - only who changes the file needs it
-
-    return tomlkit.dumps(_without_none(msgspec.to_builtins(settings)))
-
-
 def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
     """Return settings with some values changed. Raises `ConfigError` that names the place."""
     tree = msgspec.to_builtins(settings)

@@ -302,7 +302,16 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
     with pen.lying(x, top):
         pen.rectangle(0, 0, wide, deep, fill=WHITE)
         pen.rim(wide, 1.4, side, dotted=face.seat is SEATS[1])
-        pen.marker(face.markers[0], wide / 2, deep / 2, 0.7 * wide)
+        _unreadable_marker(pen, wide / 2, deep / 2, 0.7 * wide)
+
+
+def _unreadable_marker(pen: Pen, x: float, y: float, size: float) -> None:
+    """Draw what looks like a marker, centred at (x, y).
+
+    A camera must not take the picture of a piece for the piece: no marker has a white ring.
+    """
+    for share, fill in ((1.0, INK), (4 / 6, WHITE), (2 / 6, INK)):
+        pen.rectangle(x - share * size / 2, y - share * size / 2, share * size, share * size, fill=fill)
 
 
 def _card_picture(pen: Pen, deck: Deck) -> None:

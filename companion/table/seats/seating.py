@@ -77,6 +77,8 @@ class Seating:
 
     def close_seats(self) -> None:
         """Close the seats whose time is over, or that are not played by their pad any more."""
+        if not self._open_until_s:
+            return
         now_s = self._store.now_s()
         still_open = {
             seat: until_s for seat, until_s in self._open_until_s.items() if now_s < until_s and self._is_by_pad(seat)

@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from bench.bars import DECISION_S, OPPONENT_MB
 from bench.pi.quota import CpuQuota, NoQuota
 from companion.bots.base import LEVELS
 from companion.bots.bot_process import bot_command
@@ -30,8 +31,8 @@ COST_GAMES = 4
 MOST_DECISIONS = 200
 SHARE, SLOW_DECISIONS = 1 / 5, 20
 """Of a core, for so many decisions that are timed by the clock."""
-A_FIFTH_S, WHOLE_S, MOST_MB = 4.0, 2.0, 60
-"""The bounds: a decision on a fifth of a core and on a whole one, and the memory of the process."""
+A_FIFTH_S = 4.0
+"""The longest decision on a fifth of a core."""
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -73,12 +74,12 @@ def told_costs(name: str, games: int | None, sample: int) -> bool:
     """Print the costs of a game's opponent; answers whether they keep the bounds."""
     found = costs_of(name, games or COST_GAMES, sample)
     slowest_s = max(found.seconds[-1] / SHARE, *found.slow_s)
-    is_good = found.p99_s <= WHOLE_S and slowest_s <= A_FIFTH_S and found.megabytes <= MOST_MB
+    is_good = found.p99_s <= DECISION_S.most and slowest_s <= A_FIFTH_S and found.megabytes <= OPPONENT_MB.most
     clock = f"; by the clock {found.slow_s[-1]:.1f} s in {len(found.slow_s)} decisions" if found.slow_s else ""
     print(
         f"{name}: level {LEVELS[-1]}, {len(found.seconds)} decisions of its own process: p99 {found.p99_s:.2f} s of "
-        f"processor time (bar {WHOLE_S:.0f}), the longest on a fifth of a core {found.seconds[-1] / SHARE:.1f} s"
-        f"{clock} (bar {A_FIFTH_S:.0f}), {found.megabytes:.0f} MB (bar {MOST_MB})  {'ok' if is_good else 'SHORT'}",
+        f"processor time (bar {DECISION_S.most:.0f}), the longest on a fifth of a core {found.seconds[-1] / SHARE:.1f} s"
+        f"{clock} (bar {A_FIFTH_S:.0f}), {found.megabytes:.0f} MB (bar {OPPONENT_MB.most:.0f})  {'ok' if is_good else 'SHORT'}",
         flush=True,
     )
     return is_good

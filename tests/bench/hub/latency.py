@@ -24,7 +24,6 @@ from nats.aio.client import Client
 from bench.hub import BenchTable, HubProcess, p99
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey, Press
-from companion.hub.joining import join
 from companion.hub.subjects import RECORDS, record_subject
 from companion.table.session import Phase
 
@@ -80,7 +79,7 @@ def bench_latencies() -> bool:
     with tempfile.TemporaryDirectory() as name, _small_disk(Path(name) / "disk") as disk:
         folder = Path(name)
         hub = HubProcess((disk or folder) / "hub")
-        member = join(f"127.0.0.1:{hub.port}", hub.code, "bench", names=False)
+        member = hub.join("bench")
         alone, again, at_hub = (
             TimedTable(BenchTable(folder / each, member if each == "at-hub" else None))
             for each in ("alone", "again", "at-hub")

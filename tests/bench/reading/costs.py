@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.bars import CHANGED_RATIO, FIRST_RATIO, STILL_RATIO
 from bench.reading.peers import aruco
 from bench.reading.pictures import Verdict
 from bench.reading.scenes import default_kits
@@ -26,7 +27,7 @@ from vision.pieces.board_reader import board_reader
 from vision.simulation.view import View
 from vision.still_pictures import read_images
 
-MOST = {"still": 1 / 20, "changed": 1 / 6, "full": 1.0}
+MOST = {"still": STILL_RATIO.most, "changed": CHANGED_RATIO.most, "full": FIRST_RATIO.most}
 """By kind of frame: the most that it may cost."""
 FRAMES = 30
 _NUDGE_MM = 3.0

@@ -21,6 +21,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.bars import FIRST_RATIO
 from bench.reading.card_scenes import share_outside, views
 from bench.reading.peers import aruco
 from bench.reading.pictures import Verdict
@@ -40,7 +41,7 @@ SEED, PICTURES = 918_273, 60
 EASY = "easy"
 LEAST_RIGHT = 0.97
 """Of the easy fans that can be read, at least so many are accepted."""
-MOST = 5.0
+MOST = FIRST_RATIO.most
 """Times what `ArucoDetector` takes with its defaults: the most that a first picture of hard fans may cost."""
 _CORNERS = 2
 """With fewer corner markers in sight nobody can say where a board lies."""

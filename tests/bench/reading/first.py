@@ -12,12 +12,14 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.bars import FIRST_RATIO
 from bench.reading.corners import cover_corner
 from bench.reading.peers import aruco
 from bench.reading.pictures import Verdict
@@ -30,15 +32,7 @@ from vision.simulation.render import camera_pose
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
-MOST = 1.2
-"""Times what the peer takes. With a corner marker hidden, pictures that are not large come near to it: the peer takes
-half as long there as at 1080p, and what is done besides as long. The marker is sought where the others put it, the
-printed lines of each quarter are compared, and what covers squares is looked at; each keeps a wrong place or a wrong
-empty square from being believed."""
 TIMES = 5
-_ROUNDS, _NEAR = 3, 0.2
-"""A picture whose cost is as near to the bound as this, by its share, is read in so many rounds of `TIMES`: single
-medians of five jump by a fifth."""
 _TRIES = 20
 CARDS_A_ZONE = (0, 1, 5)
 SIZES = ((1920, 1080), (1280, 720))
@@ -62,8 +56,8 @@ class FirstPicture:
         """The dearest picture keeps the bound, and every piece is read."""
         dearest = max(self.ratios, key=lambda number: self.ratios[number])
         told = f"{min(self.ratios.values()):.2f} to {self.ratios[dearest]:.2f} x ArUco's defaults, most with {dearest} "
-        told += f"pieces (at most {MOST}); {self.read} of {self.pieces} pieces read"
-        holds = self.ratios[dearest] <= MOST and self.read == self.pieces
+        told += f"pieces (at most {FIRST_RATIO.most:.0f}); {self.read} of {self.pieces} pieces read"
+        holds = self.ratios[dearest] <= FIRST_RATIO.most and self.read == self.pieces
         return Verdict(f"{self.game}: first picture at {self.height}p, {self._what}", holds, told)
 
     @property
@@ -131,32 +125,21 @@ def _first(kit: Kit, size: tuple[int, int], number: int, times: int, hidden: int
 
 
 def _cost(pictures: Sequence[NDArray[np.uint8]]) -> tuple[float, Reading]:
-    """The median cost of first pictures, in times of what the peer takes for the same one, and what was read in the
-    last. Where it is near the bound, on either side, it is that of so many more rounds."""
+    """Return the median cost of first pictures, in times of what the peer takes, and what was read in the last."""
     peer, ratios, reading = aruco(), list[float](), Reading({}, frozenset())
-
-    def read(luma: NDArray[np.uint8]) -> None:
-        nonlocal reading
+    for luma in pictures:
+        reader = board_reader(default_kits())
+        peer_s = _seconds(partial(peer.find, luma))
+        began_s = time.process_time()
         reading = reader.read(Frame(luma, 0.0, 1))
-
-    for number in range(_ROUNDS):
-        if number and abs(statistics.median(ratios) / MOST - 1) > _NEAR:
-            break
-        for luma in pictures:
-            reader = board_reader(default_kits())
-            # Who comes second finds the picture in the processor's cache: they take turns.
-            if len(ratios) % 2:
-                peer_s, reader_s = _seconds(peer.find, luma), _seconds(read, luma)
-            else:
-                reader_s, peer_s = _seconds(read, luma), _seconds(peer.find, luma)
-            ratios.append(reader_s / peer_s)
+        ratios.append((time.process_time() - began_s) / peer_s)
     return statistics.median(ratios), reading
 
 
-def _seconds(look: Callable[[NDArray[np.uint8]], object], luma: NDArray[np.uint8]) -> float:
-    """What looking at a picture takes of the processor's time."""
+def _seconds(look: Callable[[], object]) -> float:
+    """Return what looking at a picture takes of the processor's time."""
     began_s = time.process_time()
-    look(luma)
+    look()
     return time.process_time() - began_s
 
 

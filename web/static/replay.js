@@ -1,5 +1,5 @@
 // The replay: steps, scrubs and plays through the scenes of a game; its links do the same without a script.
-import { say } from './say.js';
+import { say } from './page.js';
 
 const page = document.querySelector('.replay');
 const last = Number(page.dataset.places) - 1;
@@ -184,8 +184,6 @@ function copy(text) {
   box.remove();
 }
 document.addEventListener('visibilitychange', () => { if (document.hidden) stop(); });
-// What checks receipts is fetched by whoever looks at one.
-document.addEventListener('toggle', () => import('./check.js'), { capture: true, once: true });
 mark();
 fetched(at + 1);
 fetched(at - 1);

@@ -1,0 +1,36 @@
+"""What is measured is held to these bars: each once, with where its value comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FEEL = "what people at a table feel"
+PI = "a Raspberry Pi with 1 GB must keep up"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A value that may not be exceeded, and where it comes from."""
+
+    name: str
+    most: float
+    source: str
+
+
+KEY_TO_LAMP_MS = Bar("a pad's key -> its lamp, p99, ms", 25.0, FEEL)
+PHONE_TO_SCREENS_MS = Bar("a phone's order -> all screens, p99, ms", 80.0, FEEL)
+WRONG_TO_NAME_S = Bar("a wrong piece at rest -> its name on all screens, s", 0.7, FEEL)
+BUZZER_MS = Bar("end of a turn -> the buzzer's edge, p99, ms", 30.0, FEEL)
+CLOCK_DRIFT_MS = Bar("drift of a game's clock over 110 turns, ms", 10.0, FEEL)
+FIRST_PAGE_S = Bar("start -> first page, s", 6.0, FEEL)
+CAMERA_S = Bar("start -> the camera has read the board, s", 10.0, FEEL)
+MEMORY_MB = Bar("memory in play, MB", 170.0, PI)
+EVENING_MB = Bar("memory after 20,000 requests and 40 games, MB", 190.0, PI)
+IDLE_SHARE = Bar("share of a core while the board lies still", 0.12, PI)
+STILL_RATIO = Bar("a still picture, times ArucoDetector's defaults", 1 / 20, PI)
+CHANGED_RATIO = Bar("a changed picture, times ArucoDetector's defaults", 1.0, PI)
+FIRST_RATIO = Bar("a first picture, times ArucoDetector's defaults", 4.0, PI)
+DECISION_S = Bar("a decision of level 3, p99 of processor time, s", 2.0, FEEL)
+OPPONENT_MB = Bar("memory of an opponent's process, MB", 60.0, PI)
+HUB_MB = Bar("hub and NATS with 200 tables and 1,000 watchers, MB", 300.0, "a small server with 1 GB")
+HUB_RATIO = Bar("table -> watcher at a hub, p99, times the quicker peer", 5.0, "as quick as NATS by itself, nearly")

@@ -1,0 +1,225 @@
+// Pages of who owns the table or the hub: options, settings, the check of the panel, the hub's host.
+import { post, refuse, say } from './page.js';
+
+// ---- options of a game ----
+
+// The host's options: gathered from the rows when the game is started; the service remembers them.
+if (document.getElementById('options')?.matches('form')) {
+  const form = document.getElementById('options');
+
+  function options() {
+    const chosen = {};
+    for (const row of form.querySelectorAll('[data-option]')) {
+      const choice = row.querySelector('input:checked');
+      const text = row.querySelector('textarea');
+      chosen[row.dataset.option] = 'ownText' in choice.dataset ? text.value.trim() : JSON.parse(choice.dataset.value);
+    }
+    return chosen;
+  }
+
+  function showMaps() {
+    for (const row of form.querySelectorAll('[data-option]')) {
+      row.classList.toggle('own', row.querySelector('[data-own-text]')?.checked ?? false);
+    }
+  }
+
+  // The board as it would be, or what is wrong with the map.
+  const LATER_MS = 400;
+  let later = 0;
+
+  async function preview() {
+    const row = form.querySelector('.own .preview');
+    if (!row) return;
+    const answer = await post('/api/host/preview', { game: form.dataset.game, options: options() });
+    if (answer.ok) row.innerHTML = answer.svg;
+    else row.textContent = answer.error?.message ?? '';
+    row.closest('.map').querySelector('textarea').setAttribute('aria-invalid', String(!answer.ok));
+    refuse('');
+  }
+
+  form.addEventListener('change', () => {
+    showMaps();
+    preview();
+  });
+  form.addEventListener('input', () => {
+    clearTimeout(later);
+    later = setTimeout(preview, LATER_MS);
+  });
+  form.addEventListener('submit', event => {
+    event.preventDefault();
+    post('/api/host/new-game', { game: form.dataset.game, options: options() });
+  });
+  // While a game is played nothing here can be chosen: the key that starts one is not there.
+  function fix() {
+    const isOn = !document.getElementById('start');
+    document.getElementById('fixed').hidden = !isOn;
+    for (const row of form.querySelectorAll('fieldset')) row.disabled = isOn;
+  }
+  document.addEventListener('shown', fix);
+  fix();
+  showMaps();
+  preview();
+}
+
+// ---- settings ----
+
+// The settings page: begins the service anew and waits for it; warns before what was typed is lost.
+if (document.getElementById('backup')) {
+  const AGAIN_MS = 500;
+  const PATIENCE_MS = 60000;
+  const form = document.getElementById('settings');
+  let changed = false;
+
+  async function isThere() {
+    try {
+      await fetch('/health', { cache: 'no-store' });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  // It is gone for a moment first; then its pages are new ones.
+  function wait(since, wasGone) {
+    setTimeout(async () => {
+      const there = await isThere();
+      if (there && (wasGone || performance.now() - since > 4000)) location.assign('/settings');
+      else if (performance.now() - since > PATIENCE_MS) refuse(say('The companion has not come back: check its console.'));
+      else wait(since, wasGone || !there);
+    }, AGAIN_MS);
+  }
+
+  document.addEventListener('click', async event => {
+    const key = event.target.closest?.('[data-restart]');
+    if (!key) return;
+    key.disabled = true;
+    const answer = await post('/api/settings/restart');
+    if (!answer.ok) return;
+    key.closest('.waits').querySelector('p').textContent = say('The companion is restarting. This page will come back by itself.');
+    wait(performance.now(), false);
+  });
+  form?.addEventListener('input', () => { changed = true; });
+  form?.addEventListener('submit', async event => {
+    event.preventDefault(); // without a line the browser would show a page of its own, and what was typed would be gone
+    if (await isThere()) {
+      changed = false;
+      form.submit();
+    } else {
+      refuse(say('No connection to the table: try again'));
+      document.getElementById('said').scrollIntoView({ block: 'center' });
+    }
+  });
+  // A line that is cut while a file is on its way shows the browser's own page.
+  document.getElementById('backup').addEventListener('change', ({ target }) => {
+    target.setCustomValidity(target.files[0]?.size > target.dataset.most ? target.dataset.much : '');
+    target.reportValidity();
+  });
+  addEventListener('beforeunload', event => { if (changed) event.preventDefault(); });
+  document.querySelector('[aria-invalid="true"]')?.focus();
+}
+
+// ---- the panel ----
+
+// The check of the panel: what is pressed lights up here, what is tapped here lights up there.
+if (document.getElementById('begin')) {
+  const begin = document.getElementById('begin');
+  const end = document.getElementById('end');
+  const sign = document.querySelector('#check-sign span');
+  const before = sign.innerHTML;
+  let stream = null;
+
+  const all = selector => [...document.querySelectorAll(selector)];
+
+  function tell(text, small = '') {
+    const lines = [document.createTextNode(text)];
+    if (small) lines.push(Object.assign(document.createElement('small'), { textContent: small }));
+    sign.replaceChildren(...lines);
+  }
+
+  function show(trial) {
+    for (const key of [...all('[data-lamp]'), ...all('[data-cue]')]) key.disabled = !trial.on;
+    for (const lamp of all('[data-lamp]')) lamp.setAttribute('aria-pressed', String(trial.lit.includes(lamp.dataset.lamp)));
+    for (const key of all('[data-key]')) {
+      const down = trial.down.includes(key.dataset.key);
+      const tried = trial.tried.includes(key.dataset.key);
+      key.classList.toggle('down', down);
+      key.classList.toggle('tried', tried);
+      key.querySelector('[data-state]').textContent = down ? say('pressed') : tried ? say('works') : '';
+    }
+    const live = [...trial.down, ...trial.lit];
+    for (const wire of all('[data-wire]')) wire.classList.toggle('on', live.includes(wire.dataset.wire));
+    if (!trial.on) {
+      stop();
+      return;
+    }
+    const left = all('[data-key]').filter(key => !key.classList.contains('tried')).length;
+    tell(left ? say('Press every key') : say('Every key works'), left ? say('{number} to go. Tap a lamp or a tone to try it.', { number: left }) : say('Tap a lamp or a tone to try it.'));
+  }
+
+  function stop() {
+    stream?.close();
+    stream = null;
+    begin.hidden = false;
+    end.hidden = true;
+    sign.innerHTML = before;
+    for (const key of all('[data-key]')) key.classList.remove('down');
+    for (const wire of all('[data-wire]')) wire.classList.remove('on');
+  }
+
+  async function start() {
+    const trial = await post('/api/check/begin');
+    if (!trial.ok) return;
+    begin.hidden = true;
+    end.hidden = false;
+    show(trial);
+    stream = new EventSource('/live/check');
+    stream.addEventListener('trial', event => show(JSON.parse(event.data)));
+    end.focus();
+  }
+
+  begin.addEventListener('click', start);
+  end.addEventListener('click', async () => {
+    await post('/api/check/end');
+    stop();
+    begin.focus();
+  });
+  document.addEventListener('click', async event => {
+    const key = event.target.closest?.('[data-lamp], [data-cue]');
+    if (!key) return;
+    const { lamp, cue } = key.dataset;
+    const answer = lamp
+      ? await post('/api/check/light', { lamp, on: key.getAttribute('aria-pressed') !== 'true' })
+      : await post('/api/check/play', { cue });
+    if (answer.ok) show(answer);
+  });
+  addEventListener('pagehide', () => {
+    if (stream) post('/api/check/end');
+    stop();
+  });
+}
+
+// ---- the hub's host ----
+
+// The hub's host: how late spectators see what happens, and settings for many tables.
+if (document.getElementById('delay')) {
+  const form = document.getElementById('delay');
+  form.addEventListener('submit', event => {
+    event.preventDefault();
+    post('/api/hub/delay', { seconds: Number(form.elements.seconds.value) });
+  });
+
+  const settings = document.getElementById('settings');
+  const { setting, value, numbers } = settings.elements;
+  function choices() {
+    const given = (setting.selectedOptions[0].dataset.choices || '').split(' ').filter(Boolean);
+    document.getElementById('values').replaceChildren(...given.map(each => new Option(each, each)));
+    value.value = '';
+  }
+  setting.addEventListener('change', choices);
+  choices();
+  settings.addEventListener('submit', event => {
+    event.preventDefault();
+    const wanted = numbers.value.split(/\D+/).filter(Boolean).map(Number);
+    post('/api/hub/settings', { numbers: wanted, values: { [setting.value]: value.value } });
+  });
+}
