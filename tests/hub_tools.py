@@ -46,9 +46,10 @@ from companion.storage.journal import Journal
 from companion.table.public.messages import PublicRecord, read_record
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import Phase
+from web.hub.host import Joined
 
 __all__ = [
-    "TableAtHub", "answers_go_nowhere_else", "disk_of_its_own", "fill", "floods_the_store", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "until", "with_key_of",
+    "OpenHub", "TableAtHub", "answers_go_nowhere_else", "disk_of_its_own", "fill", "floods_the_store", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "until", "with_key_of",
 ]  # fmt: skip
 
 
@@ -62,10 +63,25 @@ def hub_settings(folder: Path, **more: Any) -> HubSettings:
     return HubSettings(folder, given.pop("web", web), **given)
 
 
+class OpenHub(Hub):
+    """A hub whose host lets every table in as soon as it has joined."""
+
+    def __init__(self, settings: HubSettings, clock: Clock | None = None) -> None:
+        super().__init__(settings, clock)
+        join = self.members.join
+
+        def join_and_let_in(name: str, key: str) -> Joined:
+            joined = join(name, key)
+            self.members.let_in(joined.number)
+            return joined
+
+        self.members.join = join_and_let_in  # type: ignore[method-assign]
+
+
 @contextmanager
 def running(folder: Path, **more: Any) -> Iterator[Hub]:
     """A hub that runs meanwhile."""
-    with Hub(hub_settings(folder, **more)) as hub:
+    with OpenHub(hub_settings(folder, **more)) as hub:
         yield hub
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from hub_room import NAMES, fill, hub_pages, keep_result, league_of
-from hub_tools import hub_settings, until
+from hub_tools import OpenHub, hub_settings, until
 from inside import session_of
 from service import Client
 from tour import NOWHERE, Stop, Tour
@@ -257,7 +257,7 @@ def touring_tables() -> Iterator[TablesTour]:
     clock = FakeClock()
     with TemporaryDirectory() as folder, ExitStack() as stack:
         place, web = Path(folder), WebSettings(host="127.0.0.1", port=0, viewers=64)
-        hub = stack.enter_context(Hub(hub_settings(place / "hub", web=web), clock))
+        hub = stack.enter_context(OpenHub(hub_settings(place / "hub", web=web), clock))
         tables = {seat: stack.enter_context(closing(Tour(place / seat, clock))) for seat in SEATS}
         yield TablesTour(hub, tables, clock)
 

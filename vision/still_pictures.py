@@ -35,7 +35,7 @@ def read_images(
     raises `Malformed` when there is none of that name. Files that cannot be read are answered, not raised.
 
     Keys: `file`, `size` [width, height], `markers` [{id, corners [[x, y] * 4]}], `board` (a game or null), `layout`
-    {"a1": face}, `unknown`, `beside`, `strangers`, `problems` (sentences).
+    {"a1": face}, `fans` {zone: [cards from the bottom to the top]}, `unknown`, `beside`, `strangers`, `problems`
     """
     finder = MarkerFinder(dictionary or DICTIONARY, thorough=True)
     foreign = dictionary not in (None, DICTIONARY)
@@ -61,6 +61,7 @@ def _nothing(name: str, problem: str) -> dict[str, Any]:
         "markers": [],
         "board": None,
         "layout": {},
+        "fans": {},
         "unknown": [],
         "beside": [],
         "strangers": [],
@@ -82,10 +83,11 @@ def _answer(path: Path, luma: Luma, finder: MarkerFinder, reader: BoardReader | 
         reading = reader.read_picture(luma)
         answer["board"] = reading.game
         answer["layout"] = {str(square): face for square, face in sorted(reading.seen.items())}
+        answer["fans"] = {str(zone): list(cards) for zone, cards in sorted(reading.fans.items())}
         answer["unknown"] = [str(square) for square in sorted(reading.unknown)]
         answer["beside"] = list(reading.beside)
         answer["strangers"] = list(reading.strangers)
-        problems = _board_problems(reading, reader.problem) + problems
+        problems = _board_problems(reading, reader.problem, reader.note) + problems
     answer["problems"] = problems
     return answer
 
@@ -109,10 +111,10 @@ def _same(one: Sighting, other: Sighting) -> bool:
     return one.marker == other.marker and bool(apart < max(2.0, 0.3 * min(one.side_px, other.side_px)))
 
 
-def _board_problems(reading: Reading, why: str) -> list[str]:
+def _board_problems(reading: Reading, why: str, note: str) -> list[str]:
     if reading.game is None:
         return [why or "No board: none of its corner markers is in the picture; show at least two of them"]
-    problems = []
+    problems = [note] if note else []
     if reading.unknown:
         names = ", ".join(str(square) for square in sorted(reading.unknown))
         problems.append(f"Not certain what lies on {names}: a hand, glare, or a marker that cannot be read")

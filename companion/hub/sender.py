@@ -50,6 +50,8 @@ AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
 """After a line that broke: so soon it is tried anew, and at most so long later."""
 LEARNS_S = 5.0
 """So long after a table has joined, a server of a cluster may not have read yet that it may come in."""
+WAITS_S = 5.0
+"""A table that is not let in asks at least so often: its host may be standing at the hub."""
 KEEPS_AGAIN_S = 3.0
 """A hub that keeps nothing is asked so often whether it does again."""
 GOODBYE_S = 0.5
@@ -148,7 +150,8 @@ class HubLine:
                 was_connected = self.is_connected
                 is_early = _is_refusal(error) and self._clock.monotonic_s() < self._learns_until_s
                 self._is(False, "" if is_early else _why(error))
-                pause_s = AGAIN_S if was_connected else min(AGAIN_MOST_S, pause_s * 2)
+                most_s = WAITS_S if _is_refusal(error) else AGAIN_MOST_S
+                pause_s = AGAIN_S if was_connected else min(most_s, pause_s * 2)
             except Exception:
                 log.exception("Hub: the line broke")
                 self._is(False, say("Something went wrong with the connection to the hub: the log says more."))
@@ -328,7 +331,7 @@ def _why(error: BaseException) -> str:
     if isinstance(error, APIError) and error.err_code == WRONG_SEQUENCE:
         return say("The hub has more from this table than was sent: checking again.")
     if _is_refusal(error):
-        return say("The hub no longer knows this table: join it again.")
+        return say("The hub does not let this table in: ask its host. If nobody knows it there, join again.")
     if isinstance(error, nats.errors.NoServersError | OSError | TimeoutError | asyncio.TimeoutError):
         return say("The hub does not answer. What is played here is sent later.")
     return say("The connection to the hub was lost. What is played here is sent later.")

@@ -116,6 +116,7 @@ class Hub(Closeable):
         )
         app = create_hub_app(self.room, self.league, self.members, clock, site)
         self.door = app.extensions["door"]
+        self.listener.when_round = self.door.step
         self.server: Server = serve(app, web.host, web.port, tls, proxies=web.proxies)
         self._stack.callback(self.server.close)
         self.store.start(self.listener)

@@ -29,7 +29,7 @@ SPARE = 200
 class KnownTable(msgspec.Struct, frozen=True):
     """A table that has joined: its name in subjects, its number and name for people, its public NKey.
 
-    `shut`: it may say nothing any more; `closed`: no game begins at it.
+    `waits`: the host has not let it in yet; `shut`: it may say nothing any more; `closed`: no game begins at it.
     """
 
     id: str
@@ -38,6 +38,7 @@ class KnownTable(msgspec.Struct, frozen=True):
     key: str
     shut: bool = False
     closed: bool = False
+    waits: bool = False
 
 
 class HubFile(msgspec.Struct, frozen=True):
@@ -135,7 +136,7 @@ class HubFolder:
             if takes_spare and not file.spare:
                 raise SystemTrouble(say("The cluster has no account left: restart this hub and its NATS servers."))
             own, spare = (file.spare[0], file.spare[1:]) if takes_spare else (secrets.token_hex(8), file.spare)
-            joined.append(KnownTable(own, number, name, key))
+            joined.append(KnownTable(own, number, name, key, waits=True))
             return msgspec.structs.replace(file, tables=(*file.tables, joined[0]), spare=spare)
 
         self.change(add)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -38,6 +39,8 @@ class HubListener:
         self._room = room
         self._league = league
         self._pairs = pairs
+        self.when_round: Callable[[], None] = lambda: None
+        """Also called now and then."""
         self._games = Buckets(GAMES, time.monotonic)
 
     def tables(self) -> tuple[str, ...]:
@@ -96,6 +99,7 @@ class HubListener:
     def on_round(self) -> None:
         """Time has passed."""
         self._room.step()
+        self.when_round()
         self._wishes.step()
 
     def keep(self) -> None:

@@ -56,11 +56,10 @@ class Members:
         return tuple(table.id for table in self._folder.now.tables)
 
     def join(self, name: str, key: str) -> Joined:
-        """A table joins."""
+        """A table joins; it may say nothing before the host lets it in."""
         table = self._folder.join(name, key, takes_spare=self._rights.is_for_cluster)
         self._room.put(_in_room(table))
-        self._rights.keep()
-        log.info("Table %s has joined", table.number)
+        log.info("Table %s wants to join", table.number)
         return Joined(table.id, table.number, self._servers)
 
     def remove(self, number: int) -> bool:
@@ -77,8 +76,8 @@ class Members:
         return self._alter(number, name=name)
 
     def let_in(self, number: int) -> bool:
-        """A table that was shut out may come back."""
-        return self._alter(number, shut=False)
+        """A table that has joined may come in, or one that was shut out again."""
+        return self._alter(number, shut=False, waits=False)
 
     def shut_out(self, table: str) -> None:
         """A table may say nothing any more until the host lets it in again."""
@@ -160,11 +159,11 @@ class Rights:
 
 
 def _key(file: HubFile, table: KnownTable) -> TableKey:
-    key, pair = TableKey(table.id, table.key, table.shut), file.pair_of(table.id)
+    key, pair = TableKey(table.id, table.key, table.shut or table.waits), file.pair_of(table.id)
     if pair is None:
         return key
     return replace(key, pair=pair.id, other=pair.other_of(table.id))
 
 
 def _in_room(table: KnownTable) -> RoomTable:
-    return RoomTable(table.id, table.number, table.name, shut=table.shut, closed=table.closed)
+    return RoomTable(table.id, table.number, table.name, shut=table.shut, closed=table.closed, waits=table.waits)

@@ -219,11 +219,8 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         before.mkdir(mode=0o700, exist_ok=True)
         forget = (under_way / _FORGET).exists()
         told = tuple(_sentences(under_way))
-        if (text := under_way / _SETTINGS).exists():
-            if settings_file.exists():
-                shutil.copy(settings_file, before / _SETTINGS)  # with its mode
-            SettingsFile(settings_file).replace(read_file(text, MAX_TEXT))
-            text.unlink()
+        if (under_way / _SETTINGS).exists():
+            _put_settings(under_way / _SETTINGS, settings_file, before)
         for name in ("lenses.json", "choices.json", _ALBUM, _DRAWN, _JOURNAL):
             if forget and name != "lenses.json":
                 _move(state, name, before)
@@ -237,6 +234,14 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     if forget:
         return say("All games were deleted. There is a new host key.")
     return joined(" ", (*told, say("What was here before is in the folder {folder}.", folder=BEFORE)))
+
+
+def _put_settings(restored: Path, settings_file: Path, before: Path) -> None:
+    """Write restored settings into the settings file, with a copy of what it said."""
+    if settings_file.exists():
+        shutil.copy(settings_file, before / _SETTINGS)  # with its mode
+    SettingsFile(settings_file).replace(read_file(restored, MAX_TEXT))
+    restored.unlink()
 
 
 def _sentences(folder: Path) -> Iterator[str]:
@@ -270,38 +275,47 @@ def _unpack_all(source: IO[bytes], folder: Path) -> BackupNote:
     try:
         with open_archive(source) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            names = [entry.filename for entry in entries]
-            if _NOTE in names and _JOURNAL in names:
-                raise Malformed(
-                    say("This backup was made by version 1.0: restore it with that version, then make a new one.")
-                )
-            strange = [n for n in names if n not in MAX_MEMBER_BYTES and not _PHOTOGRAPH.fullmatch(n)]
-            if strange or len(set(names)) != len(names):
-                raise Malformed(say("This is not a backup: it holds {name}.", name=(strange or names)[0][:80]))
-            look_at(entries, _most_of, MAX_BYTES, folder)
-            if _NOTE not in names or _GAMES not in names:
-                raise Malformed(say("This is not a backup: there are no games in it."))
+            _check_members(entries, folder)
             for entry in entries:
                 if entry.filename != _GAMES:
                     place = folder / entry.filename
                     place.parent.mkdir(parents=True, exist_ok=True)
                     with place.open("xb") as target:
                         unpack(archive, entry, target, _most_of(entry.filename))
-            note = msgspec.json.decode((folder / _NOTE).read_bytes(), type=BackupNote)
-            if note.format != FORMAT:
-                raise Malformed(
-                    say(
-                        "This backup has format {theirs}, this program reads {ours}: update the program.",
-                        theirs=note.format,
-                        ours=FORMAT,
-                    )
-                )
+            note = _read_note(folder / _NOTE)
             with archive.open(_GAMES) as lines:
                 read_games(lines, folder / _JOURNAL, _most_of(_GAMES))
     except _UNREADABLE:
         raise Malformed(say("This file is damaged or not a backup.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise Malformed(say("This is not a backup of this program.")) from None
+    return note
+
+
+def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
+    """Raise `Malformed` for members that no backup has, and `SystemTrouble` where there is no room for them."""
+    names = [entry.filename for entry in entries]
+    if _NOTE in names and _JOURNAL in names:
+        raise Malformed(say("This backup was made by version 1.0: restore it with that version, then make a new one."))
+    strange = [name for name in names if name not in MAX_MEMBER_BYTES and not _PHOTOGRAPH.fullmatch(name)]
+    if strange or len(set(names)) != len(names):
+        raise Malformed(say("This is not a backup: it holds {name}.", name=(strange or names)[0][:80]))
+    look_at(entries, _most_of, MAX_BYTES, folder)
+    if _NOTE not in names or _GAMES not in names:
+        raise Malformed(say("This is not a backup: there are no games in it."))
+
+
+def _read_note(path: Path) -> BackupNote:
+    """Return the note of a backup. Raises `Malformed` for one of another format, and `msgspec.DecodeError`."""
+    note = msgspec.json.decode(path.read_bytes(), type=BackupNote)
+    if note.format != FORMAT:
+        raise Malformed(
+            say(
+                "This backup has format {theirs}, this program reads {ours}: update the program.",
+                theirs=note.format,
+                ours=FORMAT,
+            )
+        )
     return note
 
 

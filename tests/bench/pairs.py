@@ -28,7 +28,6 @@ from bench.line import CuttableLine
 from bench.machine import compiled
 from companion.archive.replay import game_file, play_again
 from companion.core.kit import SEATS, Seat
-from companion.hub.joining import join
 from companion.hub.membership import write_membership
 from companion.storage.journal import Journal
 from companion.table.records import HandIn, RemoteSaid
@@ -155,7 +154,7 @@ def bench_pairs(kills: int, names: Sequence[str] = GAMES, seed: int = 7) -> bool
         tables = [PairService(folder / seat, seat, hub) for seat in SEATS]
         try:
             for table in tables:
-                member = join(f"127.0.0.1:{hub.port}", hub.code, str(table.seat), names=False)
+                member = hub.join(str(table.seat))
                 member = msgspec.structs.replace(member, servers=(f"nats://127.0.0.1:{table.line.port}",))
                 write_membership(table.folder / "hub.json", member)
                 table.start()

@@ -132,7 +132,8 @@ def play_at_two_tables(name: str, games: int, seed: int) -> Iterator[Report]:
             halves = []
             for seat in SEATS:
                 halves.append(half_at(Path(folder) / seat, name, seat, number, stack))
-                halves[-1].companion.hub.join(f"127.0.0.1:{hub.port}", hub.code, names=False)
+                halves[-1].companion.hub.join(f"127.0.0.1:{hub.port}", hub.new_code(), names=False)
+                hub.let_in(len(halves))
             yield play_pair(halves)
 
 

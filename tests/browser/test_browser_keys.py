@@ -233,7 +233,7 @@ def hands_follow(reader: Reader) -> None:
 def plays(reader: Reader, seat: Seat, action: str = "") -> None:
     """A seat hands an action in, the first legal one where none is named; hands follow."""
     moment = reader.table.view().moment
-    reader.table.hand_in(seat, moment, action or reader.table.hints.plays(seat, moment)[0].text)
+    reader.table.hand_in(seat, moment, action or reader.table.coaching.plays(seat, moment)[0].text)
     hands_follow(reader)
 
 
@@ -263,7 +263,7 @@ def run_into_somebody(reader: Reader) -> None:
     """Both run ahead until there is a face-off."""
     while not ((view := reader.table.view()).board.standing and view.board.standing.duel):
         (seat,) = (seat for seat in SEATS if view.seats[seat].awaited)
-        legal = [play for play in reader.table.hints.plays(seat, view.moment) if not play.key]
+        legal = [play for play in reader.table.coaching.plays(seat, view.moment) if not play.key]
         ahead = 1 if seat is Seat.SOUTH else -1
         best = max(
             legal,

@@ -537,9 +537,9 @@ def test_the_key_that_starts_the_clock_stands_below_help(window: WebDriver) -> N
     """The sign names it."""
     with touring() as tour:
         tour.client.post("/api/seat/south/take", name="Mara")
-        tour.table.lessons.begin("scouts")
+        tour.table.begin_lesson("scouts")
         tour.table.confirm("host", tour.table.view().moment, 0, force=True)
-        tour.table.lessons.skip("host")
+        tour.table.skip_lesson("host")
         tour.table.help(True)
         for size in (SIZES["screen"], LAPTOP, UPRIGHT, (1024, 768)):
             dress(window, size, "light")
@@ -587,7 +587,7 @@ return [...document.querySelectorAll('.view [data-at]')].map(each => [each.datas
 def test_the_small_sign_of_a_lesson_hides_no_piece_of_a_large_board(window: WebDriver) -> None:
     with touring() as tour:
         tour.client.post("/api/seat/south/take", name="Mara")
-        tour.table.lessons.begin("scouts")
+        tour.table.begin_lesson("scouts")
         tour.table.confirm("host", tour.table.view().moment, 0, force=True)
         for size in (LAPTOP, SIZES["screen"]):
             dress(window, size, "light")
@@ -667,7 +667,7 @@ return [...document.querySelectorAll('main .key, #to-seat')].filter(each => each
 def test_no_line_of_what_is_to_be_set_up_is_cut(window: WebDriver, game: str) -> None:
     with touring() as tour:
         tour.client.post("/api/seat/south/take", name="Mara")
-        for begin in (lambda: tour.table.new_game(game, {}, 7), lambda: tour.table.lessons.begin(game)):
+        for begin in (lambda: tour.table.new_game(game, {}, 7), lambda: tour.table.begin_lesson(game)):
             begin()
             dress(window, LAPTOP, "light")
             visit(window, tour, Stop("setup-screen", "/"), "fr")
@@ -838,9 +838,9 @@ def test_on_a_low_phone_lying_on_its_side_no_arrow_lies_on_its_letter(window: We
 def test_two_attacks_stand_whole_on_the_table_screen(window: WebDriver) -> None:
     with touring() as tour:
         table = tour.table
-        table.lessons.begin("arena")
+        table.begin_lesson("arena")
         table.confirm("host", table.view().moment, 0, force=True)
-        table.lessons.skip("host")
+        table.skip_lesson("host")
         for south, north in (("1:N 2:N 3:N", "1:S 2:D 3:S"), ("1:D 2:aN 3:N", "1:D 2:aS 3:D")):
             for seat, orders in ((Seat.SOUTH, south), (Seat.NORTH, north)):
                 table.hand_in(seat, table.view().moment, orders)

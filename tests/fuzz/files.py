@@ -275,6 +275,6 @@ def backups(folder: Path, number: int) -> Iterator[Probe]:
 
 TARGETS = (
     Target("journals", 0.003, 300, journals),
-    Target("history", 0.01, 800, history),
+    Target("history", 0.005, 800, history),
     Target("backups", 0.001, 200, backups),
 )

@@ -15,6 +15,7 @@ from random import Random
 import msgspec
 import pytest
 from hub_tools import (
+    OpenHub,
     TableAtHub,
     answers_go_nowhere_else,
     floods_the_store,
@@ -121,7 +122,7 @@ async def leader(cluster: Cluster, seed: str) -> tuple[str, int, int]:
 @pytest.fixture
 def hub(cluster: Cluster, tmp_path: Path) -> Iterator[Hub]:
     settings = hub_settings(tmp_path, nats_urls=cluster.urls, replicas=3, nats_reload=cluster.told_by)
-    with Hub(settings) as hub:
+    with OpenHub(settings) as hub:
         yield hub
 
 

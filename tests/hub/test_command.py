@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hub_tools import free_port, hub_settings, kept, running, until
+from hub_tools import OpenHub, free_port, hub_settings, kept, running, until
 from inside import app_of, session_of
 
 from companion.cli import main
@@ -23,7 +23,6 @@ from companion.core.errors import SystemTrouble
 from companion.core.network import host_key_text
 from companion.hub.joining import join
 from companion.hub.membership import membership_path, read_membership
-from companion.hub_server.app import Hub
 from companion.hub_server.folder import HubFolder
 from companion.service.app import Companion
 from companion.storage.journal import Journal
@@ -66,11 +65,16 @@ def test_one_command_runs_a_hub_and_one_line_lets_a_table_join(
 ) -> None:
     with hub_process(tmp_path / "hub") as (process, address, code):
         nats = until("NATS runs", lambda: children(process.pid))[0]
+        folder = ["--folder", str(tmp_path / "hub")]
         assert main(["hub", "join", "--state-dir", str(tmp_path / "table"), address, code]) == 0
         assert "as number 1" in capsys.readouterr().out
         member = read_membership(membership_path(Settings(state_dir=str(tmp_path / "table"))))
         assert member is not None
         assert (member.number, member.room, member.names) == (1, "Club", False)
+        assert main(["hub", "join", "--state-dir", str(tmp_path / "other"), address, code]) == 1
+        assert "not the code" in capsys.readouterr().err, "it was good for one table"
+        assert main(["hub", "let-in", "1", *folder]) == 0
+        assert "Table 1 is let in." in capsys.readouterr().out
         assert oct((tmp_path / "table/hub.json").stat().st_mode)[-3:] == "600"
         assert main(["hub", "join", "--state-dir", str(tmp_path / "table"), address, "wrong"]) == 1
         assert "not the code" in capsys.readouterr().err
@@ -165,7 +169,7 @@ def test_a_hub_with_a_certificate_is_entered_by_it_alone(tmp_path: Path) -> None
         certificate=str(tmp_path / "cert.pem"),
         key=str(tmp_path / "key.pem"),
     )
-    with Hub(hub_settings(tmp_path / "hub", web=web)) as hub:
+    with OpenHub(hub_settings(tmp_path / "hub", web=web)) as hub:
         address = f"https://127.0.0.1:{hub.server.port}"
         with pytest.raises(SystemTrouble, match="does not answer"):
             join(address, hub.door.code, "x", names=False)
@@ -183,7 +187,7 @@ def test_a_store_that_reads_anew_who_may_come_in_is_not_taken_for_dead(
 ) -> None:
     monkeypatch.setattr("companion.hub_server.store.LOOK_S", 0.0)
     monkeypatch.setattr("companion.hub_server.store.ROUND_S", 0.0)
-    with Hub(hub_settings(tmp_path / "hub")) as hub:
+    with OpenHub(hub_settings(tmp_path / "hub")) as hub:
         assert hub.nats is not None
         pid = hub.nats.pid
         for number in range(12):

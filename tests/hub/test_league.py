@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hub_tools import TableAtHub, hub_settings, joined, kill_nats, until
+from hub_tools import OpenHub, TableAtHub, hub_settings, joined, kill_nats, until
 from inside import app_of
 
 from companion.core.config import Settings, WebSettings
@@ -34,7 +34,7 @@ def play_game(table: TableAtHub, loser: Seat) -> None:
 
 def test_results_come_once_with_the_hub_killed_and_gone(tmp_path: Path) -> None:
     settings = hub_settings(tmp_path / "hub")
-    with Hub(settings) as hub:
+    with OpenHub(settings) as hub:
         table = joined(hub, tmp_path / "table")
         show_cards(hub, table)
         play_game(table, Seat.NORTH)
@@ -44,7 +44,7 @@ def test_results_come_once_with_the_hub_killed_and_gone(tmp_path: Path) -> None:
         until("the second result is there", lambda: len(hub.league.results.last(10)) == 2, 40)
     for _ in range(2):
         play_game(table, Seat.NORTH)  # nobody is there
-    with Hub(settings) as hub:
+    with OpenHub(settings) as hub:
         until("all are there", lambda: len(hub.league.results.last(10)) == 4, 40)
         assert [kept.south for kept in hub.league.results.last(10)] == [1] * 4
         won = [kept.result.winner for kept in reversed(hub.league.results.last(10))]
@@ -87,16 +87,16 @@ def answer_of(hub: Hub, number: int) -> str:
 def test_settings_for_a_table_that_is_away_wait_for_it_over_a_restart_of_the_hub(tmp_path: Path) -> None:
     settings = hub_settings(tmp_path / "hub")
     own = Settings(state_dir=str(tmp_path / "table"), web=WebSettings(host="127.0.0.1", port=0))
-    with Hub(settings) as hub, Companion(own, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
+    with OpenHub(settings) as hub, Companion(own, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
         companion.hub.join(hub.urls()[0], hub.door.code, False)
         until("it is there", lambda: (table := hub.room.table(1)) and table.state)
-    with Hub(settings) as hub:
+    with OpenHub(settings) as hub:
         assert hub.members.change_settings([1], {"table.reading_time_s": "7"})
         assert hub.members.change_settings(
             [1], {"table.theme": "pink"}
         )  # this one is refused, and the other one with it
         assert hub.members.change_settings([1], {"table.theme": "dark"})
-    with Hub(settings) as hub:
+    with OpenHub(settings) as hub:
         page = app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
         assert "Settings are waiting for an answer from these tables: 1" in page
         with Companion(own, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
@@ -105,7 +105,7 @@ def test_settings_for_a_table_that_is_away_wait_for_it_over_a_restart_of_the_hub
         page = app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
         assert "Saved: Reading time and Colours of the table screen." in page
         assert "Settings wait" not in page
-    with Hub(settings) as hub:
+    with OpenHub(settings) as hub:
         assert not hub.room.table(1).asked  # type: ignore[union-attr]
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from hub_tools import (
+    OpenHub,
     TableAtHub,
     disk_of_its_own,
     fill,
@@ -94,7 +95,7 @@ def test_a_killed_nats_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None
 
 def test_a_hub_that_was_gone_gets_everything_and_a_table_that_was_gone_sends_it(tmp_path: Path) -> None:
     settings = hub_settings(tmp_path / "hub")
-    with Hub(settings) as hub:
+    with OpenHub(settings) as hub:
         table = joined(hub, tmp_path / "table")
         table.play()
         until("the hub has everything", lambda: has_all(hub, table))
@@ -103,7 +104,7 @@ def test_a_hub_that_was_gone_gets_everything_and_a_table_that_was_gone_sends_it(
     table = TableAtHub(table.folder, table.member)  # its service starts anew
     until("the table knows", lambda: "does not answer" in table.line.sentence)
     table.play()
-    with Hub(settings) as hub:
+    with OpenHub(settings) as hub:
         whole(hub, table)
         table.close()
         table = TableAtHub(table.folder, table.member)
@@ -116,7 +117,7 @@ def test_a_hub_starts_as_soon_as_the_nats_of_before_lets_go_of_its_port(tmp_path
     settings = hub_settings(tmp_path / "hub")
     with socket.create_server(("127.0.0.1", settings.nats_port)) as before:
         started: list[Hub] = []
-        starting = threading.Thread(target=lambda: started.append(Hub(settings)))
+        starting = threading.Thread(target=lambda: started.append(OpenHub(settings)))
         starting.start()
         log = tmp_path / "hub/nats/nats.log"
         until("NATS has tried", lambda: log.exists() and b"address already in use" in log.read_bytes())
@@ -128,12 +129,12 @@ def test_a_hub_starts_as_soon_as_the_nats_of_before_lets_go_of_its_port(tmp_path
 
 def test_a_hub_whose_store_was_lost_is_told_everything_anew(tmp_path: Path) -> None:
     settings = hub_settings(tmp_path / "hub")
-    with Hub(settings) as hub:
+    with OpenHub(settings) as hub:
         table = joined(hub, tmp_path / "table")
         table.play(2)
         whole(hub, table)
     subprocess.run(["rm", "-r", str(tmp_path / "hub/nats/store")], check=True)
-    with Hub(settings) as hub:
+    with OpenHub(settings) as hub:
         whole(hub, table)
     table.close()
 
@@ -349,7 +350,7 @@ def test_a_table_that_was_removed_is_put_out_and_says_so(hub: Hub, tmp_path: Pat
     table.play()
     whole(hub, table)
     assert hub.members.remove(table.member.number)
-    until("the table knows", lambda: "join it again" in table.line.sentence)
+    until("the table knows", lambda: "join again" in table.line.sentence)
     until("nothing is kept of it", lambda: kept(hub, table.member.table) == [])
     assert hub.room.table(table.member.number) is None
     table.close()
@@ -373,9 +374,9 @@ def test_a_table_that_has_just_joined_is_not_told_to_join_again(
     table = TableAtHub(tmp_path, member, clock)
     try:
         until("it was refused twice", lambda: len(lines) > 2)
-        assert "join it again" not in table.line.sentence + caplog.text
+        assert "join again" not in table.line.sentence + caplog.text
         clock.advance(sender.LEARNS_S)
-        until("it is told so", lambda: "join it again" in table.line.sentence)
+        until("it is told so", lambda: "join again" in table.line.sentence)
     finally:
         table.close()
 
@@ -412,7 +413,7 @@ def test_a_table_that_floods_is_shut_out_and_nobody_else_suffers(hub: Hub, table
     number = table.member.number
     until("it is shut out", lambda: (shown := hub.room.table(number)) and shown.shut)
     assert needs(hub, number) == "It has sent too much and was shut out."
-    until("it is put out", lambda: "join it again" in table.line.sentence)
+    until("it is put out", lambda: "join again" in table.line.sentence)
     good.play()
     whole(hub, good)
     assert hub.members.let_in(number)

@@ -75,14 +75,14 @@ def test_a_game_begins_by_the_command_line(tmp_path: Path, capsys: pytest.Captur
     with services(tmp_path) as (south, north):
         known = [["--state-dir", each.settings.state_dir] for each in (south, north)]
         ports = [["--port", str(each.server.port)] for each in (south, north)]
+        assert main(["hub", "offer", "binmat", *known[0], *ports[0]]) == 1
+        assert "BINMAT needs one deck of cards" in capsys.readouterr().err
         assert main(["hub", "offer", "kahmate", "--seat", "north", "--player", "Mara", *known[0], *ports[0]]) == 0
         code = capsys.readouterr().out.split()[-1]
         assert main(["hub", "play", code, *known[1], *ports[1]]) == 0
         assert "begins at both tables" in capsys.readouterr().out
         until("the game begins", lambda: at_two_tables([south, north]))
         assert session_of(south.table).remote.seat is Seat.SOUTH  # type: ignore[union-attr] # looked at above
-        assert main(["hub", "offer", "binmat", *known[0], *ports[0]]) == 1
-        assert "BINMAT needs one deck of cards" in capsys.readouterr().err
         assert main(["hub", "play", "wrong1", *known[1], *ports[1]]) == 1
         assert "No game is offered under that code" in capsys.readouterr().err
         assert main(["hub", "withdraw", *known[0], *ports[0]]) == 0

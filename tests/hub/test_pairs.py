@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hub_tools import TableAtHub, hub_settings, joined, kill_nats, running, until, with_key_of
+from hub_tools import OpenHub, TableAtHub, hub_settings, joined, kill_nats, running, until, with_key_of
 from inside import session_of
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -106,7 +106,7 @@ class Breaker:
                 kill_nats(self.hubs[0])
             case 1:
                 self.hubs.pop().close()
-                self.hubs.append(self.stack.enter_context(Hub(self.settings)))
+                self.hubs.append(self.stack.enter_context(OpenHub(self.settings)))
             case number:
                 gone = self.tables[number % 2]
                 gone.close()
@@ -116,7 +116,7 @@ class Breaker:
 def test_whatever_is_killed_the_game_is_the_same_at_both_tables(tmp_path: Path) -> None:
     settings, rng = hub_settings(tmp_path / "hub"), Random(8)
     with ExitStack() as stack:
-        hubs = [stack.enter_context(Hub(settings))]
+        hubs = [stack.enter_context(OpenHub(settings))]
         with two(hubs[0], tmp_path) as tables:
             agree(tables, "arena")
             breaks = iter([rng.randrange(8) for _ in range(20)])
@@ -178,7 +178,7 @@ def test_nothing_is_kept_of_a_game_once_its_tables_agree_on_another_or_leave(hub
 def test_a_game_goes_on_at_another_hub_when_its_hub_was_lost(tmp_path: Path) -> None:
     settings, rng = hub_settings(tmp_path / "hub"), Random(9)
     with ExitStack() as stack:
-        hub = stack.enter_context(Hub(settings))
+        hub = stack.enter_context(OpenHub(settings))
         with two(hub, tmp_path) as tables:
             agree(tables, "arena")
             turns = [0]
@@ -192,8 +192,8 @@ def test_a_game_goes_on_at_another_hub_when_its_hub_was_lost(tmp_path: Path) -> 
                 play(tables, rng, until_the_third_turn)
             hub.close()
             shutil.rmtree(tmp_path / "hub")
-            hub = stack.enter_context(Hub(settings))
-            until("it is said", lambda: all("no longer knows this table" in table.line.sentence for table in tables))
+            hub = stack.enter_context(OpenHub(settings))
+            until("it is said", lambda: all("does not let this table in" in table.line.sentence for table in tables))
             before = [session_of(table.table).remote for table in tables]
             for place, table in enumerate(tables):
                 assert table.line.pairs.interrupted is None or not table.line.is_connected

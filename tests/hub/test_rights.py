@@ -19,6 +19,7 @@ from typing import BinaryIO, cast
 import nkeys
 import pytest
 from hub_tools import (
+    OpenHub,
     TableAtHub,
     answers_go_nowhere_else,
     floods_the_store,
@@ -26,6 +27,7 @@ from hub_tools import (
     hub_settings,
     joined,
     kept,
+    needs,
     running,
     until,
     with_key_of,
@@ -41,6 +43,8 @@ from companion.hub_server.folder import HubFolder, public_key
 from companion.hub_server.members import Rights
 from companion.hub_server.nats_server import MOST_LINES, NatsServer, TableKey, account_of, accounts_text
 from companion.hub_server.store import FLOOD, LARGE_BYTES, FloodGuard
+from companion.table.public.messages import PublicRecord, PublicView, encoded
+from companion.table.session import Phase
 
 
 @pytest.fixture
@@ -60,6 +64,43 @@ def tables(hub: Hub, tmp_path: Path) -> Iterator[list[TableAtHub]]:
 
 def test_a_table_cannot_have_answers_sent_to_where_it_may_say_nothing(hub: Hub, tables: list[TableAtHub]) -> None:
     answers_go_nowhere_else(hub, *tables)
+
+
+def test_what_one_table_sends_pushes_nothing_of_another_out(hub: Hub, tables: list[TableAtHub]) -> None:
+    honest, changed = tables
+    honest.play(2)
+    until("it is there", lambda: has_all(hub, honest))
+    before = kept(hub, honest.member.table)
+    changed.close()
+    own = record_subject(changed.member.table)
+    view = PublicView(Phase.LOBBY)
+
+    async def fill(client: Client) -> None:
+        with suppress(NatsError, OSError, TimeoutError):
+            for entry in range(1, 2400):
+                told = PublicRecord(entry, "0123456789ab", 0, "x" * 30_000, 1, 0.0, view)
+                await client.publish(own, encoded(told))
+                if entry % 20 == 0:
+                    await client.flush(10)
+
+    with_key_of(hub, changed, fill)
+    assert kept(hub, honest.member.table) == before
+    honest.play(1)
+    until("the other one goes on", lambda: has_all(hub, honest))
+
+
+def test_a_table_says_nothing_before_the_host_lets_it_in(tmp_path: Path) -> None:
+    with Hub(hub_settings(tmp_path / "hub")) as hub:
+        table = joined(hub, tmp_path / "table")
+        number = table.member.number
+        until("it is said there", lambda: "does not let this table in: ask its host" in table.line.sentence)
+        assert needs(hub, number) == "It wants to join: let it in on the host’s page."
+        assert hub.room.free_tables() == []
+        assert hub.members.let_in(number)
+        until("it is there", lambda: table.line.is_connected)
+        table.play(1)
+        until("everything is there", lambda: has_all(hub, table))
+        table.close()
 
 
 def test_no_table_takes_the_ids_of_anothers_messages(hub: Hub, tables: list[TableAtHub]) -> None:
@@ -218,7 +259,7 @@ def test_who_may_come_in_is_written_by_one_at_a_time(tmp_path: Path) -> None:
 
 def test_a_hub_of_before_keeps_what_it_had(tmp_path: Path) -> None:
     settings = hub_settings(tmp_path / "hub")
-    with Hub(settings) as hub:
+    with OpenHub(settings) as hub:
         table = joined(hub, tmp_path / "table")
         table.play(1)
         until("it is there", lambda: has_all(hub, table))
@@ -226,7 +267,7 @@ def test_a_hub_of_before_keeps_what_it_had(tmp_path: Path) -> None:
         table.close()
     store = tmp_path / "hub" / "nats" / "store" / "jetstream"
     shutil.move(store / "hub", store / "$G")
-    with Hub(settings) as hub:
+    with OpenHub(settings) as hub:
         assert kept(hub, table.member.table) == before
 
 

@@ -73,6 +73,7 @@ def told_of(ear: Ear, name: str, base: str = "tabletop") -> Any:
 
 def test_a_whole_game_is_told_and_no_order_before_its_step(tmp_path: Path, broker: Broker) -> None:
     with Ear(broker.port) as ear, told_table(tmp_path, mqtt_settings(broker.port)) as companion:
+        until("the connection", lambda: companion.broker.is_connected)
         table, rng = companion.table, Random(20)
         for seat in SEATS:
             table.take_seat(seat, {Seat.SOUTH: "Mara", Seat.NORTH: "Jonas"}[seat])
@@ -117,6 +118,7 @@ def test_two_games_that_differ_in_a_secret_sound_the_same(
         clock = FakeClock()
         folder, mqtt = tmp_path / str(number), mqtt_settings(broker.port, names=True, staff=True, pause=True)
         with Ear(broker.port) as ear, told_table(folder, mqtt, clock) as companion:
+            until("the connection", lambda each=companion: each.broker.is_connected)
             scene = Scene(companion, clock, Viewer(companion))
             for act in begin(scene, text):
                 tell(companion)
@@ -294,7 +296,7 @@ def test_whoever_falls_silent_is_told_to_be_offline_by_the_broker(tmp_path: Path
         line = companion.broker.line
         assert line is not None
         line._hang_up("the plug is pulled")
-        ear.wait_for(lambda heard: ear.last("will/availability") == b"offline")
+        ear.wait_for(lambda heard: ("will/availability", b"offline", False) in heard)
 
 
 def test_a_wrong_password_is_said_and_the_right_one_lets_in(tmp_path: Path) -> None:
@@ -460,7 +462,8 @@ def test_a_last_will_of_before_does_not_stay(tmp_path: Path, broker: Broker) -> 
         tell(companion)
         with Ear(broker.port) as ear:
             ear.say("late/availability", b"offline", retain=True)
-            ear.wait_for(lambda heard: ear.last("late/availability") == b"online")
+            offline = ("late/availability", b"offline", False)
+            ear.wait_for(lambda heard: offline in heard and ear.last(offline[0]) == b"online")
         assert companion.broker.is_well, "it may have been this table's own"
 
 

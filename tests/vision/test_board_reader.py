@@ -15,6 +15,7 @@ from companion.core.errors import ConfigError
 from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit, Layout, Seat
 from companion.core.ports import Reading
+from companion.games import GAMES
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
 from vision.detection.markers import MarkerFinder
@@ -447,3 +448,25 @@ def test_at_a_glance_what_moves_is_not_read_until_it_lies_still(monkeypatch: pyt
     assert reading.seen[B2] == "lime robot"
     assert C4 not in reading.seen
     assert C4 not in reading.unknown
+
+
+# ---- how a kit was printed -------------------------------------------------------------------------------------------
+
+
+def test_a_board_that_is_printed_white_on_black_is_told_so() -> None:
+    kit = GAMES["arena"].kit(GAMES["arena"].options({}))
+    table = printed_table(kit, View())
+    reader = board_reader({kit.game: kit})
+    assert reader.read_picture(255 - table.render_luma()).game is None
+    assert "white on black" in reader.problem
+
+
+def test_pieces_of_another_scale_than_their_board_are_told_so() -> None:
+    kit = GAMES["arena"].kit(GAMES["arena"].options({}))
+    squares = kit.board.squares[::7]
+    table = printed_table(kit, View())
+    table.set_up(dict(zip(squares, (faces[:1] for faces in kit.pieces), strict=False)))
+    reader = board_reader({kit.game: replace(kit, tag_mm=kit.tag_mm / 0.85)})
+    reader.read_picture(table.render_luma())
+    assert "100 %" in reader.note
+    assert any("100 %" in advice.text for advice in reader.advice)

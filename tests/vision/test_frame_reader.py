@@ -352,3 +352,25 @@ def test_what_was_worked_out_for_cards_goes_with_them() -> None:
         assert reader.read(camera.frame()).game in ("arena", None)
     assert kept() is None
     assert reader.kit is ARENA
+
+
+# ---- what a picture may cost -----------------------------------------------------------------------------------------
+
+
+def test_a_hand_that_rests_is_asked_about_a_few_squares_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    shaded = EmptySquares.shaded_among
+
+    def spy(self: EmptySquares, shot: Any, squares: Any) -> set[Square]:
+        asked.append(len(squares))
+        return shaded(self, shot, squares)
+
+    monkeypatch.setattr(EmptySquares, "shaded_among", spy)
+    seen = Seen()
+    seen.read(4)
+    seen.table.hold_hand(E5)
+    reading = seen.read(12)
+    assert reading.quiet
+    assert len(reading.unknown) > 8
+    assert max(asked) <= 8
+    assert len(asked) <= 6, "what has been asked in vain is asked again and again"

@@ -48,3 +48,19 @@ def test_no_piece_hides_behind_a_reflection(radius_mm: float) -> None:
     reader.read_picture(table.render_luma())
     reading = reader.read_picture(with_glint(table, reader, radius_mm))
     assert PLACE in reading.unknown or reading.seen.get(PLACE) == face
+
+
+def test_no_piece_in_glare_is_told_to_be_missing() -> None:
+    """Half of the board is burnt out, and with it the outlines that would tell a bare square."""
+    table = printed_table(KIT, View(tilt_deg=20.0))
+    layout = {square: KIT.pieces[number][:1] for number, square in enumerate(KIT.board.squares[::8][: len(KIT.pieces)])}
+    table.set_up(layout)
+    luma = table.render_luma()
+    luma[:, : luma.shape[1] // 2] = 255
+    reading = board_reader({KIT.game: KIT}).read_picture(luma)
+    told = reading.unknown | set(reading.seen)
+    assert reading.game is None or set(layout) <= told
+    table.hold_view(glare=(60.0, 150.0, 130.0))
+    reading = board_reader({KIT.game: KIT}).read_picture(table.render_luma())
+    assert reading.game == KIT.game
+    assert set(layout) <= reading.unknown | set(reading.seen)

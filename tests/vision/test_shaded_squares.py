@@ -43,7 +43,7 @@ def test_a_piece_that_shows_a_grey_back_leaves_no_empty_square(
     def back(*_: object, **__: object) -> NDArray[np.uint8]:
         return np.full((120, 120, 3), grey, np.uint8)
 
-    monkeypatch.setattr("vision.simulation.pieces.top_picture", back)
+    monkeypatch.setattr("vision.simulation.pieces.unpacked", back)
     wanted = scene(name)
     luma, prints = wanted.picture()
     reading = board_reader({**default_kits(), wanted.kit.game: wanted.kit}).read_picture(luma)

@@ -15,6 +15,7 @@ from companion.core.clock import FakeClock
 from companion.core.errors import Malformed
 from companion.core.grid import Square
 from companion.core.kit import Kit
+from companion.games import GAMES
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
 from vision.detection.markers import MarkerFinder, best_guess, marker_modules
@@ -29,7 +30,7 @@ from vision.still_pictures import read_images
 
 SMALL: Kit = Outbuffered().kit(Outbuffered().options({}))
 KITS = {"outbuffered": SMALL}
-B2, C4 = Square(1, 1), Square(2, 3)
+B2, C1, C4 = Square(1, 1), Square(2, 0), Square(2, 3)
 
 PHOTOGRAPHS = Path(__file__).resolve().parents[3] / "shared" / "images"
 
@@ -69,6 +70,15 @@ def test_a_picture_is_answered_in_plain_json(tmp_path: Path) -> None:
     assert {marker["id"] for marker in first["markers"]} >= {0, 1, 23}
     assert "2.png: is not a picture that can be read" in second["problems"][0]
     assert "gone.png: cannot be read" in third["problems"][0]
+
+
+def test_open_cards_are_answered(tmp_path: Path) -> None:
+    kit = GAMES["binmat"].kit(GAMES["binmat"].options({}))
+    table = printed_table(kit)
+    table.set_up({C1: ("4^", "9^")})
+    cv2.imwrite(str(tmp_path / "cards.png"), table.render_luma())
+    (answer,) = read_images([tmp_path / "cards.png"], {kit.game: kit})
+    assert answer["fans"] == {str(C1): ["4^", "9^"]}
 
 
 def test_a_picture_without_a_board_says_so(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from companion.core.kit import Seat
 from companion.table.public.messages import PublicState, PublicView, encoded, read_record
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
+from web.hub.host import CODE_S
 from web.hub.room import MAX_WAITING_BYTES, SILENT_S, Room, RoomTable
 
 FAR = {"REMOTE_ADDR": "192.0.2.50"}
@@ -334,13 +335,27 @@ def test_what_the_host_wants_is_done_and_nobody_else_may(
 def test_a_new_code_makes_the_old_one_worthless(app: Flask) -> None:
     door, browser = app.extensions["door"], app.test_client()
     wish = {"code": door.code, "key": f"U{'A' * 55}", "name": "x", "version": "1"}
-    assert browser.post("/api/hub/join", json=wish, environ_overrides=FAR).get_json()["number"] == 1
     assert browser.post("/api/hub/new-code", json={}, headers=KEY).get_json()["code"] == door.code
     answer = browser.post("/api/hub/join", json=wish, environ_overrides=FAR)
     assert answer.status_code == 403
     assert "not the code" in answer.get_json()["error"]["message"]
     bad = browser.post("/api/hub/join", json={**wish, "code": door.code, "key": "none"}, environ_overrides=FAR)
     assert bad.status_code == 400
+
+
+def test_a_code_is_good_for_one_table_and_ten_minutes(clock: FakeClock) -> None:
+    room = Room("", clock)
+    with hub_pages(room, clock) as app:
+        door, browser = app.extensions["door"], app.test_client()
+        wish = {"code": door.code, "key": f"U{'A' * 55}", "name": "x", "version": "1"}
+        statuses = [browser.post("/api/hub/join", json=wish, environ_overrides=FAR).status_code for _ in range(2)]
+        assert statuses == [200, 403]
+        code = door.code
+        assert code not in (wish["code"], "")
+        clock.advance(CODE_S)
+        late = browser.post("/api/hub/join", json={**wish, "code": code}, environ_overrides=FAR)
+        assert late.status_code == 403
+        assert f"{door.code[:3]}-{door.code[3:]}" in page(app, "/")
 
 
 def test_guessing_the_code_soon_helps_nobody(app: Flask) -> None:

@@ -82,7 +82,7 @@ class ZoneCover:
         half = np.array([_SIGN_MM, _SIGN_MM])
         here = _rows_and_columns(maps, np.array([x, first]) - half, np.array([x, first]) + half)
         dark = np.count_nonzero(small[here] < _PRINTED * PAPER)
-        return dark >= _LEAST_SIGN_MM2 * (maps.scale / _SHRINK) ** 2
+        return bool(dark >= _LEAST_SIGN_MM2 * (maps.scale / _SHRINK) ** 2)
 
     def _known(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[Lying]) -> Luma:
         """Mark with 255 where the board has art, and cards with what is close to them."""

@@ -25,12 +25,15 @@ from vision.pieces.changed_blocks import ChangedBlocks
 from vision.pieces.frame_reader import FrameReader
 from vision.pieces.mirror_watch import MirrorWatch, mirrored
 from vision.pieces.object_watch import ObjectWatch
+from vision.pieces.square_judge import Budget
 from vision.pieces.voting import Votes
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.locator import BoardLocator
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose, flat
 
+_ALONE = Budget(closer=24, shaded=16)
+"""For a single picture, which no other one follows."""
 _SAME_PX = 2.0
 """Poses that differ by less are one."""
 
@@ -68,6 +71,8 @@ class BoardReader:
     @property
     def problem(self) -> str:
         """Why no board was found in the last frame, as a sentence; empty when nothing is known to be wrong."""
+        if self._mirror.is_inverted:
+            return say("The board is printed white on black: print it again, black on white")
         return self.frame_reader.locator.problem
 
     @property
@@ -93,16 +98,20 @@ class BoardReader:
         if self.frame_reader.vague:
             why = say("Two corners are hidden, so the position of the farther squares is uncertain.")
             found.append(Advice(say("Show a third corner of the board"), why, Weakness.CUT))
+        if (size := self.frame_reader.misprinted) is not None:
+            why = say("The pieces have {percent} % of the size that this board asks for.", percent=round(100 * size))
+            found.append(Advice(say("Print board and pieces at 100 %"), why, Weakness.SMALL))
         return tuple(found)
 
     @property
     def note(self) -> str:
         """What else there is to say of the last picture in which a board was read, as sentences; mostly empty."""
-        twin, vague = self.frame_reader.locator.twin, ""
+        twin, vague, size = self.frame_reader.locator.twin, "", self.frame_reader.misprinted
         mirrored = say("The camera mirrors its picture, and the companion turns it back") if self.is_mirrored else ""
         if self.frame_reader.vague:
             vague = say("Two corners of the board are hidden: show a third one, so that every square can be read")
-        return joined(". ", (twin, vague, mirrored))
+        misprint = say("Board and pieces do not have the same scale: print both at 100 %") if size else ""
+        return joined(". ", (twin, vague, misprint, mirrored))
 
     @property
     def lens(self) -> Lens:
@@ -176,6 +185,7 @@ class BoardReader:
         """What a single (height, width) picture says, without any frame before or after it."""
         with self._lock:
             self._restart()
+            self.frame_reader.budget = _ALONE
             look = self.frame_reader.look(luma, still=True)
             if look.game is None and (turned := self._mirror.turned_picture(luma)) is not None:
                 look = self.frame_reader.look(turned, still=True)
@@ -189,6 +199,7 @@ class BoardReader:
             kit = self._asked[0] if self._asked is not None else self._preferred
             self._asked, self._preferred = None, kit
         self.frame_reader.use(kit)
+        self.frame_reader.budget = Budget()
         self._settled = self._last = None
         self._votes.forget()
         self._objects.forget()
@@ -232,7 +243,8 @@ class BoardReader:
         self._settled = reading if quiet else None
         if quiet:
             self._changes.settle()
-            self.frame_reader.resigned = frozenset() if self._votes.are_few else joined.unknown
+            waiting = joined.unknown if self._votes.are_few else self.frame_reader.waiting
+            self.frame_reader.resigned = joined.unknown - waiting
         return reading
 
 

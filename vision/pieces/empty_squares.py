@@ -29,6 +29,8 @@ _SAME_PRINT = 0.55
 """A square's picture that correlates more with how it looked when empty may be the same print in a shadow."""
 _MOST_MISSING = 1 / 9
 """Under a shadow so much of what is in sight of an outline may not be there."""
+_LEAST_LINES = 3
+"""A bare square shows so many of the twelve parts of its outline: one side, or what pieces in front leave of more."""
 _MOST_GLARE = 0.12
 """A square of which more is burnt out is not judged."""
 
@@ -72,16 +74,17 @@ class EmptySquares:
         """What a (height, width) picture shows of all squares, or of these, see `Snapshots.take`."""
         return self._snapshots.take(luma, pose, corners, bodies, squares)
 
-    def empty_among(self, shot: Snapshot, squares: Iterable[Square], *, shaded: bool = True) -> set[Square]:
-        """On which of these squares is nothing, for certain? `shaded`: also under shadows with edges, which takes four
-        fifths of all the time where a hand is over the board."""
+    def empty_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
+        """Return those of these squares on which certainly nothing lies, in plain light."""
         left = [square for square in squares if shot.glare[shot.row[square]] <= _MOST_GLARE]
         known = {s for s in left if s in self._known and self._as_known(shot, s, self._known[s])}
-        found = known | self._as_paper(shot, [square for square in left if square not in known])
-        return found | self.shaded_among(shot, (square for square in left if square not in found)) if shaded else found
+        return known | self._as_paper(shot, [square for square in left if square not in known])
 
     def shaded_among(self, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
-        """Which of these squares, none of which is bare in plain light, are so under shadows with edges?"""
+        """Return those of these squares, none of which is bare in plain light, that are so under shadows with edges.
+
+        This takes some milliseconds for each square.
+        """
         left = [square for square in squares if shot.glare[shot.row[square]] <= _MOST_GLARE]
         return {square for square in left if self._as_shaded(shot, square)}
 
@@ -206,6 +209,8 @@ class EmptySquares:
         shade = np.where(there, shade, 1)
         missing = there & (np.where(there, lines, 0) < needed * np.minimum(1, shade))
         good = missing.sum(axis=1) <= there.sum(axis=1) / 6
+        # Where no outline is in sight, as in glare, nothing tells a bare square.
+        good &= (there & ~missing & (lines >= LINE)).sum(axis=1) >= _LEAST_LINES
         darkened = there & (shade < _DIM)
         in_shade = darkened.any(axis=1) & ~(darkened & missing).any(axis=1) & shot.line_depth.any()
         return np.asarray(good & (~shaded | in_shade))

@@ -19,8 +19,9 @@ from vision.detection.marker_scan import Scanner, area_of, boxes_of, is_large
 from vision.detection.markers import Found, Luma, Sighting
 from vision.detection.motion import NOWHERE, Blocks
 from vision.detection.rectified_search import RectifiedSearch
+from vision.pieces.placing import misprinted_size
 from vision.pieces.regions import SquaresUnder, grown, touched_by, with_markers
-from vision.pieces.square_judge import LastLook, Located, Part, SquareJudge
+from vision.pieces.square_judge import Budget, LastLook, Located, Part, SquareJudge
 from vision.pieces.tags import tags_of
 from vision.pieces.vague_squares import vague_squares
 from vision.pieces.voting import Vote
@@ -51,6 +52,7 @@ class FrameReader:
         self._vague: tuple[Pose, frozenset[Square]] | None = None
         self._under: SquaresUnder | None = None
         self._shaded = True
+        self.budget = Budget()
         self.locator = locator
         self.kit: Kit | None = None
         """The kit whose board was in view last."""
@@ -62,6 +64,16 @@ class FrameReader:
         """Which part of the last picture was looked at; None: all of it."""
         self.resigned: frozenset[Square] = frozenset()
         """Unknown squares of which no more is to be learned for the time being."""
+
+    @property
+    def misprinted(self) -> float | None:
+        """Size of the pieces by that which the board asks for, where it is another one; else None."""
+        return misprinted_size(self.seen.placed) if self.seen is not None else None
+
+    @property
+    def waiting(self) -> frozenset[Square]:
+        """Unknown squares that the last picture's budget left for the next one."""
+        return self._judge.waiting if self._judge is not None and self.seen is not None else frozenset()
 
     @property
     def sureness(self) -> Mapping[Square, float]:
@@ -181,16 +193,18 @@ class FrameReader:
         return kit, self._with_corners(luma, kit, found) if kit else found, True
 
     def _with_corners(self, luma: Luma, kit: Kit, found: Found) -> Found:
-        """Add corner markers that the picture does not show by itself, when there are two at least to go by."""
+        """Add corner markers that the picture does not show by itself, when there is one at least to go by."""
         corners = _corners(kit, found)
-        if not 2 <= len(corners) < len(kit.board.corners):
+        if not 1 <= len(corners) < len(kit.board.corners):
             return found
         points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in corners])
         size = (luma.shape[1], luma.shape[0])
         solve = rough_pose if len(corners) > 2 else nearest_pose
         pose = solve(points_mm, np.vstack(list(corners.values())), self.locator.lens, size)
         more = self._closer.corners(kit.board, pose, luma, corners) if pose else ()
-        return replace(found, sightings=found.sightings + more)
+        found = replace(found, sightings=found.sightings + more)
+        # A single corner says little about where the others are: a second one tells better.
+        return self._with_corners(luma, kit, found) if more and len(corners) == 1 else found
 
     def _look_in_parts(self, luma: Luma, seen: LastLook, blocks: Blocks, still: bool) -> Vote | None:
         """Look only where something has changed; None when that does not do."""
@@ -233,7 +247,7 @@ class FrameReader:
         return look
 
     def _located(self, luma: Luma, kit: Kit, pose: Pose) -> Located:
-        return Located(luma, pose, self._vague_squares(kit, pose), self.locator.unconfirmed, self._shaded)
+        return Located(luma, pose, self._vague_squares(kit, pose), self.locator.unconfirmed, self._shaded, self.budget)
 
     def _vague_squares(self, kit: Kit, pose: Pose) -> frozenset[Square]:
         """The squares of which the pose is not sure enough to say that nothing lies there."""

@@ -1,4 +1,7 @@
-"""Whether the camera mirrors its pictures, as webcams do for whoever looks at himself; they are turned back then."""
+"""Whether the camera mirrors its pictures, as webcams do for whoever looks at himself; they are turned back then.
+
+A board that was printed white on black is noticed here as well: it cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ class MirrorWatch:
 
     def begin(self) -> None:
         """Another camera."""
-        self.is_mirrored = self._proven = False
+        self.is_mirrored = self._proven = self.is_inverted = False
         self._blind = 0
         self._turned = None
 
@@ -42,7 +45,7 @@ class MirrorWatch:
 
     def sees_board(self) -> None:
         """A board was read the way round that pictures are taken now."""
-        self._blind, self._proven = 0, True
+        self._blind, self._proven, self.is_inverted = 0, True, False
 
     def turns_round(self, luma: Luma) -> bool:
         """After a picture without a board: is one in its mirror image? Then all later ones are turned round. Looked at
@@ -56,6 +59,7 @@ class MirrorWatch:
         else:
             return False
         if not is_board(mirrored(luma)):
+            self.is_inverted = self._reader.shows_board(255 - luma)
             return False
         self.is_mirrored, self._blind = not self.is_mirrored, 0
         return True
@@ -64,6 +68,7 @@ class MirrorWatch:
         """The mirror image of a single picture without a board, if that shows one; None: it does not."""
         turned = mirrored(luma)
         if not self._reader.shows_board(turned):
+            self.is_inverted = self._reader.shows_board(255 - luma)
             return None
         self.is_mirrored = True
         return turned

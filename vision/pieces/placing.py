@@ -25,6 +25,8 @@ _ROUND_MM = 5.0
 """How much larger than its tag a piece may be."""
 _OFF_SQUARES = 0.35
 """A piece of several squares that is further off its places lies on no squares for certain."""
+_MIN_MISPRINTS, _ALIKE = 3, 0.12
+"""So many pieces, whose sizes differ by no more than this, were not printed as the board was."""
 _OFF_DEG = 42.0
 """An oblong piece that is turned further from the files and ranks lies neither along nor across."""
 
@@ -49,6 +51,8 @@ class Placed:
     """Its size is that of a tag at this height."""
     lifted_mm: tuple[float, float] = (0.0, 0.0)
     """Its centre if it lies on what is beneath."""
+    size: float = 1.0
+    """Its marker's side by that of a tag at this height."""
 
 
 class Placer:
@@ -199,13 +203,14 @@ def _place(kit: Kit, ray: _Ray, spread: float) -> Placed:
     """Where a piece lies; `spread` as by `_spreads_mm`."""
     sighting, face, beneath, x, y, side, turn_deg, on_top = ray
     allowed = 0.10 + 1.0 / sighting.side_px
-    fits = abs(side / kit.tag_mm - 1) <= allowed
+    size = side / kit.tag_mm
+    fits = abs(size - 1) <= allowed
     if face.size != (1, 1):
         squares, sure = _covered(kit, face, (x, y, turn_deg), 2 * spread)
-        return Placed(face, None, sighting, x, y, turn_deg, squares, sure, fits)
+        return Placed(face, None, sighting, x, y, turn_deg, squares, sure, fits, size=size)
     margin = max(1.5, 0.05 * kit.board.pitch_mm) + 2 * spread
     squares = _touched(kit.board, x, y, margin) | (_touched(kit.board, *on_top, margin) if beneath else frozenset())
-    return Placed(face, beneath, sighting, x, y, turn_deg, squares, len(squares) == 1, fits, on_top)
+    return Placed(face, beneath, sighting, x, y, turn_deg, squares, len(squares) == 1, fits, on_top, size)
 
 
 def _touched(board: Board, x_mm: float, y_mm: float, margin_mm: float) -> frozenset[Square | None]:
@@ -280,6 +285,15 @@ def _foot_mm(kit: Kit, piece: Placed) -> tuple[float, float]:
     width, depth = top_mm(kit, piece.face)
     across, along = top_mm(kit, piece.beneath) if piece.beneath else (0.0, 0.0)
     return max(width, across) + _ROUND_MM, max(depth, along) + _ROUND_MM
+
+
+def misprinted_size(placed: Sequence[Placed]) -> float | None:
+    """Return how large pieces are by the size that this board asks for, when most are alike and not of that size."""
+    sizes = [piece.size for piece in placed]
+    off = [piece.size for piece in placed if not piece.fits]
+    if len(off) < max(_MIN_MISPRINTS, len(sizes) / 2) or max(off) - min(off) > _ALIKE:
+        return None
+    return float(np.median(off))
 
 
 def faces_on_squares(

@@ -1,7 +1,7 @@
 """Is a square bare under shadows with edges, such as a window's, a lamp's or those of a blind?
 
-A shadow darkens paper, outline and neighbours alike, and it goes on beyond the square. Its edge is a straight line or
-a wide arc: across it the light changes, along it hardly. So the light on a square is told from the brightness of its
+A shadow darkens paper, outline and neighbours alike, and it goes on beyond the square. Its edge is nearly a
+straight line: across it the light changes, along it hardly. So the light on a square is told from the brightness of its
 paper and of the paper next to it, as a function of one coordinate; what that leaves must be white paper with its
 outline. A piece is neither: its marker changes in all directions, and it ends where its square does.
 """
@@ -18,12 +18,8 @@ from vision.order_statistics import median, quantiles
 
 Values = NDArray[np.float32]
 
-_RADII_MM = (120.0, -120.0, 70.0, -70.0, 45.0, -45.0)
-"""How wide the arc of a shadow's edge may be; the sign says towards which side it bends."""
 _REACHES_DEG: tuple[tuple[float, ...], ...] = ((-20, -10, 10, 20), (-6, -3, 3, 6), (-1.5, 1.5))
-"""So far round the direction in which the picture changes most the edge's is sought, then round the best ..."""
-_ROUND_DEG = (-8.0, -4.0, 0.0, 4.0, 8.0)
-"""... and so far for each arc."""
+"""So far round the direction in which the picture changes most the edge's is sought, then round the best."""
 _CROSSED_DEG = (0.0, -4.0, 4.0, -10.0, 10.0)
 """So far round the first direction where another shadow's soft rim crosses the edge."""
 _STEP_MM, _FEW = 0.8, 4
@@ -69,12 +65,13 @@ class _Cell:
 
 @dataclass(frozen=True, eq=False)
 class _Light:
-    """The logarithm of the light on a cell as a function of the place across an edge, an arc or straight, in steps, and
-    how gently it changes along it; what share of the cell's paper `strays` from that, and whether it changes within a
-    stripe that is too narrow for a shadow."""
+    """The logarithm of the light on a cell as a function of the place across a straight edge, in steps.
+
+    It may change gently along the edge. `strays` is the share of the cell's paper that is not so bright, `narrow` tells
+    whether the light changes within a stripe that is too narrow for a shadow.
+    """
 
     angle: float
-    radius_mm: float
     profile: tuple[NDArray[np.int_], NDArray[np.float64]] = (np.zeros(1, int), np.zeros(1))
     slopes: NDArray[np.float64] | None = None
     first_mm: float = 0.0
@@ -87,7 +84,7 @@ class _Light:
 
     def at(self, places_mm: Values) -> Values:
         """(N,): the light at places (N, 2)."""
-        across_mm = _across(places_mm, self.angle, self.radius_mm)
+        across_mm = _across(places_mm, self.angle)
         values = np.interp((across_mm - self.first_mm) / _STEP_MM - 0.5, *self.profile)
         if self.slopes is not None:
             values += _gently(places_mm, across_mm, self.angle)[:, : self.slopes.size] @ self.slopes
@@ -117,25 +114,20 @@ def reflectance(tone: Values, seen: NDArray[np.bool_], paper: Paper, sides: tupl
 
 
 def _best_light(cell: _Cell, angle: float) -> _Light:
-    """The light that explains a cell's paper: the plainest that does, sought from an edge in this direction on."""
-    first, best, radius = angle, _light(cell, angle, np.inf), np.inf
-    tried = [(radius, reach) for reach in _REACHES_DEG] + [(radius, _ROUND_DEG) for radius in _RADII_MM]
-    for number, (other_radius, reach) in enumerate(tried):
+    """Return the plainest light that explains a cell's paper, sought from an edge in this direction on."""
+    first, best = angle, _light(cell, angle)
+    for reach in _REACHES_DEG:
         if best.explains:
             return best
-        middle = angle
+        middle = best.angle
         for off in np.radians(reach):
-            other = _light(cell, middle + off, other_radius)
-            if other.strays < best.strays:
-                best, radius = other, other_radius
-                angle = middle + off if number < len(_REACHES_DEG) else angle
-    if best.explains:
+            other = _light(cell, middle + off)
+            best = other if other.strays < best.strays else best
+    if best.explains or not _goes_on(cell):
         return best
     # Where two shadows cross, the steepest change is one's edge, and what is left of the other is gentle.
-    if not _goes_on(cell):
-        return best
-    for way, bend in ((angle, radius), *((first + np.radians(off), np.inf) for off in _CROSSED_DEG)):
-        best = _light(cell, way, bend, uneven=True)
+    for way in (best.angle, *(first + np.radians(off) for off in _CROSSED_DEG)):
+        best = _light(cell, way, uneven=True)
         if best.explains:
             break
     return best
@@ -162,31 +154,27 @@ def _direction(values: Values, inside: NDArray[np.int_], beyond: NDArray[np.int_
     return 0.5 * float(np.arctan2(2 * (across * down).sum(), (across**2 - down**2).sum()))
 
 
-def _across(places_mm: Values, angle: float, radius_mm: float) -> Values:
-    """(N,): how far each place lies across an edge in this direction, mm; the edge is an arc, or straight."""
-    way = np.array([np.cos(angle), np.sin(angle)], np.float32)
-    if np.isinf(radius_mm):
-        return np.asarray(places_mm @ way, np.float32)
-    away = np.hypot(*(places_mm + radius_mm * way).T)
-    return np.asarray(np.sign(radius_mm) * away - radius_mm, np.float32)
+def _across(places_mm: Values, angle: float) -> Values:
+    """Return (N,): how far each place lies across an edge in this direction, mm."""
+    return np.asarray(places_mm @ np.array([np.cos(angle), np.sin(angle)], np.float32), np.float32)
 
 
 def _gently(places_mm: Values, across_mm: Values, angle: float) -> NDArray[np.float64]:
     """(N, 6): by what a light may change along an edge, as in the soft rim of another shadow: cubic polynomials."""
-    along, across = _across(places_mm, angle + np.pi / 2, np.inf) / _HALF_MM, across_mm / _HALF_MM
+    along, across = _across(places_mm, angle + np.pi / 2) / _HALF_MM, across_mm / _HALF_MM
     return np.column_stack([along, along * across, along**2, along * across**2, along**2 * across, along**3])
 
 
-def _light(cell: _Cell, angle: float, radius_mm: float, *, uneven: bool = False) -> _Light:
+def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
     """The light as a function of the place across an edge; an `uneven` one also changes gently along it."""
     places_mm = cell.print_.places_mm[cell.paper]
-    across_mm = _across(places_mm, angle, radius_mm)
+    across_mm = _across(places_mm, angle)
     first_mm = float(across_mm.min())
     steps = ((across_mm - first_mm) / _STEP_MM).astype(int)
     number = np.bincount(steps)
     known = np.flatnonzero(number >= _FEW)
     if not known.size:
-        return _Light(angle, radius_mm)
+        return _Light(angle)
     own, slopes, tone = np.asarray(cell.values[cell.paper], np.float64), None, 0.0
     even = own
     if uneven:
@@ -199,7 +187,7 @@ def _light(cell: _Cell, angle: float, radius_mm: float, *, uneven: bool = False)
             off = even - tone * cell.is_beyond - mean[steps]
             step = median(off[cell.is_beyond]) - median(off[~cell.is_beyond])
             tone = min(max(tone + step, -cell.print_.step), cell.print_.step)
-    light = _Light(angle, radius_mm, (known, mean[known]), slopes, first_mm)
+    light = _Light(angle, (known, mean[known]), slopes, first_mm)
     off = own - tone * cell.is_beyond - light.at(places_mm)
     strays = float(np.count_nonzero(np.abs(off - median(off)) > _STRAY) / off.size)
     return replace(light, strays=strays, narrow=_has_narrow_stripes(mean[known]))

@@ -26,6 +26,8 @@ Tone = NDArray[np.float32]
 _INFINITE = np.float32(np.inf)
 LINE = 0.05
 """An outline this much darker than its surroundings is one."""
+_MIN_LINES = 0.1
+"""Of the parts of outlines in sight, at least this share has to show a line."""
 _GLINT, _MOST_GLINT = 1.35, 0.25
 """Times as bright as a cell's paper is a reflection; over more of a cell than this it is light, or hides too much."""
 _BURNT, _WHITE = 252, 242
@@ -229,10 +231,17 @@ def _inside(pixels: NDArray[np.float32], size: tuple[int, int]) -> Mask:
 
 
 def _typical(outlines: Tone) -> Tone:
-    """(12,): the median depth of lines across for the parts above and below, of those along for left and right."""
+    """Return (12,): the median depth of lines across for the parts above and below, of those along for left and right.
+
+    Parts without a line count only where hardly any has one: half of a board may lie in glare.
+    """
     depths = outlines.reshape(-1, 4, THIRDS)
-    both = [part[~np.isnan(part)] for part in (depths[:, ::2], depths[:, 1::2])]
-    across, along = (median(part) if part.size else 0.0 for part in both)
+    both = []
+    for part in (depths[:, ::2], depths[:, 1::2]):
+        known = part[~np.isnan(part)]
+        lines = known[known >= LINE]
+        both.append(median(lines) if lines.size > _MIN_LINES * known.size else 0.0)
+    across, along = both
     if max(across, along) < LINE:
         return np.zeros(4 * THIRDS, dtype=np.float32)
     return np.repeat(np.array([across, along, across, along], dtype=np.float32), THIRDS)

@@ -6,8 +6,10 @@ that the first has missed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from companion.core.grid import Square
 from companion.core.kit import Kit
@@ -39,6 +41,16 @@ class LastLook:
     """How large a piece's marker is in the middle of the board."""
 
 
+class Budget(NamedTuple):
+    """How many squares are read from above in one picture, and told under shadows with edges.
+
+    The rest waits for the next picture: a hand that rests on a board must not make one cost ten times as much.
+    """
+
+    closer: int = 24
+    shaded: int = 8
+
+
 @dataclass(frozen=True, eq=False)
 class Located:
     """A (height, width) picture and where its board is. Of the `vague` squares the pose is not sure enough to say that
@@ -50,6 +62,7 @@ class Located:
     vague: frozenset[Square]
     unconfirmed: frozenset[Square]
     shaded: bool
+    budget: Budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +95,9 @@ class SquareJudge:
         self._closer = closer
         self._empties = EmptySquares(kit.board)
         self._placer: tuple[Pose, Placer] | None = None
+        self._times: Counter[Square] = Counter()
+        self.waiting: frozenset[Square] = frozenset()
+        """Unknown squares that the last picture's budget left for the next one."""
         self._shot: tuple[Snapshot, frozenset[Square]] | None = None
         self.sureness: Mapping[Square, float] = {}
         """How surely each square was read last."""
@@ -110,11 +126,14 @@ class SquareJudge:
         rest = {s for s in kit.board.squares if s not in pieces.seen and s not in kit.board.holes}
         asked = frozenset(rest) if part is None else part.asked | _concerned(placer, pieces.placed, part)
         ask = rest & asked
+        self.waiting = frozenset()
+        if part is None:
+            self._times.clear()
         empty, shot = set[Square](), None
         if ask:
             clear = ask - pieces.doubtful - picture.vague
             shot = self._snapshot(picture, pieces, ask, whole=part is None)
-            empty = self._empties.empty_among(shot, clear, shaded=picture.shaded and not closely)
+            empty = self._empties.empty_among(shot, clear)
         if shot is not None and closely and ask - empty:
             pieces, more = self._look_closer(picture, pieces, shot, ask - empty)
             empty = (empty | more) - pieces.doubtful - set(pieces.seen)
@@ -139,28 +158,37 @@ class SquareJudge:
     ) -> tuple[_Pieces, set[Square]]:
         """Read from straight above what lies on squares which nothing accounts for, and tell which are empty after all.
 
-        Returns the pieces with those that were read, and the empty squares.
+        So many squares as the picture's budget has; the others wait for the next one. Returns the pieces with those
+        that were read, and the empty squares.
         """
-        bare = set[Square]()
+        asked = self._first(missing, picture.budget.closer)
+        self._times.update(asked)
+        left, bare = missing - asked, set[Square]()
         for ways in (PLAIN, BETTER):
-            more = self._read_closer(picture, pieces, missing, ways)
+            more = self._read_closer(picture, pieces, asked, ways)
             if not more:
                 continue
             better = {sighting.marker for sighting in more}
             every = (*(s for s in pieces.sightings if s.marker not in better), *more)
             pieces = _pieces(self._placer_of(picture.pose), every, picture)
             missing = missing - set(pieces.seen)
-            if not missing:
-                break
             # What these pieces hide is no longer taken for something that lies there.
             shot = self._snapshot(picture, pieces, missing)
-            bare |= self._empties.empty_among(shot, missing - pieces.doubtful - picture.vague, shaded=False)
-            missing = missing - bare
-            if not missing:
+            bare |= self._empties.empty_among(shot, missing - pieces.doubtful - picture.vague)
+            missing, asked = missing - bare, asked - set(pieces.seen) - bare
+            if not asked:
                 break
         rest = missing - pieces.doubtful - picture.vague
-        bare |= self._empties.shaded_among(shot, rest) if picture.shaded else set()
+        if picture.shaded and rest:
+            shaded = self._first(rest, picture.budget.shaded)
+            bare |= self._empties.shaded_among(shot, shaded)
+            left |= rest - shaded
+        self.waiting = frozenset(square for square in (left & missing) - bare if not self._times[square])
         return pieces, bare
+
+    def _first(self, squares: set[Square], number: int) -> set[Square]:
+        """Return so many of the squares, those first that were asked least often."""
+        return set(sorted(squares, key=lambda square: (self._times[square], square))[:number])
 
     def _read_closer(
         self, picture: Located, pieces: _Pieces, missing: set[Square], ways: Sequence[Way]

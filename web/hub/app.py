@@ -49,7 +49,7 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
     app = bare_app(site.compiled)
     guard = Auth(site.signing_key, site.host_key, lambda _: None, clock)
     streams = Streams(site.settings.viewers)
-    door = JoinDoor(host, clock)
+    door = JoinDoor(host, clock, room.change)
     app.extensions |= {"streams": streams, "guard": guard, "now_s": room.now_s, "join_code": None, "door": door}
     app.extensions["paragraph"] = lambda _: None
     register_template_helpers(app)

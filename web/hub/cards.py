@@ -132,7 +132,7 @@ class CardPages:
     @post("/api/hub/card", body=ShownCard)
     def shown(self, body: ShownCard) -> Response:
         """Somebody shows a card at a table."""
-        if not any(table.id == body.table for table in self._room.tables()):
+        if not any(table.id == body.table and not table.waits for table in self._room.tables()):
             raise NotFound
         person = self._guess(body.code)
         if person is None:

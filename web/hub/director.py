@@ -20,10 +20,10 @@ from companion.league.tournament import BoardEnd, System, Tournament
 from web.error_pages import status_of
 from web.hub.room import Room
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
-from web.numbers import whole_number
 from web.routes.api.body import Body, Long, Text
 from web.routes.route import form, get, host_only, post
 from web.security.auth import Auth
+from web.templating.phrases import whole_number
 
 DONE_WORDS = {
     "new": say("Tournament made"),

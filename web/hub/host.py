@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 from flask import Response, jsonify, make_response, redirect, render_template, request
@@ -98,7 +99,7 @@ class HubHost(Protocol):
         """A table gets another name."""
 
     def let_in(self, number: int) -> bool:
-        """A table that was shut out may say something again."""
+        """A table that has just joined, or was shut out, may say something."""
 
     def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
         """Tell a table that somebody is `coming`, or that it is `done`."""
@@ -113,30 +114,53 @@ class HubHost(Protocol):
         """Spectators see everything so much later."""
 
 
-class JoinDoor:
-    """The code by which tables join; the same until the hub starts anew, or somebody wants another one."""
+CODE_S = 600.0
+"""Seconds for which a code lets a table join."""
 
-    def __init__(self, host: HubHost, clock: Clock) -> None:
+
+class JoinDoor:
+    """The code by which a table joins: good for one table and ten minutes. The host lets the table in afterwards.
+
+    `when_renewed` is called with every new code, which pages show.
+    """
+
+    def __init__(self, host: HubHost, clock: Clock, when_renewed: Callable[[], None]) -> None:
         self._host = host
+        self._clock = clock
+        self._when_renewed = when_renewed
         self._guesses = Guesses(EACH, clock.monotonic_s)
+        self._joining = threading.Lock()
         self.code = ""
         self.renew()
 
     def renew(self) -> None:
         """Another code from now on."""
         self.code = new_code(LENGTH)
+        self._ends_s = self._clock.monotonic_s() + CODE_S
+        self._when_renewed()
+
+    def step(self) -> None:
+        """Time has passed."""
+        if self._clock.monotonic_s() >= self._ends_s:
+            self.renew()
 
     def join(self, wish: Join, address: str) -> Joined:
         """Let a table in; raises `Illegal` for a wrong code, `Malformed` for a key that is none."""
         code = plain_code(wish.code)
-        fits = self._guesses.check(address, lambda: hmac.compare_digest(code.encode(), self.code.encode()))
-        if fits is None:
-            raise Illegal(Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then look at the hub’s screen"))
-        if not fits:
-            raise Illegal(Refusal.JOIN_CODE, say("That is not the code that the hub’s screen shows now"))
-        if not _PUBLIC_KEY.fullmatch(wish.key):
-            raise Malformed(say("The table’s key is not a public NKey"))
-        return self._host.join(" ".join(wish.name.split()), wish.key)
+        with self._joining:  # two at once would join by one code
+            self.step()
+            fits = self._guesses.check(address, lambda: hmac.compare_digest(code.encode(), self.code.encode()))
+            if fits is None:
+                raise Illegal(
+                    Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then look at the hub’s screen")
+                )
+            if not fits:
+                raise Illegal(Refusal.JOIN_CODE, say("That is not the code that the hub’s screen shows now"))
+            if not _PUBLIC_KEY.fullmatch(wish.key):
+                raise Malformed(say("The table’s key is not a public NKey"))
+            joined = self._host.join(" ".join(wish.name.split()), wish.key)
+            self.renew()
+        return joined
 
 
 class HubHostPages:
@@ -214,7 +238,7 @@ class HubHostPages:
 
     @post("/api/hub/let-in", body=Numbered, guard=host_only)
     def let_in(self, body: Numbered) -> None:
-        """A table that was shut out may come back."""
+        """A table that has joined may come in, or one that was shut out again."""
         self._done(self._host.let_in(body.number))
 
     @post("/api/hub/answer", body=Answer, guard=host_only)
@@ -242,7 +266,6 @@ class HubHostPages:
     def new_code(self) -> Response:
         """Another code to join by: the one of before lets nobody in any more."""
         self._door.renew()
-        self._room.change()
         return jsonify(code=self._door.code)
 
     @staticmethod

@@ -61,6 +61,8 @@ class RoomTable:
     refused: str = ""
     shut: bool = False
     closed: bool = False
+    waits: bool = False
+    """Has the host not let it in yet?"""
     asked: bool = False
     answer: Any = ""
     contests: int = 0
@@ -79,6 +81,8 @@ class RoomTable:
     def needs(self, now_s: float) -> str:
         """What somebody should do there, as a sentence; empty: nothing."""
         state = self.state
+        if self.waits:
+            return say("It wants to join: let it in on the host’s page.")
         if self.shut:
             return say("It has sent too much and was shut out.")
         if self.is_shared:
@@ -255,7 +259,9 @@ class Room(Notifier):
             known = self._tables.get(table.id)
             fresh = table
             if known:
-                fresh = replace(known, number=table.number, name=table.name, shut=table.shut, closed=table.closed)
+                fresh = replace(
+                    known, number=table.number, name=table.name, shut=table.shut, closed=table.closed, waits=table.waits
+                )
             self._tables[table.id] = fresh
             self._numbers[table.number] = table.id
             self._delayed.setdefault(table.id, Delayed())

@@ -78,6 +78,7 @@ class WallPages:
 
     def _fragment(self, own: bool) -> str:
         key = (own, spoken())
+        self._door.step()
         with self._drawing:
             version, fragment = self._drawn.get(key, (-1, None))
             if fragment is None or version != self._room.version:

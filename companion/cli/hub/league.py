@@ -78,6 +78,10 @@ def add_league(parts: argparse._SubParsersAction[argparse.ArgumentParser], folde
     export.add_argument(
         "what", choices=("standings", "results", "cards"), help="cards have their codes: keep them safe"
     )
+    let_in = parts.add_parser("let-in", help="let a table in that has joined")
+    let_in.add_argument("number", type=int, help="of the table, as the wall shows it")
+    let_in.add_argument("--folder", type=Path, default=folder, metavar="DIR", help="where the hub keeps all")
+    let_in.set_defaults(run=_let_in)
     export.add_argument("--folder", type=Path, default=folder, metavar="DIR", help="where the hub keeps all")
     export.add_argument("--game", metavar="GAME", help="of the standings")
     export.add_argument("--season", type=int, metavar="N", help="of the standings; 0 is before the first season")
@@ -191,6 +195,12 @@ def _points(points: float) -> str:
 
 def _asked(options: argparse.Namespace, path: str, body: Mapping[str, Any] | None = None) -> Any:
     return json.loads(_text(options, path, body))
+
+
+def _let_in(options: argparse.Namespace) -> int:
+    _text(options, "/api/hub/let-in", {"number": options.number})
+    print(f"Table {options.number} is let in.")
+    return 0
 
 
 def _text(options: argparse.Namespace, path: str, body: Mapping[str, Any] | None = None) -> str:

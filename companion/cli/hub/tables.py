@@ -163,7 +163,7 @@ def _run(options: argparse.Namespace) -> int:
     with Hub(settings) as hub:
         print(f"The wall:  {hub.urls()[0]}")
         print("Host key:  companion hub host-key")  # the key itself would stay in a log
-        print(f"Code to join:  {shown_code(hub.door.code)}")
+        print(f"Code to join:  {shown_code(hub.door.code)}  (for one table; the wall shows the next one)")
         print(f"On each table:  companion hub join {hub.urls()[0].split('//')[1].rstrip('/')} {hub.door.code}")
         print("Ctrl-C ends the hub.", flush=True)
         _rest(over)
@@ -213,9 +213,9 @@ def _join(options: argparse.Namespace, settings: Settings) -> int:
             write_membership(membership_path(settings), member)
     except JournalInUse:
         ask_running(settings.web, _host_key(settings), "/api/host/hub/join", wish)
-        print("This table has joined the hub.")
+        print("This table has joined the hub; its host has to let it in.")
         return 0
-    print(f"This table has joined the hub as number {member.number}; it sends as soon as the companion runs.")
+    print(f"This table has joined the hub as number {member.number}; it sends once the hub's host has let it in.")
     return 0
 
 

@@ -225,7 +225,7 @@ def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) 
     if hidden := _hidden(live, todo):
         return Sign(
             say("Camera cannot see {squares}", squares=hidden),
-            say("Straighten the pieces, move your hand or the lamp, or confirm by hand."),
+            say("Take your hand away, straighten the pieces, move the lamp, or confirm by hand."),
             BOTH,
         )
     if live.session.phase is Phase.SETUP:
@@ -382,7 +382,7 @@ def _unseen(live: TableState) -> str:
             squares=joined(", ", map(str, sorted(reading.foreign)[:4])),
         )
     squares = joined(", ", map(str, sorted(reading.unknown)[:4]))
-    return say("The camera cannot see {squares}: straighten the pieces there.", squares=squares)
+    return say("The camera cannot see {squares}: take your hand away, or straighten the pieces there.", squares=squares)
 
 
 def _over_sign(session: Session, viewer: Seat | None) -> Sign:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,6 +27,7 @@ from companion.core.clock import RealClock
 from companion.core.config import TableSettings
 from companion.core.errors import Stale
 from companion.core.kit import SEATS
+from companion.core.network import host_key_text
 from companion.games import GAMES
 from companion.hub.adapter import HubAdapter
 from companion.hub.joining import join
@@ -106,7 +109,6 @@ class HubProcess:
     def __init__(self, folder: Path, *more: str) -> None:
         self.folder, self.port, self.nats_port = folder, free_port(), free_port()
         self._more = more
-        self.code = ""
         self.start()
 
     def start(self) -> None:
@@ -116,8 +118,32 @@ class HubProcess:
             if "is in use" not in told or time.monotonic() > end_s:
                 raise RuntimeError(f"the hub does not start: {told}")
             time.sleep(0.5)
-        found = re.search(r"hub join \S+ (\w+)", told)
-        self.code = found[1] if found else ""
+
+    def join(self, name: str) -> Membership:
+        """A table joins and is let in."""
+        member = join(f"127.0.0.1:{self.port}", self.new_code(), name, names=False)
+        self.let_in(member.number)
+        return member
+
+    def new_code(self) -> str:
+        """A code, which is good for one table."""
+        return str(self._ask("new-code", {})["code"])
+
+    def let_in(self, number: int) -> None:
+        """The host lets a table in."""
+        self._ask("let-in", {"number": number})
+
+    def _ask(self, door: str, body: dict[str, object]) -> dict[str, object]:
+        """What the hub answers to its host."""
+        key = host_key_text(HubFolder(self.folder).now.host_key)
+        asked = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/api/hub/{door}",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json", "X-Host-Key": key},
+        )
+        with urllib.request.urlopen(asked, timeout=_WAIT_S) as answer:
+            told: dict[str, object] = json.load(answer)
+        return told
 
     def _begin(self) -> str:
         """Start it once; answers what it has said until it answers, or ends."""
@@ -176,7 +202,7 @@ class HubProcess:
 def _kills(folder: Path, hub_kills: int, nats_kills: int) -> bool:
     """A table plays without a pause; hub and NATS are killed at random moments. Then everything is there once."""
     hub, rng = HubProcess(folder / "hub"), Random(2)
-    member = join(f"127.0.0.1:{hub.port}", hub.code, "bench", names=False)
+    member = hub.join("bench")
     table = BenchTable(folder / "table", member)
     moments = ["hub"] * hub_kills + ["nats"] * nats_kills
     rng.shuffle(moments)

@@ -24,7 +24,6 @@ from nats.aio.client import Client
 from bench.hub import BenchTable, HubProcess, p99
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey, Press
-from companion.hub.joining import join
 from companion.hub.subjects import RECORDS, record_subject
 from companion.table.session import Phase
 
@@ -58,7 +57,7 @@ class TimedTable:
         moment = self.table.ready()
         self._seen.clear()
         begun_s = time.perf_counter()
-        table.devices.pressed(Press(Seat.SOUTH, PadKey("up"), time.monotonic()))
+        table.pressed(Press(Seat.SOUTH, PadKey("up"), time.monotonic()))
         if not self._seen.wait(_LATE_S):
             raise RuntimeError("a key lights no lamp")
         self.lamps_ms.append((time.perf_counter() - begun_s) * 1000)
@@ -80,7 +79,7 @@ def bench_latencies() -> bool:
     with tempfile.TemporaryDirectory() as name, _small_disk(Path(name) / "disk") as disk:
         folder = Path(name)
         hub = HubProcess((disk or folder) / "hub")
-        member = join(f"127.0.0.1:{hub.port}", hub.code, "bench", names=False)
+        member = hub.join("bench")
         alone, again, at_hub = (
             TimedTable(BenchTable(folder / each, member if each == "at-hub" else None))
             for each in ("alone", "again", "at-hub")

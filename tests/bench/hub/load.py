@@ -39,7 +39,6 @@ from nats.js.api import AckPolicy, ConsumerConfig, StorageType, StreamConfig
 
 from bench.bars import HUB_MB, HUB_RATIO
 from bench.hub import BenchTable, HubProcess, free_port, p99
-from companion.hub.joining import join
 from companion.hub.membership import Membership
 from companion.hub.subjects import ALL_RECORDS, RECORDS, inbox_prefix, record_subject
 from companion.hub_server.folder import public_key
@@ -113,7 +112,7 @@ def bench_load(house: RoomSize = RoomSize()) -> bool:
         records = list(_a_game(folder))
         hub = HubProcess(folder / "hub", "--viewers", "500")
         try:
-            members = [join(f"127.0.0.1:{hub.port}", hub.code, f"T{n + 1}", names=False) for n in range(house.tables)]
+            members = [hub.join(f"T{n + 1}") for n in range(house.tables)]
             numbers = tuple(member.number for member in members[: house.followed])
             ours = _run(members, records, house, HubFollower(hub.port, numbers))
             used_mb = hub.memory_mb()
