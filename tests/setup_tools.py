@@ -111,4 +111,5 @@ def kept(folder: Path, text: str = "", with_panel: bool = True) -> Iterator[Kept
             host = app.test_client()
             host.post("/host", data={"key": HOST_KEY})
             yield Kept(table, host, clock, path, upkeep, panel, hands, check, used, restarts)
+            app.extensions["worker"].close()
             app.extensions["streams"].close()
