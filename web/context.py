@@ -125,7 +125,7 @@ class PageContext:
             "finale": finale,
             "end": end_words(view, finale, asked.viewer),
             "opened": view.board.suggested or self.table.remembered or next(iter(self.games)),
-            "plays": self.table.hints.plays(acting, view.moment) if acting and self._names_plays(view) else (),
+            "plays": self.table.coaching.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             "south": self.table.settings.tip_south,
             "tip": tip_of(view, self.table.settings.tip_south) if asked.page != "seat" else "",
             "state": device_words(view),

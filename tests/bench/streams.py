@@ -80,10 +80,12 @@ def serve_hub(viewers: int) -> None:
 
     from companion.core.clock import RealClock  # noqa: PLC0415
     from companion.core.config import WebSettings  # noqa: PLC0415
+    from companion.core.resources import save_memory  # noqa: PLC0415
     from web.hub.app import HubSite, create_hub_app  # noqa: PLC0415
     from web.hub.room import Room, RoomTable  # noqa: PLC0415
     from web.server.server import serve  # noqa: PLC0415
 
+    save_memory()
     clock, records = RealClock(), played_records("outbuffered", 99, 1)
     room = Room("Bench", clock)
     room.put(RoomTable("id1", 1, "Table"))

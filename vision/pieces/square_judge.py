@@ -172,6 +172,8 @@ class SquareJudge:
             every = (*(s for s in pieces.sightings if s.marker not in better), *more)
             pieces = _pieces(self._placer_of(picture.pose), every, picture)
             missing = missing - set(pieces.seen)
+            if not missing:
+                break
             # What these pieces hide is no longer taken for something that lies there.
             shot = self._snapshot(picture, pieces, missing)
             bare |= self._empties.empty_among(shot, missing - pieces.doubtful - picture.vague)
