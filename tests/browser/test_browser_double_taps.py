@@ -102,7 +102,9 @@ GAMES = [
 
 
 @pytest.mark.parametrize(("name", "options"), GAMES)
-@pytest.mark.parametrize(("path", "menu"), [("/seat/south", False), ("/seat/south", True), ("/", False), ("/host", False)])
+@pytest.mark.parametrize(
+    ("path", "menu"), [("/seat/south", False), ("/seat/south", True), ("/", False), ("/host", False)]
+)
 def test_no_key_ends_anything_when_it_is_tapped_twice(
     tmp_path: Path, window: WebDriver, name: str, options: dict[str, Any], path: str, menu: bool
 ) -> None:
@@ -131,7 +133,9 @@ return [left + width / 2, top + height / 2];
 
 
 def slots(window: WebDriver) -> str:
-    return str(window.execute_script("return [...document.querySelectorAll('.slot')].map(s => s.dataset.letter).join('')"))
+    return str(
+        window.execute_script("return [...document.querySelectorAll('.slot')].map(s => s.dataset.letter).join('')")
+    )
 
 
 @pytest.mark.parametrize("gap_ms", GAPS_MS)

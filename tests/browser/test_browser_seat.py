@@ -196,7 +196,7 @@ def test_the_turn_sounds_after_the_first_touch_and_never_what_was_entered(seat: 
         seat.find_element(By.TAG_NAME, "body").send_keys("dlr", Keys.ENTER)
         says(seat, "Waiting for lime")
     tap(seat, "[data-post$='take-back']")
-    says(seat, "orders to go")
+    says(seat, "Hand in, or change your mind")
     until("a tone", lambda: seat.execute_script("return window.tones") == [1046.5])
     until("the orders, given back", lambda: entered(seat) == "DLR")
     seat.find_element(By.TAG_NAME, "body").send_keys(Keys.BACKSPACE, "u")
