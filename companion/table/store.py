@@ -98,6 +98,25 @@ class TableStore:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Hold the table while something is decided and done. Raises `Stale` once it is closed."""
+        with self._held():
+            self._require_open()
+            yield
+
+    @contextmanager
+    def heeding(self) -> Iterator[None]:
+        """Hold the table for what a device tells: nothing that goes wrong with it may stop the device."""
+        try:
+            with self._held():
+                yield
+        except Stale:
+            pass  # the table closes
+        except CompanionError as error:
+            log.warning("table: refused: %s", error.kind)
+        except Exception as error:
+            log.error("table: an input failed, the rest goes on: %s", trace_of(error))
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
         self._waiting.append(None)
         is_held = self._lock.acquire(timeout=HUNG_S)
         self._waiting.pop()
@@ -105,8 +124,6 @@ class TableStore:
             raise TimeoutError("the table hangs")
         self._depth += 1
         try:
-            if self._is_closed:
-                raise Stale(say("The companion is shutting down"))
             yield
         finally:
             self._depth -= 1
@@ -115,18 +132,9 @@ class TableStore:
             self._wake.set()
             self._lock.release()
 
-    @contextmanager
-    def heeding(self) -> Iterator[None]:
-        """Hold the table for what a device tells: nothing that goes wrong with it may stop the device."""
-        try:
-            with self.alone():
-                yield
-        except Stale:
-            pass  # the table closes
-        except CompanionError as error:
-            log.warning("table: refused: %s", error.kind)
-        except Exception as error:
-            log.error("table: an input failed, the rest goes on: %s", trace_of(error))
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise Stale(say("The companion is shutting down"))
 
     @property
     def waiting(self) -> int:
@@ -179,6 +187,7 @@ class TableStore:
 
         Raises a `CompanionError`, and then nothing has happened. Nobody ever sees what is between two of them.
         """
+        self._require_open()
         before = session = self.session
         signals: tuple[Signal, ...] = ()
         for record in records:
