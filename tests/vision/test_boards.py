@@ -20,9 +20,9 @@ from companion.core.ports import Reading, WorldPiece
 from companion.games import GAMES
 from companion.games.arena.board import WALLS_MAP
 from companion.printing.printed_kit import printed_table
-from vision.pieces.board_reader import board_reader
 from vision.pieces.tags import covered, tags_of, top_mm, turned_size
 from vision.pose.pose import rectangle_corners_mm
+from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
 from vision.simulation.view import View
 
