@@ -87,7 +87,7 @@ def test_after_one_piece_has_moved_only_squares_near_it_are_judged_anew(monkeypa
     assert len(squares) < 20, f"of 81: {sorted(map(str, squares))}"
 
 
-@pytest.mark.parametrize("game", ["outbuffered", "scouts", "arena", "kahmate"])
+@pytest.mark.parametrize("game", ["outbuffered", "scouts", "arena"])
 def test_a_first_picture_in_which_all_is_large_is_not_searched_at_its_full_size(
     game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
