@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from flask import Flask
 
 from companion.storage.journal import Journal
-from companion.table.mailbox import Mailbox
-from companion.table.pipeline import Pipeline
 from companion.table.session import Session
 from companion.table.state import TableState
+from companion.table.store import TableStore
 from companion.table.table import Table
 from web.server.server import Server
 
@@ -21,14 +20,14 @@ if TYPE_CHECKING:
     from companion.league.league_file import LeagueFile, Ledger
 
 
-def pipeline_of(table: Table) -> Pipeline:
-    """What accepts and shows, with the whole state."""
-    return table._pipeline
+def store_of(table: Table) -> TableStore:
+    """The whole state, and its lock."""
+    return table._store
 
 
 def live_of(table: Table) -> TableState:
     """All that the table knows, what is sealed included."""
-    return pipeline_of(table).live
+    return store_of(table).live
 
 
 def session_of(table: Table) -> Session:
@@ -41,14 +40,9 @@ def app_of(server: Server) -> Flask:
     return server.app
 
 
-def mailbox_of(table: Table) -> Mailbox:
-    """The queue of the table's thread."""
-    return table._owner
-
-
 def journal_of(table: Table) -> Journal:
     """Where the table keeps its records."""
-    journal = pipeline_of(table).journal
+    journal = store_of(table).journal
     assert isinstance(journal, Journal)
     return journal
 

@@ -57,7 +57,7 @@ class Kept:
         return {name for name, is_lit in self.hands.view().lamps.items() if is_lit}
 
     def press(self, seat: Seat | None, key: PadKey) -> None:
-        self.table.devices.pressed(Press(seat, key, self.clock.monotonic_s()))
+        self.table.pressed(Press(seat, key, self.clock.monotonic_s()))
         self.table.step()
 
     def finger(self, button: str) -> None:
@@ -88,7 +88,7 @@ def kept(folder: Path, text: str = "", with_panel: bool = True) -> Iterator[Kept
         Journal(folder / "journal.sqlite") as journal,
         Table(journal, clock, settings.table, Choices(folder / "choices.json")) as table,
     ):
-        panel, hands = simulated_panel(settings.panel, clock, table.devices.pressed, False, table.devices.released)
+        panel, hands = simulated_panel(settings.panel, clock, table.pressed, False, table.released)
         with panel:
             check, used, restarts = PanelTrial(panel, clock), [], []
 
@@ -111,4 +111,5 @@ def kept(folder: Path, text: str = "", with_panel: bool = True) -> Iterator[Kept
             host = app.test_client()
             host.post("/host", data={"key": HOST_KEY})
             yield Kept(table, host, clock, path, upkeep, panel, hands, check, used, restarts)
+            app.extensions["worker"].close()
             app.extensions["streams"].close()

@@ -77,7 +77,7 @@ class PadRoom(SimulatedRoom):
         self.look()
 
     def begin(self, game: str) -> None:
-        self.table.lessons.begin(game)
+        self.table.begin_lesson(game)
         self.look()
         if self.table.view().phase is Phase.SETUP:
             self.world.set_up(self.table.view().board.target or {})

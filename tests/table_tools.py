@@ -50,10 +50,10 @@ class Played:
 
     def show(self, layout: Layout, unknown: str = "", quiet: bool = True, game: str | None = "outbuffered") -> None:
         """The camera sees this."""
-        self.table.devices.camera_is(CameraStatus(CameraState.SEES_BOARD))
+        self.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
         hidden = frozenset(map(Square.parse, unknown.split()))
         seen = {square: face for square, face in tops(layout).items() if square not in hidden}
-        self.table.devices.saw(Reading(seen, hidden, quiet=quiet, game=game, at_s=self.clock.monotonic_s()))
+        self.table.saw(Reading(seen, hidden, quiet=quiet, game=game, at_s=self.clock.monotonic_s()))
         self.table.step()
 
     def wait(self, seconds: float) -> None:
@@ -63,7 +63,7 @@ class Played:
     def press(self, seat: Seat | None, *keys: str, held: bool = False) -> None:
         """Keys of a pad; `U D L R S I` or their names."""
         for key in keys:
-            self.table.devices.pressed(Press(seat, PadKey(KEYS.get(key, key)), self.clock.monotonic_s(), held))
+            self.table.pressed(Press(seat, PadKey(KEYS.get(key, key)), self.clock.monotonic_s(), held))
         self.table.step()
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ("companion", "hardware", "vision", "web", "systemd")
-MAX_SOURCE, MAX_TESTS = 420_000, 440_000
+MAX_SOURCE, MAX_TESTS = 385_000, 430_000
 """Nothing may grow beyond what was there on 28 November 2026; 295,000 and 270,000 are the aim."""
-MAX_NODES_A_LINE = 5.3
+MAX_NODES_A_LINE = 5.1
 """4.2 is the aim."""
 _CONTEXTS = (ast.Load, ast.Store, ast.Del)
 

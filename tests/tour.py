@@ -110,11 +110,11 @@ class Tour:
 
     def _game(self, name: str) -> Iterator[Stop]:
         """One game from its lesson and its set-up to its end, as far as each state shows something of its own."""
-        self.table.lessons.begin(name)
+        self.table.begin_lesson(name)
         if self.table.view().phase is Phase.SETUP:
             self.table.confirm("host", self.table.view().moment, 0, force=True)
         yield from (Stop(f"{name}-lesson-{page}", path) for page, path in (("screen", "/"), ("south", "/seat/south")))
-        self.table.lessons.skip("host")
+        self.table.skip_lesson("host")
         self.table.help(True)
         yield Stop(f"{name}-help-screen", "/")
         self.table.abandon()

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from flask import Request, render_template
 
 from companion.core.clock import Clock
-from companion.core.config import TableSettings
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say, spoken
 from companion.core.kit import SEATS, Seat
@@ -60,11 +59,6 @@ class PageContext:
     """Makes pictures, PDFs and films."""
     _drawn: dict[_Asked, tuple[int, str]] = field(default_factory=dict)
     _drawing: dict[_Asked, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
-
-    @property
-    def table_settings(self) -> TableSettings:
-        """The table's settings as they hold now."""
-        return self.table.settings
 
     def needs_code(self, asked: Request) -> bool:
         """Must whoever asks know the code to sit down?"""
@@ -131,9 +125,9 @@ class PageContext:
             "finale": finale,
             "end": end_words(view, finale, asked.viewer),
             "opened": view.board.suggested or self.table.remembered or next(iter(self.games)),
-            "plays": self.table.hints.plays(acting, view.moment) if acting and self._names_plays(view) else (),
-            "south": self.table_settings.tip_south,
-            "tip": tip_of(view, self.table_settings.tip_south) if asked.page != "seat" else "",
+            "plays": self.table.coaching.plays(acting, view.moment) if acting and self._names_plays(view) else (),
+            "south": self.table.settings.tip_south,
+            "tip": tip_of(view, self.table.settings.tip_south) if asked.page != "seat" else "",
             "state": device_words(view),
             "coach": self.table.coaching.of(asked.viewer).about if asked.viewer and self.features.coach else (),
         }
@@ -166,7 +160,7 @@ class PageContext:
         if asked.page in ("host", "seat"):
             given["hub"] = features.hub
         if asked.page == "host":
-            given["coach_for"] = _COACH_FOR[self.table_settings.coach] if features.coach else None
+            given["coach_for"] = _COACH_FOR[self.table.settings.coach] if features.coach else None
             given["unwell"] = features.health.line() if features.health else None
         elif asked.page == "table":
             given["wifi"] = features.welcome.wifi() if asked.at_table else None

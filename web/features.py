@@ -17,7 +17,7 @@ from companion.core.ports import Album, Eye, PanelHands, Spoken
 from companion.diagnostics.findings import HealthRoom
 from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
-from companion.printing.printing import Printer
+from companion.printing.kit_printer import KitPrinter
 from companion.table.seats.staff_call import StaffBell
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Features:
     welcome: Welcome = field(default_factory=Welcome)
     workbench: Workbench | None = None
     camera: CameraRoom | None = None
-    printer: Printer | None = None
+    printer: KitPrinter | None = None
     upkeep: Upkeep | None = None
     check: CheckRoom | None = None
     past: History | None = None

@@ -248,7 +248,7 @@ class _MachinePlayer:
         """Let the pages say what is wrong with its program; nothing: all is well."""
         if sentence != self._complaint:
             self._complaint = sentence
-            self._table.notices.tell("machines", sentence)
+            self._table.notice("machines", sentence)
 
     def _knowing(self, turn: MachineTurn, deadline_s: float) -> Opponent:
         """The process, told of every turn up to this one; raises `BotFailure`."""

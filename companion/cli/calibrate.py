@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from companion.core.clock import RealClock
 from companion.core.config import Settings
 from companion.core.errors import CameraError, SystemTrouble
 from companion.core.ports import Camera
-from companion.printing.kit_pages.sheets import Paper
-from companion.printing.lens_page import calibration_page
 from vision.cameras.calibration import Calibration, LensFit
 from vision.cameras.catalogue import open_camera
 from vision.cameras.files import load_luma, pictures_in
 from vision.cameras.lenses import LensShelf, nominal_lens
 from vision.detection.markers import Luma
+
+if TYPE_CHECKING:
+    from companion.printing.kit_pages.sheets import Paper
 
 WORST_MISFIT = 0.6 / 1280
 """Views that leave more than this over, by picture width, do not show one lens and a flat page."""
@@ -27,6 +29,8 @@ _LASTING = 20
 
 def print_page(path: Path, paper: Paper) -> str:
     """Write the page to be printed; answers what to do with it."""
+    from companion.printing.lens_page import calibration_page  # noqa: PLC0415 - the PDF library is slow to import
+
     try:
         path.write_bytes(calibration_page(paper))
     except OSError as error:

@@ -13,7 +13,7 @@ from companion.core.files import MAX_TEXT, read_file
 from companion.core.i18n import LANGUAGES
 from companion.games import GAMES, game_named
 from companion.games.tools import count
-from companion.printing.printing import PAPERS
+from companion.printing.kit_printer import PAPERS, KitPrinter
 
 
 def add_print_commands(commands: Any) -> None:
@@ -69,8 +69,6 @@ def _kit(options: argparse.Namespace) -> int:
 
 
 def _card(options: argparse.Namespace) -> int:
-    from companion.printing.kit_printer import KitPrinter  # noqa: PLC0415 - the PDF library is slow to import
-
     address = f"http://{options.address.removeprefix('http://').rstrip('/')}/"
     pdf = KitPrinter(GAMES).join_card((address,), None, options.paper, options.language)
     return _written(options.output, pdf, "print it, and fold it along the dashes")

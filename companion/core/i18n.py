@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache, lru_cache
 from gettext import c2py
 from pathlib import Path
@@ -324,3 +325,40 @@ def catalogue_of(language: str) -> _Catalogue:
                 ids = (message.one, message.many) if message.many else (message.one,)
                 scripts |= dict(zip(ids, message.words, strict=True))
     return _Catalogue(words, scripts, c2py(plural))
+
+
+# ---- dates (Unicode CLDR 46: the long date, the short time) ----
+
+_MONTHS: Mapping[str, tuple[str, ...]] = {
+    "en": (
+        "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+        "December",
+    ),
+    "es": (
+        "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre",
+        "diciembre",
+    ),
+    "fr": (
+        "janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre",
+        "décembre",
+    ),
+}  # fmt: skip
+
+
+def long_date(at: datetime, language: str) -> str:
+    """A day with its month in words.
+
+    >>> long_date(datetime(2026, 11, 3), "es")
+    '3 de noviembre de 2026'
+    """
+    of = " de " if language == "es" else " "
+    return f"{at.day}{of}{_MONTHS[language][at.month - 1]}{of}{at.year}"
+
+
+def time_of_day(at: datetime, language: str) -> str:
+    """Hours and minutes.
+
+    >>> time_of_day(datetime(2026, 11, 3, 9, 5), "es")
+    '9:05'
+    """
+    return f"{at.hour}:{at.minute:02}" if language == "es" else f"{at.hour:02}:{at.minute:02}"

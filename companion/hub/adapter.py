@@ -101,8 +101,8 @@ class HubAdapter(Closeable):
     def leave(self) -> None:
         """The hub has nothing to say here any more."""
         self._close(False)
-        self._table.rounds.use("", None)
-        self._table.rounds.contest("")
+        self._table.round_is("", None)
+        self._table.notice("contested", "")
 
     def _wake(self) -> None:
         self._line.wake()
@@ -169,7 +169,7 @@ class HubAdapter(Closeable):
         self._close(wish.is_closed)
         paired = wish.pairing
         if paired is None:
-            self._table.rounds.use("", None)
+            self._table.round_is("", None)
         else:
             south, north = (words(paired.names.get(seat, "")) for seat in SEATS)
             told = say(
@@ -178,13 +178,13 @@ class HubAdapter(Closeable):
                 south=south,
                 north=north,
             )
-            self._table.rounds.use(told, (paired.game, paired.options))
-        self._table.rounds.contest(_CONTESTED if wish.is_contested else "")
+            self._table.round_is(told, (paired.game, paired.options))
+        self._table.notice("contested", _CONTESTED if wish.is_contested else "")
         self._follows = wish.mark
         self._line.wake()
 
     def _close(self, is_closed: bool) -> None:
-        self._table.rounds.close_for(say("This table is closed.") if is_closed else "")
+        self._table.close_for(say("This table is closed.") if is_closed else "")
 
     def connected(self, is_connected: bool) -> None:
         """The hub hears us, or does not any more: the key that calls the staff goes by that."""

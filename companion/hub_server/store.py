@@ -57,6 +57,8 @@ from web.security.rate_limit import Buckets, Rate
 log = logging.getLogger(__name__)
 KEPT_EACH = 5000
 """So many records of each table are kept: some fifty games."""
+LEAST_SHARES = 8
+"""The store is divided among the tables, and into no fewer shares: what one table sends pushes out its own alone."""
 ROUND_S = 0.1
 LOOK_S = 1.0
 """How often the child and the disk are looked at."""
@@ -104,6 +106,19 @@ class StoreSettings:
     keep_mb: int = 2048
     replicas: int = 1
 
+    @property
+    def record_bytes(self) -> int:
+        """How much of the disk is for records."""
+        return self.keep_mb * 1024 * 1024 * 9 // 10
+
+
+@dataclass
+class TableRoom:
+    """What a table has in the store, about: how many records, and their bytes."""
+
+    count: int = 0
+    size: int = 0
+
 
 class HubStore:
     """Listens until `close`, which may be called twice; the other methods may be called from any thread."""
@@ -120,6 +135,7 @@ class HubStore:
         self._is_full = False
         self._looked_s = -LOOK_S
         self.is_ready = threading.Event()
+        self._rooms: dict[str, TableRoom] = {}
         self._forgotten: set[tuple[str, str]] = set()
         """Streams and subjects of which nothing is to be kept any more."""
         self._thread = LoopThread("hub-store", self._run)
@@ -222,6 +238,7 @@ class HubStore:
             )
             stream = client.jetstream(timeout=ANSWERS_S)
             found = await self._make_streams(stream)
+            await self._measure_rooms(stream)
             self._unkept = None
             if found.state.last_seq < self._heard.followed():
                 self._heard.on_other_store()
@@ -291,7 +308,7 @@ class HubStore:
             storage=StorageType.FILE,
             discard=DiscardPolicy.OLD,
             max_msgs_per_subject=KEPT_EACH,
-            max_bytes=settings.keep_mb * 1024 * 1024 * 9 // 10,
+            max_bytes=settings.record_bytes,
             max_msg_size=MOST_BYTES * 2,
             duplicate_window=SHORTEST_WINDOW_S,
             num_replicas=settings.replicas,
@@ -338,7 +355,29 @@ class HubStore:
                 continue
         self._has_last = True
 
+    async def _measure_rooms(self, stream: JetStreamContext) -> None:
+        """Estimate what each table has in the store, by the number of its records."""
+        state = (await stream.stream_info(RECORDS, subjects_filter=ALL_RECORDS)).state
+        mean_bytes = state.bytes / max(1, state.messages)
+        counts = (state.subjects or {}).items()
+        self._rooms = {table_of(subject): TableRoom(count, round(count * mean_bytes)) for subject, count in counts}
+
+    async def _make_room(self, table: str, size: int) -> None:
+        """Count a record, and remove the older half of a table's records once they take more than its share."""
+        room = self._rooms.setdefault(table, TableRoom())
+        room.count += 1
+        room.size += size
+        shares = max(LEAST_SHARES, len(self._heard.tables()))
+        if room.size <= self._settings.record_bytes // shares or self._client is None:
+            return
+        room.count, room.size = room.count // 2, room.size // 2
+        log.warning("Hub: a table has used up its share of the store; its older records go")
+        with contextlib.suppress(NatsError, TimeoutError):
+            stream = self._client.jetstream(timeout=ANSWERS_S)
+            await stream.purge_stream(RECORDS, subject=record_subject(table), keep=room.count)
+
     async def _record(self, message: Msg) -> None:
+        await self._make_room(table_of(message.subject), len(message.data))
         table, number = table_of(message.subject), message.metadata.sequence.stream
         try:
             record = read_record(message.data)

@@ -145,7 +145,7 @@ class Housekeeping(Closeable):
             self._stuck.clear()  # there may be room now
             if not self.space.may_begin:
                 self._journal.database.tighten()
-            self._table.notices.disk_is(sentence, self.space.may_begin)
+            self._table.disk_is(sentence, self.space.may_begin)
 
     def _is_quiet(self) -> bool:
         now = self._table.progress()
@@ -216,7 +216,7 @@ class Housekeeping(Closeable):
     def _tell(self, about: str, sentence: str) -> None:
         if self._wrong.get(about, "") != sentence:
             self._wrong[about] = sentence
-            self._table.notices.damage_is(joined(" ", self._wrong.values()))
+            self._table.notice("damage", joined(" ", self._wrong.values()))
 
 
 # ---- words -----------------------------------------------------------------------------------------------------------

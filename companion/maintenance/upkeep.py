@@ -144,7 +144,7 @@ class Upkeep:
         """Forget what waits for the next start."""
         with self._lock:
             unstage(self._running)
-        self._table.notices.tell("upkeep", "")
+        self._table.notice("upkeep", "")
 
     def reset(self, games: bool) -> None:
         """Reset the settings, free both seats and end a game that is on. `games`: all go at the next start."""
@@ -173,4 +173,4 @@ class Upkeep:
         """Let everybody at the table know what comes. A game that is on ends with it."""
         is_on = self._table.view().phase not in (Phase.LOBBY, Phase.OVER)
         ends = say("The current game ends with it.") if is_on else ""
-        self._table.notices.tell("upkeep", joined(" ", (sentence, ends)))
+        self._table.notice("upkeep", joined(" ", (sentence, ends)))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import segno
 
@@ -16,9 +15,7 @@ from companion.core.i18n import say, speaking
 from companion.core.kit import Seat
 from companion.core.network import Wifi, seat_address, shown
 from companion.printing.kit_pages.sheets import SIZES_MM, Paper, require_known
-
-if TYPE_CHECKING:
-    from companion.printing.pdf_pen import Pen
+from companion.printing.pdf_pen import BAR_MM, BLACK, INK_2, Pen
 
 _MARGIN_MM, _QR_MM = 12.0, 58.0
 _WHITE_MM = 8.5
@@ -41,9 +38,6 @@ def join_card_pdf(
 
 
 def _print(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> bytes:
-    # The PDF libraries take a tenth of a second to import and are needed here only.
-    from companion.printing.pdf_pen import Pen  # noqa: PLC0415  imported late on purpose, see above
-
     width, height = SIZES_MM[paper]
     pen = Pen(width, height, say("Table card"))
     pen.page()
@@ -56,8 +50,6 @@ def _print(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> bytes:
 
 def _half(pen: Pen, width: float, height: float, addresses: Sequence[str], wifi: Wifi | None) -> None:
     """One half of the card, the origin at its lower left corner."""
-    from companion.printing.pdf_pen import BAR_MM, INK_2  # noqa: PLC0415  imported late, with the pen
-
     left, right, top = _MARGIN_MM, width - _MARGIN_MM, height - _MARGIN_MM
     pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
     pen.text(left, top - 14, say("Sit down at the table"), 13, bold=True, room=right - left)
@@ -94,8 +86,6 @@ def _code(pen: Pen, x: float, y: float, text: str, *, title: str, lines: Sequenc
 
 def _modules(pen: Pen, x: float, y: float, text: str) -> None:
     """The dark modules of a code in runs, without the white round it, which the page has."""
-    from companion.printing.pdf_pen import BLACK  # noqa: PLC0415  imported late, with the pen
-
     matrix = [bytes(row) for row in segno.make(text, error="m", micro=False).matrix]
     size = _QR_MM / len(matrix)
     for number, row in enumerate(matrix, start=1):

@@ -1,6 +1,6 @@
-"""The press: prints kits and table cards one at a time and keeps the last ones.
+"""The press: prints kits and table cards one at a time, as PDFs, and keeps the last ones.
 
-The PDF libraries are imported with the first print.
+The PDF libraries are imported with the first print: they take a tenth of a second, and room.
 """
 
 from __future__ import annotations
@@ -8,17 +8,20 @@ from __future__ import annotations
 import json
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from companion.core.errors import Malformed
+from companion.core.errors import Malformed, SystemTrouble
 from companion.core.i18n import say
 from companion.core.network import Wifi
 from companion.games.base import Game
-from companion.printing.join_card import join_card_pdf
-from companion.printing.kit_pages.sheets import KitStyle, Paper, board_in_one_piece, kit_pdf, kit_plan
-from companion.printing.printing import PAPERS, PrinterBusy, PrintPlan
 
+if TYPE_CHECKING:
+    from companion.printing.kit_pages.sheets import Paper
+
+PAPERS: Mapping[str, str] = {"a4": "A4", "letter": say("Letter")}
+"""The sizes on which everything is printed, by the names that addresses and commands use."""
 KEPT_BYTES = 6_000_000
 """So much print is kept; the sheets of all games in one language and size are a tenth of it."""
 KEPT_PLANS = 64
@@ -28,8 +31,32 @@ WAIT_S = 6.0
 _Key = tuple[str, ...]
 
 
+class PrinterBusy(SystemTrouble):
+    """Something else is being printed and takes long."""
+
+    kind = "printer"
+
+
+@dataclass(frozen=True)
+class PrintPlan:
+    """What a game's sheets are: how many of each kind (`board`, `pieces`, …) in order."""
+
+    kinds: Mapping[str, int]
+    one_piece: str = ""
+    """The paper on which the board is one piece, such as `A2`, where that is more than a sheet at home."""
+
+    @property
+    def sheets(self) -> int:
+        """Pages of the kit."""
+        return sum(self.kinds.values())
+
+
 class KitPrinter:
-    """Prints for pages and commands, whoever asks first."""
+    """Prints one thing at a time; any thread may ask, and who asks first is served first.
+
+    `raw` are options of the game; `paper` is one of `PAPERS`, `language` one of `companion.core.i18n.LANGUAGES`. Raises
+    `Malformed` for anything else, and `PrinterBusy`.
+    """
 
     def __init__(self, games: Mapping[str, Game[Any, Any]]) -> None:
         self._games = games
@@ -38,7 +65,9 @@ class KitPrinter:
         self._plans: OrderedDict[_Key, PrintPlan] = OrderedDict()
 
     def plan(self, game: str, raw: Mapping[str, Any], paper: str, language: str) -> PrintPlan:
-        """How many sheets that are."""
+        """Tell how many sheets a kit has."""
+        from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_plan  # noqa: PLC0415 - see above
+
         key, size = (game, _text(raw), paper, language), _paper(paper)
         plan = self._plans.get(key)
         if plan is None:
@@ -56,7 +85,9 @@ class KitPrinter:
         return plan
 
     def kit(self, game: str, raw: Mapping[str, Any], paper: str, language: str, *, low_ink: bool = False) -> bytes:
-        """Board, pieces and cards to cut out."""
+        """Print board, pieces and cards to cut out; with `low_ink` the sides in light colours."""
+        from companion.printing.kit_pages.sheets import KitStyle, kit_pdf  # noqa: PLC0415 - see above
+
         known = self._games[game]
         options = known.options(raw)
         style = KitStyle(_paper(paper), language=language, low_ink=low_ink)
@@ -64,7 +95,12 @@ class KitPrinter:
         return self._printed(key, lambda: kit_pdf(known.kit(options), style, known.extras(options)))
 
     def board(self, game: str, raw: Mapping[str, Any], language: str) -> bytes:
-        """The board alone, in one piece."""
+        """Print the board alone, on the smallest sheet that holds it in one piece.
+
+        Raises `Malformed` where none does.
+        """
+        from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pdf  # noqa: PLC0415 - see above
+
         known = self._games[game]
         kit = known.kit(known.options(raw))
         if (paper := board_in_one_piece(kit)) is None:
@@ -73,7 +109,9 @@ class KitPrinter:
         return self._printed(("board", game, _text(raw), language), lambda: kit_pdf(kit, style))
 
     def join_card(self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str) -> bytes:
-        """Where phones go; never kept: addresses change."""
+        """Print where phones go: the table screen's addresses, the best first, and Wi-Fi. It is not kept."""
+        from companion.printing.join_card import join_card_pdf  # noqa: PLC0415 - see above
+
         size = _paper(paper)
         with self._alone():
             return join_card_pdf(addresses, wifi, size, language)

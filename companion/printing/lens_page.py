@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from companion.core.i18n import say, speaking
 from companion.printing.kit_pages.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, Paper, require_known
+from companion.printing.pdf_pen import Pen
 from vision.cameras.lens_pattern import COLUMNS, MARKER_MM, ROWS, SQUARE_MM, pattern
-
-if TYPE_CHECKING:
-    from companion.printing.pdf_pen import Pen
 
 
 def calibration_page(paper: Paper = "a4", language: str = "en") -> bytes:
@@ -20,9 +16,6 @@ def calibration_page(paper: Paper = "a4", language: str = "en") -> bytes:
 
 
 def _print(paper: Paper) -> bytes:
-    # The PDF libraries take a tenth of a second to import and are needed here only.
-    from companion.printing.pdf_pen import Pen  # noqa: PLC0415  imported late on purpose, see above
-
     width, height = SIZES_MM[paper]
     pen = Pen(width, height, say("Tabletop Companion: lens measurement"))
     pen.page()

@@ -17,6 +17,7 @@ from companion.printing.kit_pages.board_pages import print_board
 from companion.printing.kit_pages.deck_pages import Grid, card_grid, print_backs, print_fronts
 from companion.printing.kit_pages.sheets import FOOT_MM, LOW_FOOT_MM, MARGIN_MM, SIZES_MM
 from companion.printing.kit_pages.tag_pages import Tag, face_places, print_tag_page, tag_pages
+from companion.printing.pdf_pen import Pen
 from companion.printing.tiling import Extent, board_extent, tile_board
 from vision.pieces.tags import tags_of, top_mm
 from vision.simulation.printed import PrintedKit, Sheet, packed
@@ -55,8 +56,6 @@ def printed_kit(kit: Kit) -> PrintedKit:
 
 def _board(kit: Kit) -> Sheet:
     """Print the board on one page of its own size."""
-    from companion.printing.pdf_pen import Pen  # noqa: PLC0415 - the PDF library is slow to import
-
     extent = board_extent(kit.board)
     pen = Pen(extent.width, extent.height, kit.title)
     tiling = tile_board(kit.board, extent.width, extent.height, 0.0)
@@ -69,8 +68,6 @@ def _board(kit: Kit) -> Sheet:
 
 def _tops(kit: Kit) -> Iterator[tuple[int, bytes]]:
     """Yield the top of each face of each piece, by its marker."""
-    from companion.printing.pdf_pen import Pen  # noqa: PLC0415 - the PDF library is slow to import
-
     if not kit.faces:
         return
     width, height = SIZES_MM["a4"]
@@ -92,8 +89,6 @@ def _tops(kit: Kit) -> Iterator[tuple[int, bytes]]:
 
 def _cards(kit: Kit) -> tuple[dict[str, bytes], bytes]:
     """Return the faces of all cards by their names, and their back."""
-    from companion.printing.pdf_pen import Pen  # noqa: PLC0415 - the PDF library is slow to import
-
     deck = kit.deck
     if deck is None:
         return {}, b""

@@ -32,7 +32,6 @@ from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
 from companion.mqtt.adapter import MqttAdapter
 from companion.printing.kit_printer import KitPrinter
-from companion.printing.printed_kit import printed_table
 from companion.service.board_watch import BoardWatch
 from companion.service.game_log import GameLog
 from companion.service.health import ServiceHealth
@@ -227,11 +226,11 @@ class Companion(Closeable):
     # ---- doors -------------------------------------------------------------------------------------------------------
 
     def _open_devices(self, may_simulate: bool) -> None:
-        self.panel = open_panel(self.settings.panel, self.clock, self._pressed, self.table.devices.released)
+        self.panel = open_panel(self.settings.panel, self.clock, self._pressed, self.table.released)
         if self.panel is None:
             reason = panel_reason(self.settings.panel) or "switched off in the settings"
             self._say(f"No pads: {reason.rstrip('.')}.")
-            self.table.notices.panel_is(say("No pads: phones only."))
+            self.table.panel_is(say("No pads: phones only."))
         else:
             self._connect_panel(self.panel)
         board = self._stack.enter_context(self.board)
@@ -252,7 +251,7 @@ class Companion(Closeable):
         for problem in panel.problems:
             self._say(problem)
         self._say(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
-        self.table.notices.panel_is(joined(" ", panel.problems))
+        self.table.panel_is(joined(" ", panel.problems))
         self.check = check = PanelTrial(panel, self.clock)
 
         def show(lamps: Mapping[Seat, SeatLamps], trouble: bool) -> None:
@@ -264,10 +263,12 @@ class Companion(Closeable):
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _pressed(self, press: Press) -> None:
-        play = self.power.pressed if self.power else self.table.devices.pressed
+        play = self.power.pressed if self.power else self.table.pressed
         play(press)
 
     def _open_simulation(self) -> None:
+        from companion.printing.printed_kit import printed_table  # noqa: PLC0415 - brings the PDF library
+
         first = next(iter(GAMES.values()))
         options = first.options({})
         world = printed_table(first.kit(options))
@@ -277,7 +278,7 @@ class Companion(Closeable):
             self.clock,
             self._pressed,
             threads=self._threads,
-            on_release=self.table.devices.released,
+            on_release=self.table.released,
         )
         self.panel = panel
         self.simulation = Simulation(world, hands)

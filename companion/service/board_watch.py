@@ -68,7 +68,7 @@ class BoardWatch:
             expected = settings.source != "auto" or bool(cameras())
             found = f"{error.message} The companion keeps trying." if expected else f"No camera: {error.message}"
             if expected:
-                self._table.devices.camera_is(CameraStatus(CameraState.TROUBLE, error.message))
+                self._table.camera_is(CameraStatus(CameraState.TROUBLE, error.message))
             elif may_simulate:
                 return found
         else:
@@ -94,10 +94,10 @@ class BoardWatch:
             self._on_round()
 
         listeners = WatchListeners(
-            on_reading=table.devices.saw,
+            on_reading=table.saw,
             on_status=self._camera_is,
             on_look=eye.saw,
-            on_rows=table.devices.saw_rows,
+            on_rows=table.saw_rows,
             on_round=after_round,
         )
         self.watcher = watcher = board_watcher(watched, reader, self._clock, listeners, settings.fps)
@@ -110,13 +110,13 @@ class BoardWatch:
         )
         table.when_changed(lambda: watcher.pace.changed(self._clock.monotonic_s()))
         if settings.photographs_mb:
-            tell = partial(table.notices.tell, "photographs")
+            tell = partial(table.notice, "photographs")
             photographer = Photographer(table, self._album, eye.photograph, self._clock, tell)
             self.photographer = self._stack.enter_context(photographer)
 
     def _camera_is(self, status: CameraStatus) -> None:
         log.info("Camera: %s", status.sentence, extra=log_fields("camera", state=str(status.state)))
-        self._table.devices.camera_is(status)
+        self._table.camera_is(status)
 
     def __enter__(self) -> BoardWatch:
         return self

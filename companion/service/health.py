@@ -142,7 +142,7 @@ class ServiceHealth(Closeable):
             return
         if (sentence := machinery.forgetful(self.machine, self._folder)) != self._forgetful:
             self._forgetful = sentence
-            self._companion.table.notices.tell("memory", sentence)
+            self._companion.table.notice("memory", sentence)
             log.warning("%s", sentence or "Games are kept on a disk now.", extra=log_fields("forgetful"))
 
     def close(self) -> None:

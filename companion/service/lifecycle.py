@@ -96,7 +96,7 @@ def run(
 def _tell(companion: Companion, trouble: str, told: str) -> None:
     """Say at the start what has happened to settings and games. Trouble is told on the pages, too."""
     if trouble:
-        companion.table.notices.tell("upkeep", trouble)
+        companion.table.notice("upkeep", trouble)
     companion.upkeep.done = told
     companion.found[:0] = [sentence for sentence in (trouble, told) if sentence]
 

@@ -28,10 +28,10 @@ def power_key(table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_
         return False, say("The machine cannot be switched off from here: the service is not installed.")
 
     actions = PowerActions(
-        play=table.devices.pressed,
+        play=table.pressed,
         is_at_once=lambda: table.is_open,
         signal=panel.signal,
-        tell=partial(table.notices.tell, "power"),
+        tell=partial(table.notice, "power"),
         switch_off=switch_off,
     )
     return PowerKey(clock, lambda: "table" in panel.down, actions, threads=threads)

@@ -16,47 +16,66 @@ from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal
 from companion.games.mixins import CardGame
 from companion.table import board_check
 from companion.table.board_check import Before, Problem
-from companion.table.pipeline import Pipeline
 from companion.table.prompts.sign import sign_of
 from companion.table.records import Begin, HandIn, StageDone
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import TableState, is_in_hand, problems_of
+from companion.table.store import TableStore
+from companion.table.turns import Turns
 
 EARLY_PRESS_S = 3.0
 """So long a press of the clock waits for a camera that does not see the board lie still."""
 
 
 class BoardFollower:
-    """Follows the board for one table; every method is called by the table's thread."""
+    """Follows the board for one table; every method is called by somebody who holds the table."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
+    def __init__(self, store: TableStore, turns: Turns) -> None:
+        self._store = store
+        self._turns = turns
+        self._place: tuple[str, Phase, int, str] | None = None
+        """What was waited for when the last reading was judged."""
 
     def saw(self, reading: Reading) -> None:
-        """The board as the camera reads it now."""
-        before = self._pipeline.live
+        """Take in the board as the camera reads it now; one that is equal to the last has been judged."""
+        before = self._store.live
         old = before.reading
-        if old is not None and old.essence == reading.essence:
-            self._pipeline.live = replace(before, reading=reading)
-            self.settle_early_press()
-            return
+        self._store.live = replace(before, reading=reading)
+        if old is None or old.essence != reading.essence:
+            self._judge(reading, before)
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Judge the last reading once more where something else is waited for now, and go on where that has come.
+
+        The board may never change again: it may have been right before anybody asked for it.
+        """
+        live = self._store.live
+        if live.reading is not None and self._place != _place_of(live.session):
+            self._judge(live.reading, live)
+        self.tick_off()
+        self._settle_early_press()
+
+    def _judge(self, reading: Reading, before: TableState) -> None:
+        """Say what is wrong, and recognise a play. `before`: the table with the reading before this one."""
+        self._place = _place_of(before.session)
         suggested = reading.game if reading.quiet and before.session.phase in (Phase.LOBBY, Phase.OVER) else None
-        touched = before.touched | _covered_since(old, reading)
+        touched = before.touched | _covered_since(before.reading, reading)
         laid = _laid_open(before, reading)
         live = replace(before, reading=reading, suggested=suggested, laid=laid, choices=(), touched=touched)
-        self._pipeline.live = live
+        self._store.live = live
         found = problems_of(live)
         shown = {square: marker for square, marker in before.markers_before.items() if square not in reading.unknown}
         is_other = found or reading.markers != shown  # a piece may lie on one that looks the same
         is_due = reading.quiet and live.watched and live.session.phase is Phase.ORDERS
         if is_other and is_due and (seat := _on_turn(live)) is not None:
             self._recognise(seat, found)
-        else:
-            if is_due and not found:
-                live = replace(live, markers_before=board_check.markers_known(before.markers_before, reading))
-            self._publish(replace(live, problems=found), before.problems)
-        self.tick_off()
-        self.settle_early_press()
+            return
+        if is_due and not found:
+            live = replace(live, markers_before=board_check.markers_known(before.markers_before, reading))
+        live = replace(live, problems=found)
+        if live != before:
+            self._publish(live, before.problems)
 
     def _publish(self, live: TableState, before: tuple[Problem, ...]) -> None:
         """Show how things are, and signal a board that became wrong, to whoever the sign asks, or right again."""
@@ -65,24 +84,24 @@ class BoardFollower:
             signals = (Signal(Cue.BOARD_WRONG, sign_of(live, None).seats or BOTH),)
         elif before and not live.problems:
             signals = (Signal(Cue.BOARD_AGREES, BOTH),)
-        self._pipeline.publish(live, signals)
+        self._store.publish(live, signals)
 
     def tick_off(self) -> None:
         """Accept the set-up or the stage that the camera shows finished."""
-        live, session, now_s = self._pipeline.live, self._pipeline.session, self._pipeline.now_s()
+        live, session, now_s = self._store.live, self._store.session, self._store.now_s()
         if session.target is None or live.reading is None or not live.watched or session.is_shown_here:
             return
         if session.phase is Phase.SETUP and live.agrees:
-            self._pipeline.accept(Begin("camera", now_s))
+            self._store.accept(Begin("camera", now_s))
         elif session.phase is Phase.STAGES and session.has_moves and self._is_followed():
-            self._pipeline.accept(StageDone(session.moment, session.stage, "camera", now_s))
+            self._store.accept(StageDone(session.moment, session.stage, "camera", now_s))
             self.tick_off()
 
     def _is_followed(self) -> bool:
         """Have hands done the stage that is shown, or a later one of a turn that one seat alone has taken?"""
-        live, session = self._pipeline.live, self._pipeline.session
-        shown_s = self._pipeline.now_s() - live.stage_since_s
-        if session.stages[session.stage].tallies and shown_s < self._pipeline.reading_time_s:
+        live, session = self._store.live, self._store.session
+        shown_s = self._store.now_s() - live.stage_since_s
+        if session.stages[session.stage].tallies and shown_s < self._store.reading_time_s:
             return False  # sums are read before the board moves on
         if live.agrees:
             return True
@@ -91,7 +110,7 @@ class BoardFollower:
 
     def _recognise(self, seat: Seat, found: tuple[Problem, ...]) -> None:
         """Accept the play that hands have made on the board; ask when it can mean several, say why it is none."""
-        live, session, reading = self._pipeline.live, self._pipeline.session, self._pipeline.live.reading
+        live, session, reading = self._store.live, self._store.session, self._store.live.reading
         if reading is None:
             return
         in_hand = is_in_hand(live, found)
@@ -105,7 +124,7 @@ class BoardFollower:
             action = board_check.explain(session.playing, seat, reading, candidates(session, seat), before)
         except Ambiguous as question:
             asked = () if in_hand else (Signal(Cue.ASKED, frozenset({seat})),)
-            self._pipeline.publish(replace(wrong, choices=question.choices), asked)
+            self._store.publish(replace(wrong, choices=question.choices), asked)
             return
         if action is None:
             if not found and not in_hand:
@@ -114,16 +133,16 @@ class BoardFollower:
             why_not = None if in_hand else session.playing.why_not(session.state, seat, seen)
             self._publish(replace(wrong, why_not=why_not), live.problems)
             return
-        self._pipeline.live = replace(live, problems=())
+        self._store.live = replace(live, problems=())
         at_s = min(reading.at_s, live.early.at_s) if live.early else reading.at_s
-        stamp_s = min(at_s, self._pipeline.now_s())
-        self._pipeline.hand_in(HandIn(seat, session.moment, session.playing.format(action), now_s=stamp_s))
+        stamp_s = min(at_s, self._store.now_s())
+        self._turns.hand_in(HandIn(seat, session.moment, session.playing.format(action), now_s=stamp_s))
 
     # ---- a clock pressed while hands are still at the board ------------------------------------------------------
 
-    def settle_early_press(self) -> None:
+    def _settle_early_press(self) -> None:
         """Judge a press that waits for the camera, by its own time stamp, as soon as the board lies still."""
-        live, session, now_s = self._pipeline.live, self._pipeline.session, self._pipeline.now_s()
+        live, session, now_s = self._store.live, self._store.session, self._store.now_s()
         early, reading = live.early, live.reading
         if early is None:
             return
@@ -132,17 +151,17 @@ class BoardFollower:
         is_seen = reading is not None and reading.quiet and reading.at_s >= early.at_s
         if not is_over and not is_seen and now_s < early.at_s + EARLY_PRESS_S:
             return
-        self._pipeline.live = replace(live, early=None)
+        self._store.live = replace(live, early=None)
         try:
             if is_over or live.problems:
                 raise Illegal(Refusal.WRONG_PHASE, say("The board is not as it should be"))
-            self._pipeline.hand_in(msgspec.structs.replace(order, moment=session.moment, read_s=now_s))
+            self._turns.hand_in(msgspec.structs.replace(order, moment=session.moment, read_s=now_s))
         except CompanionError:
-            self._pipeline.publish(self._pipeline.live, (Signal(Cue.KEY_REFUSED, frozenset({order.seat})),))
+            self._store.publish(self._store.live, (Signal(Cue.KEY_REFUSED, frozenset({order.seat})),))
 
     def camera_is(self, status: CameraStatus) -> None:
         """How the camera is."""
-        before = self._pipeline.live
+        before = self._store.live
         if status == before.camera:
             return
         live = replace(before, camera=status)
@@ -150,7 +169,11 @@ class BoardFollower:
             live = replace(live, reading=None, problems=(), suggested=None)
         # One trouble after the other, as it is tried again, is told in words but signalled once.
         worse = status.state is CameraState.TROUBLE and before.camera.state is not CameraState.TROUBLE
-        self._pipeline.publish(live, (Signal(Cue.TROUBLE, BOTH),) if worse else ())
+        self._store.publish(live, (Signal(Cue.TROUBLE, BOTH),) if worse else ())
+
+
+def _place_of(session: Session) -> tuple[str, Phase, int, str]:
+    return session.moment, session.phase, session.stage, session.paused
 
 
 def _on_turn(live: TableState) -> Seat | None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -46,52 +45,6 @@ class RecordJournal(Protocol):
 
     def renew_key(self, name: str, length: int = 32) -> bytes:
         """Another random key in the place of the one of a name."""
-
-
-class ForgetfulJournal:
-    """A journal of one run, kept nowhere; implements `RecordJournal`."""
-
-    notice = ""
-
-    def __init__(self) -> None:
-        self._games = 0
-        self._clocks: dict[str, float] = {}
-        self._keys: dict[str, bytes] = {}
-
-    def restore(self) -> Session:
-        """Nothing was before."""
-        return Session()
-
-    def next_number(self) -> int:
-        """Each game the next one."""
-        self._games += 1
-        return self._games
-
-    def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
-        """Nothing is kept."""
-
-    def append_together(self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None) -> None:
-        """Nothing is kept."""
-
-    def note_clock(self, moment: str, now_s: float) -> None:
-        """Remember it for the moment alone."""
-        self._clocks = {moment: now_s}
-
-    def clock_of(self, moment: str) -> float | None:
-        """The last time that was noted for a moment, None: none was."""
-        return self._clocks.get(moment)
-
-    def checkpoint(self) -> None:
-        """There is no file."""
-
-    def key(self, name: str, length: int = 32) -> bytes:
-        """The random key of a name, made when it is first asked for."""
-        return self._keys.setdefault(name, secrets.token_bytes(length))
-
-    def renew_key(self, name: str, length: int = 32) -> bytes:
-        """Another random key in the place of the one of a name."""
-        self._keys[name] = secrets.token_bytes(length)
-        return self._keys[name]
 
 
 class LastChoices(Protocol):

@@ -227,6 +227,11 @@ class Session:
         return due - {self.remote.seat} or due if self.remote and self.remote.bound else due
 
     @property
+    def awaits_tiles(self) -> bool:
+        """May orders that are due lie as tiles?"""
+        return self.phase is Phase.ORDERS and self.kit is not None and self.kit.order_tiles is not None
+
+    @property
     def is_checked(self) -> bool:
         """Must the board be as it was left, unless hands are at work? Not while an action waits to be decided."""
         return self.game is None or self.phase is not Phase.ORDERS or self.game.is_checked(self.state)

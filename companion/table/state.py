@@ -164,6 +164,11 @@ def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
     return dict(reversed(told.items()))
 
 
+def no_reasons() -> str:
+    """Return what is answered where a machine's reasons cannot be told."""
+    return say("The machine has nothing to explain right now")
+
+
 def last_explained(live: TableState) -> Seat | None:
     """The machine whose reasons for its last action may be told; of two, the one that acted later."""
     told = {max(reasons): seat for seat in SEATS if (reasons := open_reasons(live, seat))}

@@ -1,30 +1,24 @@
-"""The table: one owner of the state, one queue in, one stream of views out.
+"""The table: what seats, the host and devices say to it, and what may be known of it.
 
-Inputs (a phone's or a pad's action, the board as the camera sees it, time, the host's word) are handled one after the
-other by one thread. An accepted input is in the journal, synced, before `view` or any cue shows its effect.
+Whoever calls takes the table's lock, so inputs are handled one after the other. An accepted input is in the journal,
+synced, before `view` or any cue shows its effect.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
-from companion.core.kit import Seat
-from companion.core.ports import Closeable
-from companion.table.actions.devices import Devices
-from companion.table.actions.lobby import Lobby
-from companion.table.actions.rounds import Rounds
-from companion.table.actions.tile_orders import TileOrders
-from companion.table.actions.turns import Turns
+from companion.core.kit import RowsSeen, Seat
+from companion.core.ports import CameraStatus, Closeable, Press, Reading
 from companion.table.board_follower import BoardFollower
 from companion.table.chance.chance_keeper import ChanceKeeper
-from companion.table.listeners import Listeners, OnAlarms, OnKit, OnLamps, OnRows, OnSignal
-from companion.table.mailbox import Mailbox
-from companion.table.notices import Notices
-from companion.table.pipeline import WRITE_AGAIN_S, Pipeline
+from companion.table.listeners import OnAlarms, OnKit, OnLamps, OnRows, OnSignal
+from companion.table.lobby import Lobby
 from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
 from companion.table.records import (
     Abandon,
@@ -37,30 +31,37 @@ from companion.table.records import (
     Resign,
     Resume,
     ShowCard,
+    SkipLesson,
     StageDone,
     TakeBack,
     TakeSeat,
 )
 from companion.table.remote.remote_table import RemoteTable
 from companion.table.seats.coaching import Coaching
-from companion.table.seats.hints import Hints
-from companion.table.seats.lessons import GuidedGames
 from companion.table.seats.machine_seats import MachineSeats
-from companion.table.seats.pad_input import PadInput
+from companion.table.seats.pads import Pads
 from companion.table.seats.seating import Seating
 from companion.table.session import Phase
+from companion.table.store import WRITE_AGAIN_S, TableStore
 from companion.table.table_view import Progress, TableView
+from companion.table.tile_orders import TileOrders
+from companion.table.turns import Turns
 from companion.table.views import progress_of, view_of
+
+Topic = Literal["contested", "damage", "machines", "memory", "photographs", "power", "trial", "upkeep"]
+"""What a notice may be about: a result on which two tables do not agree, games that are damaged on the disk, opponents
+whose program fails, games kept in memory only, photographs, the machine that is switched off, keys tried out, a restart
+to come."""
 
 
 class Table(Closeable):
-    """What seats and the host say to the table, its view, and its parts: devices, machines, lessons, hints and more.
+    """The doors of one table. Every method may be called from any thread.
 
-    Every method may be called from any thread; those that change something wait for the answer and raise. What they ask
-    for is done in the table's own thread by its parts: the pipeline accepts and shows, the others decide what.
+    What changes something waits for the lock, and raises a `CompanionError` where it is refused. What a device or an
+    adapter tells (`saw`, `pressed`, `notice` and the like) never raises.
 
-    `start` runs that thread; without it (tests, fast simulation) the caller's thread does the work and `step` lets time
-    and queued events take effect. `close` may be called twice.
+    `start` runs the thread that lets time pass; without it (tests, fast simulation) time passes with each input and in
+    `step`. `close` may be called twice.
     """
 
     def __init__(
@@ -70,53 +71,43 @@ class Table(Closeable):
         settings: TableSettings | None = None,
         choices: LastChoices | None = None,
     ) -> None:
-        self._clock = clock
         self.choices = choices or ForgetfulChoices()
-        self._owner = Mailbox("table", self._let_time_pass)
-        self._listeners = Listeners(clock)
-        self._pipeline = Pipeline(journal, clock, self._owner, self._listeners, settings or TableSettings())
-        self._seating = Seating(self._pipeline)
-        self._chance = ChanceKeeper(self._pipeline, journal)
-        self._lobby = Lobby(self._pipeline, self._seating, self._chance, self.choices)
-        self._turns = Turns(self._pipeline)
-        self._board = BoardFollower(self._pipeline)
-        self._tiles = TileOrders(self._pipeline)
-        self.machines = MachineSeats(self._pipeline, self._owner)
-        self.hints = Hints(self._pipeline)
-        self.coaching = Coaching(self._pipeline, self._owner)
-        self.remote = RemoteTable(self._pipeline, self._owner)
-        self._lobby.play_again = self.remote.play_again
-        self.notices = Notices(self._pipeline, self._owner, self._lobby)
-        self.rounds = Rounds(self._pipeline, self._owner, self._lobby)
-        self.lessons = GuidedGames(self._pipeline, self._owner, self._lobby)
-        pads = PadInput(self._pipeline, self._turns, self._lobby, self._seating, tiles=self._tiles)
-        self.devices = Devices(self._owner, self._board, self._tiles, pads)
+        self._store = store = TableStore(journal, clock, settings or TableSettings(), self._do_due)
+        self._turns = Turns(store)
+        self._seating = Seating(store)
+        self._board = BoardFollower(store, self._turns)
+        self._tiles = TileOrders(store, self._turns)
+        self.machines = MachineSeats(store, self._turns)
+        self.coaching = Coaching(store)
+        self.remote = RemoteTable(store)
+        self._lobby = Lobby(store, self._seating, ChanceKeeper(store), self.remote, self.choices)
+        self._pads = Pads(store, self._turns, self._lobby, self._seating, self._tiles)
 
     # ---- looking ---------------------------------------------------------------------------------------------------
 
     def view(self, viewer: Seat | None = None) -> TableView:
-        """What a viewer may know now."""
-        return view_of(self._pipeline.live, viewer)
+        """Return what a viewer may know now."""
+        return view_of(self._store.live, viewer)
 
     def progress(self) -> Progress:
-        """How far the game has come; cheaper than a view."""
-        return progress_of(self._pipeline.live)
+        """Return how far the game has come; cheaper than a view."""
+        return progress_of(self._store.live)
 
     @property
     def version(self) -> int:
         """Counts every change that a page could show."""
-        return self._pipeline.live.version
+        return self._store.live.version
 
     def wait(self, version: int, timeout_s: float) -> int:
-        """Wait until the table has changed since `version`, at most so long; answers the newest version."""
-        return self._listeners.wait(version, timeout_s)
+        """Wait until the table has changed since `version`, at most so long. Return the newest version."""
+        return self._store.listeners.wait(version, timeout_s)
 
     def when_changed(self, call: Callable[[], None]) -> None:
         """Have this called after every change that a page could show, whichever thread makes it; it must not block."""
-        self._listeners.when_changed(call)
+        self._store.listeners.when_changed(call)
 
     def seat_nonce(self, seat: Seat) -> str | None:
-        """What the token of whoever sits there must carry; None: the seat is free. For the pages' guard only."""
+        """Return what the token of whoever sits there must carry. None: the seat is free. For the pages' guard only."""
         return self._seating.nonce(seat)
 
     def connect(
@@ -131,86 +122,110 @@ class Table(Closeable):
     ) -> None:
         """Tell an adapter about cues, steady lamps (with trouble or not), the kit on the table, and alarms to come.
 
-        `on_round` is called after every round of the table's loop, at least ten times a second; `on_rows` when rows of
-        order tiles are to be read. What is called must not block.
+        `on_round` is called after every round of the table's thread, at least ten times a second; `on_rows` when rows
+        of order tiles are to be read. What is called holds the table: it must not block, nor wait for another thread.
         """
-
-        def add() -> None:
+        store, listeners = self._store, self._store.listeners
+        with store.alone():
             if on_signal:
-                self._listeners.hear_signals(on_signal)
+                listeners.hear_signals(on_signal)
             if on_lamps:
-                self._listeners.hear_lamps(on_lamps, self._pipeline.live, self._pipeline.in_trouble)
+                listeners.hear_lamps(on_lamps, store.live, store.in_trouble)
             if on_kit:
-                self._listeners.hear_kit(on_kit, self._pipeline.session.kit)
+                listeners.hear_kit(on_kit, store.session.kit)
             if on_alarms:
-                self._listeners.hear_alarms(on_alarms)
+                listeners.hear_alarms(on_alarms)
             if on_rows:
-                self._listeners.hear_rows(on_rows)
+                listeners.hear_rows(on_rows)
             if on_round:
-                self._owner.on_round = on_round
-
-        self._owner.now(add)
+                store.on_round = on_round
 
     @property
     def waiting(self) -> int:
-        """How many inputs wait for the table's thread."""
-        return self._owner.waiting
+        """How many callers wait for the table."""
+        return self._store.waiting
 
     @property
     def settings(self) -> TableSettings:
         """The table's settings as they hold now."""
-        return self._pipeline.settings
+        return self._store.settings
 
     def use(self, settings: TableSettings) -> None:
         """Go by other settings from now on; every page is drawn anew."""
-
-        def change() -> None:
-            self._pipeline.settings = settings
-            self._pipeline.publish(self._pipeline.live)
-
-        self._owner.ask(change)
+        with self._store.alone():
+            self._store.settings = settings
+            self._store.publish(self._store.live)
 
     @property
     def remote_seat(self) -> Seat | None:
         """The seat whose player sits at another table; None: both play at this one."""
-        remote = self._pipeline.session.remote
+        remote = self._store.session.remote
         return remote.seat if remote else None
 
     @property
     def remembered(self) -> str | None:
         """The game that the host started last, or None."""
-        return self._pipeline.live.remembered
+        return self._store.live.remembered
 
     @property
     def is_open(self) -> bool:
         """May anybody at the table act for the seat on turn, as on a chess clock? A press counts at once then."""
-        return self._pipeline.session.is_open
+        return self._store.session.is_open
 
     def now_s(self) -> float:
-        """The monotonic time by which clocks run and inputs are stamped."""
-        return self._clock.monotonic_s()
+        """Return the monotonic time by which clocks run and inputs are stamped."""
+        return self._store.now_s()
 
-    # ---- the loop --------------------------------------------------------------------------------------------------
+    # ---- time ------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Run the owner thread."""
-        self._owner.start()
+        """Run the thread that lets time pass."""
+        self._store.start()
 
     def step(self) -> None:
-        """Handle everything that is queued and due, in the caller's thread."""
-        self._owner.step()
+        """Do what is due, in the caller's thread."""
+        self._store.step()
 
     def close(self) -> None:
         """Stop the thread; what is accepted is on disk already."""
-        self._owner.close()
-        self._listeners.close()
+        self._store.close()
 
-    # ---- the host's and the seats' words -------------------------------------------------------------------------
+    def _do_due(self) -> float:
+        """Do what is due by now. Return in how many seconds the next thing may be due."""
+        store = self._store
+        now_s = store.now_s()
+        self._seating.close_seats()
+        self._tiles.keep()
+        store.listeners.send_put_off()
+        if not store.may_write:
+            return WRITE_AGAIN_S
+        self._board.look_again()
+        session = store.session
+        shown_s = now_s - store.live.stage_since_s
+        if session.is_shown_here and session.phase is Phase.STAGES:
+            pass  # the other table's board does not show it yet
+        elif session.phase is Phase.STAGES and not session.has_moves:
+            if shown_s >= store.reading_time_s and not store.live.problems:
+                store.accept(StageDone(session.moment, session.stage, "clock", now_s))
+        elif session.phase is Phase.OVER and shown_s >= 2 * store.reading_time_s and self._lobby.must_replay:
+            self._lobby.rematch()
+        elif store.live.early is None and not store.waiting and (time_out := store.timekeeper.time_out(session, now_s)):
+            store.accept(time_out)  # whoever waits is heard first: it may have been in time
+        store.note_clock()
+        return store.timekeeper.pause_s(store.session, now_s)
+
+    def _stamp(self, at_s: float | None) -> float:
+        """When an input counts: when it came in, but never in the future."""
+        now_s = self.now_s()
+        return now_s if at_s is None else min(at_s, now_s)
+
+    # ---- seats -----------------------------------------------------------------------------------------------------
 
     def take_seat(self, seat: Seat, name: str, door: str = "phone") -> str:
-        """Sit down; answers the nonce for the seat's token. Raises `Illegal` when the seat is taken."""
+        """Sit down. Return the nonce for the seat's token. Raises `Illegal` when the seat is taken."""
         record = TakeSeat(seat, name, secrets.token_urlsafe(18), door)
-        self._owner.ask(lambda: self._pipeline.accept(record))
+        with self._store.alone():
+            self._store.accept(record)
         return record.nonce
 
     def free_seat(self, seat: Seat, sitting: str | None = None) -> None:
@@ -218,140 +233,208 @@ class Table(Closeable):
 
         `sitting`: who is meant, by `SeatView.sitting`; raises `Stale` where somebody else sits there by now.
         """
-        self._owner.ask(lambda: self._seating.accept_for(seat, sitting, FreeSeat(seat)))
+        with self._store.alone():
+            self._seating.require(seat, sitting)
+            self._store.accept(FreeSeat(seat))
 
     def show_card(self, seat: Seat, card: str, sitting: str | None = None) -> None:
-        """Whoever sits there shows a player's card, or takes it away (empty); `sitting` as for `free_seat`."""
-        self._owner.ask(lambda: self._seating.accept_for(seat, sitting, ShowCard(seat, card)))
-
-    def swap_seats(self, sittings: Mapping[Seat, str] | None = None) -> None:
-        """Let both sides change places, between two games; raises `Illegal` while one is on; `sittings` as above."""
-        self._owner.ask(lambda: self._seating.swap(sittings or {}))
-
-    def host_starts(self, game: str, options: Mapping[str, Any], seed: int | None = None) -> None:
-        """Start a game as the host has chosen, and remember the choice; raises `Malformed`."""
-        self._owner.ask(lambda: self._lobby.begin_chosen(game, options, seed))
+        """Show a player's card of whoever sits there, or take it away (empty); `sitting` as for `free_seat`."""
+        with self._store.alone():
+            self._seating.require(seat, sitting)
+            self._store.accept(ShowCard(seat, card))
 
     def play_by(self, seat: Seat, door: str, sitting: str | None = None) -> None:
-        """Whoever sits there goes on by `pad` or `phone`, with the same token; `sitting` as for `free_seat`."""
-        self._owner.ask(lambda: self._seating.accept_for(seat, sitting, MoveSeat(seat, door)))
+        """Go on by `pad` or `phone`, with the same token; `sitting` as for `free_seat`."""
+        with self._store.alone():
+            self._seating.require(seat, sitting)
+            self._store.accept(MoveSeat(seat, door))
 
     def move_to_phone(self, seat: Seat) -> str:
         """Go on by phone for a seat that its pad has opened. Return the nonce for its token.
 
         Raises `Illegal` for a seat that is not open.
         """
-        return self._owner.ask(lambda: self._seating.move_to_phone(seat))
+        with self._store.alone():
+            return self._seating.move_to_phone(seat)
+
+    def swap_seats(self, sittings: Mapping[Seat, str] | None = None) -> None:
+        """Let both sides change places, between two games; raises `Illegal` while one is on; `sittings` as above."""
+        with self._store.alone():
+            self._seating.swap(sittings or {})
+
+    # ---- games -----------------------------------------------------------------------------------------------------
 
     def new_game(self, game: str, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
-        self._owner.ask(lambda: self._lobby.begin(game, options or {}, seed))
+        with self._store.alone():
+            self._lobby.begin(game, options or {}, seed)
+
+    def host_starts(self, game: str, options: Mapping[str, Any], seed: int | None = None) -> None:
+        """Start a game as the host has chosen, and remember the choice; raises `Malformed`."""
+        with self._store.alone():
+            self._lobby.begin(game, options, seed)
+            self.choices.keep(game, options)
+            self._store.publish(replace(self._store.live, remembered=game))
 
     def rematch(self, swap: bool = False) -> None:
-        """The same game with the same options once more; the match goes on. `swap`: with sides changed, where that can
-        be (`TableView.can_swap`).
-        """
-        self._owner.ask(lambda: self._lobby.rematch(swap))
+        """Play the same game with the same options once more; the match goes on.
 
-    def confirm(self, by: str, moment: str, stage: int, force: bool = False) -> None:
-        """Somebody says that the board is as it should be, in the set-up or after a stage.
-
-        While the camera sees the board and disagrees, only `force` overrules it; otherwise raises `Illegal`.
+        `swap`: with sides changed, where that can be (`TableView.can_swap`).
         """
-        self._owner.ask(lambda: self._turns.confirm(by, moment, stage, force))
+        with self._store.alone():
+            self._lobby.rematch(swap)
+
+    def begin_lesson(self, game: str) -> None:
+        """Start the first game with a guide; raises `Malformed` for a game that has none."""
+        with self._store.alone():
+            self._lobby.begin_lesson(game)
+
+    def skip_lesson(self, by: str) -> None:
+        """Let the guide leave, and the game go on; raises `Illegal` where no lesson is on."""
+        with self._store.alone():
+            self._store.accept(SkipLesson(by, self.now_s()))
+
+    def begin_round(self) -> None:
+        """Start the game of the tournament's round; raises `Illegal` where none is to be played here."""
+        with self._store.alone():
+            self._lobby.begin_round()
+
+    def abandon(self) -> None:
+        """End the game without a result, by the host's word."""
+        with self._store.alone():
+            self._store.accept(Abandon())
+
+    def disclose(self, by: str) -> None:
+        """Tell everything in a game that is over: it cannot be taken back any more."""
+        with self._store.alone():
+            self._store.accept(Disclose(by))
+
+    # ---- the turn that is due --------------------------------------------------------------------------------------
 
     def hand_in(self, seat: Seat, moment: str, action: str, salt: str = "", at_s: float | None = None) -> str:
-        """Seal a seat's action; answers the receipt. The same order sent once more is answered once more.
+        """Seal a seat's action. Return the receipt. The same order sent once more is answered once more.
 
         `at_s` is when it came in, by `now_s`: an action within its turn counts, however late the table hears of it.
         """
-        stamp_s = self._stamp(at_s)
-        order = HandIn(seat, moment, action, salt, now_s=stamp_s)
-        return self._owner.ask(lambda: self._pipeline.hand_in(order))
+        order = HandIn(seat, moment, action, salt, now_s=self._stamp(at_s))
+        with self._store.alone():
+            return self._turns.hand_in(order)
 
     def lay_tiles(self, seat: Seat, moment: str, is_ready: bool) -> None:
-        """A seat's order tiles lie behind its wall, or no longer; when everybody is ready, the camera reads them."""
-        self._owner.ask(lambda: self._tiles.ready(seat, moment, is_ready))
+        """Say that a seat's order tiles lie behind its wall, or no longer; then the camera reads them."""
+        with self._store.alone():
+            self._tiles.ready(seat, moment, is_ready)
 
     def act(self, moment: str, action: str, at_s: float | None = None) -> None:
-        """Anybody at the table acts for the seat on turn, where the game is as open as a chess clock."""
+        """Act for the seat on turn, as anybody at the table may where the game is as open as a chess clock."""
         stamp_s = self._stamp(at_s)
-        self._owner.ask(lambda: self._turns.act(moment, action, stamp_s))
+        with self._store.alone():
+            self._turns.act(moment, action, stamp_s)
+
+    def confirm(self, by: str, moment: str, stage: int, force: bool = False) -> None:
+        """Say that the board is as it should be, in the set-up or after a stage.
+
+        While the camera sees the board and disagrees, only `force` overrules it; otherwise raises `Illegal`.
+        """
+        with self._store.alone():
+            self._turns.confirm(by, moment, stage, force)
 
     def take_back(self, seat: Seat, moment: str, at_s: float | None = None) -> None:
         """Get a sealed action back, or the last turn where nobody has learned anything by it."""
-        stamp_s = self._stamp(at_s)
-        self._owner.ask(lambda: self._pipeline.accept(TakeBack(seat, moment, stamp_s)))
+        record = TakeBack(seat, moment, self._stamp(at_s))
+        with self._store.alone():
+            self._store.accept(record)
+
+    def undo(self, moment: str | None = None) -> None:
+        """Take the last turn back: the host's word, or anybody's (who names the moment) where the game is open."""
+        with self._store.alone():
+            self._turns.undo(moment)
 
     def pause(self, by: str, at_s: float | None = None) -> None:
         """Stop the clock of the turn; `by` is a seat, `host` or `table`."""
         stamp_s = self._stamp(at_s)
-        self._owner.ask(lambda: self._pipeline.accept_in_time(stamp_s, Pause(by, stamp_s)))
+        with self._store.alone():
+            self._store.accept_in_time(stamp_s, Pause(by, stamp_s))
 
     def resume(self, by: str) -> None:
         """Let the clock of the turn go on."""
-        self._owner.ask(lambda: self._pipeline.accept(Resume(by, self._clock.monotonic_s())))
-
-    def undo(self, moment: str | None = None) -> None:
-        """Take the last turn back: the host's word, or anybody's (who names the moment) where the game is open."""
-        self._owner.ask(lambda: self._turns.undo(moment))
+        with self._store.alone():
+            self._store.accept(Resume(by, self.now_s()))
 
     def resign(self, seat: Seat) -> None:
-        """A seat gives up."""
-        self._owner.ask(lambda: self._pipeline.accept(Resign(seat)))
+        """Give up."""
+        with self._store.alone():
+            self._store.accept(Resign(seat))
 
     def offer_draw(self, seat: Seat) -> None:
         """Offer a draw, or accept the other's offer."""
-        self._owner.ask(lambda: self._pipeline.accept(OfferDraw(seat)))
-
-    def abandon(self) -> None:
-        """The host ends the game without a result."""
-        self._owner.ask(lambda: self._pipeline.accept(Abandon()))
-
-    def disclose(self, by: str) -> None:
-        """A game that is over cannot be taken back any more, and everything in it may be told."""
-        self._owner.ask(lambda: self._pipeline.accept(Disclose(by)))
+        with self._store.alone():
+            self._store.accept(OfferDraw(seat))
 
     def help(self, is_wanted: bool, reasons: bool = False) -> None:
-        """Somebody at the table asks what can be done now, or has read it: the table screen and the voice tell it.
+        """Tell what can be done now, or stop telling it: the table screen and the voice tell it.
 
         `reasons`: why the machine did what it did last, instead.
         """
-        self._owner.ask(lambda: self._turns.help(is_wanted, reasons))
+        with self._store.alone():
+            self._turns.help(is_wanted, reasons)
+
+    # ---- devices and adapters --------------------------------------------------------------------------------------
+
+    def saw(self, reading: Reading) -> None:
+        """Take in the board as the camera reads it now."""
+        with self._store.heeding():
+            self._board.saw(reading)
+
+    def saw_rows(self, rows: RowsSeen) -> None:
+        """Take in rows of order tiles as the camera reads them."""
+        with self._store.heeding():
+            self._tiles.seen(rows)
+
+    def camera_is(self, status: CameraStatus) -> None:
+        """Take in how the camera is."""
+        with self._store.heeding():
+            self._board.camera_is(status)
+
+    def pressed(self, press: Press) -> None:
+        """Take a key of a pad, or the table's button, that went down or is held."""
+        with self._store.heeding():
+            self._pads.pressed(press)
+
+    def released(self, press: Press) -> None:
+        """Take the key of a press that was let go."""
+        with self._store.heeding():
+            self._pads.released(press)
+
+    def panel_is(self, sentence: str) -> None:
+        """Say something about the pads; empty: nothing."""
+        with self._store.heeding():
+            self._store.publish(replace(self._store.live, panel=sentence))
+
+    def notice(self, topic: Topic, sentence: str) -> None:
+        """Say a standing trouble that stops nothing; empty: it is over."""
+        with self._store.heeding():
+            self._store.notices({topic: sentence})
+
+    def disk_is(self, sentence: str, may_begin: bool) -> None:
+        """Say how full the disk is, and whether there is enough room for a game."""
+        with self._store.heeding():
+            self._lobby.has_room = may_begin
+            self._store.notices({"disk": sentence})
+
+    def round_is(self, sentence: str, game: tuple[str, Mapping[str, Any]] | None) -> None:
+        """Say who is to play here in a tournament's round (empty: nobody), and its game with its options."""
+        with self._store.heeding():
+            self._lobby.round_game = game
+            self._store.publish(replace(self._store.live, round=sentence))
+
+    def close_for(self, sentence: str) -> None:
+        """Let no game begin here as long as the pages say this; empty: the table is open."""
+        with self._store.heeding():
+            self._lobby.is_closed = bool(sentence)
+            self._store.notices({"closed": sentence})
 
     def redraw(self) -> None:
-        """Something beside the table that its pages show has changed."""
-        self._owner.tell(lambda: self._pipeline.publish(self._pipeline.live))
-
-    def _stamp(self, at_s: float | None) -> float:
-        """When an input counts: when it came in, but never in the future."""
-        now_s = self._clock.monotonic_s()
-        return now_s if at_s is None else min(at_s, now_s)
-
-    # ---- time ------------------------------------------------------------------------------------------------------
-
-    def _let_time_pass(self) -> float:
-        """Do what is due by now; answers in how many seconds the next thing may be due."""
-        session, now_s = self._pipeline.session, self._clock.monotonic_s()
-        self._seating.close_seats()
-        self._tiles.keep()
-        self._listeners.send_put_off()
-        if not self._pipeline.may_write:
-            return WRITE_AGAIN_S
-        shown_s = now_s - self._pipeline.live.stage_since_s
-        reading_time_s = self._pipeline.reading_time_s
-        if session.is_shown_here and session.phase is Phase.STAGES:
-            pass  # the other table's board does not show it yet
-        elif session.phase is Phase.STAGES and not session.has_moves:
-            if shown_s >= reading_time_s and not self._pipeline.live.problems:
-                self._pipeline.accept(StageDone(session.moment, session.stage, "clock", now_s))
-        elif session.phase is Phase.STAGES:
-            self._board.tick_off()
-        elif session.phase is Phase.OVER and shown_s >= 2 * reading_time_s and self._lobby.must_replay:
-            self._lobby.rematch()
-        elif self._pipeline.live.early is not None:
-            self._board.settle_early_press()
-        elif not self._owner.has_work and (time_out := self._pipeline.time_out(now_s)):
-            self._pipeline.accept(time_out)  # whatever came in before is heard first: it may have been in time
-        self._pipeline.note_clock()
-        return self._pipeline.timekeeper.pause_s(self._pipeline.session, now_s)
+        """Draw all pages anew: something beside the table that they show has changed."""
+        with self._store.heeding():
+            self._store.publish(self._store.live)

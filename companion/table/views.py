@@ -16,7 +16,6 @@ from companion.core.kit import SEATS, Seat
 from companion.games.help import public_possibilities
 from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
-from companion.table.actions.tile_orders import awaits_tiles
 from companion.table.chance.chance_view import chance_of
 from companion.table.prompts.draw_offer import offer_words
 from companion.table.prompts.guide import guide_of
@@ -128,7 +127,7 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
         fans=reading.fans if reading else {},
         tableau=_tableau(live, viewer),
         standing=_standing(session, viewer),
-        tiles_ready=live.tiles.ready if awaits_tiles(session) else None,
+        tiles_ready=live.tiles.ready if session.awaits_tiles else None,
     )
 
 

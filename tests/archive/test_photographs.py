@@ -149,10 +149,10 @@ def test_a_full_disk_is_told_once_and_harms_nothing(
 
 
 def test_the_pages_say_that_photographs_are_not_kept(played: Played) -> None:
-    played.table.notices.tell("photographs", "Photographs of the turns cannot be kept: free some space.")
+    played.table.notice("photographs", "Photographs of the turns cannot be kept: free some space.")
     played.table.step()
     assert played.table.view().devices.notices == ("Photographs of the turns cannot be kept: free some space.",)
-    played.table.notices.tell("photographs", "")
+    played.table.notice("photographs", "")
     played.table.step()
     assert played.table.view().devices.notices == ()
 

@@ -36,8 +36,8 @@ MORE_MEMORY_MB = 30.0
 class Crowd:
     """Viewers of a live page: `n` connections, of which those that read note when each event reached them."""
 
-    def __init__(self, port: int, n: int, reads: bool = True) -> None:
-        self._sockets = [_follow(port, reads) for _ in range(n)]
+    def __init__(self, port: int, n: int, reads: bool = True, path: str = "/live/watch") -> None:
+        self._sockets = [_follow(port, reads, path) for _ in range(n)]
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._last_s = [0.0] * n
@@ -84,12 +84,12 @@ class Crowd:
             each.close()
 
 
-def _follow(port: int, reads: bool) -> socket.socket:
+def _follow(port: int, reads: bool, path: str) -> socket.socket:
     viewer = socket.socket()
     if not reads:
         viewer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     viewer.connect(("127.0.0.1", port))
-    viewer.sendall(f"GET /live/watch HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+    viewer.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
     return viewer
 
 
@@ -140,7 +140,7 @@ def bench_crowd() -> bool:
         phones = [Phone(f"http://127.0.0.1:{service.port}", seat) for seat in Seat]
         for phone in phones:
             phone.post("take", {"name": "Bench"})
-        moment = _first_orders(phones)
+        moment = first_orders(phones)
         peer_ms = health_ms(service.port)
         crowd = Crowd(service.port, VIEWERS)
         stack.callback(crowd.close)
@@ -167,7 +167,7 @@ def bench_crowd() -> bool:
         return is_small and all(figure.is_met() for figure in figures)
 
 
-def _first_orders(phones: list[Phone]) -> str:
+def first_orders(phones: list[Phone]) -> str:
     """Begin a game of sealed orders; answers its moment."""
     phones[0].post("start", {"game": next(iter(GAMES))})
     place = phones[0].get("view")

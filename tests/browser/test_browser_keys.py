@@ -233,7 +233,7 @@ def hands_follow(reader: Reader) -> None:
 def plays(reader: Reader, seat: Seat, action: str = "") -> None:
     """A seat hands an action in, the first legal one where none is named; hands follow."""
     moment = reader.table.view().moment
-    reader.table.hand_in(seat, moment, action or reader.table.hints.plays(seat, moment)[0].text)
+    reader.table.hand_in(seat, moment, action or reader.table.coaching.plays(seat, moment)[0].text)
     hands_follow(reader)
 
 
@@ -263,7 +263,7 @@ def run_into_somebody(reader: Reader) -> None:
     """Both run ahead until there is a face-off."""
     while not ((view := reader.table.view()).board.standing and view.board.standing.duel):
         (seat,) = (seat for seat in SEATS if view.seats[seat].awaited)
-        legal = [play for play in reader.table.hints.plays(seat, view.moment) if not play.key]
+        legal = [play for play in reader.table.coaching.plays(seat, view.moment) if not play.key]
         ahead = 1 if seat is Seat.SOUTH else -1
         best = max(
             legal,
@@ -349,31 +349,6 @@ def test_scouts(tmp_path: Path, window: WebDriver) -> None:
         reader.focus()
 
 
-def test_robot_arena(tmp_path: Path, window: WebDriver) -> None:
-    """Orders for three robots, one of them changed, sealed."""
-    with playing(window, tmp_path, "arena") as reader:
-        reader.hears("Orders for your robots")
-        assert "petrol robot 1 b1 (30)" in reader.twin()
-        reader.does("Move")
-        reader.does("North")
-        reader.does("Attack")
-        reader.does("East")
-        reader.press("d")
-        reader.waits_for("3: 30 points, defend")
-        reader.does("1: 30 points, move north")
-        assert reader.focus().states["pressed"] == "true"
-        reader.does("Attack")
-        reader.waits_for("1: 30 points, attack north")
-        reader.does("2: 30 points, attack east")
-        reader.does("Attack")
-        reader.square("e2")
-        reader.waits_for("2: 30 points, attack north")
-        reader.does("Hand in")
-        reader.hears("Waiting for coral")
-        assert not [name for name in reader.names() if "attack" in name]
-        reader.focus()
-
-
 def test_kahmate(tmp_path: Path, window: WebDriver) -> None:
     """The placing, a run and the end of the round, and a card in a face-off."""
     with playing(window, tmp_path, "kahmate", starter="south", ball_card=1) as reader:
@@ -428,20 +403,6 @@ def test_binmat_by_cards(tmp_path: Path, window: WebDriver) -> None:
         reader.does("Hide hand")
         reader.waits_for("Lane 0: Attacker no card, Defender 1 card.")
         assert "10^" not in " ".join(reader.names())
-
-
-def test_binmat_by_the_clock(tmp_path: Path, window: WebDriver) -> None:
-    """The clock is started and pressed."""
-    with playing(window, tmp_path, "binmat", way="clock") as reader:
-        reader.hears("Tap “Start the clock”")
-        reader.does("Start the clock")
-        reader.hears("Your turn")
-        reader.focus()
-        wait(BOUNCE_S)
-        reader.does("Turn done")
-        reader.hears("Attacker: your turn")
-        reader.waits_for("Waiting for attacker")
-        reader.focus()
 
 
 # ---- the peek guard ----------------------------------------------------------------------------------------------------

@@ -72,9 +72,7 @@ def test_a_wrong_placement_is_said_once(window: WebDriver, tour: Tour) -> None:
     tour.table.hand_in(Seat.NORTH, tour.table.view().moment, "III")
     astray = dict(tour.table.view().board.target or {})
     astray[Square.parse("c2")] = astray.pop(Square.parse("a2"))
-    tour.table.devices.saw(
-        Reading(tops(astray), frozenset(), quiet=True, game="outbuffered", at_s=tour.clock.monotonic_s())
-    )
+    tour.table.saw(Reading(tops(astray), frozenset(), quiet=True, game="outbuffered", at_s=tour.clock.monotonic_s()))
     tour.table.step()
     visit(window, tour, SEAT)
     says(window, "Move the purple robot c2 to a2")

@@ -11,8 +11,7 @@ from babel.dates import format_date, format_time
 from babel.messages.pofile import read_po
 
 from companion.core.catalogue_file import plural_of, read_catalogue
-from companion.core.dates import long_date, time_of_day
-from companion.core.i18n import LANGUAGES, LOCALE
+from companion.core.i18n import LANGUAGES, LOCALE, long_date, time_of_day
 
 LOCALES = {"en": "en_GB", "es": "es", "fr": "fr"}
 

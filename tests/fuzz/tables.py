@@ -61,7 +61,7 @@ class Hands:
 
     def press(self, seat: Seat | None, key: PadKey, held: bool, late_s: float) -> None:
         """A key of a pad, heard late."""
-        self.table.devices.pressed(Press(seat, key, self.clock.monotonic_s() - late_s, held))
+        self.table.pressed(Press(seat, key, self.clock.monotonic_s() - late_s, held))
 
     def wait(self, seconds: float) -> None:
         """Time passes."""
@@ -77,7 +77,7 @@ class Hands:
         kit = view.kit if name == view.game and view.kit else KITS.get(name or "")
         shown: dict[str, Any] = {**rest, "game": name}
         if kit is None:
-            self.table.devices.saw(Reading({}, at_s=self.clock.monotonic_s(), quiet=rest["quiet"]))
+            self.table.saw(Reading({}, at_s=self.clock.monotonic_s(), quiet=rest["quiet"]))
             return
         if layout is None:
             own = name == view.game
@@ -96,7 +96,7 @@ class Hands:
             shown.pop("fans", None)
         if "beside" in shown:
             shown["beside"] = () if is_of_cards else tuple(self._own(face, faces) for face in shown["beside"])
-        self.table.devices.saw(Reading(seen, at_s=self.clock.monotonic_s(), **shown))
+        self.table.saw(Reading(seen, at_s=self.clock.monotonic_s(), **shown))
 
     def _own(self, face: str, faces: list[str]) -> str:
         """A face of this kit: the one that is meant, else any."""
@@ -104,7 +104,7 @@ class Hands:
 
     def camera(self, state: CameraState, sentence: str) -> None:
         """The camera comes and goes."""
-        self.table.devices.camera_is(CameraStatus(state, sentence))
+        self.table.camera_is(CameraStatus(state, sentence))
 
     def hand_in(self, seat: Seat, text: str | None) -> None:
         """On a phone: something legal, or any text."""

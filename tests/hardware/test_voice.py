@@ -171,7 +171,7 @@ def test_results_and_warnings_are_said(ear: Ear) -> None:
     ear.table.new_game("outbuffered", {}, 1)
     ear.board_is_set()
     ear.news()
-    ear.table.devices.camera_is(CameraStatus(CameraState.TROUBLE, "The camera was unplugged: plug it in again."))
+    ear.table.camera_is(CameraStatus(CameraState.TROUBLE, "The camera was unplugged: plug it in again."))
     ear.table.step()
     assert ear.news() == ["The camera was unplugged: plug it in again."]
     ear.table.offer_draw(Seat.SOUTH)

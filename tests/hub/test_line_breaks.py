@@ -81,8 +81,9 @@ class Nats:
     async def get_msg(self, *_: Any, **__: Any) -> None:
         raise NotFoundError
 
-    async def stream_info(self, _: str) -> Any:
-        return SimpleNamespace(state=SimpleNamespace(last_seq=0), config=SimpleNamespace(as_dict=dict))
+    async def stream_info(self, _: str, **__: Any) -> Any:
+        state = SimpleNamespace(last_seq=0, messages=0, bytes=0, subjects={})
+        return SimpleNamespace(state=state, config=SimpleNamespace(as_dict=dict))
 
     async def update_stream(self, _: Any) -> None:
         """It is as it was."""

@@ -105,7 +105,7 @@ def test_a_turn_that_is_taken_back_after_the_end_takes_the_result_back(league: L
     told.table.new_game("scouts", {}, seed=1)
     told.table.confirm("host", told.table.view().moment, 0)
     seat = next(seat for seat in SEATS if told.table.view().seats[seat].awaited)
-    play = told.table.hints.plays(seat, told.table.view().moment)[0].text
+    play = told.table.coaching.plays(seat, told.table.view().moment)[0].text
     told.table.hand_in(seat, told.table.view().moment, play)
     while (view := told.table.view()).phase == "stages":
         told.table.confirm("host", view.moment, view.turn.stage, force=True)
@@ -126,7 +126,7 @@ def test_what_is_no_result_counts_for_nothing(league: League, told: Told) -> Non
     told.sit(league, league.cards.make("Mara"), league.cards.make("Jonas"))
     told.table.new_game("scouts", {}, seed=1)
     told.table.abandon()
-    told.table.lessons.begin("scouts")
+    told.table.begin_lesson("scouts")
     told.table.confirm("host", told.table.view().moment, 0)
     told.table.resign(Seat.NORTH)
     told.tell(league)

@@ -22,9 +22,8 @@ from companion.games import GAMES
 from companion.games.aids import Extras
 from companion.printing.join_card import join_card_pdf
 from companion.printing.kit_pages.sheets import MARGIN_MM, KitStyle, Paper, kit_pdf, kit_plan
-from companion.printing.kit_printer import KEPT_BYTES, KitPrinter
+from companion.printing.kit_printer import KEPT_BYTES, KitPrinter, PrinterBusy
 from companion.printing.pdf_pen import broken, printable, text_width
-from companion.printing.printing import PrinterBusy
 
 ADDRESSES = ("http://192.0.2.7:8080/", "http://table.local:8080/")
 LONGER = "¿Ñandú à l’œuvre? « "

@@ -12,7 +12,6 @@ from math import dist
 import cv2
 import numpy as np
 import pytest
-from bench.reading.printed import printed_tops
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sheet_tools import (
@@ -45,8 +44,11 @@ from companion.printing.kit_pages.sheets import (
     kit_sheets,
 )
 from companion.printing.pdf_pen import MODULES, marker_outline
+from companion.printing.printed_kit import PX_PER_MM as CUT_PX_PER_MM
+from companion.printing.printed_kit import printed_kit
 from companion.printing.tiling import board_extent, quiet_mm, tile_board
 from vision.pieces.tags import tags_of, top_mm
+from vision.simulation.printed import unpacked
 
 BOARDS = {
     "standard": ".Nn\n...\n...\nsS.",
@@ -527,12 +529,12 @@ def test_no_sheet_holds_a_huge_board() -> None:
 def test_every_piece_is_read_as_it_is_printed(game: str) -> None:
     """Its own sheet's tops, with their names and signs, on a rendered table."""
     kit = KITS[game]
-    tops = printed_tops(kit)
+    tops = {marker: unpacked(top) for marker, top in printed_kit(kit).tops.items()}
     assert sorted(tops) == sorted(marker for face in kit.faces for marker in face.markers)
     for face in kit.faces:
         width, depth = top_mm(kit, face)
         for marker in face.markers:
-            assert tops[marker].shape[:2] == pytest.approx((depth * 200 / 25.4, width * 200 / 25.4), abs=2)
+            assert tops[marker].shape[:2] == pytest.approx((depth * CUT_PX_PER_MM, width * CUT_PX_PER_MM), abs=2)
             assert [found for found, _ in markers_mm(cv2.cvtColor(framed(tops[marker]), cv2.COLOR_BGR2GRAY))] == [
                 marker
             ]

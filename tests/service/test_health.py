@@ -18,7 +18,7 @@ from service import Client, until
 from companion.cli import main
 from companion.cli.doctor import ask_service
 from companion.core.clock import FakeClock
-from companion.core.config import CameraSettings, PanelSettings, Settings, WebSettings
+from companion.core.config import CameraSettings, PanelSettings, Settings, TableSettings, WebSettings
 from companion.core.heartbeat import BOUNDS_S, CAMERA, JOURNAL, TABLE, Heartbeats
 from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus
@@ -26,7 +26,8 @@ from companion.diagnostics.findings import Grade, Status, worst
 from companion.diagnostics.probes import Machine
 from companion.service.app import Companion
 from companion.service.health import LOOK_S, ServiceHealth
-from companion.table.mailbox import Mailbox
+from companion.storage.journal import Journal
+from companion.table.store import TableStore
 from hardware.panel import Panel
 
 Usage = namedtuple("Usage", "total used free")
@@ -64,17 +65,20 @@ def test_whoever_is_silent_for_longer_than_its_bound_is_late() -> None:
     assert vitals.ages() == {"table": 40.0, "camera": 46.0, "lamps": 46.0}
 
 
-def test_an_owner_is_heard_after_every_round_whatever_went_wrong(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_table_is_heard_after_every_round_whatever_went_wrong(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     heard: list[bool] = []
 
     def fail() -> float:
         raise sqlite3.OperationalError("the disk is gone")
 
-    owner = Mailbox("table", fail)
-    owner.on_round = lambda: heard.append(True)
-    owner.start()
-    until("three rounds", lambda: len(heard) > 2)
-    owner.close()
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        store = TableStore(journal, FakeClock(), TableSettings(), fail)
+        store.on_round = lambda: heard.append(True)
+        store.start()
+        until("three rounds", lambda: len(heard) > 2)
+        store.close()
     assert "OperationalError" in caplog.text
 
 
@@ -151,9 +155,7 @@ def test_games_that_are_kept_in_memory_only_are_told_on_every_page(tmp_path: Pat
 
 
 def set_camera(companion: Companion, state: CameraState) -> None:
-    companion.table.devices.camera_is(
-        CameraStatus(state, "The camera USB has sent no picture for 3 s: check its cable")
-    )
+    companion.table.camera_is(CameraStatus(state, "The camera USB has sent no picture for 3 s: check its cable"))
     companion.table.step()
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from inside import mailbox_of
+from inside import store_of
 from service import Client, until
 
 from companion.core.config import CameraSettings, Settings, VoiceSettings, WebSettings
@@ -162,10 +162,11 @@ def test_a_hung_table_is_late_and_its_pages_still_answer(tmp_path: Path, ear: Ea
         hang = threading.Event()
 
         def hang_on() -> None:
-            hang.wait(20)
+            with store_of(companion.table).alone():
+                hang.wait(20)
 
         with ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))):
-            mailbox_of(companion.table).tell(hang_on)
+            threading.Thread(target=hang_on).start()
             until("the silence", lambda: any(status.startswith("Not alive: table") for status in ear.heard("STATUS")))
             hang.set()
             until("the sign again", lambda: not ear.heard("STATUS")[-1].startswith("Not alive"))

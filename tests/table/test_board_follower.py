@@ -176,7 +176,7 @@ def test_something_without_a_marker_is_told_from_what_is_hidden(played: Played) 
             at_s=played.clock.monotonic_s(),
             foreign=frozenset(foreign),
         )
-        played.table.devices.saw(lying)
+        played.table.saw(lying)
         played.table.step()
         small = played.table.view().sign.small
         assert small.startswith("The camera cannot see")
@@ -204,7 +204,7 @@ def marked(played: Played, layout: Layout, markers: dict[str, int], unknown: str
     hidden = frozenset(map(sq, unknown.split()))
     seen = {square: face for square, face in tops(layout).items() if square not in hidden}
     reading = Reading(seen, hidden, quiet=True, game="scouts", at_s=played.clock.monotonic_s(), markers=ids)
-    played.table.devices.saw(reading)
+    played.table.saw(reading)
     played.table.step()
 
 
@@ -474,8 +474,8 @@ def test_a_hands_game_by_taps_alone_waits_for_nobody(played: Played) -> None:
         table.confirm(seat, view.moment, view.turn.stage)
     assert table.view().phase is Phase.ORDERS
     assert table.view().time.clocks == {}
-    assert any(play.text == "c1-c2" for play in table.hints.plays(SOUTH, table.view().moment))
-    assert table.hints.plays(NORTH, table.view().moment) == ()
+    assert any(play.text == "c1-c2" for play in table.coaching.plays(SOUTH, table.view().moment))
+    assert table.coaching.plays(NORTH, table.view().moment) == ()
 
 
 def test_the_lamp_of_the_seat_on_turn_is_on(played: Played) -> None:

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from inside import live_of, mailbox_of, session_of
+from inside import live_of, session_of, store_of
 from table_tools import Played, both_seats, playing
 
 from companion.core.clock import RealClock
@@ -162,7 +162,7 @@ def test_a_press_counts_by_its_own_time_however_late_the_table_hears_of_it(playe
     begin(played)
     pressed_s = played.clock.monotonic_s() + 4.99
     played.clock.advance(5.4)  # the table was busy: press and time-out wait together
-    played.table.devices.pressed(Press(SOUTH, PadKey.READY, pressed_s))
+    played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s))
     played.table.step()
     assert left(played) == 109
     clock = played.table.view().time.clock
@@ -178,7 +178,7 @@ def test_a_press_that_is_heard_after_the_time_out_still_counts(played: Played, i
     assert left(played) == 109
     assert "time_out" not in played.cues, "the alarm itself comes from the panel"
     moment = played.table.view().moment
-    played.table.devices.pressed(Press(SOUTH, PadKey.READY, pressed_s))
+    played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s))
     played.table.step()
     clock = played.table.view().time.clock
     assert clock is not None
@@ -194,7 +194,7 @@ def test_a_press_after_the_end_of_its_turn_does_not_count(played: Played) -> Non
     with pytest.raises(Stale, match="turn that is over"):
         played.table.hand_in(SOUTH, moment, ".", at_s=due_s + 0.01)
     assert left(played) == 109
-    played.table.devices.pressed(Press(SOUTH, PadKey.READY, due_s + 0.02))
+    played.table.pressed(Press(SOUTH, PadKey.READY, due_s + 0.02))
     played.table.step()
     assert left(played) == 109, "it is the attacker's turn"
 
@@ -244,10 +244,10 @@ def test_holding_ready_turns_its_own_press_into_a_combat(played: Played) -> None
     begin(played)
     played.wait(3)
     pressed_s = played.clock.monotonic_s()
-    played.table.devices.pressed(Press(SOUTH, PadKey.READY, pressed_s))
+    played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s))
     played.wait(1)
     assert left(played) == 109
-    played.table.devices.pressed(Press(SOUTH, PadKey.READY, pressed_s, held=True))
+    played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s, held=True))
     played.table.step()
     assert (left(played), played.table.view().time.clock) == (110, None)
     assert played.table.view().sign.text == "Combat: the clock is stopped"
@@ -309,7 +309,7 @@ def test_holding_the_table_button_takes_its_press_back_and_stops_the_clock(playe
     played.press(None, "table")
     pressed_s = played.clock.monotonic_s()
     played.clock.advance(1)
-    played.table.devices.pressed(Press(None, PadKey.TABLE, pressed_s, held=True))
+    played.table.pressed(Press(None, PadKey.TABLE, pressed_s, held=True))
     played.table.step()
     assert (left(played), left_s(played)) == (110, 3)
     assert played.table.view().sign.text == "Tap “Go on”"
@@ -437,7 +437,7 @@ def test_replaying_the_journal_gives_the_live_session(tmp_path: Path) -> None:
         begin(played)
         early_s = played.clock.monotonic_s() + 4.9
         played.wait(5.2)
-        played.table.devices.pressed(Press(SOUTH, PadKey.READY, early_s))
+        played.table.pressed(Press(SOUTH, PadKey.READY, early_s))
         played.press(NORTH, "a", "ready")
         played.press(SOUTH, "ready", "back")
         played.table.pause("host")
@@ -457,11 +457,12 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
     clock, gate, asleep = RealClock(), threading.Event(), threading.Event()
 
     def busy() -> None:
-        asleep.set()
-        gate.wait(10)
+        with store_of(table).alone():
+            asleep.set()
+            gate.wait(10)
 
     with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, clock) as table:
-        panel, hands = simulated_panel(PanelSettings(), clock, table.devices.pressed)
+        panel, hands = simulated_panel(PanelSettings(), clock, table.pressed)
         with panel:
             table.take_seat(SOUTH, "Mara")
             table.start()
@@ -469,7 +470,7 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
             table.resume("host")
             due_s = table.view().time.clock.due_s  # type: ignore[union-attr] # it has one
             assert due_s is not None
-            mailbox_of(table).tell(busy)
+            threading.Thread(target=busy).start()
             assert asleep.wait(5)
             before_s = clock.monotonic_s()
             hands.press("south_ready")

@@ -15,9 +15,9 @@ KITS = {name: game.kit(game.options({})) for name, game in GAMES.items()}
 
 def sees(played: Played, *strangers: int, quiet: bool = True) -> str:
     """The sign's smaller line once the camera sees the board as it should be, and these markers besides."""
-    played.table.devices.camera_is(CameraStatus(CameraState.SEES_BOARD))
+    played.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
     layout = played.table.view().board.layout
-    played.table.devices.saw(Reading(tops(layout), strangers=strangers, quiet=quiet, game="outbuffered"))
+    played.table.saw(Reading(tops(layout), strangers=strangers, quiet=quiet, game="outbuffered"))
     played.table.step()
     return played.table.view().sign.small
 

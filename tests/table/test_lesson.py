@@ -20,7 +20,7 @@ EACH = pytest.mark.parametrize("name", GAMES)
 
 def begin(played: Played, name: str) -> None:
     """The lesson of a game, its board set up by hand."""
-    played.table.lessons.begin(name)
+    played.table.begin_lesson(name)
     if played.table.view().phase is Phase.SETUP:
         played.table.confirm("host", played.table.view().moment, 0)
 
@@ -70,7 +70,7 @@ def test_only_back_that_is_held_sends_the_guide_away(played: Played) -> None:
 @EACH
 def test_nobody_is_told_that_the_start_of_a_lesson_was_chosen(played: Played, name: str) -> None:
     begin(played, name)
-    played.table.lessons.skip("host")
+    played.table.skip_lesson("host")
     chance = played.table.view().fairness.chance
     assert not (chance and chance.chosen)
 
@@ -124,10 +124,10 @@ def test_a_skipped_lesson_is_a_game_and_stays_one(tmp_path: Path, name: str) -> 
         both_seats(played)
         begin(played, name)
         follow(played, 1)
-        played.table.lessons.skip("south")
+        played.table.skip_lesson("south")
         assert played.table.view().guide is None
         with pytest.raises(Illegal, match="No lesson is on"):
-            played.table.lessons.skip("south")
+            played.table.skip_lesson("south")
         played.table.undo()
         assert played.table.view().guide is None, "a turn that is taken back brings no guide back"
     with playing(tmp_path, FakeClock(9000.0)) as again:
@@ -147,7 +147,7 @@ def test_another_order_is_asked_again_and_changes_nothing(played: Played) -> Non
 def test_examples_are_for_the_seat_that_is_asked_in_the_first_turn_without_a_guide(played: Played) -> None:
     begin(played, "outbuffered")
     assert not played.table.view(SOUTH).own.examples
-    played.table.lessons.skip("south")
+    played.table.skip_lesson("south")
     assert played.table.view(SOUTH).own.examples
     assert not played.table.view().own.examples
     played.table.hand_in(SOUTH, played.table.view().moment, "UUS")
@@ -184,12 +184,12 @@ def test_a_rematch_is_no_lesson(played: Played) -> None:
 def test_a_game_without_a_lesson_is_refused(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(GAMES["arena"]), "lesson", None)
     with pytest.raises(Malformed, match="has no lesson"):
-        played.table.lessons.begin("arena")
+        played.table.begin_lesson("arena")
 
 
 def test_the_clock_of_a_skipped_lesson_waits_for_somebody(played: Played) -> None:
     begin(played, "scouts")
-    played.table.lessons.skip("table")
+    played.table.skip_lesson("table")
     clock = played.table.view().time.clock
     assert clock is not None
     assert clock.paused == "start"

@@ -194,6 +194,6 @@ def test_doors_are_told_in_words(tmp_path: Path) -> None:
         page = host_page(place)
         assert "None: confirm by hand, or plug one in." in page
         assert "Join at http://192.0.2.7:8080<wbr>/join" in page
-        place.table.notices.panel_is("south_up on GPIO 5 cannot be used: another button has this pin.")
+        place.table.panel_is("south_up on GPIO 5 cannot be used: another button has this pin.")
         place.table.step()
         assert "south_up on GPIO 5 cannot be used" in host_page(place)

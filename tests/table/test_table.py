@@ -26,13 +26,13 @@ from companion.core.ports import CameraState, CameraStatus, PadKey, Press, TurnL
 from companion.games import GAMES, game_named
 from companion.storage.journal import Journal
 from companion.table import board_check
-from companion.table.actions.tile_orders import ANSWER_S
 from companion.table.follower import Follower
 from companion.table.prompts.lamps import lamps_of
 from companion.table.records import HandIn, TakeSeat
 from companion.table.seats.pad_draft import press_order
 from companion.table.session import Phase, Session
 from companion.table.table import Table
+from companion.table.tile_orders import ANSWER_S
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ def test_sides_are_changed_between_games_by_people_with_phones(tmp_path: Path) -
 
 def test_camera_trouble_is_said_and_taps_go_on(played: Played) -> None:
     watched(played)
-    played.table.devices.camera_is(CameraStatus(CameraState.TROUBLE, "The camera is gone."))
+    played.table.camera_is(CameraStatus(CameraState.TROUBLE, "The camera is gone."))
     played.table.step()
     view = played.table.view()
     assert (view.devices.camera.sentence, view.board.watched) == ("The camera is gone.", False)
@@ -438,7 +438,7 @@ def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
         raise RuntimeError(" ".join(("the draft was", "up")))  # not in one piece: a trace shows the source
 
     with monkeypatch.context() as patch:
-        patch.setattr("companion.table.seats.pad_input.press_order", fail)
+        patch.setattr("companion.table.seats.pads.press_order", fail)
         played.press(Seat.SOUTH, "U")
     assert "RuntimeError" in caplog.text
     assert "the draft was up" not in caplog.text
@@ -566,7 +566,7 @@ def test_a_damaged_journal_is_set_aside_and_what_can_be_read_is_kept(tmp_path: P
     path.write_bytes(whole[: len(whole) * 2 // 3])
     with playing(tmp_path) as again:
         assert "damaged" in again.table.view().devices.notices[0]
-        assert (tmp_path / "journal.damaged-1.sqlite").exists()
+        assert (tmp_path / "journal.damaged.sqlite").exists()
         again.table.new_game("outbuffered")
     with Journal(path) as journal:
         assert len(journal.key("host")) == len(key)
@@ -704,8 +704,8 @@ def test_a_turn_that_is_over_has_no_hints_and_no_machine_acts_in_it(tmp_path: Pa
         table.machines.seat(Seat.NORTH, "Pip")
         played.begin()
         moment = table.view().moment
-        assert table.hints.possible(Seat.SOUTH, moment, "")
-        assert table.hints.possible(Seat.SOUTH, "1.0", "") == ()
+        assert table.coaching.possible(Seat.SOUTH, moment, "")
+        assert table.coaching.possible(Seat.SOUTH, "1.0", "") == ()
         with pytest.raises(Stale, match="That turn is over"):
             table.machines.act_by_chance(Seat.NORTH, "1.0")
         table.machines.act_by_chance(Seat.NORTH, moment)

@@ -1,7 +1,6 @@
 """The bench of the reader: its scenes are what they say, its counts count, and its judgement can be lost."""
 
 import json
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from bench import reading
 from bench.__main__ import main
 from bench.reading import costs, first, pictures, sequences, stillness
 from bench.reading.costs import Costs, Photograph, bench_photographs, photographs_folder
-from bench.reading.peers import Peer, aruco, squares_found
+from bench.reading.peers import Peer
 from bench.reading.pictures import (
     READER,
     Score,
@@ -22,24 +21,19 @@ from bench.reading.pictures import (
     judged,
     wrong_entries,
 )
-from bench.reading.scenes import CONDITIONS, SEVERITIES, Scene, scene
-from bench.reading.sensors import RANGES, Room, Sensor
-from bench.reading.sequences import ROUGH, GameTally, bench_games
+from bench.reading.scenes import Scene, scene
+from bench.reading.sensors import RANGES
+from bench.reading.sequences import GameTally, bench_games
 from bench.reading.stillness import (
-    EVENTS,
     LEARNING,
     SIZES,
-    Case,
     StillTally,
     bench_stillness,
-    cases,
-    watch,
 )
 
 from companion.core.grid import Square
 from companion.core.kit import DICTIONARY, Kit
 from companion.core.ports import Reading
-from companion.games import GAMES
 from vision.detection.markers import Sighting
 from vision.simulation.ground_truth import Print
 
@@ -64,50 +58,12 @@ def perfect(kit: Kit, prints: tuple[Print, ...]) -> Reading:
 # ---- scenes ------------------------------------------------------------------------------------------------------
 
 
-def test_there_are_all_conditions_in_four_severities_on_several_boards() -> None:
-    assert set(CONDITIONS) >= {
-        "clean",
-        "defocus",
-        "motion",
-        "low light",
-        "shadow",
-        "glare",
-        "jpeg",
-        "colour cast",
-        "hand",
-        "small",
-        "tilt",
-        "mixed",
-    }
-    names = [f"{condition}-{severity}-1" for condition in CONDITIONS if condition != "small" for severity in SEVERITIES]
-    scenes = [scene(name) for name in names]
-    assert len({s.kit.game for s in scenes}) == 4
-    assert {face.height_mm for s in scenes for face in s.kit.faces} >= {2.0, 10.0}
-    assert {s.view.table for s in scenes} == {"wood", "pale", "cloth", "chequered", "newspaper"}
-    assert all(s.view.width == 1920 and s.layout for s in scenes)
-
-
 def test_a_scene_is_the_same_whenever_it_is_asked_for() -> None:
     one, same, other = scene("mixed-3-1"), scene("mixed-3-1"), scene("mixed-3-2")
     assert one == same
     assert one.view != other.view
     pictures_of = [s.table(DICTIONARY).render_luma() for s in (one, same)]
     assert (pictures_of[0] == pictures_of[1]).all()
-
-
-@pytest.mark.parametrize(("severity", "module_px"), [(1, 4.0), (4, 2.4)])
-def test_small_means_pixels_a_module(severity: int, module_px: float) -> None:
-    _, prints = seen(scene(f"small-{severity}-1"))
-    sizes = sorted(p.module_px for p in prints if p.squares)
-    assert sizes[len(sizes) // 2] == pytest.approx(module_px, rel=0.08)
-
-
-def test_severities_are_what_they_say() -> None:
-    assert [scene(f"tilt-{s}-1").view.tilt_deg for s in SEVERITIES] == [25, 36, 47, 55]
-    assert [scene(f"defocus-{s}-2").view.defocus_px for s in SEVERITIES] == [1, 2, 3, 4]
-    assert scene("hand-2-1").hand is not None
-    assert scene("worn-4-1").view.wear == 1
-    assert scene("shadow-4-1").view.blind is not None
 
 
 # ---- judging a reader --------------------------------------------------------------------------------------------
@@ -180,30 +136,6 @@ def test_peers_are_counted_by_the_same_rules() -> None:
     assert (tally.wrong_ids, tally.phantoms) == (1, 1)
 
 
-def test_peers_lose_high_pieces_at_a_slant_to_parallax() -> None:
-    flat, steep = (
-        replace(CLEAN, view=replace(CLEAN.view, tilt_deg=tilt, turn_deg=0.0, k1=0.0), nudges={}) for tilt in (0.0, 55.0)
-    )
-    for wanted, least, most in ((flat, 1.0, 1.0), (steep, 0.0, 0.9)):
-        high = replace(wanted, kit=replace(CLEAN.kit, faces=tuple(replace(f, height_mm=20.0) for f in CLEAN.kit.faces)))
-        kit, prints = seen(high)
-        places = squares_found(kit, [Sighting(p.marker, p.corners_px) for p in prints], prints)
-        lying = [p for p in prints if p.squares]
-        right = sum(places[p.marker] == p.squares for p in lying) / len(lying)
-        assert least <= right <= most, f"{right:.2f} right"
-    corners = [Sighting(p.marker, p.corners_px) for p in prints if p.face is None]
-    assert squares_found(kit, corners[:1], prints) == {}, "one corner marker is not enough"
-
-
-def test_the_real_peer_reads_a_clean_scene() -> None:
-    table = CLEAN.table(DICTIONARY)
-    tally = Score("clean", 1, "ArUco")
-    judge_peer(aruco(), table.render_luma(), table.prints(), CLEAN.kit, tally)
-    assert tally.found == tally.readable > 10
-    assert tally.right >= tally.on_board - 1
-    assert tally.false == 0
-
-
 # ---- judgements --------------------------------------------------------------------------------------------------
 
 
@@ -274,78 +206,7 @@ def test_pictures_that_are_not_read_are_kept_with_their_truth(
     assert (kept == CLEAN.table(DICTIONARY).render_luma()).all()
 
 
-def test_a_game_has_hands_and_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-    tally = bench_games(1, say=told.append)
-    kinds = Counter(
-        {kind: sum(n for what, n in tally.lags.items() if what.startswith(kind)) for kind in sequences.KINDS}
-    )
-    assert all(kinds[kind] for kind in ("start", "move", "put", "take", "rest", "bump", "lamp"))
-    assert tally.boards == sum(kinds.values())
-    assert 30 <= tally.frames <= 45
-    assert tally.pieces > 20
-    assert "1 games" in told[-1]
-
-
-def test_games_before_a_rough_camera_are_settled_in_time_too() -> None:
-    tally = bench_games(1, say=lambda line: None, rough=ROUGH[0])
-    assert tally.games == 1
-    assert tally.wrong == 0
-    assert tally.boards - tally.settled <= 1, tally.lags
-    assert [v.holds for v in replace(tally, settled=0).rough_verdicts(ROUGH[0])] == [False, True]
-
-
 # ---- still tables --------------------------------------------------------------------------------------------------
-
-
-def test_every_condition_covers_its_range_with_every_board_in_two_sizes() -> None:
-    found = cases("jpeg")
-    assert {(case.kit.game, case.size) for case in found} == {(game, size) for game in GAMES for size in SIZES}
-    qualities = [case.room.quality or 0 for case in found]
-    assert min(qualities) < 24
-    assert max(qualities) > 80
-    assert cases("jpeg") == found
-    assert cases("jpeg", "other") != found
-    lights = [case.room.light for case in cases("low light")]
-    assert min(lights) < 0.27
-    assert max(lights) > 0.9
-    assert max(case.room.noise for case in cases("noise")) > 12
-
-
-def test_a_camera_encodes_every_frame_anew() -> None:
-    even = np.full((240, 320), 150, np.uint8)
-    even[:, 160:] = 90
-    first, second = (sensor.frame(even) for sensor in [Sensor(Room(noise=3.0, quality=20), 1)] for _ in range(2))
-    means = [frame.reshape(30, 8, 40, 8).mean(axis=(1, 3)) for frame in (first, second)]
-    steps = np.abs(means[0] - means[1])
-    assert 0.01 < (steps > 3).mean() < 0.5, "some blocks are rounded otherwise"
-    same = [Sensor(Room(noise=3.0, quality=20), 1).frame(even) for _ in range(2)]
-    assert (same[0] == same[1]).all()
-    dark = Sensor(Room(noise=0.0, light=0.5, bands=0.2), 1).frame(even)
-    assert dark.mean() < 0.55 * even.mean()
-    assert np.ptp(dark[:, 10].astype(int)) > 8, "bands"
-    ghost = Sensor(Room(noise=0.0, smoothing=0.8), 1)
-    ghost.frame(even)
-    assert 150 < ghost.frame(even + np.uint8(6))[5, 5] < 156
-
-
-HARD = {
-    "noise 8": Room(noise=8.0, shot=0.0),
-    "jpeg 16": Room(noise=2.0, quality=16),
-    "low light": Room(light=0.2, noise=7.5, shot=0.3),
-    "bands": Room(noise=2.0, bands=0.12, beat=0.7),
-    "mixture": Room(light=0.5, noise=5.0, quality=30, flicker=0.04, bands=0.04, jitter=0.01, smoothing=0.4),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("room", HARD)
-def test_a_still_table_is_quiet_in_a_room_as_there_are(room: str) -> None:
-    kit = costs.default_kits()["scouts" if room == "mixture" else "outbuffered"]
-    tally = StillTally(room)
-    watch(Case(f"test-{room}", kit, SIZES[0], HARD[room]), tally, still=25)
-    assert tally.faults == []
-    assert (tally.quiet, tally.seen, tally.wrong) == (25, len(EVENTS), 0)
 
 
 def test_the_judgement_of_still_tables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,17 +236,6 @@ def test_a_reader_that_sleeps_settles_nothing(tmp_path: Path, monkeypatch: pytes
     assert tally.wrong == tally.frames
     assert tally.settled == tally.right == 0
     assert len(list(tmp_path.glob("game_1-*.png"))) == tally.frames
-
-
-def test_costs_are_measured_beside_opencv(monkeypatch: pytest.MonkeyPatch) -> None:
-    every = costs.default_kits()
-    monkeypatch.setattr(costs, "default_kits", lambda: {"outbuffered": every["outbuffered"]})
-    (measured,) = costs.bench_costs(2, lambda line: None)
-    assert measured.game == "outbuffered"
-    assert 0 < measured.still_ms < measured.full_ms
-    assert measured.peer_ms > 0
-    assert 0.1 < measured.memory_mb < 100
-    assert "memory of the reader" in measured.sentence()
 
 
 def test_a_first_picture_has_one_bound_with_a_hidden_corner_too() -> None:

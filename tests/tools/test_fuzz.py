@@ -97,9 +97,9 @@ def test_another_game_s_board_in_the_middle_of_a_game_is_no_play(
         played.table.new_game("scouts", {}, 1)
         played.table.confirm("host", played.table.view().moment, 0, force=True)
         before = played.table.view()
-        played.table.devices.camera_is(CameraStatus(CameraState.SEES_BOARD))
+        played.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
         strange = {Square(1, 1): "pink regular turned over", Square(2, 2): "blue fast"}
-        played.table.devices.saw(Reading(strange, quiet=True, game="kahmate", markers={Square(1, 1): 30}))
+        played.table.saw(Reading(strange, quiet=True, game="kahmate", markers={Square(1, 1): 30}))
         played.table.step()
         after = played.table.view()
         assert (after.moment, after.phase, after.board.problems) == (before.moment, before.phase, ())

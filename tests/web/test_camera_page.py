@@ -149,7 +149,7 @@ class Room:
 def room_in(folder: Path, eye: FakeEye | None) -> Iterator[Room]:
     shown, album = eye or FakeEye(), FakeAlbum()
     with open_place(folder, camera=CameraRoom(eye, album)) as place:
-        place.table.devices.camera_is(CameraStatus(CameraState.SEES_BOARD, "The camera sees the board"))
+        place.table.camera_is(CameraStatus(CameraState.SEES_BOARD, "The camera sees the board"))
         place.table.step()
         yield Room(place, shown, album)
 
@@ -257,7 +257,7 @@ def test_every_board_is_drawn(room: Room) -> None:
 
 def test_trouble_is_said_in_words(room: Room) -> None:
     sentence = "USB camera 0 has stopped sending pictures: check its plug and cable"
-    room.place.table.devices.camera_is(CameraStatus(CameraState.TROUBLE, sentence))
+    room.place.table.camera_is(CameraStatus(CameraState.TROUBLE, sentence))
     room.place.table.step()
     page = room.fragment()
     assert f"<span>The camera has a problem<small>{sentence}</small></span>" in page
@@ -268,7 +268,7 @@ def test_trouble_is_said_in_words(room: Room) -> None:
 def test_no_board_in_view(room: Room) -> None:
     room.eye.shown = None
     status = CameraStatus(CameraState.NO_BOARD, "The camera sees no board: put it down flat")
-    room.place.table.devices.camera_is(status)
+    room.place.table.camera_is(status)
     room.place.table.step()
     assert "<span>The camera sees no board<small>Put it down flat</small></span>" in room.fragment()
     room.eye.blind = (Advice("Switch on a lamp", "The whole picture is dark.", Weakness.DARK),)
@@ -278,7 +278,7 @@ def test_no_board_in_view(room: Room) -> None:
 
 def test_without_a_camera_the_page_says_so(tmp_path: Path) -> None:
     with room_in(tmp_path, None) as room:
-        room.place.table.devices.camera_is(CameraStatus(CameraState.NONE))
+        room.place.table.camera_is(CameraStatus(CameraState.NONE))
         room.place.table.step()
         browser = room.host()
         assert browser.get("/camera").status_code == 200

@@ -93,9 +93,9 @@ def test_the_referee_asks_for_cards_and_shows_what_it_reads(place: Place) -> Non
     south, north = place.sit("south"), place.sit("north")
     moment = place.to_clock("referee")
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c3"})
-    place.table.devices.camera_is(CameraStatus(CameraState.SEES_BOARD))
+    place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
     fans = {Square(3, 1): ("5&", "X"), Square(3, 0): ("a^",)}
-    place.table.devices.saw(Reading({}, quiet=True, game="binmat", fans=fans))
+    place.table.saw(Reading({}, quiet=True, game="binmat", fans=fans))
     place.table.step()
     wall, phone = page_of(place.browser(), "/"), page_of(south, "/seat/south")
     assert '<span class="cd big up">5&amp;</span><span class="cd big shut"></span>' in wall
@@ -104,14 +104,14 @@ def test_the_referee_asks_for_cards_and_shows_what_it_reads(place: Place) -> Non
     assert read
     assert json.loads(read[1]) == {"south": ["a^"], "north": ["5&", "X"]}
     assert 'id="enter"' not in page_of(north, "/seat/north")
-    place.table.devices.saw(Reading({}, quiet=True, game="binmat", fans={Square(2, 1): ("5&",)}))
+    place.table.saw(Reading({}, quiet=True, game="binmat", fans={Square(2, 1): ("5&",)}))
     place.table.step()
     tableau = place.table.view().board.tableau
     assert tableau is not None
     assert tableau.entry is not None
     assert {zone.file for zone in tableau.entry.zones.values()} == {3}, "the lane that was named"
     fans = {Square(3, 1): ("5&", "3%"), Square(3, 0): ("a^",)}
-    place.table.devices.saw(Reading({}, quiet=True, game="binmat", fans=fans))
+    place.table.saw(Reading({}, quiet=True, game="binmat", fans=fans))
     place.table.step()
     view = view_of(place)
     assert view["laid"] == "3: 5& 3% / a^"
@@ -173,8 +173,8 @@ def test_cards_that_are_tapped_in_belong_to_the_lane_that_is_known(place: Place)
     moment = place.to_clock("referee")
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c"})
     assert lane() == ""
-    place.table.devices.camera_is(CameraStatus(CameraState.SEES_BOARD))
-    place.table.devices.saw(Reading({}, quiet=True, game="binmat", fans={Square(5, 1): ("5&", "X")}))
+    place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
+    place.table.saw(Reading({}, quiet=True, game="binmat", fans={Square(5, 1): ("5&", "X")}))
     place.table.step()
     assert lane() == "5"
     moment = place.table.view().moment

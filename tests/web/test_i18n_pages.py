@@ -138,8 +138,8 @@ def test_pages_without_a_game_are_translated(place: Place) -> None:
     browser = sat_down(place)
     look(stranger, strays, "taken", "/join/north", "/seat/south")
     look(browser, strays, "lobby", *pages_of(place), *NAMED_PAGES, *DATA)
-    place.table.devices.camera_is(CameraStatus(CameraState.TROUBLE))
-    place.table.notices.panel_is("")
+    place.table.camera_is(CameraStatus(CameraState.TROUBLE))
+    place.table.panel_is("")
     place.table.step()
     look(browser, strays, "trouble", "/", "/host")
     for name in GAMES:
@@ -193,7 +193,7 @@ def test_the_pages_of_one_phone_and_of_pads_are_translated(place: Place) -> None
     look(phone, strays, "at the pad", "/seat/south")
     look(stranger, strays, "at the pad", "/join", "/join/south")
     back = Press(Seat.SOUTH, PadKey.BACK, place.clock.monotonic_s(), True, True)
-    place.table.devices.pressed(back)
+    place.table.pressed(back)
     place.table.step()
     look(stranger, strays, "the pad's seat is open", "/seat/south", "/")
     place.table.hand_in(Seat.NORTH, moment, "III")
@@ -219,7 +219,7 @@ def test_the_camera_page_is_translated(tmp_path: Path, brackets: None) -> None:
         browser = in_brackets(room.host())
         for state, shown in (("weak places", board), ("well seen", seen_board()), ("no board", None)):
             room.eye.shown = shown
-            room.place.table.devices.camera_is(CameraStatus(CameraState.SEES_BOARD if shown else CameraState.NO_BOARD))
+            room.place.table.camera_is(CameraStatus(CameraState.SEES_BOARD if shown else CameraState.NO_BOARD))
             room.place.table.step()
             room.place.clock.advance(9)
             look(browser, strays, state, "/camera", "/camera/settled/3")
@@ -250,8 +250,8 @@ def seen(place: Place, missing: int = 0) -> None:
     if view.kit is None or view.kit.deck or not view.board.target:
         return
     shown = dict(islice(tops(view.board.target).items(), missing, None))
-    place.table.devices.camera_is(CameraStatus(CameraState.SEES_BOARD))
-    place.table.devices.saw(Reading(shown, game=view.game, at_s=place.clock.monotonic_s()))
+    place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
+    place.table.saw(Reading(shown, game=view.game, at_s=place.clock.monotonic_s()))
     place.table.step()
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from inside import live_of, pipeline_of
+from inside import live_of, store_of
 from web_fixtures import HOST_KEY, SALT, Place, error_of, page_of, view_of
 
 from companion.core.grid import Square
@@ -82,15 +82,15 @@ def to_duel(place: Place) -> None:
     for action in ("d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5"):
         view = place.table.view()
         (seat,) = (seat for seat in Seat if view.seats[seat].awaited)
-        legal = {each.text for each in place.table.hints.plays(seat, view.moment)}
+        legal = {each.text for each in place.table.coaching.plays(seat, view.moment)}
         play(place, action if action in legal else next(text for text in sorted(legal) if text.startswith("d6-e6")))
     assert place.table.view().board.standing is not None
 
 
 def see(place: Place, layout: Layout, game: str) -> None:
     place.clock.advance(0.1)
-    place.table.devices.camera_is(CameraStatus(CameraState.SEES_BOARD))
-    place.table.devices.saw(Reading(tops(layout), frozenset(), quiet=True, game=game, at_s=place.clock.monotonic_s()))
+    place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
+    place.table.saw(Reading(tops(layout), frozenset(), quiet=True, game=game, at_s=place.clock.monotonic_s()))
     place.table.step()
 
 
@@ -257,7 +257,7 @@ def test_a_lesson_draws_who_goes_on_where_the_last_step_ends(place: Place) -> No
     for seat in ("south", "north"):
         place.sit(seat)
     for game, pieces in (("kahmate", 2), ("scouts", 1)):
-        place.table.lessons.begin(game)
+        place.table.begin_lesson(game)
         settle(place)
         ghosts = re.findall(r'<g class="ghost">(.*?)</g>', page_of(place.browser(), "/"))
         assert [ghost.count("<use") for ghost in ghosts] == [0] * (len(ghosts) - 1) + [pieces]
@@ -267,7 +267,7 @@ def test_a_lesson_draws_who_goes_on_where_the_last_step_ends(place: Place) -> No
 def test_a_lesson_has_no_clock_to_press_and_its_table_screen_no_key_that_is_not_asked_for(place: Place) -> None:
     south = place.sit("south")
     place.sit("north")
-    place.table.lessons.begin("scouts")
+    place.table.begin_lesson("scouts")
     settle(place)
     assert "Press the clock" not in page_of(south, "/seat/south")
     assert "End the turn" not in page_of(place.browser(), "/"), "the lesson asks for a jump"
@@ -288,7 +288,7 @@ def test_a_question_has_one_key_for_each_play_in_words(place: Place) -> None:
     south, north = place.sit("south"), place.sit("north")
     to_scouts(place)
     asked = replace(live_of(place.table), choices=("c1-c2", "c1-b2"))
-    pipeline_of(place.table).publish(asked)
+    store_of(place.table).publish(asked)
     page = page_of(south, "/seat/south")
     assert "Which play is it?" in page
     assert re.search(r'"action":"c1-b2"[^>]*>Dash c1 to b2<small class="mono">c1-b2</small>', page)

@@ -14,7 +14,7 @@ from web_fixtures import Place, error_of, page_of
 from companion.core.grid import Square
 from companion.games import GAMES
 from companion.games.base import Game
-from companion.printing.printing import PrinterBusy
+from companion.printing.kit_printer import PrinterBusy
 from companion.printing.rulebook import illustrate, illustrations
 from web.routes.rules import figure
 

@@ -20,10 +20,10 @@ from companion.league.tournament import BoardEnd, System, Tournament
 from web.error_pages import status_of
 from web.hub.room import Room
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
-from web.numbers import whole_number
 from web.routes.api.body import Body, Long, Text
 from web.routes.route import form, get, host_only, post
 from web.security.auth import Auth
+from web.templating.phrases import whole_number
 
 DONE_WORDS = {
     "new": say("Tournament made"),
@@ -183,9 +183,10 @@ def _number(given: Mapping[str, str], name: str, missing: int) -> int:
 
 
 def _place(text: str) -> Place:
+    """Return the place of a board from text that counts round, match and board from 1."""
     match [whole_number(part) for part in text.split(".")]:
-        case [int(round_), int(match_), int(board)]:
-            return round_, match_, board
+        case [int(round_), int(match_), int(board)] if min(round_, match_, board) > 0:
+            return round_ - 1, match_ - 1, board - 1
     raise Malformed(say("There is no such board"))
 
 

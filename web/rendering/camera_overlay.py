@@ -11,8 +11,8 @@ from companion.core.grid import Square
 from companion.core.i18n import headed, joined, say, say_n, translate
 from companion.core.kit import Board, Kit
 from companion.core.ports import BoardSeen, SquareSeen, Weakness
-from web.numbers import tenths
 from web.rendering.pieces import piece, use
+from web.templating.phrases import tenths
 
 _NAMED_INSIDE = 5
 """Boards of at most so many files have room for the names of their squares."""

@@ -18,9 +18,9 @@ from companion.core.i18n import plain_words, say, translate
 from companion.core.kit import Kit, Seat
 from companion.games.screen import BoardUi, ChoiceKey, Duel, OrderSheet, Placing, Play
 from companion.table.table_view import ClockView, TableView
-from web.numbers import tenths
 from web.rendering.answers import BoardUiJson, DuelJson, ReasonJson, SheetJson
 from web.rendering.pieces import piece, side_class
+from web.templating.phrases import tenths
 
 _TENTHS_S = 30.0
 

@@ -128,7 +128,7 @@ class CheckPage:
             if trial == shown:
                 return ""
             if trial["on"] != shown.get("on"):
-                self._table.notices.tell("trial", TRIED_OUT if trial["on"] else "")
+                self._table.notice("trial", TRIED_OUT if trial["on"] else "")
             shown = trial
             return message(json.dumps(trial), "trial")
 
@@ -137,7 +137,7 @@ class CheckPage:
 
     def _leave(self, panel: PanelCheck) -> None:
         panel.end()
-        self._table.notices.tell("trial", "")
+        self._table.notice("trial", "")
 
     # ---- trying out ----
 

@@ -110,7 +110,7 @@ class HealthPages:
     @get("/doctor/bundle.zip", guard=host_only)
     def bundle(self) -> Response:
         """Return the support bundle, to be saved."""
-        answer = make_response(self._room.bundle())
+        answer = make_response(self._page_context.worker.make(self._room.bundle))
         answer.mimetype = "application/zip"
         answer.headers["Content-Disposition"] = 'attachment; filename="companion-support.zip"'
         return answer

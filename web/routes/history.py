@@ -23,9 +23,8 @@ from companion.archive.played_games import (
 )
 from companion.archive.retelling import Retelling
 from companion.bots.coach import Coach, Hint
-from companion.core.dates import long_date, time_of_day
 from companion.core.errors import CompanionError, Malformed
-from companion.core.i18n import joined, plain_words, say, spoken
+from companion.core.i18n import joined, long_date, plain_words, say, spoken, time_of_day
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Game
 from web.context import PageContext

@@ -14,8 +14,8 @@ from companion.core.i18n import say
 from companion.games.base import Game, OptionRow
 from companion.table.session import Phase
 from web.context import PageContext
-from web.numbers import whole_number
 from web.routes.route import form, get, host_only
+from web.templating.phrases import whole_number
 
 OWN = "own"
 """What the choice of an own text is called in a form."""

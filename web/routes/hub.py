@@ -109,7 +109,7 @@ class HubDoor:
     @post(f"/api/seat/{SEAT}/begin-round", guard=sitting)
     def begin_round(self, seat: Seat) -> None:
         """Start the game of the tournament's round."""
-        self._table.rounds.begin()
+        self._table.begin_round()
 
     def _sitting(self, seat: Seat) -> str:
         """Who is meant: whoever sits there with this browser, or whom the host sees there."""

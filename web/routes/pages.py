@@ -43,7 +43,7 @@ class Pages:
     @get("/")
     def table_screen(self) -> str:
         """The big screen."""
-        theme = self._page_context.table_settings.theme
+        theme = self._table.settings.theme
         asked, kiosk = "screen" in request.args, "kiosk" in request.args
         live, chosen = f"/live/table?look={self._look()}", "" if theme == "system" else theme
         own = () if asked or kiosk else self._guard.seats_of(request)
@@ -104,7 +104,7 @@ class Pages:
 
     def _look(self) -> str:
         """What of the settings is in the table screen's page itself: when it changes, the page is loaded anew."""
-        settings = self._page_context.table_settings
+        settings = self._table.settings
         return f"{settings.theme}-{settings.language}"
 
     @get("/live/host", guard=host_only)

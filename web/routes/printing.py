@@ -14,13 +14,13 @@ from werkzeug.exceptions import NotFound
 from companion.core.errors import Malformed
 from companion.core.i18n import listed, say, say_n, spoken
 from companion.games.base import Game, OptionRow
-from companion.printing.printing import PAPERS, Printer, PrintPlan
+from companion.printing.kit_printer import PAPERS, KitPrinter, PrintPlan
 from web.context import PageContext
 from web.error_pages import wants_page
-from web.numbers import whole_number
 from web.routes.route import get
 from web.security.auth import is_own_screen
 from web.templating.icons import small_board
+from web.templating.phrases import whole_number
 
 _LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
 """Where Letter is what lies in printers (Unicode CLDR, measurement data: paper sizes)."""
@@ -59,7 +59,7 @@ class KitPages:
 
     name = "kit"
 
-    def __init__(self, page_context: PageContext, printer: Printer) -> None:
+    def __init__(self, page_context: PageContext, printer: KitPrinter) -> None:
         self._page_context = page_context
         self._printer = printer
 

@@ -64,7 +64,7 @@ class RulesPages:
         game = games.get(view.game or "")
         if game is None:
             raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
-        rows = table.hints.possible(seat, body.moment, body.entered)
+        rows = table.coaching.possible(seat, body.moment, body.entered)
         rules = [rule for rule in (game.turn_rule, game.end_rule) if rule]
         goal = game.lesson.goal if game.lesson else game.summary
         html = render_template(

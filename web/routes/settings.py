@@ -149,7 +149,8 @@ class SettingsPage:
         """One file to be kept elsewhere."""
         target = tempfile.TemporaryFile(dir=self._upkeep.running().journal_path.parent)  # noqa: SIM115 - sent below
         try:
-            self._upkeep.backup("photographs" in request.args, target)
+            with_photographs = "photographs" in request.args
+            self._page_context.worker.make(lambda: self._upkeep.backup(with_photographs, target))
             target.seek(0)
         except BaseException:
             target.close()

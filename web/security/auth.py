@@ -51,7 +51,8 @@ class Auth:
         self._signer = URLSafeSerializer(signing_key, salt="tabletop-companion")
         # browsers send a cookie to every port of a machine, so its name says whose it is
         self._mark = hashlib.sha256(signing_key).hexdigest()[:COOKIE_MARK_LENGTH]
-        self._host_key = host_key
+        self.host_key = host_key
+        """What a person types to become the host, for the machine's own screen and for the host."""
         self._seat_nonce = seat_nonce
         self._make_host_key = make_host_key
         self._guesses = Guesses(Rate(TRIES, TRIES / TRIES_S), clock.monotonic_s)
@@ -147,21 +148,16 @@ class Auth:
     # ---- the host ----
 
     @property
-    def host_key(self) -> str:
-        """What a person types to become the host, for the machine's own screen and for the host."""
-        return self._host_key
-
-    @property
     def host_mark(self) -> str:
         """What the host's cookie carries: another one with every other key."""
-        return hashlib.sha256(_plain_key(self._host_key).encode()).hexdigest()
+        return hashlib.sha256(_plain_key(self.host_key).encode()).hexdigest()
 
     def change_host_key(self) -> str:
         """Another host key: nobody is the host by the one of before any more. Raises `Illegal`, `JournalError`."""
         if self._make_host_key is None:
             raise Illegal(Refusal.WRONG_PHASE, say("The host key cannot be changed here"))
-        self._host_key = self._make_host_key()
-        return self._host_key
+        self.host_key = self._make_host_key()
+        return self.host_key
 
     def host_cookie(self, answer: Response) -> None:
         """Let this browser be the host's from now on."""
@@ -187,7 +183,7 @@ class Auth:
         """Is this the host key? Too many wrong ones from one address in a short time raise `Illegal`."""
 
         def is_right() -> bool:
-            return hmac.compare_digest(_plain_key(key).encode(), _plain_key(self._host_key).encode())
+            return hmac.compare_digest(_plain_key(key).encode(), _plain_key(self.host_key).encode())
 
         fits = self._guesses.check(address, is_right)
         if fits is None:

@@ -13,13 +13,15 @@ from web.security.rate_limit import OWN_ADDRESSES, plain_address
 
 SOMEWHERE = "0.0.0.0"
 """The address of somebody who came through a proxy that does not say from where; they share their rates."""
-SIGNS = (
-    "HTTP_X_FORWARDED_FOR",
-    "HTTP_X_FORWARDED_HOST",
-    "HTTP_X_FORWARDED_PROTO",
-    "HTTP_X_REAL_IP",
-    "HTTP_FORWARDED",
-    "HTTP_VIA",
+SIGNS = frozenset(
+    {
+        "HTTP_X_FORWARDED_FOR",
+        "HTTP_X_FORWARDED_HOST",
+        "HTTP_X_FORWARDED_PROTO",
+        "HTTP_X_REAL_IP",
+        "HTTP_FORWARDED",
+        "HTTP_VIA",
+    }
 )
 """Headers of which proxies add at least one, as WSGI names them."""
 
@@ -47,8 +49,8 @@ class Proxies:
 
     def caller(self, address: str, environ: Mapping[str, Any]) -> Caller:
         """Return who asks by a connection from this address with this WSGI environment."""
-        if not self._has(address):
-            is_passed_on = address in OWN_ADDRESSES and any(name in environ for name in SIGNS)
+        if not self._networks or not self._has(address):
+            is_passed_on = address in OWN_ADDRESSES and not SIGNS.isdisjoint(environ)
             return Caller(SOMEWHERE if is_passed_on else address)
         scheme = _last(environ.get("HTTP_X_FORWARDED_PROTO", "")).lower()
         host = _last(environ.get("HTTP_X_FORWARDED_HOST", ""))
@@ -69,8 +71,6 @@ class Proxies:
         return SOMEWHERE
 
     def _has(self, address: str) -> bool:
-        if not self._networks:
-            return False
         try:
             asked = ipaddress.ip_address(address.partition("%")[0])
         except ValueError:

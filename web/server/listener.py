@@ -91,6 +91,8 @@ class Listener(socket.socket):
     def forget(self, connection: Connection) -> None:
         """Count a connection out."""
         with self._lock:
+            self.uploads_bytes -= connection.reserved_bytes
+            connection.reserved_bytes = 0
             self.connections.discard(connection)
             self._by_address[connection.group] -= 1
             if not self._by_address[connection.group]:
@@ -154,5 +156,4 @@ class Connection(socket.socket):
         super().close()
         if self._is_counted:
             self._is_counted = False
-            self._listener.release_upload(self)
             self._listener.forget(self)

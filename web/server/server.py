@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import logging
 import resource
@@ -46,8 +45,6 @@ UNREAD_BYTES = 256 * 1024
 UNSENT_BYTES = 64 * 1024
 """Maximum size of what the kernel keeps beside that; without a limit it takes some 3 MB for each."""
 STOP_TIMEOUT_S = 5.0
-_M_MMAP_THRESHOLD, _M_MAX_HEAPS = -3, -8  # of glibc's malloc.h
-_MMAP_BYTES = 128 * 1024
 
 
 class PortInUse(SystemTrouble):
@@ -169,7 +166,6 @@ def serve(
     With `tls` it is secured. `proxies` are the addresses of those that may stand in front. Raises `PortInUse`.
     """
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    _use_few_heaps()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         bound = socket.create_server((host, port), family=family, dualstack_ipv6=host == "::")
@@ -193,14 +189,6 @@ def serve(
 
         terminator = TlsTerminator(tls)
     return Server(app, Listener(bound.detach(), max_each, max_connections, terminator), proxies, max_connections)
-
-
-def _use_few_heaps() -> None:
-    """Have glibc keep what a hundred threads have freed in two places instead of one for each."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
-    if mallopt:
-        mallopt(_M_MAX_HEAPS, 2)
-        mallopt(_M_MMAP_THRESHOLD, _MMAP_BYTES)
 
 
 def _allow_files(number: int) -> None:

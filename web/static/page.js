@@ -56,8 +56,10 @@ export async function post(url, body = {}) {
     const told = await answer.json();
     refuse(answer.ok ? '' : told.error.message, told.error?.link);
     return { ok: answer.ok, status: answer.status, ...told };
-  } catch {
-    refuse(say('No connection to the table: try again'));
+  } catch (error) {
+    refuse(error.name === 'TimeoutError' // six windows of one browser have all its connections to one table
+      ? say('No answer from the table: close other windows of these pages, then try again')
+      : say('No connection to the table: try again'));
     return { ok: false, status: 0 };
   }
 }

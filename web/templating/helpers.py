@@ -17,7 +17,7 @@ from companion.table.table_view import TableView
 from web.rendering import cards, guide, piece_controls
 from web.rendering.beats import tones_of
 from web.rendering.board import board_svg
-from web.rendering.board_picture import BoardPicture, board_words, scene_of
+from web.rendering.board_picture import board_words, scene_of
 from web.rendering.finale import again_words, end_words, length_of, nearest_tenth, still_picture, tale_of
 from web.rendering.pieces import picture
 from web.static_files import static_version
@@ -77,8 +77,8 @@ def register_template_helpers(app: Flask) -> None:
     )
 
 
-_DRAWN_BOARDS: deque[tuple[str, bool, BoardPicture, Markup]] = deque(maxlen=12)
-"""The boards that were drawn last: language, turned, what is shown, and the drawing."""
+_DRAWN_BOARDS: deque[tuple[object, Markup]] = deque(maxlen=12)
+"""The boards that were drawn last: all of a view of which a board is drawn, and the drawing."""
 
 
 @lru_cache(maxsize=1)
@@ -105,14 +105,13 @@ def _scripts(version: str, *names: str) -> Markup:
 
 def _board(view: TableView, turned: bool = False) -> Markup:
     """Return the board that a viewer may know, drawn once however often nothing on it changes."""
-    scene, language = scene_of(view), spoken()
-    if scene is None:
-        return Markup()
-    for drawn in tuple(_DRAWN_BOARDS):
-        if drawn[:3] == (language, turned, scene):
-            return drawn[3]
-    drawing = board_svg(scene, turned)
-    _DRAWN_BOARDS.append((language, turned, scene, drawing))
+    shown = (spoken(), turned, view.kit, view.phase, view.board, view.turn)
+    for known, drawing in tuple(_DRAWN_BOARDS):
+        if known == shown:
+            return drawing
+    scene = scene_of(view)
+    drawing = board_svg(scene, turned) if scene else Markup()
+    _DRAWN_BOARDS.append((shown, drawing))
     return drawing
 
 

@@ -1,11 +1,11 @@
-"""Words that several pages say of a view: names, times, receipts, and how the devices are."""
+"""Words that several pages say: names, times, numbers, receipts, and how the devices are."""
 
 from __future__ import annotations
 
 import time
 from typing import Any
 
-from companion.core.i18n import Said, joined, say
+from companion.core.i18n import COMMA, Said, joined, say, spoken
 from companion.core.kit import Seat, Side
 from companion.core.ports import CameraState
 from companion.games.base import Game
@@ -70,3 +70,20 @@ def device_words(view: TableView) -> str:
     return joined(
         " ", [sentence if sentence.endswith(".") else joined("", (sentence, ".")) for sentence in told if sentence]
     )
+
+
+MOST_DIGITS = 9
+
+
+def whole_number(text: str) -> int | None:
+    """A whole number from 0 on of at most nine digits; None: it is none, or a longer one, over which `int` may stumble.
+
+    >>> [whole_number(text) for text in ("12", "007", "", "-1", "²", "9" * 5000)]
+    [12, 7, None, None, None, None]
+    """
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
+
+
+def tenths(number: float) -> str:
+    """A number to its first decimal, as the language spoken now writes it."""
+    return f"{number:.1f}".replace(".", "," if spoken() in COMMA else ".")

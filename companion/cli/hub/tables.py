@@ -24,6 +24,7 @@ from companion.core.config import Settings, WebSettings
 from companion.core.errors import JournalInUse, SystemTrouble
 from companion.core.kit import SEATS, Seat
 from companion.core.network import host_key_text, shown_code
+from companion.core.resources import save_memory
 from companion.storage.journal import Journal
 
 FOLDER = "~/.local/share/tabletop-hub"
@@ -156,6 +157,7 @@ def _run(options: argparse.Namespace) -> int:
         nats_reload=options.nats_reload,
         replicas=options.replicas,
     )
+    save_memory()  # before a thousand threads are begun
     sys.setswitchinterval(SWITCH_S)
     over = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

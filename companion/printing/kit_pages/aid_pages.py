@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, OrderTiles, Seat, Side
@@ -13,10 +12,8 @@ from companion.printing.kit_pages.board_pages import seat_words
 from companion.printing.kit_pages.deck_pages import has_side_places
 from companion.printing.kit_pages.tag_faces import print_picture
 from companion.printing.kit_pages.tag_pages import Block
+from companion.printing.pdf_pen import INK, INK_2, LEADING, RULE, Pen, broken, printed_on, text_width
 from companion.printing.tiling import Extent
-
-if TYPE_CHECKING:
-    from companion.printing.pdf_pen import Pen
 
 _PAD_MM = 5.0
 _GOAL_MM, _TITLE_MM, _TEXT_MM, _SMALL_MM = 8.0, 4.2, 3.6, 3.1
@@ -64,8 +61,6 @@ def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
 
 
 def _aid_height(aid: PlayerAid, width: float) -> float:
-    from companion.printing.pdf_pen import LEADING, broken  # noqa: PLC0415  imported late, with the pen
-
     text = _points_width(width)
     lines = sum(len(broken(point.words, text, _TEXT_MM)) for point in aid.points)
     points = len(aid.points) * (LEADING * _TITLE_MM + 1.6) + lines * LEADING * _TEXT_MM
@@ -79,8 +74,6 @@ def _points_width(width: float) -> float:
 
 def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width: float) -> None:
     """A card: whose it is and the goal, the list at the left, the rules in brief at the right."""
-    from companion.printing.pdf_pen import RULE, text_width  # noqa: PLC0415  imported late, with the pen
-
     side = kit.sides[seat]
     pen.rectangle(0, 0, width, height, stroke_mm=0.8)
     pen.drawing(side.drawing, _PAD_MM, height - 12.5, 10, side)
@@ -103,8 +96,6 @@ def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width
 
 def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> None:
     """The list below its heading, the origin at its upper left; its rows share the height."""
-    from companion.printing.pdf_pen import INK_2, RULE  # noqa: PLC0415  imported late, with the pen
-
     column, (width, height) = 15.0, room
     high = min(1.5 * _ROW_MM, (height - _HEADS_MM) / len(aid.rows))
     first = width - column * len(aid.heads)
@@ -128,8 +119,6 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> 
 
 def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
     """What a row shows at its left, eight millimetres high."""
-    from companion.printing.pdf_pen import INK  # noqa: PLC0415  imported late, with the pen
-
     if row.face:
         face = kit.face(row.face)
         with pen.at(4.2, y):
@@ -156,8 +145,6 @@ def _hand_cards(pen: Pen, high: float, *, side: Side, cards: tuple[str, ...]) ->
 
 def _tiles(pen: Pen, _: float, *, kit: Kit, seat: Seat, tiles: tuple[OrderTile, ...], across: int) -> None:
     """Tiles edge to edge, every order as often as it may be laid."""
-    from companion.printing.pdf_pen import printed_on  # noqa: PLC0415  imported late, with the pen
-
     side, size, deep = kit.sides[seat], _TILE_MM, _tile_depth(kit)
     ink = printed_on(side.rgb)
     laid = [tile for _ in range(_COPIES) for tile in tiles]
@@ -182,8 +169,6 @@ def _tile_depth(kit: Kit) -> float:
 
 def _read_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
     """A tile that the camera reads: drawing, letter and word above, its marker on white below."""
-    from companion.printing.pdf_pen import printed_on  # noqa: PLC0415  imported late, with the pen
-
     spec, side = _tiles_of(kit), kit.sides[seat]
     wide, deep, ink = spec.width_mm, spec.depth_mm, printed_on(side.rgb)
     foot = spec.marker_up_mm + spec.marker_mm / 2 + _QUIET_MM
@@ -288,8 +273,6 @@ def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
 
 def print_score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> None:
     """A table for names, who won, and in how many turns."""
-    from companion.printing.pdf_pen import INK_2, RULE  # noqa: PLC0415  imported late, with the pen
-
     south, north = (kit.sides[seat] for seat in SEATS)
     pen.text(0, height - 5.0, say("Score sheet"), 5.2, bold=True)
     edges = (0.0, 0.14 * width, 0.42 * width, 0.70 * width, 0.86 * width, width)

@@ -7,14 +7,11 @@ left, each with a zone of either seat, in which a fan of cards grows away from t
 from __future__ import annotations
 
 from itertools import pairwise, product
-from typing import TYPE_CHECKING
 
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Board, Deck, Kit, Seat, Side
+from companion.printing.pdf_pen import Pen, text_width, tinted
 from companion.printing.tiling import FLAP_MM, Extent, Tiling, Window, has_outside_labels, quiet_mm
-
-if TYPE_CHECKING:
-    from companion.printing.pdf_pen import Pen
 
 _LANE_FIGURE_MM = 17.0
 _SIGN_MM = 10.0
@@ -75,8 +72,6 @@ def _squares(pen: Pen, kit: Kit) -> None:
 
 def _goals(pen: Pen, kit: Kit) -> None:
     """The strips as goals, lightly in the pattern of who defends them, clear of the corner markers' white."""
-    from companion.printing.pdf_pen import tinted  # noqa: PLC0415  imported late, with the pen
-
     board = kit.board
     left = board.corner_mm + 2 * quiet_mm(board.corner_mm)
     width, depth = board.width_mm - 2 * left, board.strip_mm - 2 * _GOAL_RIM_MM
@@ -108,8 +103,6 @@ def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
 
 def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
     """Title and seat between two corner markers, for the eyes of who sits there; the origin is their middle."""
-    from companion.printing.pdf_pen import text_width  # noqa: PLC0415  imported late, with the pen
-
     side, picture = kit.sides[seat], 13.0
     words = seat_words(kit, seat)
     wide = max(text_width(kit.title, 8.0, bold=True), text_width(words, 4.6)) + picture + 3

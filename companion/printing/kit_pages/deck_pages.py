@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from companion.core.errors import Malformed
 from companion.core.i18n import listed, say
 from companion.core.kit import Card, Deck, Kit, Seat
 from companion.games.aids import AidPoint
+from companion.printing.pdf_pen import BLACK, CELL, DIGIT, Pen
 from companion.printing.tiling import Extent
-
-if TYPE_CHECKING:
-    from companion.printing.pdf_pen import Pen
 
 _TICK_MM, _ARM_MM, _BLEED_MM = 4.0, 2.0, 2.0
 _INDEX_MM = 10.3
@@ -165,8 +162,6 @@ def print_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> No
 
 def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     """Value and suit, marker, and both once more, big, between the columns of the markers, which stay clear."""
-    from companion.printing.pdf_pen import BLACK, CELL, DIGIT  # noqa: PLC0415  imported late, with the pen
-
     inset, side = deck.inset_mm, deck.marker_mm
     right, top = deck.width_mm - inset, deck.height_mm - inset
     if readable:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from companion.core.errors import Malformed
 from companion.core.i18n import LANGUAGES, say, speaking
@@ -24,11 +24,10 @@ from companion.printing.kit_pages.deck_pages import (
     print_fronts,
     print_part,
 )
+from companion.printing.kit_pages.instructions import print_instructions
 from companion.printing.kit_pages.tag_pages import TagPage, print_tag_page, tag_pages, tags_in
+from companion.printing.pdf_pen import Pen, tinted
 from companion.printing.tiling import Extent, Tiling, Window, board_extent, tile_board
-
-if TYPE_CHECKING:
-    from companion.printing.pdf_pen import Pen
 
 Paper = Literal["a4", "letter", "a3", "a2", "a1"]
 SIZES_MM: Mapping[Paper, tuple[float, float]] = {
@@ -156,10 +155,6 @@ def _pages(kit: Kit, style: KitStyle, extras: Extras) -> tuple[Tiling, list[_Pag
 
 
 def _print(kit: Kit, style: KitStyle, extras: Extras) -> tuple[bytes, Sheets]:
-    # The PDF libraries take a tenth of a second to import and are needed here only.
-    from companion.printing.kit_pages.instructions import print_instructions  # noqa: PLC0415  imported late, see above
-    from companion.printing.pdf_pen import Pen, tinted  # noqa: PLC0415  imported late, see above
-
     if style.low_ink:
         sides = {seat: replace(side, rgb=tinted(side.rgb, _LIGHT)) for seat, side in kit.sides.items()}
         kit = replace(kit, sides=sides)

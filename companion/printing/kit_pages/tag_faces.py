@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from companion.core.kit import Face, Kit, Seat, Side
+from companion.printing.pdf_pen import DIGIT, INK, STONE, WHITE, Pen, printed_on, text_width
 from companion.printing.tiling import Extent, quiet_mm
 from vision.pieces.tags import has_wide_rim
-
-if TYPE_CHECKING:
-    from companion.printing.pdf_pen import Pen
 
 _LEAST_RIM_MM = 2.4
 """Nothing is written into a narrower rim: it could not be read."""
@@ -28,8 +24,6 @@ def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None
     are turned by a right angle.
     """
     side = kit.sides.get(face.seat) if face.seat else None
-    from companion.printing.pdf_pen import STONE, WHITE  # noqa: PLC0415  imported late, with the pen
-
     pen.rim(outer, min(rim, _THIN_MM) if face.lies else rim, side, dotted=face.seat is Seat.NORTH)
     if not has_wide_rim(kit, face) or rim < _LEAST_RIM_MM:
         return
@@ -45,8 +39,6 @@ def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None
 
 def _named(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str) -> None:
     """A sign and a name side by side in the middle of a rim at the origin, on a plain core."""
-    from companion.printing.pdf_pen import DIGIT, printed_on, text_width  # noqa: PLC0415  imported late, with the pen
-
     width, rim = room
     words = name.capitalize()
     picture, gap = 0.9 * rim, 0.2 * rim
@@ -60,8 +52,6 @@ def _named(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str
 
 def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> None:
     """A letter on a plain core, or the middle of a drawing, in the middle of a rim at the origin."""
-    from companion.printing.pdf_pen import DIGIT, printed_on, text_width  # noqa: PLC0415  imported late, with the pen
-
     if not face.letter:
         size, reach, half = _MAGNIFIED * rim, 0.5 * _MAGNIFIED * rim, 0.47 * rim
         pen.rectangle(-reach, -half, 2 * reach, 2 * half, fill=fill)
@@ -78,8 +68,6 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
 
 def print_picture(pen: Pen, face: Face, size: float, side: Side | None) -> None:
     """A face as screens show it, `size` mm wide round the origin: its drawing and its letter; only lines if it lies."""
-    from companion.printing.pdf_pen import DIGIT, WHITE, printed_on  # noqa: PLC0415  imported late, with the pen
-
     pen.drawing(face.drawing, -size / 2, -size / 2, size, None if face.lies else side, plain=face.lies)
     if face.letter:
         colour = printed_on(WHITE if face.lies or not side else side.rgb)
@@ -90,8 +78,6 @@ def print_picture(pen: Pen, face: Face, size: float, side: Side | None) -> None:
 
 def print_big_face(pen: Pen, face: Face, size: tuple[float, float], tag_mm: float, side: Side | None) -> None:
     """The top of a piece of several squares, its lower left corner at the origin: stone, whose it is, white middle."""
-    from companion.printing.pdf_pen import INK, STONE, WHITE  # noqa: PLC0415  imported late, with the pen
-
     width, depth = size
     pen.rectangle(0, 0, width, depth, fill=STONE)
     with pen.at(width / 2, depth / 2, turn_deg=0 if width <= depth else 90):

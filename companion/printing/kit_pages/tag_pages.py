@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Face, Kit
 from companion.printing.kit_pages.board_pages import seat_words
 from companion.printing.kit_pages.tag_faces import print_big_face, print_face, print_picture
+from companion.printing.pdf_pen import DIGIT, INK, Pen, broken
 from companion.printing.tiling import Extent, quiet_mm
 from vision.pieces.tags import has_wide_rim, tags_of, top_mm
-
-if TYPE_CHECKING:
-    from companion.printing.pdf_pen import Pen
 
 _RIM_MM = 1.4
 _CAPTION_MM = 10.5
@@ -295,8 +292,6 @@ def _lid(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
 
 def _pictures(pen: Pen, face: Face, wide: float, high: float, kit: Kit) -> None:
     """A face's drawing in a strip round the origin; a small one three times, a sign beside its letter."""
-    from companion.printing.pdf_pen import DIGIT, INK  # noqa: PLC0415  imported late, with the pen
-
     side = kit.sides.get(face.seat) if face.seat else None
     size = high - (1.2 if high >= 6 else 0.5)
     if face.sign:
@@ -311,8 +306,6 @@ def _pictures(pen: Pen, face: Face, wide: float, high: float, kit: Kit) -> None:
 
 def _caption(pen: Pen, width: float, name: str, below: float) -> float:
     """The name of a face in two lines at most, smaller where that needs it; the y below it."""
-    from companion.printing.pdf_pen import broken  # noqa: PLC0415  imported late, with the pen
-
     sizes = (size for size in (3.0, 2.7, 2.4, 2.1, 1.9) if len(broken(name, width, size, bold=True)) <= 2)
     return pen.paragraph(0, below - 0.8, width, name, next(sizes, 1.7), bold=True)
 

@@ -51,7 +51,7 @@ def _last_seconds(countdown: Countdown, due_s: float, seats: frozenset[Seat]) ->
 
 
 class Timekeeper:
-    """Watches the clock of the session's turn for the table; every method is called by the table's thread."""
+    """Watches the clock of the session's turn for the table; every method is called by somebody who holds the table."""
 
     def __init__(self, journal: RecordJournal) -> None:
         self._journal = journal

@@ -15,12 +15,11 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Drawn
-from companion.table.mailbox import Mailbox
-from companion.table.pipeline import Pipeline
 from companion.table.records import FreeSeat, NewGame, RemoteSaid, TakeSeat
 from companion.table.remote.messages import RemoteSeat, encoded_message, read_message
 from companion.table.remote.remote_game import REMOTE
 from companion.table.session import Phase, Session
+from companion.table.store import TableStore
 
 MOST_AHEAD = 1_000_000
 """A game at two tables has the higher of both numbers, at most so much more than this table's own."""
@@ -78,16 +77,15 @@ def is_playable(game: str, options: Mapping[str, Any]) -> bool:
 class RemoteTable:
     """One table's end of a line of any kind; every method may be called from any thread."""
 
-    def __init__(self, pipeline: Pipeline, owner: Mailbox) -> None:
-        self._pipeline = pipeline
-        self._owner = owner
+    def __init__(self, store: TableStore) -> None:
+        self._store = store
         self._again: Callable[[bool], None] | None = None
         self._made: tuple[Session | None, RemoteProgress | None] = (None, None)
 
     @property
     def progress(self) -> RemoteProgress | None:
         """How far the game that is on, or was last, has come; None: it is none at two tables."""
-        session = self._pipeline.session
+        session = self._store.session
         if session.remote is None:
             return None
         before, made = self._made
@@ -99,7 +97,7 @@ class RemoteTable:
     @property
     def begun(self) -> RemoteBeginning | None:
         """The game at two tables that is on, as it was agreed on; None: there is none."""
-        session = self._pipeline.session
+        session = self._store.session
         remote = session.remote
         if remote is None or session.phase is Phase.OVER:
             return None
@@ -108,7 +106,7 @@ class RemoteTable:
 
     def begin(self, beginning: RemoteBeginning, next_number: int) -> None:
         """Start it with its set-up; raises `Malformed` or `Illegal` where it cannot be. `next_number`: this table's."""
-        if (session := self._pipeline.session).remote and session.remote.at.id == beginning.id:
+        if (session := self._store.session).remote and session.remote.at.id == beginning.id:
             return  # it has begun already
         require_playable(beginning.game, beginning.options)
         if not next_number <= beginning.number <= next_number + MOST_AHEAD:
@@ -118,12 +116,10 @@ class RemoteTable:
         score = _match_so_far(session, beginning)
         record = NewGame(beginning.game, beginning.number, options=dict(beginning.options), score=score, remote=remote)
 
-        def start() -> None:
-            if moves := _change_of_sides(self._pipeline.session, beginning.seat):
-                self._pipeline.accept_together(moves)
-            self._pipeline.accept(record)
-
-        self._owner.ask(start)
+        with self._store.alone():
+            if moves := _change_of_sides(self._store.session, beginning.seat):
+                self._store.accept(*moves)
+            self._store.accept(record)
 
     def hear(self, game: str, number: int, payload: bytes) -> None:
         """The message of this number that the other table has told; the same once more changes nothing.
@@ -132,12 +128,10 @@ class RemoteTable:
         """
         message = read_message(game, number, payload)
 
-        def accept() -> None:
-            remote = self._pipeline.session.remote
+        with self._store.alone():
+            remote = self._store.session.remote
             if remote is not None and remote.at.id == game and number > remote.heard:
-                self._pipeline.accept(RemoteSaid(number, message, self._pipeline.now_s()))
-
-        self._owner.ask(accept)
+                self._store.accept(RemoteSaid(number, message, self._store.now_s()))
 
     def when_again(self, call: Callable[[bool], None] | None) -> None:
         """Who asks the other table for another game, with sides changed or not; None: nobody any more."""
@@ -145,7 +139,7 @@ class RemoteTable:
 
     def play_again(self, swap: bool) -> None:
         """Another game of these two tables is wanted here; raises `Illegal` where it cannot be."""
-        session = self._pipeline.session
+        session = self._store.session
         if self._again is None:
             raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables again"))
         by_pad = any(sitter.door == "pad" for sitter in session.seats.values())
@@ -153,7 +147,8 @@ class RemoteTable:
 
     def line_is(self, sentence: str) -> None:
         """What pages and the table screen say about the line to the other table; empty: nothing."""
-        self._owner.tell(lambda: self._pipeline.notice("remote", sentence))
+        with self._store.heeding():
+            self._store.notices({"remote": sentence})
 
 
 def progress_of_remote(session: Session) -> RemoteProgress | None:

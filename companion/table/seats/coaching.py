@@ -11,16 +11,20 @@ from itertools import chain
 from typing import Literal
 
 from companion.core.errors import Illegal, Refusal, Stale
+from companion.core.grid import Square
 from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import Seat
+from companion.games.help import possibilities
+from companion.games.screen import Play, Possible
 from companion.games.spelling import SpeltOrder, spelt
-from companion.table.mailbox import Mailbox
-from companion.table.pipeline import Pipeline
 from companion.table.records import AskCoach
 from companion.table.seats.machine_seats import MachineTurn, state_before, turn_acted, turn_of
 from companion.table.session import Phase, Sealed, Session
-from companion.table.state import About, TableState, last_explained, open_reasons
+from companion.table.state import About, TableState, last_explained, no_reasons, open_reasons
+from companion.table.store import TableStore
 
+MAX_ENTERED = 64
+"""No more orders than these are looked at."""
 MOST_SPOKEN = 400
 """So many letters of an engine's reasons are spoken and stand on the table screen: the best come first."""
 Allowed = Literal["machine", "always", "never"]
@@ -90,11 +94,6 @@ def _is_own(session: Session, sealed: Mapping[Seat, Sealed], seat: Seat) -> bool
     return seat in sealed and sealed[seat].owner == session.seats[seat].nonce
 
 
-def no_reasons() -> str:
-    """What is answered where a machine's reasons cannot be told, as a sentence."""
-    return say("The machine has nothing to explain right now")
-
-
 def asked_about(live: TableState, seat: Seat, allowed: Allowed) -> tuple[About, ...]:
     """All that a seat may ask about: the coach, and after that the machine opposite."""
     has_reasons = seat in live.session.seats and open_reasons(live, seat.other)
@@ -127,15 +126,17 @@ def reasons_of(live: TableState, machine: Seat) -> MachineReasons:
 
 
 class Coaching:
-    """What seats ask the coach of one table; any thread may call."""
+    """What is told to seats alone: what they may do now, and what they ask the coach. Any thread may call.
 
-    def __init__(self, pipeline: Pipeline, owner: Mailbox) -> None:
-        self._pipeline = pipeline
-        self._owner = owner
+    Who asks about another moment, or is not to act in it, is told nothing of what it may do.
+    """
+
+    def __init__(self, store: TableStore) -> None:
+        self._store = store
 
     def of(self, seat: Seat) -> CoachView:
         """What a seat may ask now; of the coach nothing where nobody allows it."""
-        return CoachView(asked_about(self._pipeline.live, seat, self._pipeline.settings.coach))
+        return CoachView(asked_about(self._store.live, seat, self._store.settings.coach))
 
     def ask(self, seat: Seat, moment: str, about: About) -> tuple[MachineTurn, str]:
         """A seat asks the coach about the turn that is due or its last one: what it may know, and what was done.
@@ -143,7 +144,7 @@ class Coaching:
         A game that is on is one with the coach from now on. Raises `Stale` for another moment, `Illegal` where the seat
         may not ask.
         """
-        session = self._pipeline.session
+        session = self._store.session
         if moment != session.moment:
             raise Stale(say("That turn is over: look at the page again"))
         if about == "theirs" or about not in self.of(seat).about:
@@ -152,7 +153,8 @@ class Coaching:
         if acted is None:
             raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
         if seat not in session.coached and session.phase is not Phase.OVER:
-            self._owner.ask(lambda: self._pipeline.accept(AskCoach(seat)))
+            with self._store.alone():
+                self._store.accept(AskCoach(seat))
         return acted
 
     def spelt(self, seat: Seat, moment: str, action: str) -> tuple[SpeltOrder, ...]:
@@ -160,7 +162,7 @@ class Coaching:
 
         Raises a `CompanionError` for one that is not legal there, and `Stale` where there is no such turn any more.
         """
-        session = self._pipeline.session
+        session = self._store.session
         moments = [*(turn.moment for turn in session.turns), session.moment]
         if session.game is None or moment not in moments:
             raise Stale(say("That turn is over: look at the page again"))
@@ -174,7 +176,29 @@ class Coaching:
 
         Raises `Stale` for another moment, `Illegal` where there is nothing to tell.
         """
-        live = self._pipeline.live
+        live = self._store.live
         if moment != live.session.moment:
             raise Stale(say("That turn is over: look at the page again"))
         return reasons_of(live, seat.other)
+
+    # ---- what a seat may do now ----
+
+    def plan(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
+        """Return where the orders that a seat has entered so far would lead."""
+        session = self._due(seat, moment, entered)
+        return session.playing.plan(session.state, seat, entered) if session else ()
+
+    def possible(self, seat: Seat, moment: str, entered: str) -> tuple[Possible, ...]:
+        """Return what a seat may do next after what it has entered."""
+        session = self._due(seat, moment, entered)
+        return possibilities(session.playing, session.state, seat, entered) if session else ()
+
+    def plays(self, seat: Seat, moment: str) -> tuple[Play, ...]:
+        """Return the actions that a seat can tap on its board now; none unless it alone is to act."""
+        session = self._due(seat, moment)
+        return tuple(session.playing.plays(session.state, seat)) if session and session.awaited == {seat} else ()
+
+    def _due(self, seat: Seat, moment: str, entered: str = "") -> Session | None:
+        session = self._store.session
+        is_due = moment == session.moment and seat in session.awaited and len(entered) <= MAX_ENTERED
+        return session if is_due else None

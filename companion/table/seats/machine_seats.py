@@ -14,11 +14,11 @@ from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.i18n import plain_words, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import View
-from companion.table.mailbox import Mailbox
-from companion.table.pipeline import Pipeline
 from companion.table.records import FreeSeat, HandIn, TakeSeat
 from companion.table.session import MACHINE, Phase, Session, chance
 from companion.table.state import MOST_REASONS
+from companion.table.store import TableStore
+from companion.table.turns import Turns
 
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
@@ -49,62 +49,51 @@ class MachineTurn:
 class MachineSeats:
     """The seats that programs play; any thread may call."""
 
-    def __init__(self, pipeline: Pipeline, owner: Mailbox) -> None:
-        self._pipeline = pipeline
-        self._owner = owner
+    def __init__(self, store: TableStore, turns: Turns) -> None:
+        self._store = store
+        self._turns = turns
 
     def seat(self, seat: Seat, name: str) -> None:
         """Let a program of this name play a seat; raises `Illegal` when the seat is taken."""
-        record = TakeSeat(seat, name, secrets.token_urlsafe(18), MACHINE)
-        self._owner.ask(lambda: self._pipeline.accept(record))
+        with self._store.alone():
+            self._store.accept(TakeSeat(seat, name, secrets.token_urlsafe(18), MACHINE))
 
     def unseat(self, seat: Seat) -> None:
         """Make a seat free that a program plays; raises `Illegal` where none does."""
-
-        def leave() -> None:
-            sitter = self._pipeline.session.seats.get(seat)
+        with self._store.alone():
+            sitter = self._store.session.seats.get(seat)
             if sitter is None or sitter.door != MACHINE:
                 raise Illegal(Refusal.WRONG_PHASE, say("No machine sits at {seat!c}", seat=seat))
-            self._pipeline.accept(FreeSeat(seat))
-
-        self._owner.ask(leave)
+            self._store.accept(FreeSeat(seat))
 
     def turns(self) -> tuple[MachineTurn, ...]:
         """The turn of every seat that a program plays, as it may know it; none while no game is on."""
-        session = self._pipeline.session
+        session = self._store.session
         if session.phase not in (Phase.ORDERS, Phase.STAGES):
             return ()
         return tuple(turn_of(session, seat) for seat in SEATS if session.is_machines(seat))
 
     def keep_reasons(self, seat: Seat, moment: str, reasons: tuple[str, ...]) -> None:
-        """What a machine says of the action that it is about to hand in, for who asks once that turn is open.
+        """Keep what a machine says of the action that it is about to hand in, for who asks once that turn is open.
 
         It is kept in memory alone: after a restart nobody knows it any more.
         """
-
-        def keep() -> None:
-            live = self._pipeline.live
-            kept = [
-                *((key, told) for key, told in live.reasons.items() if key != (seat, moment)),
-                ((seat, moment), reasons),
-            ]
-            self._pipeline.live = replace(live, reasons=dict(kept[-MOST_REASONS:]))
-
-        self._owner.ask(keep)
+        with self._store.alone():
+            live = self._store.live
+            kept = {key: told for key, told in live.reasons.items() if key != (seat, moment)}
+            newest = [*kept.items(), ((seat, moment), reasons)][-MOST_REASONS:]
+            self._store.live = replace(live, reasons=dict(newest))
 
     def act_by_chance(self, seat: Seat, moment: str) -> None:
-        """Any legal action for a machine whose program has failed; raises `Stale` when it is not to act any more."""
-
-        def act() -> None:
-            session = self._pipeline.session
+        """Do any legal action for a machine whose program has failed; raises `Stale` when it is not to act any more."""
+        with self._store.alone():
+            session = self._store.session
             if moment != session.moment or seat not in session.awaited or not session.is_machines(seat):
                 raise Stale(say("That turn is over: look at the page again"))
             game, action = session.playing, session.asked_of(seat)
             if action is None:
                 action = game.format(game.random_action(session.state, seat, Random()))
-            self._pipeline.hand_in(HandIn(seat, moment, action, now_s=self._pipeline.now_s()))
-
-        self._owner.ask(act)
+            self._turns.hand_in(HandIn(seat, moment, action, now_s=self._store.now_s()))
 
 
 def turn_of(session: Session, seat: Seat) -> MachineTurn:

@@ -9,10 +9,10 @@ from dataclasses import replace
 from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
-from companion.table.pipeline import Pipeline
-from companion.table.records import AnyRecord, FreeSeat, MoveSeat, TakeSeat
+from companion.table.records import FreeSeat, MoveSeat, TakeSeat
 from companion.table.session import Phase
 from companion.table.state import NO_DRAFT
+from companion.table.store import TableStore
 from companion.table.views import sitting_of
 
 OPEN_S = 30.0
@@ -20,28 +20,23 @@ OPEN_S = 30.0
 
 
 class Seating:
-    """The seats of one table; every method but `nonce` is called by the table's thread."""
+    """The seats of one table; every method but `nonce` is called by somebody who holds the table."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
+    def __init__(self, store: TableStore) -> None:
+        self._store = store
         self._open_until_s: dict[Seat, float] = {}
         """Until when a pad's seat is open to the next phone."""
 
     def nonce(self, seat: Seat) -> str | None:
         """What the token of whoever sits there must carry; None: the seat is free."""
-        sitter = self._pipeline.session.seats.get(seat)
+        sitter = self._store.session.seats.get(seat)
         return sitter.nonce if sitter else None
-
-    def accept_for(self, seat: Seat, sitting: str | None, record: AnyRecord) -> None:
-        """Accept a record about somebody at a seat; raises `Stale` where that is not who sits there."""
-        self._require(seat, sitting)
-        self._pipeline.accept(record)
 
     def swap(self, sittings: Mapping[Seat, str]) -> None:
         """Let both sides change places, between two games."""
-        session = self._pipeline.session
+        session = self._store.session
         for seat, sitting in sittings.items():
-            self._require(seat, sitting)
+            self.require(seat, sitting)
         if session.phase not in (Phase.LOBBY, Phase.OVER):
             raise Illegal(Refusal.WRONG_PHASE, say("A game is on: seats can be changed between games"))
         sitters = dict(session.seats)
@@ -51,7 +46,7 @@ class Seating:
             for seat, sitter in sitters.items()
         ]
         if sitters:  # a phone that looked in between would find its seat free, and itself at the join page
-            self._pipeline.accept_together([*frees, *takes])
+            self._store.accept(*frees, *takes)
 
     def open_to_phone(self, seat: Seat) -> None:
         """Open a seat that is played by its pad to the next phone, and say so on every screen.
@@ -60,7 +55,7 @@ class Seating:
         """
         if not self._is_by_pad(seat):
             raise Illegal(Refusal.SEAT_TAKEN, say("Nobody plays this seat by its pad"))
-        self._open_until_s[seat] = self._pipeline.now_s() + OPEN_S
+        self._open_until_s[seat] = self._store.now_s() + OPEN_S
         self._say_open()
 
     def move_to_phone(self, seat: Seat) -> str:
@@ -72,11 +67,11 @@ class Seating:
         if seat not in self._open_until_s:
             text = say("This seat is not open: hold Back at its pad for two seconds, then try again")
             raise Illegal(Refusal.SEAT_TAKEN, text)
-        name = self._pipeline.session.seats[seat].name
+        name = self._store.session.seats[seat].name
         record = MoveSeat(seat, "phone", secrets.token_urlsafe(18), name)
-        self._pipeline.accept(record)
-        live = self._pipeline.live
-        self._pipeline.live = replace(live, drafts={**live.drafts, seat: NO_DRAFT})
+        self._store.accept(record)
+        live = self._store.live
+        self._store.live = replace(live, drafts={**live.drafts, seat: NO_DRAFT})
         self.close_seats()
         return record.nonce
 
@@ -84,7 +79,7 @@ class Seating:
         """Close the seats whose time is over, or that are not played by their pad any more."""
         if not self._open_until_s:
             return
-        now_s = self._pipeline.now_s()
+        now_s = self._store.now_s()
         still_open = {
             seat: until_s for seat, until_s in self._open_until_s.items() if now_s < until_s and self._is_by_pad(seat)
         }
@@ -93,14 +88,15 @@ class Seating:
             self._say_open()
 
     def _is_by_pad(self, seat: Seat) -> bool:
-        sitter = self._pipeline.session.seats.get(seat)
+        sitter = self._store.session.seats.get(seat)
         return sitter is not None and sitter.door == "pad"
 
     def _say_open(self) -> None:
         sentences = {f"{seat} is open": open_sentence(seat) if seat in self._open_until_s else "" for seat in SEATS}
-        self._pipeline.notices(sentences)
+        self._store.notices(sentences)
 
-    def _require(self, seat: Seat, sitting: str | None) -> None:
+    def require(self, seat: Seat, sitting: str | None) -> None:
+        """Raise `Stale` where somebody else than this one sits there by now; None: whoever does."""
         if sitting is not None and sitting != sitting_of(self.nonce(seat)):
             raise Stale(say("Somebody else sits at {seat!c} by now, or nobody: check the page again", seat=seat))
 

@@ -59,7 +59,7 @@ class SeatDoors:
     def plays(self, seat: Seat) -> Response:
         """What a seat can tap on its board now: notation, squares, words and key of each; nothing unless it is due."""
         moment = self._table.view(seat).moment
-        return jsonify(moment=moment, plays=plain_plays(self._table.hints.plays(seat, moment)))
+        return jsonify(moment=moment, plays=plain_plays(self._table.coaching.plays(seat, moment)))
 
     @post(f"/api/seat/{SEAT}/take", body=Take, answer=Seated)
     def take(self, seat: str, body: Take) -> Response:
@@ -113,7 +113,7 @@ class SeatDoors:
     @post(f"/api/seat/{SEAT}/plan", body=Entered, guard=own_seat, answer=Picture)
     def plan(self, seat: Seat, body: Entered) -> Response:
         """Where the orders entered so far would lead, as a drawing for the board; nothing of it is kept."""
-        squares = self._table.hints.plan(seat, body.moment, body.entered)
+        squares = self._table.coaching.plan(seat, body.moment, body.entered)
         view = self._table.view(seat)
         drawing = plan_svg(view, squares, own_square(view, seat), turned=seat is Seat.NORTH)
         return jsonify(svg=drawing)

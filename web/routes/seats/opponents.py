@@ -113,18 +113,18 @@ class Lessons:
     @post(f"/api/seat/{SEAT}/skip-lesson", guard=sitting)
     def skip(self, seat: Seat) -> None:
         """The guide leaves, says a seat."""
-        self._table.lessons.skip(seat)
+        self._table.skip_lesson(seat)
 
     @post("/api/table/skip-lesson", guard=at_table)
     def table_skip(self) -> None:
         """The guide leaves, says somebody before the table's screen."""
-        self._table.lessons.skip("table")
+        self._table.skip_lesson("table")
 
 
 def begin_lesson(page_context: PageContext, game: str) -> None:
     """Begin the lesson of a game, with the first of the machine's characters at every seat that is free."""
     table = page_context.table
-    table.lessons.begin(game)
+    table.begin_lesson(game)
     for seat in SEATS:
         if page_context.features.opponents and table.view().seats[seat].name is None:
             table.machines.seat(seat, page_context.features.opponents[0].name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,19 +12,23 @@ from companion.core.errors import Illegal, JournalError, Malformed, Refusal
 from companion.core.i18n import say
 from companion.games import GAMES, game_named
 from companion.table.chance.chance_keeper import ChanceKeeper
-from companion.table.pipeline import Pipeline
 from companion.table.ports import LastChoices
+from companion.table.remote.remote_table import RemoteTable
 from companion.table.seats.seating import Seating
 from companion.table.session import Phase
+from companion.table.store import TableStore
 
 
 class Lobby:
-    """Begins games; every method is called by the table's thread."""
+    """Begins games; every method is called by somebody who holds the table."""
 
-    def __init__(self, pipeline: Pipeline, seating: Seating, chance: ChanceKeeper, choices: LastChoices) -> None:
-        self._pipeline = pipeline
+    def __init__(
+        self, store: TableStore, seating: Seating, chance: ChanceKeeper, remote: RemoteTable, choices: LastChoices
+    ) -> None:
+        self._store = store
         self._seating = seating
         self._chance = chance
+        self._remote = remote
         self._choices = choices
         self.has_room = True
         """Is there enough room on the disk for a game?"""
@@ -33,9 +37,7 @@ class Lobby:
         self.round_game: tuple[str, Mapping[str, Any]] | None = None
         """The game of a tournament's round that is to be played here, with its options; None: any."""
         remembered = choices.last if choices.last in GAMES else None
-        pipeline.live = replace(pipeline.live, remembered=remembered)
-        self.play_again: Callable[[bool], None] = lambda _: None
-        """Ask the other table of a game at two tables for another one."""
+        store.live = replace(store.live, remembered=remembered)
 
     def begin(
         self,
@@ -46,7 +48,7 @@ class Lobby:
     ) -> None:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
         self._require_open()
-        self._pipeline.accept(self._chance.beginning(game, options, seed, score))
+        self._store.accept(self._chance.beginning(game, options, seed, score))
 
     def begin_lesson(self, game: str) -> None:
         """Start the first game with a guide; raises `Malformed` for a game that has none."""
@@ -55,17 +57,11 @@ class Lobby:
             raise Malformed(say("{game} has no lesson", game=game_named(game).title))
         self._require_open()
         record = self._chance.beginning(game, lesson.options, None, (0, 0, 0))
-        self._pipeline.accept(msgspec.structs.replace(record, is_guided=True))
-
-    def begin_chosen(self, game: str, options: Mapping[str, Any], seed: int | None) -> None:
-        """Start a game as the host has chosen, and remember the choice."""
-        self.begin(game, options, seed)
-        self._choices.keep(game, options)
-        self._pipeline.publish(replace(self._pipeline.live, remembered=game))
+        self._store.accept(msgspec.structs.replace(record, is_guided=True))
 
     def begin_by_key(self, is_guided: bool = False) -> None:
         """Start the game whose board lies there, else the one of last time; raises `Illegal` where there is none."""
-        live = self._pipeline.live
+        live = self._store.live
         if self.round_game is not None and not is_guided:
             self.begin(*self.round_game)
             return
@@ -85,12 +81,12 @@ class Lobby:
 
     def rematch(self, swap: bool = False) -> None:
         """The same game with the same options once more; the match goes on. `swap`: with sides changed, if possible."""
-        session = self._pipeline.session
+        session = self._store.session
         if session.phase is not Phase.OVER:
             raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))
         if session.remote is not None:
             self._require_open()
-            self.play_again(swap)
+            self._remote.play_again(swap)
             return
         south, north, ties = session.score
         if swap and session.can_swap and self.has_room and not self.is_closed:
@@ -103,7 +99,7 @@ class Lobby:
     @property
     def must_replay(self) -> bool:
         """Is the game over with a tie that is played again at once?"""
-        return self.has_room and not self.is_closed and self._pipeline.session.is_tie_to_replay
+        return self.has_room and not self.is_closed and self._store.session.is_tie_to_replay
 
     def _require_open(self) -> None:
         if self.is_closed:

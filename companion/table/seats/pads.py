@@ -1,0 +1,237 @@
+"""What the keys of the pads and the table's button do: the same as taps on a page, key by key."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import msgspec
+
+from companion.core.errors import CompanionError, Illegal, Refusal, Stale
+from companion.core.i18n import say
+from companion.core.kit import Seat
+from companion.core.ports import Cue, PadKey, Press, Signal
+from companion.table.lobby import Lobby
+from companion.table.records import HandIn, OfferDraw, Pause, Resume, SkipLesson, TakeSeat
+from companion.table.seats.draw_keys import DrawKeys
+from companion.table.seats.pad_draft import press_order
+from companion.table.seats.seating import Seating
+from companion.table.session import BOTH, Phase, Session
+from companion.table.state import NO_DRAFT, Draft
+from companion.table.store import TableStore
+from companion.table.tile_orders import TileOrders
+from companion.table.turns import Turns
+
+_Keys = Mapping[tuple[PadKey, bool], Callable[[Press], None]]
+"""What keys mean: by the key, and whether it is held."""
+
+
+class Pads:
+    """Plays what is pressed; what it refuses it says by a cue alone. Called by somebody who holds the table."""
+
+    def __init__(self, store: TableStore, turns: Turns, lobby: Lobby, seating: Seating, tiles: TileOrders) -> None:
+        self._store = store
+        self._turns = turns
+        self._lobby = lobby
+        self._seating = seating
+        self._tiles = tiles
+        self._refused_ready: dict[str, tuple[str, int]] = {}
+        self._before_question: dict[Seat, tuple[float, str, Draft]] = {}
+        """What was entered before A or B went down, with the time and the moment of that."""
+        self._draw_keys = DrawKeys()
+        orders: _Keys = {(key, is_held): self._order for key in PadKey for is_held in (False, True)}
+        hands: _Keys = {(PadKey.READY, False): self._confirm, (PadKey.READY, True): self._overrule}
+        self._keys: Mapping[Phase, _Keys] = {
+            Phase.LOBBY: {(PadKey.READY, False): self._begin, (PadKey.A, False): self._begin_lesson},
+            Phase.SETUP: hands,
+            Phase.ORDERS: {**orders, (PadKey.A, True): self._question, (PadKey.B, True): self._question},
+            Phase.STAGES: hands,
+            Phase.OVER: {(PadKey.READY, False): self._play_again},
+        }
+
+    def pressed(self, press: Press) -> None:
+        """Take a key that went down, or is held."""
+        try:
+            if press.is_long:
+                self._open_seat(press)
+            elif press.seat is None:
+                self._press_table(press)
+            else:
+                self._press_pad(press.seat, press)
+        except CompanionError:
+            if not press.held and not self._draw_keys.has_both(press.seat):
+                self._refuse(press.seat)
+
+    def released(self, press: Press) -> None:
+        """Take the key of a press that was let go."""
+        self._draw_keys.release(press)
+
+    def _refuse(self, seat: Seat | None) -> None:
+        self._store.listeners.send(Signal(Cue.KEY_REFUSED, frozenset({seat}) if seat else BOTH))
+
+    # ---- who presses -----------------------------------------------------------------------------------------------
+
+    def _press_pad(self, seat: Seat, press: Press) -> None:
+        session = self._store.session
+        if seat not in session.seats:
+            self._store.accept(TakeSeat(seat, "", secrets.token_urlsafe(18), "pad"))
+            return
+        if not session.is_here(seat):
+            raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))  # or another table does
+        draft = self._store.live.drafts.get(seat, NO_DRAFT)
+        before = self._draw_keys.press(seat, press, session.moment, draft)
+        if before is not None:
+            self._offer_draw(seat, before)
+            return
+        meaning = self._meanings(session).get((press.key, press.held))
+        if meaning is not None:
+            meaning(press)
+
+    def _press_table(self, press: Press) -> None:
+        """Take the table's one button: ready, or the shared key of a chess clock."""
+        session = self._store.session
+        ready = replace(press, key=PadKey.READY)
+        if session.paused and not press.held:
+            self._resume(press)
+        elif session.is_open:
+            self._press_shared_key(press)
+        elif press.at_s < self._store.live.stage_since_s:  # it comes when the button is let go: that may be later
+            raise Stale(say("That step is already done"))
+        elif session.phase is Phase.ORDERS and not press.held:
+            raise Illegal(Refusal.WRONG_PHASE, say("Orders are due"))
+        elif session.phase is not Phase.ORDERS and (meaning := self._keys[session.phase].get((ready.key, press.held))):
+            meaning(ready)
+
+    def _press_shared_key(self, press: Press) -> None:
+        """Act for the seat on turn; held, the press is taken back, or the clock is stopped."""
+        session = self._store.session
+        if press.held and session.turns and session.turns[-1].acted_s == press.at_s:
+            self._turns.undo(session.moment)
+        elif press.held:
+            self._store.accept(Pause("table", press.at_s))
+        elif all(map(session.is_here, session.awaited)):
+            (seat,) = session.awaited
+            self._order(replace(press, seat=seat, key=PadKey.READY))
+
+    def _meanings(self, session: Session) -> _Keys:
+        """The keys of the phase that is on, and what is added while a clock is stopped or a guide is here."""
+        keys = dict(self._keys[session.phase])
+        if session.paused:
+            keys[PadKey.READY, False] = self._resume
+        if session.lesson_number is not None:
+            keys[PadKey.BACK, True] = self._skip_lesson
+        return keys
+
+    # ---- what keys mean --------------------------------------------------------------------------------------------
+
+    def _open_seat(self, press: Press) -> None:
+        """Open the seat of a pad whose Back key was held for two seconds to a phone."""
+        if press.seat is not None and press.key is PadKey.BACK:
+            self._seating.open_to_phone(press.seat)
+            self._store.listeners.send(Signal(Cue.SEAT_TAKEN, frozenset({press.seat})))
+
+    def _begin(self, _: Press) -> None:
+        self._lobby.begin_by_key()
+
+    def _begin_lesson(self, _: Press) -> None:
+        self._lobby.begin_by_key(is_guided=True)
+
+    def _play_again(self, _: Press) -> None:
+        self._lobby.rematch(swap=True)
+
+    def _skip_lesson(self, press: Press) -> None:
+        self._store.accept(SkipLesson(press.seat or "table", self._store.now_s()))
+
+    def _resume(self, press: Press) -> None:
+        self._store.accept(Resume(press.seat or "table", self._store.now_s()))
+
+    def _confirm(self, press: Press) -> None:
+        """Say that hands are done; while the camera disagrees it is refused, and may be overruled."""
+        by, session = press.seat or "table", self._store.session
+        place = (session.moment, session.stage)
+        self._refused_ready[by] = place
+        self._turns.confirm(by, *place, force=False)
+        del self._refused_ready[by]
+
+    def _overrule(self, press: Press) -> None:
+        """Overrule the camera by holding the key that was refused."""
+        by, session = press.seat or "table", self._store.session
+        place = (session.moment, session.stage)
+        if self._refused_ready.pop(by, None) == place:
+            self._turns.confirm(by, *place, force=True)
+
+    def _offer_draw(self, seat: Seat, before: Draft) -> None:
+        """Offer a draw; that is no order, so what its two keys have entered goes again."""
+        if self._store.live.drafts.get(seat, NO_DRAFT) != before:
+            self._set_draft(seat, before)
+        try:
+            self._store.accept(OfferDraw(seat))
+        except CompanionError:
+            self._refuse(seat)
+
+    def _question(self, press: Press) -> None:
+        """Ask what can be done now (B), or why the machine did what it did (A), where it can be asked.
+
+        A question is no order, so what its press has entered goes again.
+        """
+        if press.seat is None:
+            return
+        asked = self._store.live.asked
+        if press.key is PadKey.B:
+            self._turns.help(asked != "moves")
+        else:
+            self._turns.help(asked != "reasons", reasons=True)
+        pressed_s, moment, before = self._before_question.pop(press.seat, (0.0, "", NO_DRAFT))
+        if (pressed_s, moment) == (press.at_s, self._store.session.moment):
+            self._set_draft(press.seat, before)
+
+    # ---- orders ----------------------------------------------------------------------------------------------------
+
+    def _order(self, press: Press) -> None:
+        """Enter, change and hand in an action key by key; the draft stays here until it is handed in."""
+        seat, session = press.seat, self._store.session
+        if seat is None:
+            return
+        laid = self._store.live.laid.get(seat)
+        if press.key is PadKey.READY and not press.held and laid and seat in session.awaited:
+            self._turns.hand_in(HandIn(seat, session.moment, laid, now_s=press.at_s))
+            return
+        before = self._store.live.drafts.get(seat, NO_DRAFT)
+        if session.awaits_tiles and self._press_tiles(seat, press, has_draft=bool(before.keys)):
+            return
+        if press.key in (PadKey.A, PadKey.B):
+            self._before_question[seat] = (press.at_s, session.moment, before)
+        step = press_order(session, seat, before.keys, press)
+        for record in step.records:
+            if isinstance(record, HandIn):
+                moment = record.moment if len(step.records) == 1 else self._store.session.moment
+                self._turns.hand_in(msgspec.structs.replace(record, moment=moment, now_s=press.at_s))
+            else:
+                self._store.accept(record)
+        if step.records:
+            return
+        if step.cue is None:
+            live, draft = self._store.live, Draft(step.draft, before.count)
+            self._store.live = replace(live, drafts={**live.drafts, seat: draft})
+            return
+        self._set_draft(seat, Draft(step.draft, step.count), Signal(step.cue, frozenset({seat}), step.count))
+
+    def _set_draft(self, seat: Seat, draft: Draft, *signals: Signal) -> None:
+        live = self._store.live
+        self._store.publish(replace(live, drafts={**live.drafts, seat: draft}), signals)
+
+    def _press_tiles(self, seat: Seat, press: Press, *, has_draft: bool) -> bool:
+        """Say that the tiles lie (Ready, where nothing is entered), or that they do not any more (any other key).
+
+        Return whether that was all that the key means.
+        """
+        session, is_ready = self._store.session, seat in self._store.live.tiles.ready
+        if press.held or seat not in session.awaited:
+            return False
+        if press.key is PadKey.READY and not has_draft:
+            self._tiles.ready(seat, session.moment)
+            return True
+        if is_ready:
+            self._tiles.ready(seat, session.moment, is_ready=False)
+        return is_ready and press.key is PadKey.BACK

@@ -1,0 +1,274 @@
+"""The state of a table: a lock, the journal, who listens, and a thread that lets time pass.
+
+An input is checked by the reducer, written and synced, and only then shown to anybody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from companion.core.clock import Clock
+from companion.core.config import TableSettings
+from companion.core.errors import CompanionError, JournalError, Stale, trace_of
+from companion.core.i18n import say
+from companion.core.ports import CameraState, Signal
+from companion.table.clocks.deadlines import Timekeeper, remote_clock_anew
+from companion.table.listeners import Listeners
+from companion.table.ports import RecordJournal
+from companion.table.records import AnyRecord, Commit, FreeSeat, MoveSeat, TakeSeat
+from companion.table.reducer import advance
+from companion.table.session import Phase, Session
+from companion.table.state import TableState, with_session
+
+log = logging.getLogger(__name__)
+
+WRITE_AGAIN_S = 2.0
+"""Seconds after which the table tries again by itself what the disk has refused."""
+LESSON_READS = 3.0
+"""How much longer a lesson stays on the screen than a game."""
+BEAT_S = 0.1
+"""Longest time in seconds between two looks at what is due."""
+SHORTEST_PAUSE_S = 0.0005
+"""Gives whoever waits for the table a chance to come first."""
+HUNG_S = 30.0
+"""Seconds after which whoever waits for the table gives up: something in it hangs."""
+
+
+class TableStore:
+    """Keeps the one `TableState` of a table.
+
+    Whoever changes something holds the table (`alone`); every method but `alone`, `heeding` and those of the thread is
+    called by somebody who does. A state that is published is never changed any more, so looking at it needs no lock.
+    The parts of the table set `live` where nobody sees the difference, and `publish` where somebody may. What must
+    survive a restart goes through `accept` alone.
+
+    `start` runs the thread that calls `do_due`, which answers in how many seconds it wants to be called again. Without
+    it (tests, fast simulation) time passes after each input, and in `step`.
+    """
+
+    def __init__(
+        self, journal: RecordJournal, clock: Clock, settings: TableSettings, do_due: Callable[[], float]
+    ) -> None:
+        self.clock = clock
+        self.settings = settings
+        self.journal = journal
+        self.listeners = Listeners(clock)
+        self.on_round: Callable[[], None] = lambda: None
+        """Called after each round of the thread, whatever went wrong in it: the table is alive."""
+        self._do_due = do_due
+        self._lock = threading.RLock()
+        self._depth = 0
+        """How often the thread that holds the table has asked for it."""
+        self._waiting: deque[None] = deque()
+        self._is_closed = False
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._pause_s = BEAT_S
+        self._troubles: dict[str, str] = {}
+        self._followers: list[Callable[[], None]] = []
+        self._write_again_s = -math.inf
+        self._has_ended_turn = False
+        session = remote_clock_anew(journal.restore(), clock.monotonic_s())
+        self._standing: tuple[str, ...] = (journal.notice,) if journal.notice else ()
+        self.timekeeper = Timekeeper(journal)
+        if pause := self.timekeeper.after_restart(session):
+            session = advance(session, pause)[0]
+            with contextlib.suppress(JournalError):  # a full disk: the next restart comes to the same
+                journal.append(session.number, pause, clock.wall_s(), clock.monotonic_s())
+        self.live = TableState(session, stage_since_s=clock.monotonic_s(), notices=self._standing)
+
+    @property
+    def session(self) -> Session:
+        """What the journal can make again."""
+        return self.live.session
+
+    def now_s(self) -> float:
+        """Return the monotonic time by which clocks run and inputs are stamped."""
+        return self.clock.monotonic_s()
+
+    # ---- the lock and the thread ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the table while something is decided and done. Raises `Stale` once it is closed."""
+        with self._held():
+            self._require_open()
+            yield
+
+    @contextmanager
+    def heeding(self) -> Iterator[None]:
+        """Hold the table for what a device tells: nothing that goes wrong with it may stop the device."""
+        try:
+            with self._held():
+                yield
+        except Stale:
+            pass  # the table closes
+        except CompanionError as error:
+            log.warning("table: refused: %s", error.kind)
+        except Exception as error:
+            log.error("table: an input failed, the rest goes on: %s", trace_of(error))
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        self._waiting.append(None)
+        is_held = self._lock.acquire(timeout=HUNG_S)
+        self._waiting.pop()
+        if not is_held:
+            raise TimeoutError("the table hangs")
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            if self._depth == 0 and self._thread is None:
+                self.step()
+            self._wake.set()
+            self._lock.release()
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise Stale(say("The companion is shutting down"))
+
+    @property
+    def waiting(self) -> int:
+        """How many callers wait for the table."""
+        return len(self._waiting)
+
+    def start(self) -> None:
+        """Run the thread."""
+        self._thread = threading.Thread(target=self._run, name="table", daemon=True)
+        self._thread.start()
+
+    def step(self) -> None:
+        """Do what is due, in the caller's thread."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._depth += 1
+            self._pause_s = BEAT_S
+            try:
+                self._pause_s = min(BEAT_S, max(SHORTEST_PAUSE_S, self._do_due()))
+                self._empty_log()
+            except CompanionError as error:
+                log.warning("table: refused: %s", error.kind)
+            except Exception as error:
+                log.error("table: what was due failed, the rest goes on: %s", trace_of(error))
+            finally:
+                self._depth -= 1
+
+    def close(self) -> None:
+        """End the thread. What is accepted is on disk already."""
+        with self._lock:
+            self._is_closed = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self.listeners.close()
+
+    def _run(self) -> None:
+        while not self._is_closed:
+            self._wake.wait(self._pause_s)
+            self._wake.clear()
+            self.step()
+            self.on_round()
+
+    # ---- accepting -----------------------------------------------------------------------------------------------
+
+    def accept(self, *records: AnyRecord) -> None:
+        """Check records of one kind, write and sync them, and only then show their effect.
+
+        Raises a `CompanionError`, and then nothing has happened. Nobody ever sees what is between two of them.
+        """
+        self._require_open()
+        before = session = self.session
+        signals: tuple[Signal, ...] = ()
+        for record in records:
+            session, given = advance(session, record)
+            signals += given
+        self._write(records, session)
+        self.live = replace(with_session(self.live, session, self.now_s()), notices=self._standing)
+        if session.kit != before.kit:
+            self.listeners.kit_is(session.kit)
+        self.publish(self.live, signals)
+        for follow in self._followers:
+            follow()
+        if session.moment != before.moment or session.phase is Phase.OVER:
+            self._has_ended_turn = True
+
+    def accept_in_time(self, at_s: float, record: AnyRecord) -> None:
+        """Accept what was stamped at a time, and before it the time-out that was due by then."""
+        if time_out := self.timekeeper.time_out(self.session, at_s):
+            self.accept(time_out)
+        self.accept(record)
+
+    def when_accepted(self, follow: Callable[[], None]) -> None:
+        """Have this called after every record, for what follows from it by itself."""
+        self._followers.append(follow)
+
+    def _write(self, records: Sequence[AnyRecord], session: Session) -> None:
+        is_beside = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | Commit)
+        game = 0 if is_beside else session.number
+        try:
+            self.journal.append_together(game, records, self.clock.wall_s(), self.now_s())
+        except JournalError as error:
+            self.cannot_write(error)
+            raise
+
+    def _empty_log(self) -> None:
+        """Bring what was appended into the file itself, once a turn is over and shown."""
+        if self._has_ended_turn:
+            self._has_ended_turn = False
+            self.journal.checkpoint()
+
+    # ---- showing -------------------------------------------------------------------------------------------------
+
+    def publish(self, live: TableState, signals: tuple[Signal, ...] = ()) -> None:
+        """Make this state visible to everybody, and give cues."""
+        self.live = replace(live, version=self.live.version + 1)
+        self.listeners.show(self.live, self.in_trouble, signals)
+
+    def notices(self, changed: Mapping[str, str]) -> None:
+        """Show standing troubles that stop nothing, beside what is wrong with the journal. Empty: it is over."""
+        self._troubles |= changed
+        told = (self.journal.notice, *self._troubles.values())
+        self._standing = tuple(trouble for trouble in told if trouble)
+        self.publish(replace(self.live, notices=self._standing))
+
+    @property
+    def in_trouble(self) -> bool:
+        """Is something wrong that the lamps should say?"""
+        return self.live.notices != self._standing or self.live.camera.state is CameraState.TROUBLE
+
+    @property
+    def reading_time_s(self) -> float:
+        """Seconds for which what is shown stays before the table goes on by itself."""
+        return self.settings.reading_time_s * (LESSON_READS if self.session.lesson_step else 1)
+
+    # ---- a disk that refuses -------------------------------------------------------------------------------------
+
+    def cannot_write(self, error: JournalError) -> None:
+        """Say that nothing can be kept; what the table does by itself it tries again only after a while."""
+        self._write_again_s = self.now_s() + WRITE_AGAIN_S
+        notices = (*self._standing, error.message)
+        if notices != self.live.notices:
+            self.publish(replace(self.live, notices=notices))
+
+    @property
+    def may_write(self) -> bool:
+        """Has the disk refused nothing just now, so that the table may do something by itself?"""
+        return self.now_s() >= self._write_again_s
+
+    def note_clock(self) -> None:
+        """Write a running clock down every now and then."""
+        try:
+            self.timekeeper.note(self.session, self.now_s())
+        except JournalError as error:
+            self.cannot_write(error)

@@ -1,0 +1,114 @@
+"""What is done with the turn that is due: handing in, acting for the seat on turn, confirming, taking back, asking."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+from typing import Literal
+
+import msgspec
+
+from companion.core.errors import Illegal, Malformed, Refusal, Stale
+from companion.core.i18n import say, to_owner
+from companion.table.records import Begin, HandIn, StageDone, Undo
+from companion.table.session import Phase
+from companion.table.state import EarlyPress, instructions, last_explained, must_wait, no_reasons
+from companion.table.store import TableStore
+
+MAX_SALT = 64
+
+
+class Turns:
+    """Moves a turn on, or back; every method is called by somebody who holds the table."""
+
+    def __init__(self, store: TableStore) -> None:
+        self._store = store
+
+    def hand_in(self, order: HandIn) -> str:
+        """Seal a seat's action. Return its receipt; empty while it waits for the camera to see the board lie still.
+
+        The same order with the same salt once more is answered once more; a second press of a chess clock is none,
+        and has no receipt of its own. The salt, if there is none, and the time of day are filled in.
+        """
+        store, session = self._store, self._store.session
+        seat, moment, salt = order.seat, order.moment, order.salt
+        if salt and (len(salt) > MAX_SALT or not salt.isascii() or not salt.isalnum()):
+            raise Malformed(say("A salt is at most {number} letters and digits", number=MAX_SALT))
+        before = session.sealed_at(seat, moment)
+        if before and salt and (before.action, before.salt) == (order.action, salt):
+            return before.receipt
+        waits = store.live.early is not None and store.live.early.is_for(order)
+        if not order.read_s and (waits or session.has_counted(seat, moment, order.action)):
+            return ""
+        if not order.read_s and must_wait(store.live, order):
+            store.publish(replace(store.live, early=EarlyPress(order)))
+            return ""
+        salted = msgspec.structs.replace(order, salt=salt or secrets.token_hex(16), at=store.clock.wall_s())
+        store.accept_in_time(order.now_s, salted)
+        sealed = store.session.sealed_at(seat, moment)
+        return sealed.receipt if sealed else ""
+
+    def act(self, moment: str, action: str, at_s: float) -> None:
+        """Act for the seat on turn, where the game is open to anybody at the table."""
+        session = self._store.session
+        self._require_now(moment)
+        if not session.is_open:
+            raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only the seat whose turn it is can do that"))
+        if action not in session.open_actions and action not in self._store.live.laid.values():
+            raise Illegal(Refusal.NOT_TO_ACT, say("That cannot be done from the table: use the seat’s phone"))
+        (seat,) = session.awaited
+        if session.is_machines(seat):
+            raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
+        self.hand_in(HandIn(seat, moment, action, now_s=at_s))
+
+    def undo(self, moment: str | None) -> None:
+        """Take the last turn back: the host's word (None), or anybody's who names the moment of an open game."""
+        if moment is not None:
+            self._require_now(moment)
+            if not self._store.session.is_open:
+                raise Illegal(Refusal.HOST_ONLY, say("Only the host can take this turn back"))
+        self._store.accept(Undo())
+
+    def confirm(self, by: str, moment: str, stage: int, force: bool) -> None:
+        """Say that the board is as it should be, in the set-up or after a stage; `force` overrules the camera."""
+        session, now_s = self._store.session, self._store.now_s()
+        if (moment, stage) != (session.moment, session.stage):
+            raise Stale(say("That step is already done"))
+        if self._store.live.watched and not force:
+            self._refuse_if_disagreeing(by)
+        if session.phase is Phase.SETUP:
+            self._store.accept(Begin(by, now_s))
+        else:
+            self._store.accept(StageDone(moment, stage, by, now_s))
+        live = self._store.live
+        if force and live.problems:
+            self._store.publish(replace(live, overruled=frozenset(live.problems), problems=()))
+
+    def help(self, is_wanted: bool, reasons: bool = False) -> None:
+        """Tell what the rules allow now, or why the machine did what it did, or nothing any more."""
+        live = self._store.live
+        if is_wanted and live.session.phase is not Phase.ORDERS:
+            raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to decide now: do as the sign says"))
+        if is_wanted and reasons and last_explained(live) is None:
+            raise Illegal(Refusal.WRONG_PHASE, no_reasons())
+        wanted: Literal["moves", "reasons"] = "reasons" if reasons else "moves"
+        asked = wanted if is_wanted else ""
+        if live.asked != asked:
+            self._store.publish(replace(live, asked=asked))
+
+    def _require_now(self, moment: str) -> None:
+        if moment != self._store.session.moment:
+            raise Stale(say("That turn is over: look at the page again"))
+
+    def _refuse_if_disagreeing(self, by: str) -> None:
+        """Raise `Illegal` with what the camera sees, said to `by`, when that is not what is to be confirmed."""
+        live = self._store.live
+        if live.session.target is None or live.reading is None or live.agrees:
+            return
+        if live.problems:
+            raise Illegal(Refusal.WRONG_PHASE, live.problems[0].text)
+        todo = sorted((i for i in instructions(live) if not i.move.done), key=lambda i: i.seat != by)
+        if todo:
+            first, kit = todo[0], live.session.kit
+            text = to_owner(first.text, kit.sides[first.seat].name) if kit and first.seat == by else first.text
+            raise Illegal(Refusal.WRONG_PHASE, say("{todo}. The camera has not seen that yet.", todo=text))

@@ -1,0 +1,58 @@
+"""The table's lock: who comes first, and what happens to calls once it is closed."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from inside import session_of, store_of
+from service import until
+from table_tools import Played, playing
+
+from companion.core.clock import FakeClock
+from companion.core.errors import Stale
+from companion.core.kit import Seat
+from companion.core.ports import CameraState, CameraStatus, PadKey, Press, Reading
+from companion.storage.journal import Journal
+from companion.table.table import Table
+
+
+def test_a_closed_table_refuses_people_and_heeds_devices(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.table.close()
+        with pytest.raises(Stale):
+            played.table.take_seat(Seat.SOUTH, "Mara")
+        played.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
+        played.table.saw(Reading({}))
+        played.table.pressed(Press(Seat.SOUTH, PadKey.UP, 1.0))
+        played.table.redraw()
+        assert session_of(played.table).seats == {}
+
+
+def test_whoever_waits_comes_before_a_time_out(tmp_path: Path) -> None:
+    clock = FakeClock()
+    with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, clock) as table:
+        for seat in Seat:
+            table.take_seat(seat, seat.title(), "pad")
+        table.new_game("binmat", {"way": "clock", "seconds": 5.0}, seed=1)
+        table.resume("host")
+        (seat,) = session_of(table).awaited
+        with store_of(table).alone():
+            table.start()
+            press = Press(seat, PadKey.READY, clock.monotonic_s() + 4.9)
+            thread = threading.Thread(target=table.pressed, args=(press,))
+            thread.start()
+            until("the press waits", lambda: table.waiting)
+            clock.advance(6.0)
+        thread.join()
+        assert session_of(table).turns[0].by_time is False
+
+
+def test_a_failing_listener_stops_no_device(played: Played, caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> None:
+        raise RuntimeError("the listener is broken")
+
+    played.table.when_changed(fail)
+    played.table.redraw()
+    assert "an input failed, the rest goes on" in caplog.text
