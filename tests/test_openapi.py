@@ -238,6 +238,8 @@ def test_every_other_answer_is_as_described(watched: Watched) -> None:
     table.use(msgspec.structs.replace(table.settings, coach="always"))
     post("/api/seat/south/coach", moment=table.view().moment, about="now")
     post("/api/seat/south/hand-in", moment=table.view().moment, action="UUU")
+    post("/api/seat/south/take-back", moment=table.view().moment)
+    post("/api/seat/south/hand-in", moment=table.view().moment, action="UUU")
     post("/api/seat/south/mine")
     post("/api/seat/south/resign")
     post("/api/history/forget", name="Mara")

@@ -96,7 +96,7 @@ class HubTour:
         cups.pair_round(1)
         yield from self._round("round")
         for place, verdict in enumerate((BoardEnd.SOUTH, BoardEnd.DRAW, BoardEnd.NORTH_BY_DEFAULT, BoardEnd.NEITHER)):
-            _send(self.client, "/host/tournament/1", do="decide", place=f"0.{place}.0", verdict=verdict)
+            _send(self.client, "/host/tournament/1", do="decide", place=f"1.{place + 1}.1", verdict=verdict)
         yield from self._round("decided")
         _send(self.client, "/host/tournament/1", do="end")
         yield from self._round("over")

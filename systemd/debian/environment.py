@@ -61,7 +61,7 @@ def fetch(folder: Path, python: str, platform: str) -> None:
 
 def install(folder: Path, *what: str) -> None:
     """Unpack into a folder, with uv."""
-    command = [os.environ["UV"], "pip", "install", "--quiet", "--no-config", "--link-mode", "copy"]
+    command = [os.environ["UV"], "pip", "install", "--quiet", "--no-config", "--no-cache", "--link-mode", "copy"]
     subprocess.run([*command, "--target", str(folder), *what], check=True)
 
 

@@ -48,7 +48,7 @@ LENT = tuple(Path("/etc") / name for name in ("resolv.conf", "pip.conf", "ssl/ce
 """What a chroot needs of this machine to reach packages; taken away again."""
 DISK_BYTES = 2 * 1024**3
 INSTALL = "cd /usr/src/tabletop-companion && make install"
-TIDY = "apt-get purge -y -qq debhelper && apt-get autoremove --purge -y -qq && apt-get clean"
+TIDY = "apt-get purge -y -qq debhelper && apt-get autoremove --purge -y -qq && apt-get clean && rm -rf /root/.cache"
 """What built the package goes again."""
 SOURCES = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md", "LICENSE", "Makefile")
 """What goes into the disk."""

@@ -57,9 +57,9 @@ def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> 
     for part in ("Cup, round 1: find your name", "Round ends in", "Name1", "Name4", "Standings"):
         assert part in wall
     assert act(app, do="pair") == 409  # boards are open
-    assert act(app, do="decide", place="0.0.0", verdict="south") == 303
-    assert act(app, do="decide", place="0.1.0", verdict="draw") == 303
-    assert act(app, do="decide", place="0.1.0", verdict="north") == 303
+    assert act(app, do="decide", place="1.1.1", verdict="south") == 303
+    assert act(app, do="decide", place="1.2.1", verdict="draw") == 303
+    assert act(app, do="decide", place="1.2.1", verdict="north") == 303
     told = words(app.test_client().get("/host/tournament/1", headers=KEY).text)
     assert "1.2.1 ½ : ½ → 0 : 1" in told
     assert "find your name" not in app.test_client().get("/tournament/1", environ_overrides=FAR).text
@@ -110,9 +110,9 @@ def test_wrong_words_change_nothing(app: Flask, league: League) -> None:
     made(app)
     before = league.tournaments.of(1)
     for data in (
-        {"do": "decide", "place": "0.0.0", "verdict": "south"}, {"do": "decide", "place": "x", "verdict": "south"},
+        {"do": "decide", "place": "1.1.1", "verdict": "south"}, {"do": "decide", "place": "x", "verdict": "south"},
         {"do": "enter", "people": "#1"}, {"do": "enter", "people": "#99"}, {"do": "enter", "people": f"#{'9' * 1900}"}, {"do": "enter", "people": ""},
-        {"do": "withdraw", "entrant": "77"}, {"do": "unpair"}, {"do": "decide", "place": "0.0.0", "verdict": "x"},
+        {"do": "withdraw", "entrant": "77"}, {"do": "unpair"}, {"do": "decide", "place": "1.1.1", "verdict": "x"},
     ):  # fmt: skip
         assert act(app, **data) in (400, 409), data
     assert act(app, do="nonsense") == 404

@@ -94,6 +94,8 @@ def test_the_other_seat_is_asked_about_a_draw(place: Place) -> None:
 def test_joining_by_the_short_address_and_coming_back(place: Place) -> None:
     phone = place.browser()
     assert phone.get("/s").location == "/join/south"
+    for typed in ("/S", "/s/", "/S/"):
+        assert phone.get(typed).location == "/join/south"
     assert "Sit down" in phone.get("/join/south").get_data(as_text=True)
     answer = phone.post("/join/south", data={"name": "Mara"})
     assert (answer.status_code, answer.location) == (303, "/seat/south")

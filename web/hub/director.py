@@ -183,9 +183,10 @@ def _number(given: Mapping[str, str], name: str, missing: int) -> int:
 
 
 def _place(text: str) -> Place:
+    """Return the place of a board from text that counts round, match and board from 1."""
     match [whole_number(part) for part in text.split(".")]:
-        case [int(round_), int(match_), int(board)]:
-            return round_, match_, board
+        case [int(round_), int(match_), int(board)] if min(round_, match_, board) > 0:
+            return round_ - 1, match_ - 1, board - 1
     raise Malformed(say("There is no such board"))
 
 

@@ -301,6 +301,12 @@ class OwnOrder(TypedDict):
     orders: list[KeyJson]
 
 
+class TakenBack(TypedDict):
+    """The order that is the seat's own again, to be handed in once more; null: its owner is not told here."""
+
+    action: str | None
+
+
 class NewHostKey(TypedDict):
     """The key that holds from now on."""
 

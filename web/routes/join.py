@@ -152,12 +152,14 @@ class Joining:
             self._guard.seat_cookie(answer, seat, nonce)
         return answer
 
-    @get("/s")
+    @get("/S", strict_slashes=False)
+    @get("/s", strict_slashes=False)
     def short_south(self) -> Any:
         """Lead to South's page, for an address that is short to type."""
         return self.straight_to(Seat.SOUTH)
 
-    @get("/n")
+    @get("/N", strict_slashes=False)
+    @get("/n", strict_slashes=False)
     def short_north(self) -> Any:
         """Lead to North's page."""
         return self.straight_to(Seat.NORTH)

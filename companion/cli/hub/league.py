@@ -156,11 +156,11 @@ def _do(options: argparse.Namespace, what: str, **given: str) -> Any:
 
 
 def _place(board: str) -> str:
-    """A board as people count, as the hub counts it: from 0."""
+    """Return a board as the hub takes it: round, match and board, each counted from 1."""
     parts = board.split(".")
     if len(parts) != 3 or not all(part.isdecimal() and int(part) for part in parts):
         raise SystemTrouble(f"{board} is no board: show says them, such as 2.1.1")
-    return ".".join(str(int(part) - 1) for part in parts)
+    return board
 
 
 def _print(told: Mapping[str, Any]) -> None:
