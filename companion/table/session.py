@@ -252,12 +252,13 @@ class Session:
         return self.target is not None and (self.board or {}) != self.target
 
     @property
-    def nobody_acts(self) -> bool:
-        """Has time run out for both seats twice in a row, and does it run on?"""
+    def idle_since_s(self) -> float | None:
+        """Since when the clock runs for nobody: time ran out for both seats twice in a row; None: somebody plays."""
         last = self.turns[-IDLE_TURNS:]
-        if self.phase is not Phase.ORDERS or self.countdown is None or self.paused or self.remote is not None:
-            return False
-        return len(last) == IDLE_TURNS and all(turn.by_time for turn in last)
+        if self.phase is not Phase.ORDERS or self.countdown is None or self.remote is not None:
+            return None
+        is_idle = len(last) == IDLE_TURNS and all(turn.by_time for turn in last)
+        return self.countdown.since_s if is_idle else None
 
     @property
     def is_open(self) -> bool:

@@ -217,8 +217,8 @@ class Table(Closeable):
             self._lobby.rematch()
         elif store.live.early is None and not store.waiting and (time_out := store.timekeeper.time_out(session, now_s)):
             store.accept(time_out)  # whoever waits is heard first: it may have been in time
-            if store.session.nobody_acts:
-                store.accept(Pause("idle", now_s))
+            if since_s := store.session.idle_since_s:
+                store.accept(Pause("idle", since_s))
         store.note_clock()
         return store.timekeeper.pause_s(store.session, now_s)
 
