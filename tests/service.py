@@ -209,8 +209,8 @@ def says(window: WebDriver, words: str) -> None:
 
 
 def tap(window: WebDriver, selector: str) -> None:
-    """Tap a key once it is there; the fragment may be replaced at any moment."""
-    script = "const key = document.querySelector(arguments[0]); if (!key) return false; key.click(); return true"
+    """Tap a key once it is there and does not rest; the fragment may be replaced at any moment."""
+    script = "const key = document.querySelector(arguments[0]); if (!key || restOf(key)) return false; key.click(); return true"
     until(f"the key {selector}", lambda: window.execute_script(script, selector))
 
 

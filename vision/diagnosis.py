@@ -31,7 +31,6 @@ from companion.core.ports import (
 )
 from vision.cameras.colours import Colours, painted
 from vision.detection.markers import Luma
-from vision.pieces.board_reader import BoardReader
 from vision.pose.optics import Lens
 from vision.pose.pose import Maps, Points, Pose, flat, square_mm
 from vision.readability import (
@@ -43,6 +42,7 @@ from vision.readability import (
     measure_squares,
     tilt_deg,
 )
+from vision.reading.board_reader import BoardReader
 
 Picture = NDArray[np.uint8]
 """What is shown: (height, width) in grey, or (height, width, 3) in BGR."""

@@ -21,7 +21,7 @@ from vision.detection.markers import (
     resembles_marker,
     sharpened,
 )
-from vision.pieces.board_reader import BoardReader, board_reader
+from vision.reading.board_reader import BoardReader, board_reader
 
 _ENLARGE_BELOW_PX = 1000
 

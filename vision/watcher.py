@@ -19,7 +19,7 @@ from vision.cameras.camera_link import SILENCE_S, CameraLink, Cameras
 from vision.cameras.camera_report import CameraReport
 from vision.cameras.lens_keeper import LensKeeper
 from vision.pace import Pace
-from vision.pieces.board_reader import BoardReader
+from vision.reading.board_reader import BoardReader
 from vision.tiles.tiles_beside import TilesBeside
 
 _LOG = logging.getLogger(__name__)

@@ -51,13 +51,14 @@ class Badge:
 class ChoiceKey:
     """A key of a page: it begins a play, such as a pass, or is one, such as the end of a turn.
 
-    `hint` says when it can be used; `is_main` makes it the large one.
+    `hint` says when it can be used; `is_main` makes it the large one; `is_final` ends the game, so it is asked first.
     """
 
     name: str
     label: str
     hint: str = ""
     is_main: bool = False
+    is_final: bool = False
 
 
 @dataclass(frozen=True)

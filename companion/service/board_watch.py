@@ -19,7 +19,7 @@ from vision.cameras.camera_link import Cameras
 from vision.cameras.catalogue import CameraOpener, cameras, is_device
 from vision.cameras.lenses import LensShelf
 from vision.diagnosis import SETTLED, SETTLED_IF_SMALL, BoardEye
-from vision.pieces.board_reader import board_reader
+from vision.reading.board_reader import board_reader
 from vision.watcher import Watcher, WatchListeners, board_watcher
 
 log = logging.getLogger(__name__)

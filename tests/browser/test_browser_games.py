@@ -297,7 +297,7 @@ def test_done_too_early_is_refused_and_can_be_overruled(tmp_path: Path, windows:
         hand_in(south, "UII")
         north.post("/api/seat/north/hand-in", moment="1.1", action="III", salt="0")
         says(south, "Move your robot a1 to a2")
-        tap(south, "[data-refused=force]")
+        tap(south, "[data-refused]")
         until("the refusal", lambda: "not seen that yet" in south.find_element(By.ID, "said").text)
         tap(south, "#force:not([hidden])")
         until("the next step", lambda: client.get("/api/view")["stage"] == 1)

@@ -104,6 +104,7 @@ def test_orders_are_read_and_typed_in_the_own_language(
     cdp(seat, "Network.setCookie", name="language", value=language, url=url)
     seat.refresh()
     until("the keys", lambda: seat.find_elements(By.CSS_SELECTOR, ".order"))
+    tap(seat, "#clear")
     seat.find_element(By.TAG_NAME, "body").send_keys(typed)
     has(seat, shown)
     script = "return [...document.querySelectorAll('.slot')].map(slot => slot.dataset.letter).join('')"
@@ -195,8 +196,9 @@ def test_the_turn_sounds_after_the_first_touch_and_never_what_was_entered(seat: 
         seat.find_element(By.TAG_NAME, "body").send_keys("dlr", Keys.ENTER)
         says(seat, "Waiting for lime")
     tap(seat, "[data-post$='take-back']")
-    says(seat, "orders to go")
+    says(seat, "Hand in, or change your mind")
     until("a tone", lambda: seat.execute_script("return window.tones") == [1046.5])
-    seat.find_element(By.TAG_NAME, "body").send_keys("u")
-    until("an order", lambda: entered(seat).startswith("U"))
+    until("the orders, given back", lambda: entered(seat) == "DLR")
+    seat.find_element(By.TAG_NAME, "body").send_keys(Keys.BACKSPACE, "u")
+    until("an order", lambda: entered(seat) == "DLU")
     assert seat.execute_script("return window.tones") == [1046.5]

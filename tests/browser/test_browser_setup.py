@@ -66,8 +66,8 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
         tap(window, ".foot button")
         until("the answer", lambda: "Saved: 2 settings." in window.execute_script(_MAIN))
         assert read_settings((tmp_path / "settings.toml").read_text()).web.viewers == 30
-        tap(window, "[data-arm=restart]")
-        tap(window, "#restart")
+        tap(window, ".waits [data-sure]")
+        tap(window, ".sure [data-yes]")
         until(
             "a page without a word of a restart",
             lambda: not window.execute_script("return document.querySelectorAll('.waits').length"),
@@ -129,14 +129,14 @@ def test_the_focus_of_whoever_hosts_by_keyboard_is_never_lost(tmp_path: Path) ->
             window.execute_script("document.querySelector(arguments[0]).focus()", selector)
             ActionChains(window, duration=0).send_keys(Keys.ENTER).perform()
 
-        presses('[data-arm="free-south"]')
-        has_focus("#free-south")
-        ActionChains(window, duration=0).send_keys(Keys.ESCAPE).perform()
-        has_focus('[data-arm="free-south"]')
-        assert not window.find_element(By.ID, "free-south").is_displayed()
-        presses('[data-arm="free-south"]')
-        has_focus("#free-south")
-        has_focus('[data-arm="free-south"]')
+        free = '[data-body*="south"][data-post$="/free-seat"]'
+        for way in (Keys.ESCAPE, Keys.ENTER):
+            presses(free)
+            has_focus(".sure [data-no]")
+            until("its rest", lambda: not window.execute_script("return restOf(document.activeElement)"))
+            ActionChains(window, duration=0).send_keys(way).perform()
+            has_focus(free)
+            assert not window.find_elements(By.CSS_SELECTOR, ".sure")
         presses("#start")
         has_focus(".foot .sign")
         tour.table.confirm("host", tour.table.view().moment, 0, force=True)

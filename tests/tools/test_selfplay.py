@@ -11,7 +11,7 @@ from companion.cli import main
 from companion.core.grid import Square
 from companion.core.ports import Reading
 from companion.tools.selfplay import Report, people, play_games
-from vision.pieces.board_reader import BoardReader
+from vision.reading.board_reader import BoardReader
 
 
 def test_a_camera_that_lies_is_found_out(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

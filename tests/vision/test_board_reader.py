@@ -19,9 +19,8 @@ from companion.games import GAMES
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
 from vision.detection.markers import MarkerFinder
-from vision.pieces.board_reader import board_reader
-from vision.pieces.frame_reader import FrameReader
 from vision.pose.pose import corner_points_mm, flat, solve_pose
+from vision.reading.board_reader import board_reader
 from vision.simulation.render import camera_pose
 from vision.simulation.table import RenderedCamera
 from vision.simulation.view import View
@@ -432,7 +431,7 @@ def test_at_a_glance_what_moves_is_not_read_until_it_lies_still(monkeypatch: pyt
         reading = seen.reader.read(seen.camera.frame())
     assert reading.quiet
     with monkeypatch.context() as patch:
-        patch.setattr(FrameReader, "look", lambda *_, **__: pytest.fail("a moving picture was read"))
+        patch.setattr("vision.reading.board_reader.detect", lambda *_: pytest.fail("a moving picture was read"))
         seen.table.hold_hand(B2)
         glanced = seen.reader.read(seen.camera.frame(), glance=True)
         assert (glanced.quiet, glanced.seen, glanced.frame) == (False, reading.seen, reading.frame + 1)

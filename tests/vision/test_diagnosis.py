@@ -17,7 +17,7 @@ from companion.games import GAMES
 from companion.printing.printed_kit import printed_table
 from vision.cameras.camera_link import Cameras
 from vision.diagnosis import SETTLED, UNPACKED, BoardEye
-from vision.pieces.board_reader import board_reader
+from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
 from vision.simulation.view import default_view
 from vision.watcher import WatchListeners, board_watcher

@@ -6,7 +6,7 @@ import pytest
 from companion.core.grid import Square
 from companion.games import GAMES
 from companion.printing.printed_kit import printed_table
-from vision.pieces.board_reader import BoardReader, board_reader
+from vision.reading.board_reader import BoardReader, board_reader
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 

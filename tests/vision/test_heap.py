@@ -27,7 +27,7 @@ from random import Random
 from companion.games import GAMES
 from companion.core.ports import Frame
 from vision.diagnosis import BoardEye
-from vision.pieces.board_reader import board_reader
+from vision.reading.board_reader import board_reader
 from companion.printing.printed_kit import printed_table
 
 for name, game in GAMES.items():

@@ -22,10 +22,10 @@ from vision.cameras.catalogue import CameraOpener
 from vision.cameras.files import PictureCamera
 from vision.cameras.lenses import LensShelf, nominal_lens
 from vision.cameras.source import Device
-from vision.pieces.board_reader import board_reader
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose
+from vision.reading.board_reader import board_reader
 from vision.simulation.view import View
 from vision.watcher import Watcher, WatchListeners, board_watcher
 

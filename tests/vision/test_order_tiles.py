@@ -15,7 +15,7 @@ from companion.core.kit import SEATS, Kit, RowFault, RowSeen, RowsWanted, Seat
 from companion.core.ports import Frame
 from companion.games import GAMES
 from companion.printing.printed_kit import printed_table
-from vision.pieces.board_reader import board_reader
+from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
 from vision.simulation.tile_rows import LaidTile, RowPlace
 from vision.simulation.view import View, default_view

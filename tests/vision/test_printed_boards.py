@@ -8,7 +8,7 @@ import pytest
 from companion.core.kit import Kit, Layout
 from companion.games import GAMES
 from companion.printing.printed_kit import printed_table
-from vision.pieces.board_reader import board_reader
+from vision.reading.board_reader import board_reader
 from vision.simulation.view import default_view
 
 KITS = {name: game.kit(game.options({})) for name, game in GAMES.items()}

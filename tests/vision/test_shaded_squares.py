@@ -9,9 +9,9 @@ from bench.reading.pictures import tops_of, wrong_entries
 from bench.reading.scenes import default_kits, scene
 from numpy.typing import NDArray
 
-from vision.pieces.board_reader import board_reader
 from vision.pieces.shaded_squares import Paper, reflectance
 from vision.pieces.square_cells import SquareCells
+from vision.reading.board_reader import board_reader
 
 SIDE = 60
 PLACES = np.stack(np.meshgrid(*(np.arange(SIDE) * 0.6 - 17.7,) * 2), axis=-1).reshape(-1, 2).astype(np.float32)

@@ -19,10 +19,10 @@ from companion.games import GAMES
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
 from vision.detection.markers import MarkerFinder, best_guess, marker_modules
-from vision.pieces.board_reader import board_reader
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import corner_points_mm, flat
+from vision.reading.board_reader import board_reader
 from vision.simulation.render import camera_pose
 from vision.simulation.table import RenderedCamera
 from vision.simulation.view import View

@@ -13,11 +13,11 @@ from companion.core.grid import Square
 from companion.core.ports import Frame
 from companion.printing.printed_kit import printed_table
 from vision.detection.marker_scan import Scanner
-from vision.pieces.board_reader import board_reader
 from vision.pose.board_fit import Evidence
 from vision.pose.lens_choice import checked_fit
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose, corner_points_mm, flat, rough_pose, solve_pose
+from vision.reading.board_reader import board_reader
 from vision.simulation.render import camera_pose
 from vision.simulation.view import View
 

@@ -10,17 +10,14 @@ from bench.reading.scenes import kits
 
 from companion.core.grid import Square
 from companion.printing.printed_kit import printed_table
-from vision.detection.marker_scan import Scanner
-from vision.detection.rectified_search import RectifiedSearch
-from vision.pieces.board_reader import board_reader
-from vision.pieces.frame_reader import FrameReader
-from vision.pieces.square_judge import SquareJudge
+from vision.pieces.vague_squares import vague_squares
 from vision.pose.board_fit import Belief, Evidence, Tag, fit_board, fit_lines
 from vision.pose.lens_choice import confirmed_squares
-from vision.pose.locator import BoardLocator
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose, corner_points_mm, flat, square_corners_mm
 from vision.pose.printed_lines import confirmed, lines_of
+from vision.reading.board_reader import board_reader
+from vision.reading.judge import judge
 from vision.simulation.render import camera_pose
 from vision.simulation.view import View
 
@@ -120,17 +117,18 @@ def test_what_a_wrong_pose_puts_a_square_farther_away_is_not_confirmed() -> None
 
 
 def test_no_square_is_called_empty_where_the_pose_is_unsure() -> None:
-    closer = RectifiedSearch()
-    looker = FrameReader({KAHMATE.game: KAHMATE}, BoardLocator(LENSES["webcam"]), Scanner(), closer)
-    table = printed_table(KAHMATE, View())
+    reader, table = board_reader({KAHMATE.game: KAHMATE}), printed_table(KAHMATE, View())
     table.set_up({})
     luma = table.render_luma()
-    assert not looker.look(luma, still=True).unknown
-    assert looker.pose is not None
-    unsure = replace(looker.pose, covariance=np.diag([1e-4] * 3 + [60.0] * 3))
-    sightings = looker.seen.sightings if looker.seen else ()
-    look, _ = SquareJudge(KAHMATE, closer).judge(looker._located(luma, KAHMATE, unsure), sightings, closely=False)
-    assert look.unknown == frozenset(KAHMATE.board.squares)
+    assert not reader.read_picture(luma).unknown
+    assert reader.pose is not None
+    unsure = replace(reader.pose, covariance=np.diag([1e-4] * 3 + [60.0] * 3))
+    vague = vague_squares(KAHMATE.board, unsure)
+    assert vague == frozenset(KAHMATE.board.squares)
+    last = reader.memory.last
+    assert last is not None
+    look = replace(last, vague=vague, asked=frozenset(KAHMATE.board.squares))
+    assert judge(look, reader.memory)[0].unknown == vague
 
 
 def test_a_hand_between_leaves_what_is_beyond_unknown_and_the_reader_says_so() -> None:

@@ -11,7 +11,7 @@ from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Readi
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
 from vision.cameras.camera_link import Cameras
-from vision.pieces.board_reader import board_reader
+from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
 from vision.watcher import READING_THREADS, WatchListeners, board_watcher
 

@@ -59,7 +59,7 @@ class Placer:
     """Places the markers of one kit's pieces on a board of which the pose is known; remembers those that stay."""
 
     def __init__(self, kit: Kit, pose: Pose) -> None:
-        self._kit, self._pose = kit, pose
+        self._kit, self.pose = kit, pose
         self._tags = list(tags_of(kit))
         self._has_carried = any(face.carried for face in kit.faces)
         self._last_view: set[int] | None = None
@@ -132,7 +132,7 @@ class Placer:
         pieces = list(placed)
         known = self._bodies
         new = [p for p in pieces if id(p.sighting) not in known or known[id(p.sighting)][0] is not p]
-        bodies = bodies_mm(self._kit, self._pose, new)
+        bodies = bodies_mm(self._kit, self.pose, new)
         for piece, body, bound in zip(new, bodies, _bounds(bodies), strict=True):
             known[id(piece.sighting)] = piece, body, bound
         return [known[id(piece.sighting)][1:] for piece in pieces]
@@ -147,7 +147,7 @@ class Placer:
         }
         self._bodies = {key: body for key, body in self._bodies.items() if key in self._placed}
         new = [each for each in seen if id(each[0]) not in self._placed]
-        rays = _rays(self._pose, new)
+        rays = _rays(self.pose, new)
         spreads = self._spreads_mm([(ray.x_mm, ray.y_mm, ray.face.height_mm) for ray in rays])
         for ray, spread in zip(rays, spreads, strict=True):
             self._placed[id(ray.sighting)] = _place(self._kit, ray, spread)
@@ -159,7 +159,7 @@ class Placer:
         points = dict(zip(keys, places, strict=True))
         missing = [key for key in points if key[0] is None or key not in self._spreads]
         if missing:
-            spreads = self._pose.spread_mm(np.array([points[key] for key in missing]))
+            spreads = self.pose.spread_mm(np.array([points[key] for key in missing]))
             self._spreads.update(zip(missing, map(float, spreads), strict=True))
         return [self._spreads[key] for key in keys]
 

@@ -218,6 +218,7 @@ class ViewJson(TypedDict):
     score: list[int]
     outcome: OutcomeJson | None
     draw_offer: Seat | None
+    back_wanted: Seat | None
     can_undo: bool
     log: list[str]
     camera: CameraJson
@@ -299,6 +300,12 @@ class OwnOrder(TypedDict):
 
     action: str | None
     orders: list[KeyJson]
+
+
+class TakenBack(TypedDict):
+    """The order that is the seat's own again, to be handed in once more; null: its owner is not told here."""
+
+    action: str | None
 
 
 class NewHostKey(TypedDict):

@@ -1,6 +1,6 @@
 // Acting on the board: plays, orders piece by piece, pieces placed in secret, face-offs.
-import { forget, post, recall, refuse, remember, say } from './page.js';
-import { handIn } from './seat.js';
+import { askFirst, forget, post, recall, refuse, remember, say } from './page.js';
+import { handIn, takeReturned } from './seat.js';
 import {
   board, centre, frames, isTurned, mark, onTap, page, pieceOn, shifted, target, tell, use,
 } from './squares.js';
@@ -215,13 +215,11 @@ import {
 
 // Orders piece by piece, drawn over the own board; they stay in this browser until they are handed in.
 {
-  const AGAIN_MS = 4000;
   const form = () => document.getElementById('sheet');
   const store = () => `orders:${page().dataset.seat}:${page().dataset.moment}`;
   let given = {}; // by the unit's name: { kind: its number, way: a letter or '' }
   let unit = '';
   let drawn = '';
-  let armed = 0; // the main key was tapped with robots without an order: once more hands in
   let sheet = { units: [], kinds: [], directions: [] };
 
   function keep() {
@@ -259,7 +257,6 @@ import {
     if (isSame && isDone(before)) delete given[unit];
     else given[unit] = { kind, way: sheet.kinds[kind].has_direction ? way : '' };
     if (isDone(given[unit])) goOn();
-    arm(false);
     refuse('');
     keep();
     paint();
@@ -268,7 +265,6 @@ import {
   function clear() {
     given = {};
     unit = '';
-    arm(false);
     refuse('');
     keep();
     paint();
@@ -341,9 +337,18 @@ import {
     if (focused) keys.find(key => key.dataset.unit === focused)?.focus({ preventScroll: true });
   }
 
-  function arm(rest) {
-    clearTimeout(armed);
-    armed = rest ? setTimeout(() => { armed = 0; paint(); }, AGAIN_MS) : 0;
+  // The orders of a text, as `text` writes them.
+  function read(action) {
+    const all = sheet.kinds.flatMap((each, kind) => (each.has_direction ? sheet.directions.map(({ letter }) => letter) : ['']).map(way => ({ kind, way })));
+    const orders = action.split(' ').map(order => order.split(':'));
+    return Object.fromEntries(orders.map(([name, order]) => [name, all.find(set => written(set) === order)]).filter(([, set]) => set));
+  }
+
+  function commit() {
+    const rest = idle().map(each => each.name).join(', ');
+    const words = { question: say('No orders yet: {units}', { units: rest }), yes: say('Hand in'), no: say('Keep planning') };
+    if (rest) askFirst(document.getElementById('commit'), words, () => handIn(text()));
+    else handIn(text());
   }
 
   function paint() {
@@ -354,15 +359,20 @@ import {
       given = JSON.parse(recall(drawn) ?? '{}');
       unit = '';
     }
+    const before = takeReturned();
+    if (before) {
+      given = read(before);
+      keep();
+    }
     if (!unitOf(unit)) unit = (idle()[0] ?? sheet.units[0]).name;
     paintUnits();
     const set = given[unit];
     document.querySelectorAll('[data-kind]').forEach((key, number) => key.setAttribute('aria-pressed', String(set?.kind === number)));
     for (const key of document.querySelectorAll('[data-way]')) key.setAttribute('aria-pressed', String(Boolean(set) && set.way === key.dataset.way));
     const rest = idle().map(each => each.name).join(', ');
-    const commit = document.getElementById('commit');
-    commit.className = rest && !armed ? 'key off' : 'key go';
-    commit.textContent = !rest ? say('Hand in') : armed ? say('{units} do nothing: hand in', { units: rest }) : say('Without an order: {units}', { units: rest });
+    const main = document.getElementById('commit');
+    main.className = rest ? 'key off' : 'key go';
+    main.textContent = rest ? say('No orders yet: {units}', { units: rest }) : say('Hand in');
     const example = document.getElementById('example');
     if (example) {
       example.hidden = Object.keys(given).length > 0;
@@ -383,11 +393,7 @@ import {
     else if (hit.dataset.kind) tapKind(Number(hit.dataset.kind));
     else if (hit.dataset.way) tapWay(hit.dataset.way);
     else if (hit.id === 'clear') clear();
-    else if (armed || !idle().length) handIn(text());
-    else {
-      arm(true);
-      paint();
-    }
+    else commit();
   });
 
   document.addEventListener('keydown', event => {
@@ -461,6 +467,11 @@ import {
       squares = JSON.parse(recall(drawn) ?? 'null') ?? [...asked.proposal];
       chosen = -1;
     }
+    const before = takeReturned().split(' ').filter(Boolean).map(piece => piece.split('@'));
+    if (before.length) {
+      squares = asked.pieces.map(({ letter }) => before.splice(before.findIndex(([name]) => name === letter), 1)[0][1]);
+      keep();
+    }
     const pieces = asked.pieces.map(({ drawn: piece }, number) => {
       const [x, y] = centre(squares[number]);
       return `<g transform="translate(${x} ${y})"${number === chosen ? ' class="on"' : ''}>${piece}</g>`;
@@ -499,6 +510,7 @@ import {
       moment = page().dataset.moment;
       card = '';
     }
+    card = takeReturned() || card;
     for (const key of document.querySelectorAll('[data-card]')) key.setAttribute('aria-pressed', String(key.dataset.card === card));
     const place = document.getElementById('mine');
     place.replaceChildren(Object.assign(document.createElement('span'), { textContent: card }));

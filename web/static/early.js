@@ -1,4 +1,112 @@
 // Runs before anything else on a page; no module, so that it is there first.
+
+// Nothing new under the finger: a key that comes, goes on to mean something else, or moves to where another key was or
+// under the last tap, rests for a moment. It looks as always; a tap meanwhile does nothing.
+(() => {
+  const REST_MS = 700;
+  const TAP_MS = 2000; // how long the place of a tap counts
+  const MOVED_PX = 8;
+  const KEYS = ':is(.key, .whole, .row, a.code):not(.off, :disabled, span)';
+  const CLOCKS = '[data-time], [data-limit]';
+  let seen = [];
+  let tap = { at: -Infinity, x: 0, y: 0 };
+
+  // What a key does. Where a script gives it its meaning, its name stands for it, and its words tell it more closely.
+  const meaning = ({ id, name, value, tagName, dataset, href, textContent }) => [
+    tagName, id, name, value, dataset.post, dataset.body, dataset.arm, dataset.key, id ? '' : href,
+    id || dataset.post || href ? '' : textContent.trim(),
+  ].join('|');
+  const isInside = ({ x, y }, { left, right, top, bottom }) => x >= left && x <= right && y >= top && y <= bottom;
+  const meets = (one, other) => Math.min(one.right, other.right) - Math.max(one.left, other.left) > MOVED_PX
+    && Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > MOVED_PX;
+
+  // The keys that can be pressed now. Behind a dialog there are none.
+  function keysOf() {
+    const dialog = document.querySelector('dialog[open]');
+    return [...(dialog ?? document).querySelectorAll(KEYS)].map(key => ({
+      key, rect: key.getBoundingClientRect(), meaning: meaning(key), text: key.id && !key.dataset.post ? key.textContent : '', isAsked: Boolean(dialog),
+    })).filter(({ rect }) => rect.width > 0);
+  }
+
+  function sinceOf(fresh, now) {
+    const isUnder = now - tap.at < TAP_MS && isInside(tap, fresh.rect);
+    const same = seen.find(each => each.meaning === fresh.meaning && meets(each.rect, fresh.rect));
+    if (same && (same.text === fresh.text || !isUnder)) return same.since;
+    if (same || isUnder || fresh.isAsked) return now;
+    return seen.some(each => meets(each.rect, fresh.rect)) ? now : -Infinity;
+  }
+
+  function look() {
+    const now = performance.now();
+    const fresh = keysOf();
+    for (const each of fresh) each.since = sinceOf(each, now);
+    const gone = seen.filter(each => !fresh.some(({ meaning: same }) => same === each.meaning));
+    for (const each of gone) each.gone ??= now;
+    seen = [...fresh, ...gone.filter(each => now - each.gone < REST_MS)];
+  }
+
+  // Whoever scrolls has moved the keys himself.
+  function place() {
+    for (const each of seen) if (each.key.isConnected) each.rect = each.key.getBoundingClientRect();
+  }
+
+  // How long a key still rests, in ms.
+  function restOf(key) {
+    const since = seen.find(each => each.key === key)?.since ?? -Infinity;
+    return Math.max(0, since + REST_MS - performance.now());
+  }
+  globalThis.restOf = restOf;
+
+  const keyOf = ({ target }) => target.closest?.(KEYS);
+  function hold(event) {
+    const key = keyOf(event);
+    if (!key || restOf(key) === 0) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+  addEventListener('pointerdown', event => {
+    if (keyOf(event)?.dataset.edge !== undefined) hold(event);
+    tap = { at: performance.now(), x: event.clientX, y: event.clientY };
+  }, true);
+  addEventListener('click', event => {
+    hold(event);
+    const key = keyOf(event);
+    if (event.detail || !event.isTrusted || !key) return;
+    const { left, right, top, bottom } = key.getBoundingClientRect(); // by keyboard
+    tap = { at: performance.now(), x: (left + right) / 2, y: (top + bottom) / 2 };
+  }, true);
+
+  // A page that was reached by a tap has new keys under it, too.
+  const STORE = 'tap';
+  addEventListener('pagehide', () => {
+    try {
+      sessionStorage.setItem(STORE, JSON.stringify({ ...tap, at: performance.timeOrigin + tap.at }));
+    } catch { /* a browser that keeps nothing */ }
+  });
+  try {
+    const before = JSON.parse(sessionStorage.getItem(STORE));
+    if (before) tap = { ...before, at: before.at - performance.timeOrigin };
+  } catch { /* a browser that keeps nothing */ }
+
+  const isOfClock = ({ target }) => (target.nodeType === Node.TEXT_NODE ? target.parentElement : target)?.closest(CLOCKS);
+  let isWaiting = false;
+  function begin() {
+    look();
+    new MutationObserver(changes => { if (!changes.every(isOfClock)) look(); }).observe(document.body, {
+      subtree: true, childList: true, characterData: true,
+      attributeFilter: ['hidden', 'disabled', 'class', 'open', 'href', 'data-post', 'data-body'],
+    });
+  }
+  addEventListener('DOMContentLoaded', begin, { once: true });
+  for (const cause of ['scroll', 'resize']) {
+    addEventListener(cause, () => {
+      if (isWaiting) return;
+      isWaiting = true;
+      requestAnimationFrame(() => { isWaiting = false; place(); });
+    }, { capture: true, passive: true });
+  }
+})();
+
 (() => {
   const root = document.documentElement;
 

@@ -89,9 +89,8 @@ if (document.getElementById('backup')) {
     }, AGAIN_MS);
   }
 
-  document.addEventListener('click', async event => {
-    const key = event.target.closest?.('[data-restart]');
-    if (!key) return;
+  document.addEventListener('sure', async ({ target: key }) => {
+    if (!key.closest('.waits')) return;
     key.disabled = true;
     const answer = await post('/api/settings/restart');
     if (!answer.ok) return;

@@ -114,24 +114,67 @@ export function keepSetting(name, value) {
 
 // ---- keys ----
 
-// Keys that ask the table for something (data-post; data-edge: at the touch, data-space: by the space bar too), and second
-// keys that appear for a while (data-arm). Escape closes what is open (data-escape: on the table screen).
+// Keys that ask the table for something (data-post; data-edge: at the touch, data-space: by the space bar too). What cannot
+// be undone asks first (data-sure), and something more appears for who wants it (data-arm).
+const SURE_MS = 8000;
+
+// Asks before something that cannot be undone: the question stands where the page's sign is, the key that goes on is
+// on the other side of the one just tapped, and the harmless one under the finger. It has the focus, too.
+export function askFirst(key, { question, yes, no }, act) {
+  const { left, right } = key.getBoundingClientRect();
+  const dialog = Object.assign(document.createElement('dialog'), { className: 'sure' });
+  const sign = Object.assign(document.createElement('p'), { className: 'sign down', id: 'sure', textContent: question });
+  const row = Object.assign(document.createElement('div'), { className: 'sure-keys' });
+  const button = text => Object.assign(document.createElement('button'), { className: 'key', type: 'button', textContent: text });
+  const [going, staying] = [button(yes), button(no)];
+  const isLeft = left + right < innerWidth;
+  going.dataset.yes = '';
+  staying.dataset.no = '';
+  dialog.setAttribute('aria-labelledby', 'sure');
+  row.append(...(isLeft ? [staying, going] : [going, staying]));
+  dialog.append(sign, row);
+  const shown = document.querySelector('.phone>.sign')?.getBoundingClientRect();
+  if (shown && shown.top >= 0 && shown.bottom < innerHeight / 2) {
+    dialog.style.setProperty('--sign-top', `${shown.top}px`);
+    dialog.style.setProperty('--sign-height', `${shown.height}px`);
+    dialog.classList.add('placed');
+  }
+  const asked = JSON.stringify(key.dataset);
+  const look = () => { if (!key.isConnected || JSON.stringify(key.dataset) !== asked) dialog.close(); }; // it is over
+  const end = setTimeout(() => dialog.close(), SURE_MS);
+  going.addEventListener('click', () => { dialog.close(); act(); });
+  staying.addEventListener('click', () => dialog.close());
+  dialog.addEventListener('close', () => {
+    clearTimeout(end);
+    document.removeEventListener('shown', look);
+    document.documentElement.classList.remove('asks-first');
+    dialog.remove();
+    const menu = key.closest('.menu:not([open])');
+    (menu ? menu.querySelector('summary') : key).focus({ preventScroll: true });
+  });
+  document.addEventListener('shown', look);
+  document.documentElement.classList.add('asks-first');
+  document.body.append(dialog);
+  dialog.showModal();
+  staying.focus({ preventScroll: true });
+}
+
 {
-  const SECOND_MS = 4000;
-  const BOUNCE_MS = 300;
+  const MORE_MS = 20000;
+  const DISAGREES_MS = 5000;
 
   function reveal(id) {
-    const second = document.getElementById(id);
-    if (!second) return;
-    second.hidden = false;
-    second.focus({ preventScroll: true });
-    setTimeout(() => hide(second), second.matches('button') ? SECOND_MS : 5 * SECOND_MS);
+    const more = document.getElementById(id);
+    if (!more) return;
+    more.hidden = false;
+    more.focus({ preventScroll: true });
+    setTimeout(() => hide(more), MORE_MS);
   }
 
   // The focus goes back to the first key.
-  function hide(second) {
-    if (document.activeElement === second) document.querySelector(`[data-arm=${second.id}]`)?.focus();
-    second.hidden = true;
+  function hide(more) {
+    if (document.activeElement === more) document.querySelector(`[data-arm=${more.id}]`)?.focus();
+    more.hidden = true;
   }
 
   function shut(menu) {
@@ -139,20 +182,31 @@ export function keepSetting(name, value) {
     menu.querySelector('summary').focus({ preventScroll: true });
   }
 
-  // A finger that bounces must not end the next turn as well.
-  let moment = '';
-  let since = -Infinity;
-  function note() {
-    const now = document.getElementById('live')?.dataset.moment ?? '';
-    if (moment && now !== moment) since = performance.now();
-    moment = now;
+  // The camera disagrees with what people say: only when it has done so for a while can they overrule it.
+  let disagreement = '';
+  let waiting = 0;
+  function disagree(isRefused) {
+    const key = document.getElementById('force');
+    if (!key || (!isRefused && key.dataset.wrong === undefined && disagreement !== key.dataset.body)) {
+      clearTimeout(waiting);
+      disagreement = '';
+      if (key) key.hidden = true;
+      return;
+    }
+    if (disagreement === key.dataset.body) return;
+    clearTimeout(waiting);
+    disagreement = key.dataset.body;
+    key.hidden = true;
+    waiting = setTimeout(() => {
+      const now = document.getElementById('force');
+      if (now?.dataset.body === disagreement) now.hidden = false;
+    }, DISAGREES_MS);
   }
-  document.addEventListener('shown', note);
-  note();
+  document.addEventListener('shown', () => disagree(false));
+  disagree(false);
 
   async function ask(key) {
     if (key.dataset.busy !== undefined) return;
-    if (key.dataset.edge !== undefined && performance.now() - since < BOUNCE_MS) return;
     key.dataset.busy = '';
     const menu = key.closest('details');
     const { post: url, body, then, refused } = key.dataset;
@@ -160,16 +214,28 @@ export function keepSetting(name, value) {
     delete key.dataset.busy;
     if (menu?.open) shut(menu); // it lies over what is refused, too
     if (answer.ok && then) location.assign(then);
-    if (!answer.ok && answer.error?.kind === 'illegal' && refused) reveal(refused);
+    if (!answer.ok && answer.error?.kind === 'illegal' && refused !== undefined) disagree(true);
     if (answer.ok && 'second' in key.dataset) key.hidden = true;
+    if (answer.ok) document.dispatchEvent(new CustomEvent('answered', { detail: { ...answer, url } }));
+  }
+
+  // A key without an address tells whoever knows what it does.
+  function go(key) {
+    if (key.dataset.post) ask(key);
+    else key.dispatchEvent(new Event('sure', { bubbles: true }));
+  }
+
+  function press(key) {
+    const { arm, sure, yes, no } = key.dataset;
+    if (arm) reveal(arm);
+    else if (sure) askFirst(key, { question: sure, yes, no }, () => go(key));
+    else ask(key);
   }
 
   document.addEventListener('click', event => {
-    const key = event.target.closest?.('[data-post], [data-arm]');
-    if (!key) return;
-    if (key.dataset.arm) reveal(key.dataset.arm);
+    const key = event.target.closest?.('[data-post], [data-arm], [data-sure]');
     // What ends a turn counts from the finger's touch; the click that follows it is not another one.
-    else if (key.dataset.edge === undefined || event.detail === 0) ask(key);
+    if (key && (key.dataset.edge === undefined || event.detail === 0)) press(key);
   });
   document.addEventListener('pointerdown', event => {
     const key = event.target.closest?.('[data-post][data-edge]');
@@ -177,16 +243,16 @@ export function keepSetting(name, value) {
   });
   document.addEventListener('keydown', event => {
     const key = event.key === ' ' && document.querySelector('[data-space]');
-    if (!key || event.target.matches?.('input, textarea, summary')) return;
+    if (!key || event.target.closest?.('input, textarea, summary, dialog')) return;
     event.preventDefault();
-    if (!event.repeat) ask(key);
+    if (!event.repeat && !globalThis.restOf(key)) ask(key);
   });
 
   document.addEventListener('keydown', event => {
-    if (event.key !== 'Escape') return;
-    const second = document.querySelector('button[data-second]:not([hidden])');
+    if (event.key !== 'Escape' || document.querySelector('dialog[open]')) return;
+    const more = document.querySelector('button[data-second]:not([hidden], #force)');
     const menu = document.querySelector('details[open]');
-    if (second) hide(second);
+    if (more) hide(more);
     else if (menu) shut(menu);
     else document.querySelector('[data-escape]')?.click();
   });

@@ -31,9 +31,21 @@ export async function handIn(action) {
 }
 
 // What was taken back is another order when it is handed in again: its receipt must not say that it is the same.
-document.addEventListener('click', event => {
-  if (event.target.closest?.('[data-post$="/take-back"]')) unheard = {};
+// It comes back as it was, and waits until its form is there.
+let returned = {};
+document.addEventListener('answered', ({ detail: { url, action } }) => {
+  if (!url.endsWith('/take-back')) return;
+  unheard = {};
+  returned = { action, moment: page().dataset.moment };
+  document.dispatchEvent(new Event('shown'));
 });
+
+// The order that was taken back, once; empty if there is none.
+export function takeReturned() {
+  const { action, moment } = returned;
+  returned = {};
+  return (moment === page().dataset.moment && action) || '';
+}
 
 document.addEventListener('submit', event => {
   if (event.target.id !== 'written') return;
@@ -327,7 +339,7 @@ if (document.querySelector('.passed, .passing')) {
 
   function paint() {
     if (!form()) {
-      if (!drawn) return;
+      if (!drawn || page().dataset.question !== undefined) return; // the orders wait until it is answered
       draft = [];
       drawn = '';
       keep();
@@ -339,6 +351,11 @@ if (document.querySelector('.passed, .passing')) {
       chosen = -1;
     }
     drawn = store();
+    const before = takeReturned();
+    if (before) {
+      draft = [...before.padEnd(draft.length, FREE)].slice(0, draft.length);
+      keep();
+    }
     slots().forEach(paintSlot);
     const focused = document.activeElement;
     const number = missing();

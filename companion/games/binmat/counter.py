@@ -385,6 +385,7 @@ def _draw_sign(due: int, lane: int | None) -> str:
 
 _READY = ChoiceKey("done", say("Turn done"), is_main=True)
 _COMBAT = ChoiceKey("combat", say("Combat"))
+_ENDS = ChoiceKey("won", say("Attacker wins the game"), is_final=True)
 
 
 def _acting(state: Counter) -> str:
@@ -394,10 +395,10 @@ def _acting(state: Counter) -> str:
 
 def _keys(state: Counter) -> tuple[ChoiceKey, ...]:
     if state.due:
-        return (ChoiceKey("done", say("All drawn"), is_main=True), ChoiceKey("won", say("Too few: attacker won")))
+        return (ChoiceKey("done", say("All drawn"), is_main=True), _ENDS)
     if state.called:
         label = say("Worked out by hand") if state.is_referee else say("Combat over")
-        return (ChoiceKey("done", label, is_main=not state.is_referee), ChoiceKey("won", say("Attacker won")))
+        return (ChoiceKey("done", label, is_main=not state.is_referee), _ENDS)
     return (_READY, _COMBAT)
 
 

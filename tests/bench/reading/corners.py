@@ -27,8 +27,8 @@ from bench.reading.scenes import (
     ordinary_view,
 )
 from companion.core.kit import Kit
-from vision.pieces.board_reader import board_reader
 from vision.pose.pose import Pose, flat, square_corners_mm
+from vision.reading.board_reader import board_reader
 from vision.simulation.ground_truth import Print
 from vision.simulation.render import camera_pose
 from vision.simulation.view import View

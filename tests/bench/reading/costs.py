@@ -23,7 +23,7 @@ from companion.core.kit import Kit
 from companion.core.ports import Frame
 from companion.printing.printed_kit import printed_table
 from vision.cameras.files import load_luma
-from vision.pieces.board_reader import board_reader
+from vision.reading.board_reader import board_reader
 from vision.simulation.view import View
 from vision.still_pictures import read_images
 

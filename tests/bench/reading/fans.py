@@ -31,8 +31,8 @@ from companion.core.kit import CARD_DICTIONARY, Deck, Kit, Layout, Seat
 from companion.core.ports import Reading
 from companion.printing.printed_kit import printed_table
 from vision.cards.fans import UNREAD, Lying, marker_places, on_cards
-from vision.pieces.board_reader import board_reader
 from vision.pose.pose import Points, rectangle_corners_mm, square_corners_mm
+from vision.reading.board_reader import board_reader
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 

@@ -27,7 +27,7 @@ from bench.reading.scenes import default_kits, layout_of
 from companion.core.kit import Kit
 from companion.core.ports import Frame, Reading
 from companion.printing.printed_kit import printed_table
-from vision.pieces.board_reader import board_reader
+from vision.reading.board_reader import board_reader
 from vision.simulation.render import camera_pose
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View

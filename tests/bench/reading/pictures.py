@@ -37,7 +37,7 @@ from bench.reading.scenes import (
 from companion.core.grid import Square
 from companion.core.kit import Kit
 from companion.core.ports import Reading
-from vision.pieces.board_reader import board_reader
+from vision.reading.board_reader import board_reader
 from vision.simulation.ground_truth import Print
 
 READER = "reader"

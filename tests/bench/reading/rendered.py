@@ -18,7 +18,7 @@ from companion.core.ports import Reading
 from companion.printing.printed_kit import printed_table
 from vision.cards.fans import UNREAD
 from vision.detection.markers import Luma, dictionary_of
-from vision.pieces.board_reader import board_reader
+from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
 
 

@@ -28,7 +28,7 @@ from companion.core.grid import Square
 from companion.core.kit import Kit
 from companion.core.ports import Frame, Reading
 from companion.printing.printed_kit import printed_table
-from vision.pieces.board_reader import board_reader
+from vision.reading.board_reader import board_reader
 from vision.simulation.view import View
 
 GAMES_PLAYED = 15

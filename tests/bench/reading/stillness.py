@@ -20,7 +20,7 @@ from companion.core.kit import Kit, Layout
 from companion.core.ports import Frame, Reading
 from companion.printing.printed_kit import printed_table
 from vision.detection.markers import Luma
-from vision.pieces.board_reader import board_reader
+from vision.reading.board_reader import board_reader
 
 SIZES = (1280, 720), (1920, 1080)
 LEARNING, STILL, NOTICE = 20, 60, 3

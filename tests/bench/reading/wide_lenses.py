@@ -17,9 +17,9 @@ from bench.reading.scenes import Scene, default_kits, kits, layout_of, ordinary_
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
 from companion.printing.printed_kit import printed_table
-from vision.pieces.board_reader import board_reader
 from vision.pieces.tags import covered
 from vision.pose.optics import Points
+from vision.reading.board_reader import board_reader
 from vision.simulation.ground_truth import Print
 from vision.simulation.view import View
 

@@ -9,7 +9,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.pads import Key
 from web.context import PageContext
-from web.rendering.answers import OwnOrder, Picture, PlaysJson, Receipt, Seated, ViewJson
+from web.rendering.answers import OwnOrder, Picture, PlaysJson, Receipt, Seated, TakenBack, ViewJson
 from web.rendering.board import plan_svg
 from web.rendering.board_picture import own_square
 from web.rendering.json_view import plain_view
@@ -95,10 +95,12 @@ class SeatDoors:
         """Seal an order."""
         return jsonify(receipt=self._table.hand_in(seat, body.moment, body.action, body.salt, g.at_s))
 
-    @post(f"/api/seat/{SEAT}/take-back", body=Moment, guard=own_seat)
-    def take_back(self, seat: Seat, body: Moment) -> None:
-        """Get an order back."""
+    @post(f"/api/seat/{SEAT}/take-back", body=Moment, guard=own_seat, answer=TakenBack)
+    def take_back(self, seat: Seat, body: Moment) -> Response:
+        """Get an order back, as it was: null where this browser has not handed it in."""
+        sealed = self._table.view(seat).own.sealed
         self._table.take_back(seat, body.moment, at_s=g.at_s)
+        return jsonify(action=sealed.action if sealed else None)
 
     @post(f"/api/seat/{SEAT}/pause", guard=sitting)
     def pause(self, seat: Seat) -> None:
@@ -142,6 +144,16 @@ class SeatDoors:
     def draw(self, seat: Seat) -> None:
         """Offer a draw, or accept one."""
         self._table.offer_draw(seat)
+
+    @post(f"/api/seat/{SEAT}/ask-back", body=Moment, guard=own_seat)
+    def ask_back(self, seat: Seat, body: Moment) -> None:
+        """Want the last turn back, or say yes to the other who wants it."""
+        self._table.ask_back(seat, body.moment)
+
+    @post(f"/api/seat/{SEAT}/decline", guard=own_seat)
+    def decline(self, seat: Seat) -> None:
+        """Say no to what the other wants, or want it no longer: a draw, the last turn back."""
+        self._table.decline(seat)
 
     @post(f"/api/seat/{SEAT}/disclose", guard=sitting)
     def disclose(self, seat: Seat) -> None:
