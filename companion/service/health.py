@@ -120,8 +120,10 @@ class ServiceHealth(Closeable):
                 log.exception("a look at the machine has failed", extra=log_fields("look_failed"))
 
     def look(self) -> None:
-        """Hear the journal, and once a minute look at the machine."""
+        """Hear camera and journal, and once a minute look at the machine."""
         companion, now_s = self._companion, self._clock.monotonic_s()
+        if companion.watcher:
+            companion.watcher.tell_stall()
         companion.journal.clock_of("")  # whatever it answers: it does
         self.vitals.beat(JOURNAL)
         self._free_bytes = machinery.free_bytes(self._folder)

@@ -30,6 +30,7 @@ from companion.service.health import LOOK_S, ServiceHealth
 from companion.storage.journal import Journal
 from companion.table.store import TableStore
 from hardware.panel import Panel
+from vision.watcher import Watcher
 
 Usage = namedtuple("Usage", "total used free")
 OFF = {"panel": PanelSettings(enabled="no"), "camera": CameraSettings(source="none")}
@@ -171,6 +172,14 @@ def test_a_camera_in_trouble_is_degraded(tmp_path: Path) -> None:
             set_camera(companion, state)
             now = companion.health.state()
             assert (now.camera, now.status, now.pins) == (told, status, "ok")
+
+
+def test_a_camera_that_hangs_is_asked_after_at_every_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(Watcher, "tell_stall", asked.append)
+    with house(tmp_path, simulate=True) as (companion, _):
+        companion.health.look()
+        assert asked == [companion.watcher]
 
 
 def test_pins_that_cannot_be_used_are_degraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
