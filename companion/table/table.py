@@ -22,6 +22,7 @@ from companion.table.lobby import Lobby
 from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
 from companion.table.records import (
     Abandon,
+    Decline,
     Disclose,
     FreeSeat,
     HandIn,
@@ -47,6 +48,9 @@ from companion.table.table_view import Progress, TableView
 from companion.table.tile_orders import TileOrders
 from companion.table.turns import Turns
 from companion.table.views import progress_of, view_of
+
+ANSWER_S = 20.0
+"""Time in seconds in which the other answers whether the last turn may be taken back; then it is a no."""
 
 Topic = Literal["contested", "damage", "machines", "memory", "photographs", "power", "trial", "upkeep"]
 """What a notice may be about: a result on which two tables do not agree, games that are damaged on the disk, opponents
@@ -202,7 +206,9 @@ class Table(Closeable):
         self._board.look_again()
         session = store.session
         shown_s = now_s - store.live.stage_since_s
-        if session.is_shown_here and session.phase is Phase.STAGES:
+        if session.back_wanted and not 0 <= now_s - session.back_since_s < ANSWER_S:
+            store.accept(Decline(session.back_wanted.other))
+        elif session.is_shown_here and session.phase is Phase.STAGES:
             pass  # the other table's board does not show it yet
         elif session.phase is Phase.STAGES and not session.has_moves:
             if shown_s >= store.reading_time_s and not store.live.problems:
@@ -211,6 +217,8 @@ class Table(Closeable):
             self._lobby.rematch()
         elif store.live.early is None and not store.waiting and (time_out := store.timekeeper.time_out(session, now_s)):
             store.accept(time_out)  # whoever waits is heard first: it may have been in time
+            if store.session.nobody_acts:
+                store.accept(Pause("idle", now_s))
         store.note_clock()
         return store.timekeeper.pause_s(store.session, now_s)
 
@@ -349,6 +357,16 @@ class Table(Closeable):
         """Take the last turn back: the host's word, or anybody's (who names the moment) where the game is open."""
         with self._store.alone():
             self._turns.undo(moment)
+
+    def ask_back(self, seat: Seat, moment: str) -> None:
+        """Take the last turn back where it was the seat's own; else ask the other, or say yes to him."""
+        with self._store.alone():
+            self._turns.ask_back(seat, moment)
+
+    def decline(self, seat: Seat) -> None:
+        """Say no to what the other wants, or want it no longer: a draw, the last turn back."""
+        with self._store.alone():
+            self._store.accept(Decline(seat))
 
     def pause(self, by: str, at_s: float | None = None) -> None:
         """Stop the clock of the turn; `by` is a seat, `host` or `table`."""

@@ -19,6 +19,7 @@ from companion.cli import main
 from companion.cli.doctor import ask_service
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, PanelSettings, Settings, TableSettings, WebSettings
+from companion.core.errors import JournalError
 from companion.core.heartbeat import BOUNDS_S, CAMERA, JOURNAL, TABLE, Heartbeats
 from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus
@@ -198,6 +199,30 @@ def test_a_disk_that_is_full_or_read_only(
         companion.health.look()
         state = companion.health.state()
         assert (state.journal, state.status, state.disk_free_mb) == (journal, status, free // 1_000_000)
+
+
+def test_a_journal_that_refuses_is_not_well_until_it_takes_something(tmp_path: Path) -> None:
+    with house(tmp_path) as (companion, _):
+        database = companion.journal.database
+        database.connection.execute("PRAGMA query_only=ON")
+        with pytest.raises(JournalError):
+            companion.journal.note_clock("1.1", 1.0)
+        companion.health.look()
+        assert (companion.health.state().journal, companion.health.state().status) == ("unwritable", Status.FAILING)
+        database.connection.execute("PRAGMA query_only=OFF")
+        companion.health.look()
+        assert (companion.health.state().journal, companion.health.state().status) == ("ok", Status.OK)
+
+
+def test_a_journal_that_was_replaced_is_not_well(tmp_path: Path) -> None:
+    with house(tmp_path) as (companion, _):
+        path = companion.journal.path
+        copy = path.with_name("copy.sqlite")
+        copy.write_bytes(path.read_bytes())
+        copy.replace(path)
+        companion.health.look()
+        state = companion.health.state()
+        assert (state.journal, state.status) == ("unwritable", Status.FAILING)
 
 
 def test_what_is_wrong_with_the_machine_is_seen_within_a_minute_and_over_again(
