@@ -26,6 +26,8 @@ _LOG = logging.getLogger(__name__)
 READING_THREADS = 1
 """OpenCV's others wait for work by asking again and again: a tenth to a third more processor time for each picture,
 which a small board needs for its pages."""
+STALL_S = 5.0
+"""A camera that is asked for a picture and answers nothing for so long has stalled. To open one takes up to three."""
 SLOWEST_S = 10.0
 """A picture is read at least so often, however few the settings want: the loop shows that it is alive by it."""
 
@@ -74,6 +76,8 @@ class Watcher(Closeable):
         self.link, self.pace = link, pace
         self._reader, self._report, self._clock, self._listeners = reader, report, clock, listeners
         self._next_s = clock.monotonic_s()
+        self._asked_s: float | None = None
+        """When the camera was asked for the picture that it has not sent yet."""
         self._tiles: TilesBeside | None = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -91,6 +95,15 @@ class Watcher(Closeable):
         tiles = self._tiles
         if tiles is not None:
             tiles.begin(wanted)
+
+    def tell_stall(self) -> None:
+        """Tell of a camera that hangs while it is asked for a picture: the thread that asks cannot. From any thread."""
+        asked_s = self._asked_s
+        if asked_s is None or self._clock.monotonic_s() - asked_s < STALL_S:
+            return
+        self._report.is_missed(
+            say("The camera has sent no picture for {seconds} s: check its cable", seconds=f"{STALL_S:.0f}")
+        )
 
     # ---- the thread ----
 
@@ -139,12 +152,15 @@ class Watcher(Closeable):
         self._next_s = now + self.pace.period_s
         if self.link.is_open and self._is_held(now):
             return None
+        self._asked_s = now
         try:
             frame = self.link.grab()
             trouble = self.link.trouble(frame) if frame else ""
         except CameraError as error:
             self._in_trouble(error.message)
             return None
+        finally:
+            self._asked_s = None
         if frame is None:
             return None
         if trouble:

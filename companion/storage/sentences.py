@@ -16,18 +16,18 @@ MAX_TOLD = 8
 
 
 def input_not_kept(why: str) -> str:
-    """Say that an input was refused by the disk."""
-    return say("The input could not be saved ({error}): nothing has changed. Free some space on the disk.", error=why)
+    """Say that an input was refused. `why` are SQLite's words."""
+    return say("The input could not be saved ({error}): nothing has changed.", error=why)
 
 
 def clock_not_kept(why: str) -> str:
-    """Say that the time of a clock was refused by the disk."""
-    return say("The clock could not be saved ({error}). Free some space on the disk.", error=why)
+    """Say that the time of a clock was refused. `why` are SQLite's words."""
+    return say("The clock could not be saved ({error}).", error=why)
 
 
 def key_not_kept(why: str) -> str:
-    """Say that a new key was refused by the disk."""
-    return say("The new key cannot be saved: {error}", error=why)
+    """Say that a new key was refused. `why` are SQLite's words."""
+    return say("The new key cannot be saved: {error}.", error=why)
 
 
 def broken_words(row: Row, is_legible: bool) -> str:
@@ -88,4 +88,17 @@ def log_lost_words() -> str:
 
 def not_kept(why: str) -> str:
     """Say that something beside the inputs could not be written. `why` are SQLite's words."""
-    return say("That could not be saved ({error}): nothing has changed. Free some space on the disk.", error=why)
+    return say("That could not be saved ({error}): nothing has changed.", error=why)
+
+
+def replaced_words(file: Path, path: Path, copy: Path | None) -> str:
+    """Say that a file of the journal was removed or replaced while it was open, and where its games are now."""
+    told = say("{file} was removed or replaced while the companion was running: nothing more is saved.", file=str(file))
+    if copy is None:
+        return joined(" ", (told, say("Put the file back, then restart the companion.")))
+    todo = say(
+        "All games so far are in {copy}. Stop the companion, rename that file to {file}, and start it again.",
+        copy=copy.name,
+        file=path.name,
+    )
+    return joined(" ", (told, todo))
