@@ -10,6 +10,7 @@ from companion.core.kit import Kit, RowsWanted, Seat
 from companion.core.ports import Alarm, Cue, SeatLamps, Signal
 from companion.table.clocks.deadlines import alarms_of
 from companion.table.prompts.lamps import lamps_of
+from companion.table.session import Phase
 from companion.table.state import TableState
 
 REVEAL_S = 0.6
@@ -20,6 +21,7 @@ OnLamps = Callable[[Mapping[Seat, SeatLamps], bool], None]
 OnKit = Callable[[Kit | None], None]
 OnAlarms = Callable[[tuple[Alarm, ...]], None]
 OnRows = Callable[[RowsWanted], None]
+OnGame = Callable[[int, int], None]
 
 
 class Listeners:
@@ -36,6 +38,8 @@ class Listeners:
         self._on_kit: list[OnKit] = []
         self._on_alarms: list[OnAlarms] = []
         self._on_rows: list[OnRows] = []
+        self._on_game: list[OnGame] = []
+        self._game, self._turns = 0, 0
         self._alarms: tuple[Alarm, ...] = ()
         self._put_off: tuple[float, tuple[Signal, ...]] = (0.0, ())
 
@@ -74,6 +78,14 @@ class Listeners:
         """Have this called whenever rows of order tiles are to be read."""
         self._on_rows.append(on_rows)
 
+    def hear_games(self, on_game: OnGame, live: TableState) -> None:
+        """Have this called whenever a game begins or ends, and now.
+
+        It is given the number of the game that is on (0: none), and the turns of the one before.
+        """
+        self._on_game.append(on_game)
+        on_game(_game_on(live), 0)
+
     # ---- telling them ------------------------------------------------------------------------------------------
 
     def kit_is(self, kit: Kit | None) -> None:
@@ -96,6 +108,12 @@ class Listeners:
             self._alarms = alarms
             for on_alarms in self._on_alarms:
                 on_alarms(alarms)
+        game, turns = _game_on(live), self._turns
+        self._turns = len(live.session.turns)
+        if game != self._game:
+            self._game = game
+            for on_game in self._on_game:
+                on_game(game, turns)
         self.send(*signals)
         with self._changed:
             self._version = live.version
@@ -128,3 +146,8 @@ class Listeners:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+
+def _game_on(live: TableState) -> int:
+    """Return the number of the game that is on. 0: none is."""
+    return 0 if live.session.phase in (Phase.LOBBY, Phase.OVER) else live.session.number

@@ -60,8 +60,8 @@ class TableStore:
         self.settings = settings
         self.journal = journal
         self.listeners = Listeners(clock)
-        self.on_round: Callable[[], None] = lambda: None
-        """Called after each round of the thread, whatever went wrong in it: the table is alive."""
+        self.round_s = clock.monotonic_s()
+        """Monotonic time of the thread's last round, whatever went wrong in it: the table is alive."""
         self._do_due = do_due
         self._lock = threading.RLock()
         self._depth = 0
@@ -178,7 +178,7 @@ class TableStore:
             self._wake.wait(self._pause_s)
             self._wake.clear()
             self.step()
-            self.on_round()
+            self.round_s = self.clock.monotonic_s()
 
     # ---- accepting -----------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from companion.core.kit import RowsSeen, Seat
 from companion.core.ports import CameraStatus, Closeable, Press, Reading
 from companion.table.board_follower import BoardFollower
 from companion.table.chance.chance_keeper import ChanceKeeper
-from companion.table.listeners import OnAlarms, OnKit, OnLamps, OnRows, OnSignal
+from companion.table.listeners import OnAlarms, OnGame, OnKit, OnLamps, OnRows, OnSignal
 from companion.table.lobby import Lobby
 from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
 from companion.table.records import (
@@ -116,14 +116,14 @@ class Table(Closeable):
         on_lamps: OnLamps | None = None,
         on_kit: OnKit | None = None,
         on_alarms: OnAlarms | None = None,
-        on_round: Callable[[], None] | None = None,
         *,
         on_rows: OnRows | None = None,
+        on_game: OnGame | None = None,
     ) -> None:
         """Tell an adapter about cues, steady lamps (with trouble or not), the kit on the table, and alarms to come.
 
-        `on_round` is called after every round of the table's thread, at least ten times a second; `on_rows` when rows
-        of order tiles are to be read. What is called holds the table: it must not block, nor wait for another thread.
+        `on_rows` is called when rows of order tiles are to be read, `on_game` when
+        a game begins or ends. What is called holds the table: it must not block, nor wait for another thread.
         """
         store, listeners = self._store, self._store.listeners
         with store.alone():
@@ -137,8 +137,13 @@ class Table(Closeable):
                 listeners.hear_alarms(on_alarms)
             if on_rows:
                 listeners.hear_rows(on_rows)
-            if on_round:
-                store.on_round = on_round
+            if on_game:
+                listeners.hear_games(on_game, store.live)
+
+    @property
+    def round_s(self) -> float:
+        """Monotonic time at which the table's thread was last heard."""
+        return self._store.round_s
 
     @property
     def waiting(self) -> int:

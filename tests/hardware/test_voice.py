@@ -285,7 +285,7 @@ def test_the_settings_say_who_speaks(ear: Ear, by: Any, machine: int, screen: bo
     ear.table.new_game("outbuffered", {}, 1)
     manners.step()
     assert len(voice.said) == machine
-    assert manners.screen_may_speak() is screen
+    assert manners.screen_may_speak is screen
 
 
 def test_quiet_hours_begin_and_end_by_the_clock(ear: Ear, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,11 +301,11 @@ def test_quiet_hours_begin_and_end_by_the_clock(ear: Ear, monkeypatch: pytest.Mo
     assert told[-1] is True
     assert voice.said == []
     assert voice.hushed == 1
-    assert not manners.screen_may_speak()
-    assert manners.quiet_until() == NIGHT.end
+    assert not manners.screen_may_speak
+    assert manners.quiet_until == NIGHT.end
     clock.advance(10 * 3600)
     manners.step()
-    assert manners.quiet_until() is None
+    assert manners.quiet_until is None
     assert told == [False, True, False]
     assert voice.said == [], "what happened at night is not said in the morning"
 
