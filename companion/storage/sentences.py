@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from companion.core.i18n import joined, listed, say, say_n
 
 if TYPE_CHECKING:
-    from companion.storage.checksums import Row
+    from companion.storage.database import Row
     from companion.storage.recovery import Rescued
 
 MAX_TOLD = 8
@@ -84,8 +84,3 @@ def _cut_words(game: int, inputs: int) -> str:
 def log_lost_words() -> str:
     """Say that SQLite could not read the end of its log."""
     return say("The end of the journal was damaged: the last inputs may be lost. Compare the board.")
-
-
-def not_kept(why: str) -> str:
-    """Say that something beside the inputs could not be written. `why` are SQLite's words."""
-    return say("That could not be saved ({error}): nothing has changed. Free some space on the disk.", error=why)

@@ -6,12 +6,11 @@ import threading
 from collections.abc import Callable, Mapping
 
 from companion.core.clock import Clock
-from companion.core.kit import Kit, RowsWanted, Seat
-from companion.core.ports import Alarm, Cue, SeatLamps, Signal
+from companion.core.kit import SEATS, Kit, RowsWanted, Seat
+from companion.core.ports import Alarm, Cue, SeatLamps, Signal, TurnLamp
 from companion.table.clocks.deadlines import alarms_of
-from companion.table.prompts.lamps import lamps_of
 from companion.table.session import Phase
-from companion.table.state import TableState
+from companion.table.state import NO_DRAFT, TableState, instructions
 
 REVEAL_S = 0.6
 """How long the reveal's own cue has the lamps and the buzzer before the first step's begins."""
@@ -151,3 +150,47 @@ class Listeners:
 def _game_on(live: TableState) -> int:
     """Return the number of the game that is on. 0: none is."""
     return 0 if live.session.phase in (Phase.LOBBY, Phase.OVER) else live.session.number
+
+
+# ---- lamps ----
+
+
+def lamps_of(live: TableState) -> dict[Seat, SeatLamps]:
+    """Return the steady pattern of every seat's lamps.
+
+    It depends on how many orders are entered, never on which.
+    """
+    return {seat: _seat_lamps(live, seat) for seat in SEATS}
+
+
+def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
+    session = live.session
+    is_asked = bool(live.choices) and seat in session.awaited
+    wrong = TurnLamp.WRONG if is_asked or (live.problems and not live.choices) else None
+    offered = TurnLamp.OFFERED if session.draw_offer else None
+    if session.phase is Phase.ORDERS:
+        if seat in live.tiles.faults:
+            wrong = TurnLamp.WRONG
+        is_in = seat in session.sealed or seat in live.tiles.ready
+        turn = TurnLamp.OFF
+        if seat in session.awaited and not is_in:
+            turn = TurnLamp.PULSE if session.sealed or len(session.awaited) > 1 else TurnLamp.ON
+        if is_in or is_asked:
+            lit = frozenset({1, 2, 3} if is_in else {2})
+        else:
+            lit = frozenset(range(1, _lamp(live.drafts.get(seat, NO_DRAFT).count) + 1))
+        return SeatLamps(lit, wrong or (TurnLamp.PULSE if session.paused else offered or turn))
+    if session.phase in (Phase.STAGES, Phase.SETUP):
+        wanted = any(i.seat is seat and not i.move.done for i in instructions(live))
+        step = frozenset({_lamp(session.stage + 1)}) if session.phase is Phase.STAGES else frozenset()
+        return SeatLamps(step, wrong or (TurnLamp.HANDS if wanted else offered or TurnLamp.OFF))
+    return SeatLamps()
+
+
+def _lamp(number: int) -> int:
+    """The order lamp of a number: behind the third it is the first again.
+
+    >>> [_lamp(number) for number in range(6)]
+    [0, 1, 2, 3, 1, 2]
+    """
+    return (number - 1) % 3 + 1 if number else 0

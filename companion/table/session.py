@@ -16,7 +16,6 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.core.ports import Cue, Signal
 from companion.games.base import Drawn, Event, Game, Outcome, Stage
 from companion.games.lesson import LessonStep
-from companion.games.mixins import tableau_of
 from companion.table.chance.fairness import FairChance
 from companion.table.clocks.countdown import Bank, Countdown
 from companion.table.remote.remote_game import REMOTE, RemoteGame
@@ -253,7 +252,7 @@ class Session:
         """What anybody at the table may do for the seat on turn, where that seat is at this table."""
         if self.game is None or not any(map(self.is_here, self.awaited)):
             return frozenset()
-        if tableau := tableau_of(self.game, self.state, None):
+        if tableau := self.game.tableau(self.state, None):
             return frozenset(choice.text for choice in tableau.choices)
         standing = self.game.standing(self.state, None)
         return frozenset({standing.open_action}) if standing and standing.open_action else frozenset()

@@ -16,7 +16,7 @@ from companion.core.config import TableSettings
 from companion.core.kit import RowsSeen, Seat
 from companion.core.ports import CameraStatus, Closeable, Press, Reading
 from companion.table.board_follower import BoardFollower
-from companion.table.chance.chance_keeper import ChanceKeeper
+from companion.table.chance.game_chance import ChanceKeeper
 from companion.table.listeners import OnAlarms, OnGame, OnKit, OnLamps, OnRows, OnSignal
 from companion.table.lobby import Lobby
 from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
@@ -44,8 +44,7 @@ from companion.table.seats.seating import Seating
 from companion.table.session import Phase
 from companion.table.store import WRITE_AGAIN_S, TableStore
 from companion.table.table_view import Progress, TableView
-from companion.table.tile_orders import TileOrders
-from companion.table.turns import Turns
+from companion.table.turns import TileOrders, Turns
 from companion.table.views import progress_of, view_of
 
 Topic = Literal["contested", "damage", "machines", "memory", "photographs", "power", "trial", "upkeep"]

@@ -14,12 +14,10 @@ from companion.core.grid import Square
 from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS, Seat
 from companion.games.help import public_possibilities
-from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
-from companion.table.chance.chance_view import chance_of
-from companion.table.prompts.draw_offer import offer_words
+from companion.table.chance.game_chance import chance_of
 from companion.table.prompts.guide import guide_of
-from companion.table.prompts.sign import sign_of
+from companion.table.prompts.sign import offer_words, sign_of
 from companion.table.seats.coaching import reasons_shown
 from companion.table.session import Phase, Sealed, Session
 from companion.table.state import NO_DRAFT, TableState, instructions, last_explained
@@ -80,10 +78,10 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         match=_match_view(live),
         devices=DevicesView(live.camera, live.panel, live.notices),
         fairness=_fairness_view(session),
-        guide=guide_of(session),
-        help=_help(live),
-        reasons=reasons_shown(live),
-        explains=last_explained(live),
+        guide=guide_of(session) if session.is_guided else None,
+        help=_help(live) if live.asked == "moves" else (),
+        reasons=reasons_shown(live) if live.asked == "reasons" else None,
+        explains=last_explained(live) if live.reasons else None,
     )
 
 
@@ -109,7 +107,7 @@ def _turn_view(live: TableState) -> TurnView:
 
 def _help(live: TableState) -> tuple[Possible, ...]:
     session = live.session
-    is_due = live.asked == "moves" and session.phase is Phase.ORDERS
+    is_due = session.phase is Phase.ORDERS
     return public_possibilities(session.playing, session.state) if is_due else ()
 
 
@@ -173,7 +171,7 @@ def _fairness_view(session: Session) -> FairnessView:
 def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
     """What the game shows; where cards are asked for in no named lane, in the only one where North's lie open."""
     game, kit = live.session.game, live.session.kit
-    tableau = tableau_of(game, live.session.state, viewer)
+    tableau = game.tableau(live.session.state, viewer) if game else None
     if tableau is None or tableau.entry is None or tableau.entry.zones or kit is None or kit.deck is None:
         return tableau
     fans = live.reading.fans if live.reading and live.watched else {}

@@ -16,7 +16,7 @@ from companion.core.kit import Seat
 from companion.core.ports import Alarm, PadKey, Press, TurnLamp
 from companion.storage.journal import Journal
 from companion.table.clocks.deadlines import AFTER_S, Timekeeper
-from companion.table.prompts.lamps import lamps_of
+from companion.table.listeners import lamps_of
 from companion.table.session import Phase
 from companion.table.table import Table
 from hardware.simulated import simulated_panel
