@@ -69,15 +69,10 @@ class ServiceRun:
 
 @dataclass(frozen=True)
 class Stamp:
-    """The two times of an input: the monotonic one, and what the wall clock said."""
+    """The time of an input: by how much the wall clock was ahead of the monotonic one, and what it said (s)."""
 
-    now_s: float
+    ahead_s: float
     wall_s: float
-
-    @property
-    def ahead_s(self) -> float:
-        """Seconds by which the wall clock is ahead."""
-        return self.wall_s - self.now_s
 
 
 class Journal(Closeable):
@@ -134,7 +129,7 @@ class Journal(Closeable):
     def append_together(self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None) -> None:
         """Write several records as `append` writes one. All of them are kept, or none."""
         contents = [_encode(record) for record in records]
-        stamp = None if now_s is None else Stamp(now_s, at)
+        stamp = None if now_s is None else Stamp(at - now_s, at)
 
         def add(db: sqlite3.Connection) -> ServiceRun | None:
             run = self._note_run(db, stamp) if stamp else None
@@ -163,11 +158,11 @@ class Journal(Closeable):
 
     def knows_date(self, at: float, now_s: float) -> bool:
         """Return whether what the wall clock says may be the date."""
-        return self.database.look(lambda db: self._run_at(db, Stamp(now_s, at)).is_right)
+        return self.database.look(lambda db: self._run_at(db, Stamp(at - now_s, at)).is_right)
 
     def clock_was_set(self, at: float, now_s: float) -> bool:
         """Mend the dates of this run if the wall clock was set meanwhile. Raises `JournalError`."""
-        stamp = Stamp(now_s, at)
+        stamp = Stamp(at - now_s, at)
         if self._run is None or next_run(self._run, stamp) == self._run:
             return False
         self._run = self.database.write(lambda db: self._note_run(db, stamp))

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from companion.core.clock import Clock
-from companion.core.kit import SEATS, Kit, RowsWanted, Seat
+from companion.core.kit import Kit, RowsWanted, Seat
 from companion.core.ports import Alarm, Cue, SeatLamps, Signal, TurnLamp
 from companion.table.clocks.deadlines import alarms_of
 from companion.table.session import Phase
@@ -47,7 +47,8 @@ class Listeners:
     def wait(self, version: int, timeout_s: float) -> int:
         """Wait until the table has changed since `version`, at most so long; answers the newest version."""
         with self._changed:
-            self._changed.wait_for(lambda: self._version != version or self._closed, timeout_s)
+            if self._version == version and not self._closed:
+                self._changed.wait(timeout_s)
         return self._version
 
     def when_changed(self, call: Callable[[], None]) -> None:
@@ -102,7 +103,7 @@ class Listeners:
         lamps = lamps_of(live)
         for on_lamps in self._on_lamps:
             on_lamps(lamps, in_trouble)
-        alarms = alarms_of(live.session)
+        alarms = alarms_of(live.session) if live.session.countdown else ()
         if alarms != self._alarms:  # after the lamps: what still blinks for the old turn ends in the same instant
             self._alarms = alarms
             for on_alarms in self._on_alarms:
@@ -122,16 +123,14 @@ class Listeners:
 
     def send(self, *signals: Signal) -> None:
         """Give cues; what comes with a reveal waits until the reveal itself has been seen and heard."""
-        cues = [signal.cue for signal in signals]
-        if Cue.REVEAL in cues:
-            cut = cues.index(Cue.REVEAL) + 1
-            self._put_off = (self._clock.monotonic_s() + REVEAL_S, signals[cut:])
-            signals = signals[:cut]
-        elif signals:
+        if signals:
             self._put_off = (0.0, ())
-        for signal in signals:
+        for number, signal in enumerate(signals, start=1):
             for on_signal in self._on_signal:
                 on_signal(signal)
+            if signal.cue is Cue.REVEAL:
+                self._put_off = (self._clock.monotonic_s() + REVEAL_S, signals[number:])
+                break
 
     def send_put_off(self) -> None:
         """Give the cues that have waited for a reveal, once it is their time."""
@@ -160,7 +159,7 @@ def lamps_of(live: TableState) -> dict[Seat, SeatLamps]:
 
     It depends on how many orders are entered, never on which.
     """
-    return {seat: _seat_lamps(live, seat) for seat in SEATS}
+    return {Seat.SOUTH: _seat_lamps(live, Seat.SOUTH), Seat.NORTH: _seat_lamps(live, Seat.NORTH)}
 
 
 def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:

@@ -165,7 +165,9 @@ class Session:
 
     def asked_of(self, seat: Seat) -> str | None:
         """The one action that the lesson wants of a seat now, in notation; None: it may do as it likes."""
-        step = self.lesson_step if self.phase is Phase.ORDERS else None
+        if not self.is_guided or self.phase is not Phase.ORDERS:
+            return None
+        step = self.lesson_step
         return step.orders.get(seat) if step else None
 
     @property
@@ -303,7 +305,10 @@ class Session:
         """What a seat has handed in for a moment, sealed or revealed already."""
         if moment == self.moment and seat in self.sealed:
             return self.sealed[seat]
-        return next((turn.sealed.get(seat) for turn in self.turns if turn.moment == moment), None)
+        for turn in self.turns:
+            if turn.moment == moment:
+                return turn.sealed.get(seat)
+        return None
 
     def has_counted(self, seat: Seat, moment: str, action: str) -> bool:
         """Has this end of a turn by the chess clock counted, for that moment or, because it waited, for a later one?"""

@@ -6,6 +6,7 @@ synced, before `view` or any cue shows its effect.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -198,23 +199,29 @@ class Table(Closeable):
         """Do what is due by now. Return in how many seconds the next thing may be due."""
         store = self._store
         now_s = store.now_s()
-        self._seating.close_seats()
-        self._tiles.keep()
+        if self._seating.open_until_s:
+            self._seating.close_seats()
+        if store.live.tiles.wanted:
+            self._tiles.keep()
         store.listeners.send_put_off()
         if not store.may_write:
             return WRITE_AGAIN_S
         self._board.look_again()
         session = store.session
         shown_s = now_s - store.live.stage_since_s
-        if session.is_shown_here and session.phase is Phase.STAGES:
+        if session.phase is Phase.STAGES and session.is_shown_here:
             pass  # the other table's board does not show it yet
         elif session.phase is Phase.STAGES and not session.has_moves:
             if shown_s >= store.reading_time_s and not store.live.problems:
                 store.accept(StageDone(session.moment, session.stage, "clock", now_s))
         elif session.phase is Phase.OVER and shown_s >= 2 * store.reading_time_s and self._lobby.must_replay:
             self._lobby.rematch()
-        elif store.live.early is None and not store.waiting and (time_out := store.timekeeper.time_out(session, now_s)):
-            store.accept(time_out)  # whoever waits is heard first: it may have been in time
+        elif session.countdown and store.live.early is None and not store.waiting:  # who waits may have been in time
+            time_out = store.timekeeper.time_out(session, now_s)
+            if time_out:
+                store.accept(time_out)
+        if store.session.countdown is None:
+            return math.inf
         store.note_clock()
         return store.timekeeper.pause_s(store.session, now_s)
 

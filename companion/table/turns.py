@@ -42,11 +42,14 @@ class Turns:
         if before and salt and (before.action, before.salt) == (order.action, salt):
             return before.receipt
         waits = store.live.early is not None and store.live.early.is_for(order)
-        if not order.read_s and (waits or session.has_counted(seat, moment, order.action)):
+        if waits and not order.read_s:
             return ""
-        if not order.read_s and must_wait(store.live, order):
-            store.publish(replace(store.live, early=EarlyPress(order)))
-            return ""
+        if session.bank and not order.read_s:
+            if session.has_counted(seat, moment, order.action):
+                return ""
+            if must_wait(store.live, order):
+                store.publish(replace(store.live, early=EarlyPress(order)))
+                return ""
         salted = msgspec.structs.replace(order, salt=salt or secrets.token_hex(16), at=store.clock.wall_s())
         store.accept_in_time(order.now_s, salted)
         sealed = store.session.sealed_at(seat, moment)

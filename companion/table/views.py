@@ -37,6 +37,10 @@ from companion.table.table_view import (
 )
 from companion.table.ways_back import may_revert
 
+_BETWEEN = (Phase.LOBBY, Phase.OVER)
+_NO_CLOCK = TimeView(None, {})
+_NOTHING_OWN = OwnView(pad=None, sealed=None, back=None, laid=None, choices=(), examples=())
+
 
 def progress_of(live: TableState) -> Progress:
     """How far the table's game has come."""
@@ -74,7 +78,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         turn=_turn_view(live),
         board=_board_view(live, viewer),
         own=_own_view(live, viewer),
-        time=TimeView(_clock_view(session), _chess_clocks(session)),
+        time=TimeView(_clock_view(session), _chess_clocks(session)) if session.countdown or session.bank else _NO_CLOCK,
         match=_match_view(live),
         devices=DevicesView(live.camera, live.panel, live.notices),
         fairness=_fairness_view(session),
@@ -96,8 +100,8 @@ def _turn_view(live: TableState) -> TurnView:
         title=session.stages[session.stage].title if in_stages else "",
         steps=_steps(session) if stages else 0,
         instructions=instructions(live),
-        orders=tuple(stage.orders for stage in open_stages),
-        sheets=_sheets(session),
+        orders=tuple(stage.orders for stage in open_stages) if stages else (),
+        sheets=_sheets(session) if in_stages else {},
         events=session.stages[session.stage].events if in_stages else (),
         opened=_opened(session),
         tallies=_tallies(session) if in_stages else (),
@@ -131,9 +135,11 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
 
 def _own_view(live: TableState, viewer: Seat | None) -> OwnView:
     session, game = live.session, live.session.game
+    if viewer is None:
+        return replace(_NOTHING_OWN, laid=_laid(live, None)) if live.laid else _NOTHING_OWN
     is_on = session.phase in (Phase.ORDERS, Phase.STAGES)
     return OwnView(
-        pad=game.pad(session.state, viewer) if game and viewer and is_on else None,
+        pad=game.pad(session.state, viewer) if game and is_on else None,
         sealed=_own_sealed(session, viewer),
         back=_back(session, viewer),
         laid=_laid(live, viewer),
@@ -142,8 +148,8 @@ def _own_view(live: TableState, viewer: Seat | None) -> OwnView:
     )
 
 
-def _examples(session: Session, viewer: Seat | None) -> tuple[str, ...]:
-    if viewer is None or viewer not in session.awaited or session.phase is not Phase.ORDERS or guide_of(session):
+def _examples(session: Session, viewer: Seat) -> tuple[str, ...]:
+    if viewer not in session.awaited or session.phase is not Phase.ORDERS or guide_of(session):
         return ()
     game = session.playing
     return tuple(game.format(action) for action in game.examples(session.state, viewer))
@@ -157,7 +163,7 @@ def _match_view(live: TableState) -> MatchView:
         session.draw_offer,
         offer_words(session, None) if session.draw_offer else "",
         can_undo=session.before is not None and session.remote is None,
-        can_swap=session.can_swap,
+        can_swap=session.phase in _BETWEEN and session.can_swap,
         log=_log(session),
         round=live.round,
     )
@@ -217,17 +223,15 @@ def _laid(live: TableState, viewer: Seat | None) -> str | None:
     return live.laid.get(viewer) if viewer in live.session.awaited else None
 
 
-def _back(session: Session, viewer: Seat | None) -> str | None:
-    if viewer is None:
-        return None
+def _back(session: Session, viewer: Seat) -> str | None:
     if viewer in session.sealed and session.phase is Phase.ORDERS:
         return session.moment if session.remote is None else None
     return session.before.moment if session.before and viewer is may_revert(session) else None
 
 
-def _own_sealed(session: Session, viewer: Seat | None) -> Sealed | None:
+def _own_sealed(session: Session, viewer: Seat) -> Sealed | None:
     """What the viewer has sealed, but not what somebody sealed who sat there before."""
-    if viewer is None or viewer not in session.sealed or viewer not in session.seats:
+    if viewer not in session.sealed or viewer not in session.seats:
         return None
     sealed = session.sealed[viewer]
     return sealed if sealed.owner == session.seats[viewer].nonce else None
@@ -299,7 +303,7 @@ def _opened(session: Session) -> tuple[Opened, ...]:
 
 def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
     """What the stages so far have opened of orders for several pieces."""
-    if session.phase is not Phase.STAGES or session.before is None:
+    if session.before is None:
         return {}
     game, sealed = session.playing, session.turns[-1].sealed
     actions = {seat: game.parse(each.action) for seat, each in sealed.items()}

@@ -255,24 +255,23 @@ def _hidden(live: TableState, todo: list[Instruction]) -> str:
 def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
-    if step := session.lesson_step:
+    if session.is_guided and (step := session.lesson_step):
         return Sign(*lesson_words(session, step, viewer, is_watched=live.watched and not live.has_cards), awaited)
     if shown := game.tableau(session.state, viewer) or game.standing(session.state, viewer):
         return _clock_sign(live, shown, viewer)
-    names = {seat: game.sides[seat].name for seat in SEATS}
-    offer = offer_words(session, viewer)
+    offer = offer_words(session, viewer) if session.draw_offer else ""
     if session.kit is not None and session.kit.order_tiles is not None:
         return _tiles_sign(live, viewer, offer)
     if viewer in awaited:
         grammar = game.pad(session.state, viewer) if viewer else None
         other = viewer.other if viewer else Seat.SOUTH
-        done = say("{side!c} has handed in.", side=names[other]) if other in session.sealed else ""
+        done = say("{side!c} has handed in.", side=game.sides[other].name) if other in session.sealed else ""
         hint = joined(" ", (done, say("Nobody sees yours before the reveal.")))
         length = grammar.length if grammar else 0
         return Sign(_TO_GO.get(length, say("Give your orders")), offer or hint, awaited, length)
     if len(awaited) > 1:
         return Sign(say("Both: hand in your orders"), offer, awaited)
-    side = names[next(iter(awaited))]
+    side = game.sides[next(iter(awaited))].name
     if viewer:
         hint = say("You are done. The table reveals both at once.")
         return Sign(say("Waiting for {sides}", sides=side), offer or hint, awaited)
