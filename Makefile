@@ -26,8 +26,7 @@ play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
 
 # A hub of many tables: a wall for a room; docs/many-tables.md. ARGS="--name 'Our club'".
-hub: $(VENV)/.runs
-	@$(BIN)/python -c "import nats, nkeys" 2>/dev/null || $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[hub]'
+hub: $(VENV)/.hub
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/companion hub $(ARGS)
 
 # On a Raspberry Pi or Debian, as root: builds the package for this machine and has apt install it. Upgrades, going back
@@ -62,13 +61,18 @@ $(PACKAGER)/bin/uv:
 	|| { echo "Python's venv is missing: sudo apt install python3-venv"; exit 1; }
 	@python3 -m venv $(PACKAGER) && $(PACKAGER)/bin/python -m pip install -q --disable-pip-version-check uv
 
-# The dependencies of an installation with their hashes, brought up to date; and what makes a wheel, which is none. All are
-# there as wheels but nkeys: the list itself says so to whoever installs from it.
+# The dependencies of an installation with their hashes, brought up to date; what a hub needs beside them; and what makes a
+# wheel, which is none. All are there as wheels but nkeys: the first list itself says so to whoever installs from it.
 lock: $(VENV)/.tests
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --only-binary :all: --no-binary nkeys \
 		--emit-build-options --extra mqtt --extra table --upgrade \
 		--custom-compile-command "make lock" pyproject.toml -o companion/requirements.lock
 	sed -i '/^--only-binary/d' companion/requirements.lock  # pip, which reads in order, would take nkeys back
+	$(BIN)/python -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
+		print(*extras["table"], *(need for need in extras["hub"] if "[table]" not in need), sep="\n")' | \
+		$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --only-binary :all: --no-binary nkeys \
+		--constraint companion/requirements.lock --no-emit-package numpy --upgrade \
+		--custom-compile-command "make lock" - -o companion/hub.lock
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' | \
 		$(BIN)/uv pip compile -q --no-config --universal --python-version 3.11 --generate-hashes --only-binary :all: --upgrade \
 		--custom-compile-command "make lock" - -o companion/build.lock
@@ -198,6 +202,13 @@ $(VENV)/bin/python:
 
 $(VENV)/.runs: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e . $(PINS:%="%")
+	@touch $@
+
+# What a hub needs, each checked against its hash: NATS answers whoever comes. nkeys is built, with what is checked as well.
+$(VENV)/.hub: $(VENV)/.runs companion/hub.lock companion/build.lock
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes --no-deps -r companion/build.lock
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes --no-deps --no-build-isolation \
+		-r companion/hub.lock
 	@touch $@
 
 $(VENV)/.tests: $(VENV)/bin/python pyproject.toml

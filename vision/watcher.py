@@ -26,6 +26,8 @@ _LOG = logging.getLogger(__name__)
 READING_THREADS = 1
 """OpenCV's others wait for work by asking again and again: a tenth to a third more processor time for each picture,
 which a small board needs for its pages."""
+STALL_S = 5.0
+"""A camera that is asked for a picture and answers nothing for so long has stalled. To open one takes up to three."""
 SLOWEST_S = 10.0
 """A picture is read at least so often, however few the settings want: the loop shows that it is alive by it."""
 
@@ -73,7 +75,11 @@ class Watcher(Closeable):
     ) -> None:
         self.link, self.pace = link, pace
         self._reader, self._report, self._clock, self._listeners = reader, report, clock, listeners
-        self.round_s = self._next_s = clock.monotonic_s()
+        self._next_s = clock.monotonic_s()
+        self.round_s = self._next_s
+        """Monotonic time of the thread's last round."""
+        self._asked_s: float | None = None
+        """When the camera was asked for the picture that it has not sent yet."""
         self._tiles: TilesBeside | None = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -91,6 +97,15 @@ class Watcher(Closeable):
         tiles = self._tiles
         if tiles is not None:
             tiles.begin(wanted)
+
+    def tell_stall(self) -> None:
+        """Tell of a camera that hangs while it is asked for a picture: the thread that asks cannot. From any thread."""
+        asked_s = self._asked_s
+        if asked_s is None or self._clock.monotonic_s() - asked_s < STALL_S:
+            return
+        self._report.is_missed(
+            say("The camera has sent no picture for {seconds} s: check its cable", seconds=f"{STALL_S:.0f}")
+        )
 
     # ---- the thread ----
 
@@ -137,12 +152,15 @@ class Watcher(Closeable):
         if not self.link.is_open and now < self._next_s:
             return None
         self._next_s = now + self.pace.period_s
+        self._asked_s = now
         try:
             frame = self.link.grab()
             trouble = self.link.trouble(frame) if frame else ""
         except CameraError as error:
             self._in_trouble(error.message)
             return None
+        finally:
+            self._asked_s = None
         if frame is None:
             return None
         if trouble:

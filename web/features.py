@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from companion.archive.history import History
+from companion.archive.photographs import PhotographFolder
 from companion.bots.characters import Character
 from companion.bots.coach import Coach
 from companion.core.config import WebSettings
 from companion.core.kit import Seat
 from companion.core.network import Wifi
-from companion.core.ports import Album, Eye, PanelHands, Spoken
+from companion.core.ports import Eye, PanelHands, Spoken
 from companion.diagnostics.findings import HealthRoom
 from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
@@ -64,7 +65,7 @@ class CameraRoom:
     """What the camera page needs: the eye (None: no camera), and the photographs."""
 
     eye: Eye | None
-    album: Album
+    album: PhotographFolder
 
 
 class HubSeat(Protocol):

@@ -36,7 +36,7 @@ _THIN_FROM = 8
 
 
 class PhotographFolder:
-    """The photographs on disk; implements `companion.core.ports.Album`. `limit_mb` 0: none is kept."""
+    """The photographs on disk, one a turn. `limit_mb` 0: none is kept."""
 
     def __init__(self, folder: Path, limit_mb: int = 200) -> None:
         self.folder = folder

@@ -9,15 +9,14 @@ import hashlib
 import hmac
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from companion.bots import knows
 from companion.bots.base import LEVELS, Verdict, said_by_bot
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command
-from companion.bots.machine_players import START_S, THINK_S, Opponent
+from companion.bots.machine_players import START_S, THINK_S
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
@@ -37,13 +36,6 @@ _GOOD, _FAIR = 0.02, 0.08
 
 Spell = Callable[[Seat, str, str], tuple[SpeltOrder, ...]]
 """An action of a seat for a moment in words; raises `Malformed` or `Illegal` for one that is not legal there."""
-
-
-class CoachProcess(Opponent, Protocol):
-    """What the coach's process does; `BotProcess` is the real one."""
-
-    def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
-        """How good an action is."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +62,7 @@ class Coach:
     """
 
     def __init__(
-        self, table: Table, key: bytes, open_process: Callable[[Sequence[str]], CoachProcess] = BotProcess
+        self, table: Table, key: bytes, open_process: Callable[[Sequence[str]], BotProcess] = BotProcess
     ) -> None:
         self._table = table
         self._key = key

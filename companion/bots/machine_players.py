@@ -12,7 +12,6 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Protocol
 
 from companion.bots import knows
 from companion.bots.base import Choice, said_by_bot
@@ -44,22 +43,6 @@ LOOK_S = 0.5
 _AGAIN_S = 2.0
 
 
-class Opponent(Protocol):
-    """What a machine's process does; `BotProcess` is the real one."""
-
-    def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
-        """A game begins."""
-
-    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float) -> None:
-        """A turn is over."""
-
-    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
-        """The action for a view."""
-
-    def close(self) -> None:
-        """End it."""
-
-
 @dataclass(frozen=True)
 class _Plan:
     """What is to be handed in for a moment, and not before `at_s`; without a choice chance decides."""
@@ -76,7 +59,7 @@ class _Casting:
     key: bytes
     characters: Mapping[str, Character]
     tempo_s: tuple[float, float]
-    open_process: Callable[[Sequence[str]], Opponent]
+    open_process: Callable[[Sequence[str]], BotProcess]
 
 
 class MachinePlayers(Closeable):
@@ -94,7 +77,7 @@ class MachinePlayers(Closeable):
         engines: Iterable[str] = (),
         *,
         tempo_s: tuple[float, float] = TEMPO_S,
-        open_process: Callable[[Sequence[str]], Opponent] = BotProcess,
+        open_process: Callable[[Sequence[str]], BotProcess] = BotProcess,
     ) -> None:
         self.characters = cast(engines)
         self._table = table
@@ -135,7 +118,7 @@ class _MachinePlayer:
         self._table = table
         self._clock = clock
         self._casting = casting
-        self._process: Opponent | None = None
+        self._process: BotProcess | None = None
         self._told: MachineTurn | None = None
         """The turn that the process knows."""
         self._plan: _Plan | None = None
@@ -250,7 +233,7 @@ class _MachinePlayer:
             self._complaint = sentence
             self._table.notice("machines", sentence)
 
-    def _knowing(self, turn: MachineTurn, deadline_s: float) -> Opponent:
+    def _knowing(self, turn: MachineTurn, deadline_s: float) -> BotProcess:
         """The process, told of every turn up to this one; raises `BotFailure`."""
         told = self._told
         is_new = told is None or (told.number, told.name, told.game) != (turn.number, turn.name, turn.game)

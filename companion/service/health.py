@@ -7,10 +7,12 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from companion import __version__
+from companion.core.errors import JournalError
 from companion.core.heartbeat import BOUNDS_S, CAMERA, JOURNAL, TABLE, Heartbeats
 from companion.core.i18n import joined, say, say_n
 from companion.core.log_fields import log_fields
@@ -26,6 +28,7 @@ from companion.mqtt.trial import broker_finding
 from companion.service.device_findings import board_camera, pace, pads, profile, voice
 from companion.service.settings_finding import settings_findings
 from companion.storage.disk_space import FULL_BYTES
+from companion.storage.write_faults import WriteFault
 
 if TYPE_CHECKING:
     from companion.core.clock import Clock
@@ -121,13 +124,21 @@ class ServiceHealth(Closeable):
                 log.exception("a look at the machine has failed", extra=log_fields("look_failed"))
 
     def look(self) -> None:
-        """Hear the journal, and once a minute look at the machine."""
+        """Hear camera and journal, and once a minute look at the machine."""
         companion, now_s = self._companion, self._clock.monotonic_s()
+        if companion.watcher:
+            companion.watcher.tell_stall()
         companion.journal.clock_of("")  # whatever it answers: it does
         self.vitals.beat(JOURNAL)
         self._free_bytes = machinery.free_bytes(self._folder)
         can_write = os.access(companion.journal.path, os.W_OK) and machinery.is_writable(self._folder)
-        journal = "unwritable" if not can_write else "full" if self._free_bytes < FULL_BYTES else "ok"
+        fault = self._write_fault()
+        if not can_write or fault not in (None, WriteFault.FULL):
+            journal = "unwritable"
+        elif fault is WriteFault.FULL or self._free_bytes < FULL_BYTES:
+            journal = "full"
+        else:
+            journal = "ok"
         if journal != self._journal:
             level = logging.INFO if journal == "ok" else logging.WARNING
             log.log(level, "The journal’s disk: %s", journal, extra=log_fields("journal", state=journal))
@@ -139,6 +150,14 @@ class ServiceHealth(Closeable):
             if (line := self.line()) != before:
                 log.warning("%s", line or "The machine is well again.", extra=log_fields("machine"))
                 companion.table.redraw()
+
+    def _write_fault(self) -> WriteFault | None:
+        """Return why the journal refuses what is written. After a refusal it is tried again, until one succeeds."""
+        database = self._companion.journal.database
+        if database.fault is not None or database.gone_file():
+            with suppress(JournalError):
+                database.try_to_write()
+        return database.fault
 
     def _tell_forgetful(self) -> None:
         """Say on every page when games are kept in memory only; what is tried out in simulation may be lost."""

@@ -10,15 +10,18 @@ end is found as well. No key is in it: it finds damage, it does not keep anybody
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 import struct
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from companion.core.errors import JournalError
-from companion.core.i18n import say
+from companion.core.i18n import joined, say
+from companion.storage.write_faults import WriteFault, advice, fault_of
 
 BUSY_MS = 5000
 """Timeout in milliseconds for a write while another program writes."""
@@ -33,14 +36,36 @@ T = TypeVar("T")
 
 def not_kept(why: str) -> str:
     """Say that something beside the inputs could not be written. `why` are SQLite's words."""
-    return say("That could not be saved ({error}): nothing has changed. Free some space on the disk.", error=why)
+    return say("That could not be saved ({error}): nothing has changed.", error=why)
+
+
+def replaced_words(file: Path, path: Path, copy: Path | None) -> str:
+    """Say that a file of the journal was removed or replaced while it was open, and where its games are now."""
+    told = say("{file} was removed or replaced while the companion was running: nothing more is saved.", file=str(file))
+    if copy is None:
+        return joined(" ", (told, say("Put the file back, then restart the companion.")))
+    todo = say(
+        "All games so far are in {copy}. Stop the companion, rename that file to {file}, and start it again.",
+        copy=copy.name,
+        file=path.name,
+    )
+    return joined(" ", (told, todo))
 
 
 class Database:
-    """One SQLite file with one connection."""
+    """One SQLite file with one connection. `path` is where the file was when it was opened.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    `fault`: why the last write was refused. None: it was not.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.connection = connection
+        self.path = path
+        self.fault: WriteFault | None = None
+        self._log = path.with_name(f"{path.name}-wal")
+        self._places = {path: _place_of(path)}
+        """Which files were written last. SQLite makes its log at the first write."""
+        self._copy: Path | None = None
         self.on_full: Callable[[], bool] = lambda: False
         """Frees what is held in reserve. Answers whether there was something. Called with the lock held."""
         self._lock = threading.Lock()
@@ -60,19 +85,51 @@ class Database:
     def write(self, work: Callable[[sqlite3.Connection], T], words: Callable[[str], str] = not_kept) -> T:
         """Do some work wholly or not at all. Raises `JournalError` in `words`, which are given SQLite's own.
 
-        On a full disk the reserve is given up before anything is refused.
+        On a full disk the reserve is given up before anything is refused. A file that was removed or replaced takes
+        nothing any more: what was written would be gone with it.
         """
         with self._lock:
+            if gone := self.gone_file():
+                self.fault = WriteFault.GONE
+                raise JournalError(replaced_words(gone, self.path, self._copied()))
             try:
-                return self._transact(work)
+                answer = self._transact_with_reserve(work)
             except sqlite3.Error as error:
-                if not _is_full(error) or not self.on_full():
-                    raise JournalError(words(str(error))) from None
-            try:
-                self._shorten_log()
-                return self._transact(work)
-            except sqlite3.Error as error:
-                raise JournalError(words(str(error))) from None
+                self.fault = fault_of(error, self.path)
+                raise JournalError(joined(" ", (words(str(error)), advice(self.fault, self.path)))) from None
+            self.fault = None
+            if place := _place_of(self._log):
+                self._places[self._log] = place
+            return answer
+
+    def gone_file(self) -> Path | None:
+        """Return a file of the journal that was removed or replaced since it was written last. None: all are there."""
+        return next((file for file, place in self._places.items() if _place_of(file) != place), None)
+
+    def _transact_with_reserve(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            return self._transact(work)
+        except sqlite3.Error as error:
+            if fault_of(error, self.path) is not WriteFault.FULL or not self.on_full():
+                raise
+        self._shorten_log()
+        return self._transact(work)
+
+    def _copied(self) -> Path | None:
+        """Copy what the open file holds beside its old place, once. None: that cannot be done."""
+        if self._copy is None:
+            copy = self.path.with_name(f"{self.path.stem}-saved{self.path.suffix}")
+            with suppress(sqlite3.Error, OSError):
+                copy.unlink(missing_ok=True)
+                copy.touch(mode=0o600)
+                self.connection.execute("VACUUM INTO ?", (str(copy),))
+                self._copy = copy
+        return self._copy
+
+    def try_to_write(self) -> None:
+        """Find out whether something can be written again, or no longer. Changes nothing. Raises `JournalError`."""
+        (version,) = self.look(lambda db: db.execute("PRAGMA user_version").fetchone())
+        self.write(lambda db: db.execute(f"PRAGMA user_version={version}"))
 
     def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         self.connection.execute("BEGIN IMMEDIATE")
@@ -115,10 +172,13 @@ class Database:
             self.connection.close()
 
 
-def _is_full(error: sqlite3.Error) -> bool:
-    """Return whether there was no room. A quota or a limit on a file's size comes as an error in writing."""
-    code = getattr(error, "sqlite_errorcode", 0)
-    return code & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+def _place_of(path: Path) -> tuple[int, int] | None:
+    """Return which file is at a path. None: there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def is_damage(error: sqlite3.Error) -> bool:

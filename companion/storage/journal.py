@@ -97,7 +97,7 @@ class Journal(Closeable):
             except BaseException:
                 self._lock_file.close()
                 raise
-        self.database = Database(connection)
+        self.database = Database(connection, path)
         self.archive = ArchiveTables(self.database)
 
     def close(self) -> None:

@@ -16,18 +16,18 @@ MAX_TOLD = 8
 
 
 def input_not_kept(why: str) -> str:
-    """Say that an input was refused by the disk."""
-    return say("The input could not be saved ({error}): nothing has changed. Free some space on the disk.", error=why)
+    """Say that an input was refused. `why` are SQLite's words."""
+    return say("The input could not be saved ({error}): nothing has changed.", error=why)
 
 
 def clock_not_kept(why: str) -> str:
-    """Say that the time of a clock was refused by the disk."""
-    return say("The clock could not be saved ({error}). Free some space on the disk.", error=why)
+    """Say that the time of a clock was refused. `why` are SQLite's words."""
+    return say("The clock could not be saved ({error}).", error=why)
 
 
 def key_not_kept(why: str) -> str:
-    """Say that a new key was refused by the disk."""
-    return say("The new key cannot be saved: {error}", error=why)
+    """Say that a new key was refused. `why` are SQLite's words."""
+    return say("The new key cannot be saved: {error}.", error=why)
 
 
 def broken_words(row: Row, is_legible: bool) -> str:

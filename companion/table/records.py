@@ -159,6 +159,20 @@ class Undo(Record, frozen=True, tag="undo"):
     """The last turn did not happen."""
 
 
+class AskBack(Record, frozen=True, tag="ask_back"):
+    """A seat wants the last turn back, which the other has taken, or says yes to the other who wants it."""
+
+    seat: Seat
+    moment: str
+    now_s: float
+
+
+class Decline(Record, frozen=True, tag="decline"):
+    """A seat says no to what the other wants, or no longer wants it itself: a draw, the last turn back."""
+
+    seat: Seat
+
+
 class SkipLesson(Record, frozen=True, tag="skip_lesson"):
     """The guide leaves, and the game goes on as any other; `by` as in `Begin`."""
 
@@ -218,6 +232,8 @@ AnyRecord = (
     | Pause
     | Resume
     | Undo
+    | AskBack
+    | Decline
     | SkipLesson
     | Resign
     | OfferDraw

@@ -21,10 +21,12 @@ from companion.table.clocks.countdown import Countdown, next_bank
 from companion.table.records import (
     Abandon,
     AnyRecord,
+    AskBack,
     AskCoach,
     Begin,
     Commit,
     Contribute,
+    Decline,
     Disclose,
     FreeSeat,
     HandIn,
@@ -60,7 +62,7 @@ from companion.table.session import (
     receipt,
     stage_signals,
 )
-from companion.table.ways_back import take_back, undo
+from companion.table.ways_back import ask_back, decline, take_back, undo
 
 
 def advance(session: Session, record: AnyRecord) -> Advance:
@@ -103,6 +105,10 @@ def _advance(session: Session, record: AnyRecord) -> Advance:
             return _resume(session, record)
         case Undo():
             return undo(session)
+        case AskBack():
+            return ask_back(session, record)
+        case Decline():
+            return decline(session)
         case SkipLesson():
             return _skip_lesson(session, record)
         case Resign():
@@ -286,6 +292,7 @@ def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: floa
         phase=Phase.STAGES,
         stage=0,
         draw_offer=None,
+        back_wanted=None,
         countdown=countdown.stopped(now_s) if countdown else None,
         before=replace(session, countdown=countdown.stopped(now_s) if countdown else None),
     )
@@ -394,6 +401,7 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
         score=score,
         sealed={},
         draw_offer=None,
+        back_wanted=None,
         countdown=None,
         bank=replace(session.bank, left_s=session.bank.counted(session.countdown)) if session.bank else None,
         paused="",
@@ -416,5 +424,5 @@ def _offer_draw(session: Session, record: OfferDraw) -> Advance:
         name = Verbatim(session.seats[record.seat.other].name)
         raise Illegal(Refusal.WRONG_PHASE, say("{name} plays on: there is no draw against the machine", name=name))
     if session.draw_offer is record.seat.other:
-        return _finish(session, Outcome(frozenset(), say("Both agreed on a draw.")))
+        return _finish(session, Outcome(frozenset(), say("A draw.")))
     return replace(session, draw_offer=record.seat), (Signal(Cue.OFFER, BOTH),)

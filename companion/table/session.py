@@ -40,6 +40,10 @@ class Phase(StrEnum):
 # ---- the session --------------------------------------------------------------------------------------------------
 
 
+IDLE_TURNS = 4
+"""How many turns in a row nobody took, two of each side, before the clock stops."""
+
+
 @dataclass(frozen=True)
 class Sitter:
     """Who sits at a seat, and through which door (`phone`, `pad`, `machine` or `remote`).
@@ -122,6 +126,10 @@ class Session:
     outcome: Outcome | None = None
     score: tuple[int, int, int] = (0, 0, 0)
     draw_offer: Seat | None = None
+    back_wanted: Seat | None = None
+    """Who wants the last turn back and waits for the other's yes."""
+    back_since_s: float = 0.0
+    """The monotonic time since when."""
     coached: frozenset[Seat] = frozenset()
     """Who has asked the coach in this game."""
     countdown: Countdown | None = None
@@ -243,6 +251,15 @@ class Session:
         if self.phase is Phase.STAGES and self.stages[self.stage].todo:
             return True
         return self.target is not None and (self.board or {}) != self.target
+
+    @property
+    def idle_since_s(self) -> float | None:
+        """Since when the clock runs for nobody: time ran out for both seats twice in a row; None: somebody plays."""
+        last = self.turns[-IDLE_TURNS:]
+        if self.phase is not Phase.ORDERS or self.countdown is None or self.remote is not None:
+            return None
+        is_idle = len(last) == IDLE_TURNS and all(turn.by_time for turn in last)
+        return self.countdown.since_s if is_idle else None
 
     @property
     def is_open(self) -> bool:

@@ -22,7 +22,7 @@ from companion.core.ports import CameraState, Signal
 from companion.table.clocks.deadlines import Timekeeper, remote_clock_anew
 from companion.table.listeners import Listeners
 from companion.table.ports import RecordJournal
-from companion.table.records import AnyRecord, Commit, FreeSeat, MoveSeat, TakeSeat
+from companion.table.records import AnyRecord, Commit, FreeSeat, MoveSeat, Pause, TakeSeat
 from companion.table.reducer import advance
 from companion.table.session import Phase, Session
 from companion.table.state import TableState, with_session
@@ -193,6 +193,11 @@ class TableStore:
         signals: tuple[Signal, ...] = ()
         for record in records:
             session, given = advance(session, record)
+            signals += given
+        if not before.bank and session.bank and session.countdown and session.countdown.since_s and not session.remote:
+            # A chess clock never starts by itself: somebody presses its key.
+            records = (*records, Pause("start", session.countdown.since_s))
+            session, given = advance(session, records[-1])
             signals += given
         self._write(records, session)
         self.live = replace(with_session(self.live, session, self.now_s()), notices=self._standing)

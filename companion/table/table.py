@@ -23,6 +23,7 @@ from companion.table.lobby import Lobby
 from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
 from companion.table.records import (
     Abandon,
+    Decline,
     Disclose,
     FreeSeat,
     HandIn,
@@ -42,11 +43,14 @@ from companion.table.seats.coaching import Coaching
 from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pads import Pads
 from companion.table.seats.seating import Seating
-from companion.table.session import Phase
+from companion.table.session import Phase, Session
 from companion.table.store import WRITE_AGAIN_S, TableStore
 from companion.table.table_view import Progress, TableView
 from companion.table.turns import TileOrders, Turns
 from companion.table.views import progress_of, view_of
+
+ANSWER_S = 20.0
+"""Time in seconds in which the other answers whether the last turn may be taken back; then it is a no."""
 
 Topic = Literal["contested", "damage", "machines", "memory", "photographs", "power", "trial", "upkeep"]
 """What a notice may be about: a result on which two tables do not agree, games that are damaged on the disk, opponents
@@ -209,7 +213,9 @@ class Table(Closeable):
         self._board.look_again()
         session = store.session
         shown_s = now_s - store.live.stage_since_s
-        if session.phase is Phase.STAGES and session.is_shown_here:
+        if session.back_wanted and not 0 <= now_s - session.back_since_s < ANSWER_S:
+            store.accept(Decline(session.back_wanted.other))
+        elif session.phase is Phase.STAGES and session.is_shown_here:
             pass  # the other table's board does not show it yet
         elif session.phase is Phase.STAGES and not session.has_moves:
             if shown_s >= store.reading_time_s and not store.live.problems:
@@ -217,13 +223,18 @@ class Table(Closeable):
         elif session.phase is Phase.OVER and shown_s >= 2 * store.reading_time_s and self._lobby.must_replay:
             self._lobby.rematch()
         elif session.countdown and store.live.early is None and not store.waiting:  # who waits may have been in time
-            time_out = store.timekeeper.time_out(session, now_s)
-            if time_out:
-                store.accept(time_out)
+            self._end_turn(session, now_s)
         if store.session.countdown is None:
             return math.inf
         store.note_clock()
         return store.timekeeper.pause_s(store.session, now_s)
+
+    def _end_turn(self, session: Session, now_s: float) -> None:
+        """End a turn whose time is over. A clock that runs while nobody acts is stopped."""
+        if time_out := self._store.timekeeper.time_out(session, now_s):
+            self._store.accept(time_out)
+            if since_s := self._store.session.idle_since_s:
+                self._store.accept(Pause("idle", since_s))
 
     def _stamp(self, at_s: float | None) -> float:
         """When an input counts: when it came in, but never in the future."""
@@ -360,6 +371,16 @@ class Table(Closeable):
         """Take the last turn back: the host's word, or anybody's (who names the moment) where the game is open."""
         with self._store.alone():
             self._turns.undo(moment)
+
+    def ask_back(self, seat: Seat, moment: str) -> None:
+        """Take the last turn back where it was the seat's own; else ask the other, or say yes to him."""
+        with self._store.alone():
+            self._turns.ask_back(seat, moment)
+
+    def decline(self, seat: Seat) -> None:
+        """Say no to what the other wants, or want it no longer: a draw, the last turn back."""
+        with self._store.alone():
+            self._store.accept(Decline(seat))
 
     def pause(self, by: str, at_s: float | None = None) -> None:
         """Stop the clock of the turn; `by` is a seat, `host` or `table`."""

@@ -97,6 +97,8 @@ class BoardView:
 
     layout: Layout
     """What lay on the board before the stage that is shown."""
+    put_back: Layout
+    """What lies there while a turn is put back; empty: none is."""
     target: Layout | None
     """What should lie there when hands are done; None: nobody checks."""
     unknown: frozenset[Square]
@@ -149,6 +151,8 @@ class MatchView:
     draw_offer: Seat | None
     offer: str
     """That a draw is offered, and how a pad accepts it; empty: none is."""
+    back_wanted: Seat | None
+    """Who wants the last turn back and waits for the other's yes."""
     can_undo: bool
     can_swap: bool
     """Can a rematch be played with sides changed?"""

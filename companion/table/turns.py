@@ -12,7 +12,7 @@ from companion.core.errors import CompanionError, Illegal, Malformed, Refusal, S
 from companion.core.i18n import say, to_owner
 from companion.core.kit import RowFault, RowSeen, RowsSeen, RowsWanted, Seat
 from companion.core.ports import Cue, Signal
-from companion.table.records import Begin, HandIn, StageDone, Undo
+from companion.table.records import AskBack, Begin, HandIn, StageDone, Undo
 from companion.table.session import Phase
 from companion.table.state import NO_TILES, EarlyPress, TileState, instructions, last_explained, must_wait, no_reasons
 from companion.table.store import TableStore
@@ -75,6 +75,13 @@ class Turns:
             if not self._store.session.is_open:
                 raise Illegal(Refusal.HOST_ONLY, say("Only the host can take this turn back"))
         self._store.accept(Undo())
+
+    def ask_back(self, seat: Seat, moment: str) -> None:
+        """Take the last turn back for a seat, or ask the other whose turn it was."""
+        self._require_now(moment)
+        if not self._store.session.is_open:
+            raise Illegal(Refusal.HOST_ONLY, say("Only the host can take this turn back"))
+        self._store.accept(AskBack(seat, moment, self._store.now_s()))
 
     def confirm(self, by: str, moment: str, stage: int, force: bool) -> None:
         """Say that the board is as it should be, in the set-up or after a stage; `force` overrules the camera."""

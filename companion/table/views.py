@@ -120,6 +120,7 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
     reading = live.reading if live.watched else None
     return BoardView(
         layout=session.board or {},
+        put_back=session.put_back if session.phase is Phase.SETUP else {},
         target=session.target,
         unknown=reading.unknown if reading else frozenset(),
         problems=live.problems,
@@ -162,6 +163,7 @@ def _match_view(live: TableState) -> MatchView:
         session.outcome,
         session.draw_offer,
         offer_words(session, None) if session.draw_offer else "",
+        session.back_wanted,
         can_undo=session.before is not None and session.remote is None,
         can_swap=session.phase in _BETWEEN and session.can_swap,
         log=_log(session),

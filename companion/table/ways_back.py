@@ -8,7 +8,7 @@ from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
-from companion.table.records import TakeBack
+from companion.table.records import AskBack, TakeBack
 from companion.table.session import BOTH, Advance, Phase, Session
 
 
@@ -73,6 +73,28 @@ def undo(session: Session) -> Advance:
     return undone, (Signal(Cue.TAKEN_BACK, BOTH),)
 
 
+def ask_back(session: Session, record: AskBack) -> Advance:
+    """Take the last turn back for a seat, if it was its own; else ask the other, who says yes by the same record.
+
+    Nobody can be asked at a seat that is free, a program's or a pad's.
+    """
+    if record.moment != session.moment or session.before is None or session.phase is not Phase.ORDERS:
+        raise Illegal(Refusal.TOO_LATE, say("There is no turn to take back"))
+    other = session.seats.get(record.seat.other)
+    is_own = session.turns[-1].sealed.keys() == {record.seat}
+    can_ask = other is not None and other.door == "phone"
+    if is_own or not can_ask or session.back_wanted is record.seat.other:
+        return undo(session)
+    return replace(session, back_wanted=record.seat, back_since_s=record.now_s), (Signal(Cue.OFFER, BOTH),)
+
+
+def decline(session: Session) -> Advance:
+    """Nothing comes of what a seat wanted."""
+    if session.back_wanted is None and session.draw_offer is None:
+        raise Illegal(Refusal.WRONG_PHASE, say("Nobody has asked for anything"))
+    return replace(session, back_wanted=None, draw_offer=None), ()
+
+
 def _as_before(session: Session, earlier: Session) -> Session:
     """The earlier session with what does not go back: who sits there, what was promised, who was helped."""
     return replace(
@@ -81,6 +103,7 @@ def _as_before(session: Session, earlier: Session) -> Session:
         commitment=session.commitment,
         is_alone=session.is_alone,
         coached=session.coached,
+        back_wanted=None,
         sealed={},
         tick=session.tick + 1,
     )

@@ -81,9 +81,8 @@ def to_game(place: Place, name: str, options: dict[str, Any]) -> None:
     view = place.table.view()
     if view.phase is Phase.SETUP:
         place.table.confirm("host", view.moment, view.turn.stage)
-    if clock := place.table.view().time.clock:
-        if clock.paused:
-            place.table.resume("host")
+    if (clock := place.table.view().time.clock) and clock.paused:
+        place.table.resume("host")
 
 
 def is_whole(place: Place) -> bool:

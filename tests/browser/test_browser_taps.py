@@ -84,7 +84,7 @@ def pointer(window: WebDriver, kind: str, at: tuple[float, float], is_down: bool
 def test_what_comes_while_a_finger_is_down_waits_for_it(
     tmp_path: Path, window: WebDriver, kind: str, key: str, has_worked: str
 ) -> None:
-    """A draw is offered meanwhile: it stands above the keys, and all of them are made anew."""
+    """Something is told meanwhile: it stands above the keys, and all of them are made anew."""
     with south(tmp_path, window) as (place, url):
         place.sit("north", "Jonas")
         place.to_orders()
@@ -94,11 +94,11 @@ def test_what_comes_while_a_finger_is_down_waits_for_it(
         before = window.execute_script("return window.heard")
         at = window.execute_script(_CENTRE, key)
         pointer(window, kind, at, True)
-        place.table.offer_draw(Seat.NORTH)
-        until("the offer has come", lambda: window.execute_script("return window.heard") > before)
+        place.table.notice("power", "Low power.")
+        until("the notice has come", lambda: window.execute_script("return window.heard") > before)
         pointer(window, kind, at, False)
         until("what the tap does", lambda: window.execute_script(has_worked))
-        until("the offer is shown", lambda: window.execute_script("return !!document.querySelector('.offer')"))
+        until("the notice is shown", lambda: window.execute_script("return !!document.querySelector('.notice')"))
 
 
 def test_a_finger_that_stays_down_stops_no_page(tmp_path: Path, window: WebDriver) -> None:
@@ -110,7 +110,7 @@ def test_a_finger_that_stays_down_stops_no_page(tmp_path: Path, window: WebDrive
         at = window.execute_script(_CENTRE, ".slot")
         pointer(window, "finger", at, True)
         place.table.offer_draw(Seat.NORTH)
-        until("the offer is shown", lambda: window.execute_script("return !!document.querySelector('.offer')"))
+        until("the offer is shown", lambda: window.execute_script("return !!document.querySelector('[data-question]')"))
         pointer(window, "finger", at, False)
 
 

@@ -19,6 +19,7 @@ from companion.cli import main
 from companion.cli.doctor import ask_service
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, PanelSettings, Settings, TableSettings, WebSettings
+from companion.core.errors import JournalError
 from companion.core.heartbeat import BOUNDS_S, CAMERA, JOURNAL, TABLE, Heartbeats
 from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus
@@ -29,6 +30,7 @@ from companion.service.health import LOOK_S, ServiceHealth
 from companion.storage.journal import Journal
 from companion.table.store import TableStore
 from hardware.panel import Panel
+from vision.watcher import Watcher
 
 Usage = namedtuple("Usage", "total used free")
 OFF = {"panel": PanelSettings(enabled="no"), "camera": CameraSettings(source="none")}
@@ -174,6 +176,14 @@ def test_a_camera_in_trouble_is_degraded(tmp_path: Path) -> None:
             assert (now.camera, now.status, now.pins) == (told, status, "ok")
 
 
+def test_a_camera_that_hangs_is_asked_after_at_every_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(Watcher, "tell_stall", lambda _: asked.append("the camera"))
+    with house(tmp_path, simulate=True) as (companion, _):
+        companion.health.look()
+    assert asked == ["the camera"]
+
+
 def test_pins_that_cannot_be_used_are_degraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with house(tmp_path, simulate=True) as (companion, _):
         monkeypatch.setattr(Panel, "problems", ("Pin 5 is taken: stop the other program.",))
@@ -200,6 +210,30 @@ def test_a_disk_that_is_full_or_read_only(
         companion.health.look()
         state = companion.health.state()
         assert (state.journal, state.status, state.disk_free_mb) == (journal, status, free // 1_000_000)
+
+
+def test_a_journal_that_refuses_is_not_well_until_it_takes_something(tmp_path: Path) -> None:
+    with house(tmp_path) as (companion, _):
+        database = companion.journal.database
+        database.connection.execute("PRAGMA query_only=ON")
+        with pytest.raises(JournalError):
+            companion.journal.note_clock("1.1", 1.0)
+        companion.health.look()
+        assert (companion.health.state().journal, companion.health.state().status) == ("unwritable", Status.FAILING)
+        database.connection.execute("PRAGMA query_only=OFF")
+        companion.health.look()
+        assert (companion.health.state().journal, companion.health.state().status) == ("ok", Status.OK)
+
+
+def test_a_journal_that_was_replaced_is_not_well(tmp_path: Path) -> None:
+    with house(tmp_path) as (companion, _):
+        path = companion.journal.path
+        copy = path.with_name("copy.sqlite")
+        copy.write_bytes(path.read_bytes())
+        copy.replace(path)
+        companion.health.look()
+        state = companion.health.state()
+        assert (state.journal, state.status) == ("unwritable", Status.FAILING)
 
 
 def test_what_is_wrong_with_the_machine_is_seen_within_a_minute_and_over_again(

@@ -45,7 +45,9 @@ def test_a_full_disk_refuses_what_it_cannot_keep_and_the_reserve_lets_the_game_g
         played.begin()
         journal = journal_of(played.table)
         fill_disk(journal)
-        with pytest.raises(JournalError, match=r"could not be saved \(database or disk is full\): nothing has changed"):
+        with pytest.raises(
+            JournalError, match=r"could not be saved \(database or disk is full\): nothing has changed\. Free"
+        ):
             type_much(played)
         told = played.table.view(Seat.SOUTH)
         assert "disk is full" in told.devices.notices[0]

@@ -47,6 +47,8 @@ def begin(played: Played, **options: object) -> None:
     see(played, {})
     for square in PLACES:
         see(played, lay(now(played), **{square: WHITE if square.endswith("1") else BLACK}))
+    if (clock := played.table.view().time.clock) and clock.paused:
+        played.table.resume("table")
     played.signals.clear()
 
 
@@ -72,7 +74,7 @@ def test_the_camera_follows_the_hands_from_the_first_piece(played: Played) -> No
     view = played.table.view()
     assert view.board.problems == ()
     assert view.time.clock is not None
-    assert not view.time.clock.paused
+    assert view.time.clock.paused == "start", "nobody's time runs before somebody presses"
     assert {seat: left_s(played, seat) for seat in Seat} == {SOUTH: 600.0, NORTH: 600.0}
 
 

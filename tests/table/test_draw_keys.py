@@ -90,7 +90,7 @@ def test_both_keys_held_offer_a_draw_and_accept_one(pads: Pads) -> None:
     view = pads.table.view()
     assert view.phase is Phase.OVER
     assert view.match.outcome is not None
-    assert view.match.outcome.reason == "Both agreed on a draw."
+    assert view.match.outcome.reason == "A draw."
     assert pads.cues[-1] is Cue.TIE
 
 

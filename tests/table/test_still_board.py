@@ -19,6 +19,8 @@ def begin(played: Played, game: str) -> Layout:
     target = played.table.view().board.target or {}
     played.show(target, game=game)
     assert played.table.view().phase is Phase.ORDERS
+    if (clock := played.table.view().time.clock) and clock.paused:
+        played.table.resume("table")
     return target
 
 
@@ -76,7 +78,6 @@ def test_a_play_made_while_the_clock_stood_counts_once_it_runs(played: Played) -
         played.clock.advance(0.1)
         played.show(board, game="scouts")
     moment = played.table.view().moment
-    played.table.pause("host")
     board[Square.parse("c2")] = board.pop(Square.parse("c1"))
     played.clock.advance(0.1)
     played.show(board, game="scouts")

@@ -32,7 +32,7 @@ from bench.reading.stillness import (
 )
 
 from companion.core.grid import Square
-from companion.core.kit import DICTIONARY, Kit
+from companion.core.kit import Kit
 from companion.core.ports import Reading
 from vision.detection.markers import Sighting
 from vision.simulation.ground_truth import Print
@@ -41,7 +41,7 @@ CLEAN = scene("clean-1-1")
 
 
 def seen(wanted: Scene) -> tuple[Kit, tuple[Print, ...]]:
-    return wanted.kit, wanted.table(DICTIONARY).prints()
+    return wanted.kit, wanted.table().prints()
 
 
 def perfect(kit: Kit, prints: tuple[Print, ...]) -> Reading:
@@ -62,7 +62,7 @@ def test_a_scene_is_the_same_whenever_it_is_asked_for() -> None:
     one, same, other = scene("mixed-3-1"), scene("mixed-3-1"), scene("mixed-3-2")
     assert one == same
     assert one.view != other.view
-    pictures_of = [s.table(DICTIONARY).render_luma() for s in (one, same)]
+    pictures_of = [s.table().render_luma() for s in (one, same)]
     assert (pictures_of[0] == pictures_of[1]).all()
 
 
@@ -203,7 +203,7 @@ def test_pictures_that_are_not_read_are_kept_with_their_truth(
     assert {p["face"] for p in truth["prints"] if not p["squares"]} >= {None}
     kept = cv2.imread(str(tmp_path / "clean-1-1.png"), cv2.IMREAD_GRAYSCALE)
     assert kept is not None
-    assert (kept == CLEAN.table(DICTIONARY).render_luma()).all()
+    assert (kept == CLEAN.table().render_luma()).all()
 
 
 # ---- still tables --------------------------------------------------------------------------------------------------

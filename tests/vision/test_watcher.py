@@ -126,6 +126,38 @@ def test_a_camera_that_falls_silent_for_three_seconds_is_in_trouble() -> None:
     assert "flaky has sent no picture for 3 s: check its cable" in watched.statuses[-1].sentence
 
 
+def test_a_camera_that_hangs_is_told_by_another_thread() -> None:
+    watched = Watched()
+    watched.watcher.step()
+    watched.watcher.tell_stall()
+    assert watched.states == [CameraState.SEES_BOARD]
+    asked, goes_on = threading.Event(), threading.Event()
+    sent = watched.camera.frame
+
+    def hang() -> Frame | None:
+        asked.set()
+        assert goes_on.wait(60)
+        return sent()
+
+    watched.camera.frame = hang  # type: ignore[method-assign] # a driver that does not come back
+    thread = threading.Thread(target=watched.watcher.step)
+    thread.start()
+    assert asked.wait(60)
+    watched.clock.advance(4.9)
+    watched.watcher.tell_stall()
+    assert watched.states == [CameraState.SEES_BOARD]
+    watched.clock.advance(0.2)
+    for _ in range(3):
+        watched.watcher.tell_stall()
+        watched.clock.advance(2)
+    assert watched.states == [CameraState.SEES_BOARD, CameraState.TROUBLE], "once"
+    assert watched.statuses[-1].sentence == "The camera has sent no picture for 5 s: check its cable"
+    goes_on.set()
+    thread.join(60)
+    watched.watcher.tell_stall()
+    assert watched.states[-1] is CameraState.SEES_BOARD, "it works again"
+
+
 def test_the_thread_survives_an_error_that_nobody_foresaw() -> None:
     clock, done = FakeClock(), threading.Event()
     statuses: list[CameraStatus] = []

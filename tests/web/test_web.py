@@ -78,14 +78,16 @@ def test_the_other_seat_is_asked_about_a_draw(place: Place) -> None:
     south, north = place.sit("south"), place.sit("north")
     place.to_orders()
     south.post("/api/seat/south/draw", json={})
-    assert "Purple offers a draw." in north.get("/seat/north").get_data(as_text=True)
+    asked = north.get("/seat/north").get_data(as_text=True)
+    assert "Purple offers a draw</span>" in asked
+    assert ">Play on</button>" in asked
     assert "<b>Purple offers a draw.</b>" in north.get("/").get_data(as_text=True), "whoever plays by pad sees it, too"
     own = south.get("/seat/south").get_data(as_text=True)
     assert "You offer a draw." in own
-    assert "disabled>You offered a draw</button>" in own
+    assert ">Withdraw the draw</button>" in own
     assert ">Offer a draw</button>" not in own, "once is enough"
     north.post("/api/seat/north/draw", json={})
-    assert north.get("/api/view").get_json()["outcome"] == {"winners": [], "reason": "Both agreed on a draw."}
+    assert north.get("/api/view").get_json()["outcome"] == {"winners": [], "reason": "A draw."}
 
 
 # ---- joining -----------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 from companion.core.i18n import joined, say
@@ -13,12 +14,13 @@ _GONE_S = 1.0
 
 
 class CameraReport:
-    """Says each change once to `on_status`; `expected` is that of `Cameras`."""
+    """Says each change once to `on_status`; `expected` is that of `Cameras`. Any thread may call."""
 
     def __init__(self, on_status: Callable[[CameraStatus], None], expected: bool | Callable[[], bool]) -> None:
         self._on_status, self._expected = on_status, expected
         self._status: CameraStatus | None = None
         self._board_s: float | None = None
+        self._lock = threading.Lock()
 
     def expect(self) -> None:
         """From now on a camera that is missing is a trouble: it works, or somebody has chosen it."""
@@ -53,6 +55,7 @@ class CameraReport:
             self._say(CameraStatus(CameraState.NONE, _NONE_YET))
 
     def _say(self, status: CameraStatus) -> None:
-        if status != self._status:
-            self._status = status
-            self._on_status(status)
+        with self._lock:
+            if status != self._status:
+                self._status = status
+                self._on_status(status)

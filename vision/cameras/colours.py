@@ -32,7 +32,7 @@ def of_planes(u: Any, v: Any) -> Colours:
 
 
 def of_jpeg(sent: bytes) -> Colours | None:
-    """The colours of a JPEG, decoded at a quarter of its size; None when it is damaged."""
+    """The colours of a webcam's JPEG, decoded at a quarter of its size; None when it is damaged."""
     try:
         picture = cv2.imdecode(np.frombuffer(sent, np.uint8), cv2.IMREAD_REDUCED_COLOR_4)
     except cv2.error:

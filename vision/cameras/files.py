@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-import struct
 import warnings
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
@@ -27,6 +26,8 @@ from vision.detection.markers import Luma
 log = logging.getLogger(__name__)
 
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp", ".pgm"})
+FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP", "PPM")
+"""What Pillow may take a file for, whatever its name says."""
 MAX_PICTURE = 64_000_000
 """Bytes of a picture's file."""
 MAX_ENTRIES = 20_000
@@ -47,36 +48,48 @@ def load_picture(path: Path) -> tuple[Luma, Colours | None]:
         raise CameraError(
             say("{file}: cannot be read: {error}. Check the path", file=str(path), error=error.strerror)
         ) from error
-    if _is_huge(content):
-        raise CameraError(
-            say(
-                "{file}: is larger than {number} million pixels: make it smaller",
-                file=str(path),
-                number=MAX_PIXELS // 1_000_000,
-            )
-        )
-    try:
-        picture = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_GRAYSCALE) if content else None
-    except cv2.error:  # damaged files and pictures of absurd size
-        picture = None
-    if picture is None:
-        raise CameraError(
-            say("{file}: is not a picture that can be read: use PNG or JPEG, or take it again", file=str(path))
-        )
-    return np.asarray(picture, dtype=np.uint8), colours.of_jpeg(content)
-
-
-def _is_huge(content: bytes) -> bool:
-    """Does a picture say that it has too many pixels? Its head alone is read."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of Pillow's own limit, which is another one
-            with Image.open(io.BytesIO(content)) as picture:
-                return picture.width * picture.height > MAX_PIXELS
-    except Image.DecompressionBombError:
-        return True
-    except (OSError, SyntaxError, ValueError, struct.error):
-        return False  # OpenCV says what it is
+            warnings.simplefilter("ignore")  # Pillow's own limit is another one, and what it finds odd is still read
+            return _decoded(content, path)
+    except CameraError:
+        raise
+    except Exception as error:  # damaged files make decoders raise nearly anything
+        raise CameraError(
+            say("{file}: is not a picture that can be read: use PNG or JPEG, or take it again", file=str(path))
+        ) from error
+
+
+def _decoded(content: bytes, path: Path) -> tuple[Luma, Colours | None]:
+    """Decode a file that anybody may have sent. OpenCV does not: 4.11 writes beyond its memory (CVE-2025-53644)."""
+    with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
+        if picture.width * picture.height > MAX_PIXELS:
+            raise CameraError(
+                say(
+                    "{file}: is larger than {number} million pixels: make it smaller",
+                    file=str(path),
+                    number=MAX_PIXELS // 1_000_000,
+                )
+            )
+        picture.draft("L", picture.size)  # a JPEG has its brightness apart
+        luma = _luma_of(ImageOps.exif_transpose(picture))
+        is_jpeg = picture.format == "JPEG"
+    return luma, _colours_of(content) if is_jpeg else None
+
+
+def _luma_of(picture: Image.Image) -> Luma:
+    """Return the brightness of a picture, (height, width)."""
+    if picture.mode.startswith("I"):  # sixteen bits
+        return np.asarray(np.asarray(picture) >> 8, dtype=np.uint8)
+    return np.array(picture.convert("L"), dtype=np.uint8)
+
+
+def _colours_of(content: bytes) -> Colours:
+    """Return the colours of a JPEG, decoded at a quarter of its size."""
+    with Image.open(io.BytesIO(content), formats=("JPEG",)) as picture:
+        picture.draft("YCbCr", (picture.width // colours.EVERY, picture.height // colours.EVERY))
+        small = np.asarray(ImageOps.exif_transpose(picture).convert("YCbCr"))
+    return np.ascontiguousarray(small[:, :, 2:0:-1])
 
 
 class PictureCamera(Source):

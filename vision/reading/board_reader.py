@@ -35,7 +35,7 @@ from vision.reading.motion import motion
 from vision.reading.place import place
 from vision.reading.vote import vote
 
-_ALONE = Budget(closer=24, shaded=16)
+_ALONE = Budget(closer=48, shaded=60)
 """For a single picture, which no other one follows."""
 
 

@@ -218,6 +218,7 @@ class ViewJson(TypedDict):
     score: list[int]
     outcome: OutcomeJson | None
     draw_offer: Seat | None
+    back_wanted: Seat | None
     can_undo: bool
     log: list[str]
     camera: CameraJson

@@ -44,7 +44,7 @@ def scene_of(view: TableView) -> BoardPicture | None:
     if view.kit is None:
         return None
     moves = tuple(instruction.move for instruction in view.turn.instructions)
-    before = {} if view.phase == "setup" else view.board.layout
+    before = view.board.put_back if view.phase == "setup" else view.board.layout
     done = tuple(move for move in moves if move.done)
     layout = _spread(view.kit, layout_after(before, done), view.board.target or {}, done)
     todo = tuple(move for move in moves if not move.done)

@@ -60,6 +60,7 @@ def plain_view(view: TableView) -> ViewJson:
         "score": list(view.match.score),
         "outcome": cast("OutcomeJson | None", plain_outcome(view.match.outcome)),
         "draw_offer": view.match.draw_offer,
+        "back_wanted": view.match.back_wanted,
         "can_undo": view.match.can_undo,
         "log": list(view.match.log),
         "camera": {"state": view.devices.camera.state, "sentence": view.devices.camera.sentence},

@@ -1,7 +1,7 @@
 """A game, or one of its turns, as a moving picture to be shared: an animated WebP of the pages' own drawings.
 
 Beside the board stands what the camera saw. The picture says nothing in any language: names, turns as figures, and at
-the end the colour of the sign behind whoever has won.
+the end the sign's own colour behind whoever has won.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class _Artist:
         return _placed(board, x, y, width, height), height
 
     def _head(self, scene: ReplayStep, is_end: bool) -> Iterator[str]:
-        """Draw both sides with their names, the winner's on the colour of the sign, and the turn at the right."""
+        """Draw both sides with their names, the winner's on the sign's colour, and the turn at the right."""
         right = _WIDTH - _EDGE
         yield f'<text class="turn" x="{right}" y="28">{scene.turn}/{len(self.told.turns)}</text>'
         yield f'<path class="rule" d="M{_EDGE} {_HEAD - 3}H{right}"/>'

@@ -339,7 +339,7 @@ if (document.querySelector('.passed, .passing')) {
 
   function paint() {
     if (!form()) {
-      if (!drawn) return;
+      if (!drawn || page().dataset.question !== undefined) return; // the orders wait until it is answered
       draft = [];
       drawn = '';
       keep();

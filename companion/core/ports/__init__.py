@@ -4,7 +4,6 @@ from companion.core.ports.camera import Camera, CameraState, CameraStatus, Frame
 from companion.core.ports.closeable import Closeable
 from companion.core.ports.diagnosis import (
     Advice,
-    Album,
     BoardSeen,
     CameraOffer,
     Eye,
@@ -19,7 +18,6 @@ from companion.core.ports.speech import Spoken, Utterance
 __all__ = [
     "Advice",
     "Alarm",
-    "Album",
     "BoardSeen",
     "Camera",
     "CameraOffer",

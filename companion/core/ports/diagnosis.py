@@ -1,4 +1,4 @@
-"""The camera page: what an eye tells of the camera and the board; and the album of photographs."""
+"""The camera page: what an eye tells of the camera and the board."""
 
 from __future__ import annotations
 
@@ -137,16 +137,3 @@ class Eye(Protocol):
 
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
         """Lock focus or exposure as they are, or let them follow; None leaves one as it is."""
-
-
-class Album(Protocol):
-    """Photographs of the board, one a turn, by game and moment."""
-
-    trouble: str
-    """Why none is kept now, as a sentence; empty: all is well."""
-
-    def moments(self, game: int) -> tuple[str, ...]:
-        """The moments of a game of which there is a photograph, oldest first."""
-
-    def photograph(self, game: int, moment: str) -> bytes | None:
-        """The board when that turn was done, as JPEG."""

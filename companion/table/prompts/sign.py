@@ -303,6 +303,7 @@ _AFTER_LESSON = say("The lesson is over: now the game is yours, with a clock.")
 _STOPPED = {
     "start": say("The clock has not been started."),
     "restart": say("The companion was off. Turn and time are as they were."),
+    "idle": say("Nobody has played for four turns."),
     "undo": say("A turn was taken back. Turn and time are as they were."),
 }
 

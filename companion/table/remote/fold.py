@@ -23,8 +23,10 @@ from companion.table.clocks.countdown import Countdown
 from companion.table.records import (
     Abandon,
     AnyRecord,
+    AskBack,
     AskCoach,
     Begin,
+    Decline,
     FreeSeat,
     HandIn,
     MoveSeat,
@@ -97,7 +99,7 @@ def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold
             return _ask(session, remote, record, fold)
         case TakeBack():
             raise Illegal(Refusal.TOO_LATE, say("What the other table was told cannot be taken back"))
-        case Undo():
+        case Undo() | AskBack() | Decline():
             raise Illegal(Refusal.WRONG_PHASE, say("In a game at two tables no turn is taken back"))
         case AskCoach() | SkipLesson():
             raise Illegal(Refusal.WRONG_PHASE, say("There is no coach and no lesson in a game at two tables"))

@@ -145,6 +145,16 @@ class SeatDoors:
         """Offer a draw, or accept one."""
         self._table.offer_draw(seat)
 
+    @post(f"/api/seat/{SEAT}/ask-back", body=Moment, guard=own_seat)
+    def ask_back(self, seat: Seat, body: Moment) -> None:
+        """Want the last turn back, or say yes to the other who wants it."""
+        self._table.ask_back(seat, body.moment)
+
+    @post(f"/api/seat/{SEAT}/decline", guard=own_seat)
+    def decline(self, seat: Seat) -> None:
+        """Say no to what the other wants, or want it no longer: a draw, the last turn back."""
+        self._table.decline(seat)
+
     @post(f"/api/seat/{SEAT}/disclose", guard=sitting)
     def disclose(self, seat: Seat) -> None:
         """Open what was hidden in a game that is over: it cannot be taken back any more."""

@@ -1,0 +1,82 @@
+"""Whoever wants back what the other has done asks him; without a yes within 20 s nothing happens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from web_fixtures import Place, open_place
+
+from companion.core.errors import CompanionError
+from companion.core.kit import Seat
+
+
+def to_second_turn(place: Place) -> str:
+    """BINMAT's clock, after the first turn. Return the moment."""
+    for seat, name in ((Seat.SOUTH, "Mara"), (Seat.NORTH, "Jonas")):
+        place.table.take_seat(seat, name)
+    moment = place.to_clock()
+    (choice,) = (each for each in place.table.view().board.tableau.choices if each.key == "done")  # type: ignore[union-attr]
+    place.table.act(moment, choice.text)
+    return place.table.view().moment
+
+
+def acted(place: Place) -> Seat:
+    """Who has taken the first turn."""
+    return next(seat for seat, shown in place.table.view().seats.items() if not shown.awaited)
+
+
+def test_own_turn_comes_back_at_once(tmp_path: Path) -> None:
+    with open_place(tmp_path) as place:
+        moment = to_second_turn(place)
+        place.table.ask_back(acted(place), moment)
+        assert place.table.view().match.can_undo is False
+
+
+@pytest.mark.parametrize("answer", ["yes", "no", "withdrawn", "none"])
+def test_other_is_asked_for_his_turn(tmp_path: Path, answer: str) -> None:
+    with open_place(tmp_path) as place:
+        moment = to_second_turn(place)
+        wanting = acted(place).other
+        place.table.ask_back(wanting, moment)
+        assert place.table.view().match.back_wanted is wanting
+        assert place.table.view().moment == moment
+        if answer == "yes":
+            place.table.ask_back(wanting.other, moment)
+        elif answer == "none":
+            place.clock.advance(20.5)
+            place.table.step()
+        else:
+            place.table.decline(wanting if answer == "withdrawn" else wanting.other)
+        assert place.table.view().match.back_wanted is None
+        assert place.table.view().match.can_undo is (answer != "yes")
+
+
+def test_nothing_asked_is_nothing_declined(tmp_path: Path) -> None:
+    with open_place(tmp_path) as place:
+        to_second_turn(place)
+        with pytest.raises(CompanionError, match="Nobody has asked"):
+            place.table.decline(Seat.SOUTH)
+
+
+@pytest.mark.parametrize("by", list(Seat))
+def test_draw_is_declined_or_withdrawn(tmp_path: Path, by: Seat) -> None:
+    with open_place(tmp_path) as place:
+        to_second_turn(place)
+        place.table.offer_draw(Seat.SOUTH)
+        place.table.decline(by)
+        assert place.table.view().match.draw_offer is None
+
+
+def test_clock_stops_when_nobody_acts_any_more(tmp_path: Path) -> None:
+    """Two turns of each side pass by time; after the fourth the clock waits for somebody."""
+    with open_place(tmp_path) as place:
+        place.to_clock()
+        for number in range(4):
+            assert not place.table.view().time.clock.paused, number  # type: ignore[union-attr]
+            place.clock.advance(place.table.view().time.clock.limit_s + 1)  # type: ignore[union-attr]
+            place.table.step()
+        assert place.table.view().time.clock.paused == "idle"  # type: ignore[union-attr]
+        place.table.resume("table")
+        place.table.step()
+        assert not place.table.view().time.clock.paused  # type: ignore[union-attr]

@@ -1,0 +1,88 @@
+"""Picture files, which anybody may have sent: decoded by Pillow alone, and as upright as a photograph was taken."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from companion.core.errors import CameraError
+from vision.cameras import files
+from vision.cameras.files import load_luma, load_picture
+
+ROOT = Path(__file__).parents[2]
+OWN_PICTURES = {
+    "vision/cameras/colours.py": "a webcam that is plugged in",
+    "vision/cameras/usb.py": "a webcam that is plugged in",
+    "vision/diagnosis.py": "packed by itself",
+    "vision/simulation/render.py": "packed by itself",
+    "vision/simulation/printed.py": "packed by itself",
+}
+"""Where OpenCV decodes, and whose bytes."""
+
+
+def scene() -> np.ndarray:
+    """A picture of other colours at each side."""
+    picture = np.zeros((64, 96, 3), np.uint8)
+    picture[:, :48] = (200, 60, 30)
+    picture[:32] //= 2
+    return picture
+
+
+def test_opencv_decodes_only_what_no_stranger_has_sent() -> None:
+    found = {
+        str(path.relative_to(ROOT))
+        for folder in ("companion", "hardware", "vision", "web")
+        for path in (ROOT / folder).rglob("*.py")
+        if any(word in path.read_text(encoding="utf-8") for word in ("cv2.imdecode", "cv2.imread", "imreadmulti"))
+    }
+    assert found == OWN_PICTURES.keys()
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "BMP", "TIFF", "WEBP", "PPM"])
+def test_every_kind_is_as_bright_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    def decode(*_: object) -> None:
+        raise AssertionError("OpenCV is asked")
+
+    path = tmp_path / "picture.png"  # its name may say anything
+    Image.fromarray(scene()).save(path, kind, quality=95)
+    expected = cv2.cvtColor(scene(), cv2.COLOR_RGB2GRAY)
+    monkeypatch.setattr(cv2, "imdecode", decode)
+    luma, colours = load_picture(path)
+    assert luma.shape == expected.shape
+    assert np.abs(luma.astype(int) - expected)[8:24, 8:40].max() <= 3
+    assert (colours is not None) == (kind == "JPEG")
+    if colours is not None:
+        assert colours.shape == (16, 24, 2)
+        red, blue = cv2.cvtColor(scene(), cv2.COLOR_RGB2YCrCb)[50, 10, 1:].astype(int)
+        assert np.abs(colours[12, 3].astype(int) - (red, blue)).max() <= 4
+
+
+def test_a_photograph_stands_as_it_was_taken(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turned by 90 degrees
+    Image.fromarray(scene()).save(tmp_path / "a.jpg", exif=exif)
+    luma, colours = load_picture(tmp_path / "a.jpg")
+    assert luma.shape == (96, 64)
+    assert colours is not None
+    assert colours.shape == (24, 16, 2)
+
+
+def test_sixteen_bits_become_eight(tmp_path: Path) -> None:
+    Image.fromarray(np.full((8, 8), 40_000, np.uint16)).save(tmp_path / "a.png")
+    assert load_luma(tmp_path / "a.png").tolist() == [[40_000 >> 8] * 8] * 8
+
+
+def test_what_is_cut_off_or_of_another_kind_is_refused(tmp_path: Path) -> None:
+    whole = io.BytesIO()
+    Image.fromarray(scene()).save(whole, "JPEG")
+    (tmp_path / "cut.jpg").write_bytes(whole.getvalue()[:-300])
+    Image.fromarray(scene()).save(tmp_path / "eps.png", "EPS")
+    for name in ("cut.jpg", "eps.png"):
+        with pytest.raises(CameraError, match="is not a picture that can be read"):
+            load_luma(tmp_path / name)
+    assert "EPS" not in files.FORMATS
