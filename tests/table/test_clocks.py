@@ -15,7 +15,7 @@ from companion.core.errors import Illegal, Stale
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, PadKey, Press, TurnLamp
 from companion.storage.journal import Journal
-from companion.table.clocks.deadlines import AFTER_S, Timekeeper
+from companion.table.clocks.deadlines import AFTER_S
 from companion.table.listeners import lamps_of
 from companion.table.session import Phase
 from companion.table.table import Table
@@ -125,7 +125,7 @@ def test_what_follows_from_the_end_comes_after_its_tone(played: Played) -> None:
     session = session_of(played.table)
     assert session.countdown is not None
     assert session.countdown.due_s is not None
-    keeper, due_s = Timekeeper(played.journal), session.countdown.due_s
+    keeper, due_s = played.table._store.timekeeper, session.countdown.due_s
     assert keeper.pause_s(session, due_s - 1) == pytest.approx(1 + AFTER_S)
     assert keeper.pause_s(session, due_s + 2) == 0
 
