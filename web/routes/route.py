@@ -101,7 +101,7 @@ def form(path: str, *fields: str, **more: Any) -> Callable[[Method], Method]:
     return _declare(Route(path, "POST", fields=fields, **more))
 
 
-class Room(Protocol):
+class RouteGroup(Protocol):
     """A class with declared routes; its name is the first part of the names of its endpoints."""
 
     @property
@@ -109,7 +109,7 @@ class Room(Protocol):
         """Return the name, such as `history`."""
 
 
-def add_routes(app: Flask, room: Room) -> None:
+def add_routes(app: Flask, room: RouteGroup) -> None:
     """Add everything to an application that a room declares."""
     told: list[Declared] = app.extensions.setdefault("routes", [])
     for name in dir(type(room)):
