@@ -58,7 +58,7 @@ _Order = Signal | Show | SetAlarms | SetSilent | TryOut
 
 
 class Outputs:
-    """Opened lamps and an opened buzzer; `tell` may be called from any thread, the rest from one.
+    """Opened lamps and an opened buzzer; `orders` may be filled from any thread, the rest is called from one.
 
     `lose` is told once of a lamp or buzzer that fails, by its name, and that one is left alone from then on.
     """
@@ -76,20 +76,17 @@ class Outputs:
         self._clock = clock
         self._lose = lose
         self._failed: set[str] = set()
-        self._orders: SimpleQueue[_Order | None] = SimpleQueue()
+        self.orders: SimpleQueue[_Order | None] = SimpleQueue()
+        """What is to be shown. None ends the thread."""
         self._player = CuePlayer(settings.silent)
         self._schedule = Schedule()
         self._tried_out: TryOut | None = None
         self._trial = CuePlayer()
 
-    def tell(self, order: _Order | None) -> None:
-        """Take an order; returns at once. None: end the thread."""
-        self._orders.put(order)
-
     def step(self) -> None:
         """Take in all orders, and play and show what is due at the clock's time."""
-        while not self._orders.empty():
-            if (order := self._orders.get()) is not None:
+        while not self.orders.empty():
+            if (order := self.orders.get()) is not None:
                 self._obey(order)
         self._play_due(self._clock.monotonic_s())
         self._render()
@@ -98,10 +95,10 @@ class Outputs:
         """Do what is due when it is due, until told to end: the whole work of the output thread."""
         while True:
             try:
-                order = self._orders.get(timeout=self._rest_s())
+                order = self.orders.get(timeout=self._rest_s())
                 while order is not None:
                     self._obey(order)
-                    order = self._orders.get(block=False)
+                    order = self.orders.get(block=False)
                 return
             except Empty:
                 self._play_due(self._clock.monotonic_s())

@@ -79,7 +79,7 @@ class Panel(Closeable):
     ) -> None:
         self._settings = settings
         self._clock = clock
-        self._on_press = on_press
+        self.on_press = on_press
         self._on_release = on_release
         self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
         self._problems: tuple[str, ...] = ()
@@ -137,12 +137,12 @@ class Panel(Closeable):
     def signal(self, signal: Signal) -> None:
         """Announce a cue; returns at once."""
         if not self._is_closed:
-            self._outputs.tell(signal)
+            self._outputs.orders.put(signal)
 
     def show(self, lamps: Mapping[Seat, SeatLamps], trouble: bool = False) -> None:
         """Set the lasting lamps of both seats (a seat left out is dark); returns at once."""
         if not self._is_closed:
-            self._outputs.tell(Show(dict(lamps), trouble))
+            self._outputs.orders.put(Show(dict(lamps), trouble))
 
     def alarms(self, alarms: Sequence[Alarm]) -> None:
         """Replace all pending alarms; each is played at its own time. Returns at once.
@@ -151,18 +151,18 @@ class Panel(Closeable):
         any more ends its blinking. What is more than 250 ms late shows, but makes no sound.
         """
         if not self._is_closed:
-            self._outputs.tell(SetAlarms(tuple(alarms), self._clock.monotonic_s()))
+            self._outputs.orders.put(SetAlarms(tuple(alarms), self._clock.monotonic_s()))
 
     def be_silent(self, silent: bool) -> None:
         """Play tones, or be silent, from now on. Returns at once."""
         if not self._is_closed:
-            self._outputs.tell(SetSilent(silent))
+            self._outputs.orders.put(SetSilent(silent))
 
     def check(self, until_s: float, lamps: frozenset[str], signal: Signal | None = None) -> None:
         """Until a monotonic time keys have no effect, and lamps and buzzer show this instead of the table's state."""
         self._checked_until_s = until_s
         if not self._is_closed:
-            self._outputs.tell(TryOut(until_s, lamps, signal))
+            self._outputs.orders.put(TryOut(until_s, lamps, signal))
 
     @property
     def down(self) -> frozenset[str]:
@@ -199,7 +199,7 @@ class Panel(Closeable):
                 return
             self._is_closed = True
         self._edges.put(None)
-        self._outputs.tell(None)
+        self._outputs.orders.put(None)
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(_JOIN_S)
@@ -310,7 +310,7 @@ class Panel(Closeable):
             is_held = is_long or stroke is Stroke.HELD
             pressed_s = key.debouncer.pressed_s
             press = Press(key.pin.seat, key.pin.key, pressed_s, is_held, is_long)
-            listener = self._on_release if stroke is Stroke.RELEASED else self._on_press
+            listener = self._on_release if stroke is Stroke.RELEASED else self.on_press
             try:
                 listener(press)
             except Exception as error:  # whatever the table does with a press, the next one must count

@@ -68,8 +68,9 @@ def test_no_two_classes_of_different_packages_have_one_name() -> None:
     assert twice == ALLOWED
 
 
-ALLOWED = {"Contribute", "FreeSeat", "HandIn", "NewGame", "Tag"}
-"""Records of the table and the bodies that ask for them; the printed tag of a piece and the one found in a picture."""
+ALLOWED = {"FreeSeat", "HandIn", "Look", "NewGame", "Tag"}
+"""Records of the table and the bodies that ask for them; the printed tag of a piece and the one found in a picture;
+how an event looks and what the camera looked at."""
 OWN = rf"companion\.(games\.\w+\.|bots\.({'|'.join(sorted(GAME_PACKAGES))})|tools\.)"
 """The modules of one game or of its opponent, and of benches."""
 SHARED = frozenset(f"companion.games.{name}" for name in ("base", "events", "mixins", "pads", "screen"))

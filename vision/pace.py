@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
-from collections.abc import Iterable
 
 from companion.core.i18n import say
 
@@ -13,14 +11,6 @@ REST = 0.5
 SLOW, GLANCES = 0.5, 4.0
 """If reading a picture in which hands move took more than this share of a picture's time, further ones are not read for
 so many times as long, nor are those of the next movement: whether the hands have gone is seen sooner then."""
-BEFORE_S, AFTER_S = 0.03, 0.03
-"""Around an alarm no picture is read, so that the alarm is in time: so long before it and after it, and before it as
-long as a picture took lately, but no longer than `MOST_BEFORE_S`."""
-MOST_BEFORE_S = 0.3
-SHOWN, MOST_SHOWN_S = 5.0, 0.05
-"""After a change of the table no picture is read for so many times as long as one took lately, at most so long: first
-everybody sees the change. The next picture is read in any case."""
-_LATELY = 5
 _REMEMBERED = 600
 _OFTEN = 0.02
 """Hard pictures are told of when they are more than this share of those that are remembered."""
@@ -35,34 +25,11 @@ class Pace:
         self._hard_s = 0.0
         self._is_stirred = False
         self._glances_until_s = 0.0
-        self._alarms_s: tuple[float, ...] = ()
-        self._changed_s = -math.inf
-        self._has_waited = False
-
-    def alarms(self, at_s: Iterable[float]) -> None:
-        """Alarms are due at these times (monotonic seconds) and at no others; from any thread."""
-        self._alarms_s = tuple(at_s)
-
-    def changed(self, now_s: float) -> None:
-        """The table has changed just now, and pages are drawn; from any thread."""
-        self._changed_s = now_s
-
-    def held_s(self, now_s: float) -> float:
-        """So long no picture should be read: an alarm is near, or the table has just changed; 0: read one."""
-        lately_s = max(list(self._took_s)[-_LATELY:], default=0.0)
-        before_s = min(MOST_BEFORE_S, BEFORE_S + lately_s)
-        ends_s = [at_s + AFTER_S for at_s in self._alarms_s if at_s - before_s <= now_s <= at_s + AFTER_S]
-        shown_s = self._changed_s + min(MOST_SHOWN_S, SHOWN * lately_s)
-        if now_s < shown_s and not self._has_waited:
-            self._has_waited = True
-            ends_s.append(shown_s)
-        return max(ends_s, default=now_s) - now_s
 
     def read(self, ended_s: float, took_s: float, is_stirred: bool) -> float:
         """A picture was read in so many seconds till then, in which something moved or not; how many seconds the reader
         should rest at least."""
         self._took_s.append(took_s)
-        self._has_waited = False
         if is_stirred:
             if not self.glances(ended_s - took_s):
                 self._hard_s = took_s if took_s > SLOW * self.period_s else 0.0

@@ -76,6 +76,8 @@ class Watcher(Closeable):
         self.link, self.pace = link, pace
         self._reader, self._report, self._clock, self._listeners = reader, report, clock, listeners
         self._next_s = clock.monotonic_s()
+        self.round_s = self._next_s
+        """Monotonic time of the thread's last round."""
         self._asked_s: float | None = None
         """When the camera was asked for the picture that it has not sent yet."""
         self._tiles: TilesBeside | None = None
@@ -135,14 +137,14 @@ class Watcher(Closeable):
                 _LOG.exception("the board cannot be read")
                 self._in_trouble(say("The board cannot be read: {error}: see the log", error=str(error)))
             self._listeners.on_round()
+            self.round_s = self._clock.monotonic_s()
             self.link.wake.wait(max(0.0, self._next_s - self._clock.monotonic_s()))
             self.link.wake.clear()
 
     # ---- one frame ----
 
     def step(self) -> Reading | None:
-        """Do one frame, without waiting for its time; None when the camera gave none or is still in its pause, or
-        when others have to be quick just now."""
+        """Do one frame, without waiting for its time; None when the camera gave none or is still in its pause."""
         if self.link.is_exchanged():
             self._next_s = self._clock.monotonic_s()
             self._report.expect()
@@ -150,8 +152,6 @@ class Watcher(Closeable):
         if not self.link.is_open and now < self._next_s:
             return None
         self._next_s = now + self.pace.period_s
-        if self.link.is_open and self._is_held(now):
-            return None
         self._asked_s = now
         try:
             frame = self.link.grab()
@@ -169,21 +169,12 @@ class Watcher(Closeable):
         self._report.expect()
         tiles = self._tiles
         begun_s = self._clock.monotonic_s()
-        if self._is_held(begun_s):
-            return None
         reading = self._reader.read(frame, glance=self.pace.glances(begun_s))
         ended_s = self._clock.monotonic_s()
         self._next_s = max(self._next_s, ended_s + self.pace.read(ended_s, ended_s - begun_s, self._reader.is_stirred))
         self._tell(frame, reading, tiles, now)
         self.link.learn(now)
         return reading
-
-    def _is_held(self, now_s: float) -> bool:
-        """Have others to be quick just now? Then the next picture comes after that."""
-        held_s = self.pace.held_s(now_s)
-        if held_s > 0:
-            self._next_s = now_s + min(held_s, self.pace.period_s)
-        return held_s > 0
 
     def _tell(self, frame: Frame, reading: Reading, tiles: TilesBeside | None, now_s: float) -> None:
         """Tell all listeners what was read, the table last."""

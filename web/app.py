@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -9,16 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from flask import Flask, Response, g, request
+from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import BadRequest
 
 from companion.core.clock import Clock
-from companion.core.i18n import best_language, speak, spoken
+from companion.core.i18n import Said, best_language, speak, spoken, translate
+from companion.core.log_fields import SLOW_S, log_fields
 from companion.games.base import Game
 from companion.table.table import Table
 from web import error_pages
 from web.context import PageContext
 from web.features import Features, Site
-from web.rendering.json_view import SpokenJson
 from web.routes.api.host import HostDoors
 from web.routes.api.seat import SeatDoors
 from web.routes.api.table import TableDoors
@@ -49,6 +51,8 @@ from web.static_files import StaticFiles
 from web.templating.helpers import register_template_helpers
 from web.templating.template_cache import CompiledTemplates
 
+log = logging.getLogger(__name__)
+METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 MAX_BODY_BYTES = 16 * 1024
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -73,6 +77,8 @@ def create_app(
     error_pages.register(app)
 
     names = Names((*site.settings.names, site.settings.host))
+    if features.health:
+        app.extensions["refusals"] = features.health.tally
     watch_requests(app, table.now_s, lambda: table.settings.language, guard, names=names, join_urls=site.join_urls)
     rooms = [
         room(page_context)
@@ -99,9 +105,25 @@ def create_app(
     rooms += [room(page_context, what) for room, what in there if what]
     for room in (StaticFiles(), Description(), *rooms):
         add_routes(app, room)
-        if isinstance(room, HealthPages):
-            app.after_request(room.measure)
     return app
+
+
+class SpokenJson(DefaultJSONProvider):
+    """JSON in which every sentence is said in the language of the request, for answers and `|tojson`; keys stay."""
+
+    sort_keys = False
+
+    def dumps(self, obj: Any, **kwargs: Any) -> str:
+        """The text of any JSON value."""
+        return super().dumps(_in_words(obj), **kwargs)
+
+
+def _in_words(value: Any) -> Any:
+    if isinstance(value, Said):
+        return translate(value)
+    if isinstance(value, dict):
+        return {name: _in_words(inner) for name, inner in value.items()}
+    return [_in_words(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def bare_app(compiled: Path | None) -> Flask:
@@ -153,7 +175,17 @@ def watch_requests(
         """Leave the thread to somebody else as it was."""
         speak(g.get("spoken_before", "en"))
 
-    app.after_request(_finish)
+    @app.after_request
+    def finish(answer: Response) -> Response:
+        _set_headers(answer)
+        if kind := g.pop("refusal", ""):
+            refusals = app.extensions.get("refusals")
+            if refusals:
+                refusals.refused(kind)
+        seconds = now_s() - g.at_s if "at_s" in g else 0.0
+        if seconds >= SLOW_S and answer.mimetype != "text/event-stream":
+            _log_slow(seconds)
+        return answer
 
 
 def require_known_name(names: Names, join_urls: Callable[[], tuple[str, ...]]) -> None:
@@ -170,7 +202,7 @@ _TOKEN = re.compile(r"[0-9a-z]{1,12}")
 """What a page gives along with its wish for something long."""
 
 
-def _finish(answer: Response) -> Response:
+def _set_headers(answer: Response) -> None:
     """Set the headers that every answer carries; nothing but static files is ever stored.
 
     A page that asked for something long is told, by the word it gave, that the answer is on its way.
@@ -186,4 +218,11 @@ def _finish(answer: Response) -> Response:
         answer.headers.setlist("Set-Cookie", cookies)
     if not answer.headers.get("Cache-Control"):
         answer.headers["Cache-Control"] = "no-store"
-    return answer
+
+
+def _log_slow(seconds: float) -> None:
+    """Say in the log that a request took long: by the pattern of its address, never by itself."""
+    route = request.url_rule.rule if request.url_rule else "none"
+    method = request.method if request.method in METHODS else "other"  # a stranger may send any word
+    fields = log_fields("slow_request", method=method, route=route, seconds=seconds)
+    log.warning("A request took long", extra=fields)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ from companion.core.clock import Clock
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say, spoken
 from companion.core.kit import SEATS, Seat
+from companion.core.network import shown
 from companion.games.base import Game
 from companion.maintenance.settings.words import WORDS
 from companion.table.session import Phase
@@ -39,6 +41,18 @@ class _Asked(NamedTuple):
     language: str
 
 
+@dataclass
+class _Addresses:
+    """The addresses of the pages as they were asked for last."""
+
+    urls: tuple[str, ...] = ()
+    typed: str = ""
+    """The best one as people type it."""
+    until_s: float = -math.inf
+
+
+ADDRESSES_S = 5.0
+"""Seconds for which the machine's addresses are believed."""
 _COACH_FOR = WORDS["table.coach"].choices
 
 
@@ -57,6 +71,7 @@ class PageContext:
     features: Features
     worker: Worker = field(default_factory=Worker)
     """Makes pictures, PDFs and films."""
+    _addresses: _Addresses = field(default_factory=_Addresses)
     _drawn: dict[_Asked, tuple[int, str]] = field(default_factory=dict)
     _drawing: dict[_Asked, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
@@ -112,7 +127,7 @@ class PageContext:
             own_screen=asked.own_screen,
             **self._about_game(view, asked),
             **self._about_room(asked),
-            **self._for_surface(asked),
+            **self._for_surface(view, asked),
         )
         return view.version, html
 
@@ -123,7 +138,7 @@ class PageContext:
         acting = cards.acting_seat(view) if view.board.standing else None
         return {
             "finale": finale,
-            "end": end_words(view, finale, asked.viewer),
+            "end": end_words(view, finale, asked.viewer) if finale else None,
             "opened": view.board.suggested or self.table.remembered or next(iter(self.games)),
             "plays": self.table.coaching.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             "south": self.table.settings.tip_south,
@@ -134,10 +149,16 @@ class PageContext:
 
     def _about_room(self, asked: _Asked) -> dict[str, Any]:
         """What every page may say of the installation: how one gets in, and what there is beside the table."""
-        features = self.features
+        features, addresses = self.features, self._addresses
+        now_s = self.clock.monotonic_s()
+        if now_s >= addresses.until_s:
+            addresses.urls = self.join_urls()
+            addresses.typed = shown(addresses.urls[0]) if addresses.urls else ""
+            addresses.until_s = now_s + ADDRESSES_S
         return {
             "games": self.games,
-            "urls": self.join_urls(),
+            "urls": addresses.urls,
+            "typed": addresses.typed,
             "needs_code": self.join_code is not None,
             "join_code": self.join_code.now() if self.join_code and (asked.at_table or asked.page == "host") else "",
             "may_sit": asked.at_table or self.join_code is None,
@@ -149,7 +170,7 @@ class PageContext:
             "staff": features.staff if features.staff and features.staff.is_heard else None,
         }
 
-    def _for_surface(self, asked: _Asked) -> dict[str, Any]:
+    def _for_surface(self, view: TableView, asked: _Asked) -> dict[str, Any]:
         """What one surface alone is given; the others have nothing of it."""
         features = self.features
         given: dict[str, Any] = {
@@ -163,7 +184,8 @@ class PageContext:
             given["coach_for"] = _COACH_FOR[self.table.settings.coach] if features.coach else None
             given["unwell"] = features.health.line() if features.health else None
         elif asked.page == "table":
-            given["wifi"] = features.welcome.wifi() if asked.at_table else None
+            is_lobby = view.phase is Phase.LOBBY
+            given["wifi"] = features.welcome.wifi() if is_lobby and asked.at_table else None
             given["voice"] = features.welcome.voice
         elif asked.page == "workbench":
             given["pads"] = {seat: self.table.view(seat).own.pad for seat in SEATS}

@@ -14,8 +14,8 @@ from companion.core.i18n import Verbatim, joined, say, speaking
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.base import Drawn, Step, plain_outcome
-from companion.table.chance.chance_view import ChanceView, opened
 from companion.table.chance.fairness import FairChance
+from companion.table.chance.game_chance import ChanceView, opened
 from companion.table.session import Phase, Session, chance, chosen_words, receipt
 
 

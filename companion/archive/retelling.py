@@ -14,7 +14,6 @@ from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games import game_named
 from companion.games.base import Event, Game, Outcome, Stage, Step
-from companion.games.mixins import tableau_of
 from companion.games.screen import CardUi, UnitOrder
 from companion.games.spelling import SpeltOrder, spelt
 from companion.table.board_check import hand_moves
@@ -216,13 +215,13 @@ class Retelling:
         changed: dict[str, Any] = {}
         if standing := self._game.standing(state, None):
             changed = {"facts": standing.facts, "cards": standing.hands, "badges": standing.badges if is_last else {}}
-        if tableau := tableau_of(self._game, state, None):
+        if tableau := self._game.tableau(state, None):
             changed = {**changed, **self._cards(state, tableau)}
         return ReplayStep(**{**vars(bare), **changed})
 
     def _cards(self, state: Any, tableau: CardUi) -> dict[str, Any]:
         """Each seat's hand as its owner saw it: the game is over."""
-        own = {seat: tableau_of(self._game, state, seat) for seat in SEATS}
+        own = {seat: self._game.tableau(state, seat) for seat in SEATS}
         return {
             "facts": tableau.facts,
             "lanes": tableau.lanes,

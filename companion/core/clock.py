@@ -6,6 +6,9 @@ import threading
 import time
 from typing import Protocol
 
+EARLIEST_S = 1_700_000_000.0
+"""No game of this program was played before the end of 2023: a clock that says so was never set."""
+
 
 class Clock(Protocol):
     """Two times: `monotonic_s` for measuring, `wall_s` (Unix time) for people and the journal."""

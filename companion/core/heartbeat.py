@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from companion.core.clock import Clock
 
@@ -17,22 +17,35 @@ class Heartbeats:
     """When each loop was heard last. Every method may be called from any thread, none waits for anything.
 
     `bounds` are the names that are listened for with the seconds that each may be silent, counted from the making
-    of this object: a loop that never begins is late as well.
+    of this object: a loop that never begins is late as well. `loops` are those that note their last round themselves:
+    each function returns its monotonic time.
     """
 
-    def __init__(self, clock: Clock, bounds: Mapping[str, float]) -> None:
+    def __init__(
+        self, clock: Clock, bounds: Mapping[str, float], loops: Mapping[str, Callable[[], float]] | None = None
+    ) -> None:
         self._clock = clock
+        self._loops = loops or {}
+        self._heard_s = dict.fromkeys(bounds, clock.monotonic_s())
         self.bounds = dict(bounds)
-        self.heard_s = dict.fromkeys(self.bounds, clock.monotonic_s())
 
     def beat(self, name: str) -> None:
         """This loop has just done a round; a name without a bound is heard and never late."""
-        self.heard_s[name] = self._clock.monotonic_s()
+        self._heard_s[name] = self._clock.monotonic_s()
+
+    @property
+    def heard_s(self) -> Mapping[str, float]:
+        """Monotonic time at which each was heard last."""
+        heard_s = self._heard_s.copy()
+        for name, last_round_s in self._loops.items():
+            if name in heard_s:
+                heard_s[name] = max(heard_s[name], last_round_s())
+        return heard_s
 
     def ages(self) -> Mapping[str, float]:
         """How many seconds ago each was heard."""
         now_s = self._clock.monotonic_s()
-        return {name: max(0.0, now_s - heard_s) for name, heard_s in self.heard_s.copy().items()}
+        return {name: max(0.0, now_s - heard_s) for name, heard_s in self.heard_s.items()}
 
     def late(self) -> Mapping[str, float]:
         """Who was not heard for longer than its bound, with the seconds since then; empty: all are alive.

@@ -116,12 +116,14 @@ def joined(separator: str, parts: Iterable[object]) -> str:
     >>> joined(" ", [say("Wait."), "", say("Then press ready.")])
     'Wait. Then press ready.'
     """
-    kept = [part for part in parts if part]
-    if not kept:
-        return ""
-    names = [f"p{number}" for number in range(len(kept))]
+    kept: dict[str, object] = {}
+    pattern = ""
     glue = separator.replace("{", "{{").replace("}", "}}")
-    return _said(glue.join(f"{{{name}}}" for name in names), "", dict(zip(names, kept, strict=True)))
+    for part in filter(None, parts):
+        name = f"p{len(kept)}"
+        pattern += f"{glue}{{{name}}}" if kept else f"{{{name}}}"
+        kept[name] = part
+    return _said(pattern, "", kept) if kept else ""
 
 
 def headed(head: str, text: str) -> str:
@@ -205,7 +207,11 @@ def speaking(language: str) -> Iterator[None]:
 
 def best_language(wanted: Iterable[str]) -> str:
     """The first of some codes (`es-MX`) that can be spoken; English when none can."""
-    return next((code for text in wanted if (code := text.lower()[:2]) in LANGUAGES), "en")
+    for text in wanted:
+        code = text.lower()[:2]
+        if code in LANGUAGES:
+            return code
+    return "en"
 
 
 def words_for_scripts(language: str) -> Mapping[str, str]:

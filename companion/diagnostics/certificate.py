@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from companion.core.clock import EARLIEST_S
 from companion.core.i18n import joined, say
 from companion.diagnostics.findings import Finding, Grade
-from companion.storage.calendar import EARLIEST_S
 
 SOON_S = 14 * 24 * 3600.0
 """So long before its end a certificate wants to be renewed."""

@@ -124,26 +124,26 @@ def throttling(machine: Machine) -> Throttling | None:
 
 
 @dataclass(frozen=True)
-class Memory:
+class MachineMemory:
     """Megabytes in all, and those that programs may still have."""
 
     total_mb: int
     free_mb: int
 
 
-def memory(machine: Machine) -> Memory | None:
+def memory(machine: Machine) -> MachineMemory | None:
     """How much memory there is."""
     told = dict(re.findall(r"^(\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
     if "MemTotal" not in told or "MemAvailable" not in told:
         return None
-    return Memory(int(told["MemTotal"]) // 1000, int(told["MemAvailable"]) // 1000)
+    return MachineMemory(int(told["MemTotal"]) // 1000, int(told["MemAvailable"]) // 1000)
 
 
-def contiguous_memory(machine: Machine) -> Memory | None:
+def contiguous_memory(machine: Machine) -> MachineMemory | None:
     """The memory of one piece (CMA) out of which cameras on ribbon cables have their pictures; None: there is none."""
     told = dict(re.findall(r"^(Cma\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
     total_mb, free_mb = (int(told.get(name, 0)) // 1024 for name in ("CmaTotal", "CmaFree"))
-    return Memory(total_mb, free_mb) if total_mb else None
+    return MachineMemory(total_mb, free_mb) if total_mb else None
 
 
 # ---- the disk --------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from companion.core.kit import Kit, Layout, Seat, Side
 from companion.games.aids import Extras
 from companion.games.events import CommonEvent, EventKind
 from companion.games.pads import PadGrammar
-from companion.games.screen import BoardUi, Play, Possible, Tally, UnitOrder
+from companion.games.screen import BoardUi, CardUi, Play, Possible, Tally, UnitOrder
 
 if TYPE_CHECKING:
     from companion.games.lesson import Lesson
@@ -318,6 +318,10 @@ class Game(ABC, Generic[S, A]):
 
     def turn_number(self, state: S) -> int | None:  # noqa: ARG002
         """The number of the turn that is due as this game counts; 0: it is still set up. None: the table counts."""
+        return None
+
+    def tableau(self, state: S, seat: Seat | None) -> CardUi | None:  # noqa: ARG002
+        """What a viewer (None: everybody) sees of a game of cards; None: the board says it all."""
         return None
 
     def standing(self, state: S, seat: Seat | None) -> BoardUi | None:  # noqa: ARG002

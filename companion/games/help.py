@@ -9,7 +9,6 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.base import Game
-from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi, Possible
 
 
@@ -27,7 +26,7 @@ def public_possibilities(game: Game[Any, Any], state: Any) -> tuple[Possible, ..
 
 def _of_keys(game: Game[Any, Any], state: Any, seat: Seat, *, is_public: bool) -> Iterator[Possible]:
     words = game.help_words
-    tableau, standing = tableau_of(game, state, seat), game.standing(state, seat)
+    tableau, standing = game.tableau(state, seat), game.standing(state, seat)
     if tableau:
         yield from _of_cards(tableau, words, is_public=is_public)
     elif standing and standing.sheet:

@@ -51,11 +51,6 @@ class ChessClockGame(Game[S, A]):
         """The time while the clock of the seat on turn runs (who has none left, loses); None: no clock runs."""
 
 
-def tableau_of(game: Game[Any, Any] | None, state: Any, seat: Seat | None) -> CardUi | None:
-    """What a viewer (None: everybody) sees of a game of cards; None: the board says it all."""
-    return game.tableau(state, seat) if isinstance(game, CardGame) else None
-
-
 def time_limit_of(game: Game[Any, Any], state: Any) -> float | None:
     """How many seconds the decision that is due may take; None: as long as it likes."""
     return game.time_limit(state) if isinstance(game, TimedGame) else None

@@ -12,7 +12,6 @@ from companion.core.grid import Square
 from companion.core.i18n import listed, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Game, Stage
-from companion.games.mixins import tableau_of
 from companion.games.pads import Key
 from companion.games.screen import CardChoice, CardUi, Play
 
@@ -42,7 +41,7 @@ def spelt(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Spel
     standing = game.standing(state, seat)
     if standing and standing.sheet:
         return tuple(_spelt_units(game, state, seat, text))
-    if tableau := tableau_of(game, state, seat):
+    if tableau := game.tableau(state, seat):
         return (SpeltOrder("", text, _spelt_choice(tableau, text)),)
     if standing and standing.duel:
         return (SpeltOrder("", text, say("Card {value}", value=text)),)

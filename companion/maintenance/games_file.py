@@ -22,7 +22,7 @@ from companion.core.errors import Malformed
 from companion.core.files import is_dense
 from companion.core.i18n import say
 from companion.core.names import is_printable
-from companion.storage.checksums import COLUMNS, START, holds, link_all, rows_of
+from companion.storage.database import COLUMNS, START, holds, link_all, rows_of
 from companion.storage.format import make
 from companion.storage.journal import Journal
 from companion.table.records import AnyRecord, MoveSeat, TakeSeat

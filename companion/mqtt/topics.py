@@ -15,7 +15,7 @@ from companion.core.i18n import translate
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import CameraState, Cue, Signal
 from companion.games import event_cues
-from companion.table.chance.chance_view import ChanceView
+from companion.table.chance.game_chance import ChanceView
 from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.session import Phase
 from companion.table.table_view import ClockView, TableView

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
@@ -18,12 +18,12 @@ from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
 from companion.core.command_line import command_words, public_command
 from companion.core.config import Settings, find_settings
-from companion.core.heartbeat import CAMERA, TABLE, Heartbeats
+from companion.core.heartbeat import Heartbeats
 from companion.core.i18n import joined, say
-from companion.core.kit import SEATS, Kit, Seat
+from companion.core.kit import SEATS, Kit
 from companion.core.log_fields import log_fields
 from companion.core.network import Network, host_key_text, page_urls
-from companion.core.ports import Camera, Closeable, Cue, Press, SeatLamps, Signal
+from companion.core.ports import Camera, Closeable, Cue, Signal
 from companion.diagnostics.certificate import Validity, validity
 from companion.diagnostics.probes import Machine
 from companion.games import GAMES
@@ -41,7 +41,6 @@ from companion.service.support_bundle import LastLines, make_bundle
 from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
-from companion.table.session import Phase
 from companion.table.table import Table
 from hardware.check import PanelTrial
 from hardware.panel import Panel, open_panel, panel_reason
@@ -116,13 +115,7 @@ class Companion(Closeable):
         self.key_command = command_words("host-key", "" if folder == usual else folder)
         choices = Choices(self.settings.journal_path.with_name("choices.json"))
         self.table = self._stack.enter_context(Table(self.journal, self.clock, self.settings.table, choices))
-        self.board = BoardWatch(
-            self.settings,
-            self.clock,
-            self.table,
-            self.album,
-            on_round=lambda: self.vitals.beat(CAMERA),
-        )
+        self.board = BoardWatch(self.settings, self.clock, self.table, self.album)
         if self.journal.notice:
             self.found.append(self.journal.notice)
         if not simulate:
@@ -203,7 +196,6 @@ class Companion(Closeable):
         """Whoever asks whether the service is alive, and what its log says of games."""
         health = ServiceHealth(self, Machine(), self.bundle, threads=self._threads)
         self.health = self._stack.enter_context(health)
-        self.table.connect(on_round=lambda: self.vitals.beat(TABLE))
         self.games = GameLog(self.table, health.tally)
         self.games.listen()
         self._stack.callback(self.games.refusals)
@@ -226,7 +218,7 @@ class Companion(Closeable):
     # ---- doors -------------------------------------------------------------------------------------------------------
 
     def _open_devices(self, may_simulate: bool) -> None:
-        self.panel = open_panel(self.settings.panel, self.clock, self._pressed, self.table.released)
+        self.panel = open_panel(self.settings.panel, self.clock, self.table.pressed, self.table.released)
         if self.panel is None:
             reason = panel_reason(self.settings.panel) or "switched off in the settings"
             self._say(f"No pads: {reason.rstrip('.')}.")
@@ -248,23 +240,19 @@ class Companion(Closeable):
         )
         self.power = self._stack.enter_context(key)
         self.power.is_on = self.settings.panel.switch_off
+        panel.on_press = self.power.pressed
         for problem in panel.problems:
             self._say(problem)
         self._say(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
         self.table.panel_is(joined(" ", panel.problems))
         self.check = check = PanelTrial(panel, self.clock)
 
-        def show(lamps: Mapping[Seat, SeatLamps], trouble: bool) -> None:
-            panel.show(lamps, trouble)
-            if self.table.progress().phase not in (Phase.LOBBY, Phase.OVER):
-                check.end()  # a game has begun: its keys are secrets
+        def end_check(game: int, _: int) -> None:
+            if game:  # a game has begun: its keys are secrets
+                check.end()
 
-        self.table.connect(on_signal=panel.signal, on_lamps=show, on_alarms=panel.alarms)
+        self.table.connect(on_signal=panel.signal, on_lamps=panel.show, on_alarms=panel.alarms, on_game=end_check)
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
-
-    def _pressed(self, press: Press) -> None:
-        play = self.power.pressed if self.power else self.table.pressed
-        play(press)
 
     def _open_simulation(self) -> None:
         from companion.printing.printed_kit import printed_table  # noqa: PLC0415 - brings the PDF library
@@ -276,7 +264,7 @@ class Companion(Closeable):
         panel, hands = simulated_panel(
             self.settings.panel,
             self.clock,
-            self._pressed,
+            self.table.pressed,
             threads=self._threads,
             on_release=self.table.released,
         )

@@ -28,8 +28,7 @@ log = logging.getLogger(__name__)
 class BoardWatch:
     """Watches the board for a table, and keeps photographs in the `album`; a context manager.
 
-    `watcher`, `eye`, `photographer`: None while no camera is watched, or no photographs are wanted. `on_round` is
-    called after every round of the watcher's thread.
+    `watcher`, `eye`, `photographer`: None while no camera is watched, or no photographs are wanted.
     """
 
     def __init__(
@@ -38,11 +37,8 @@ class BoardWatch:
         clock: Clock,
         table: Table,
         album: PhotographFolder,
-        *,
-        on_round: Callable[[], None],
     ) -> None:
         self._settings, self._clock, self._table, self._album = settings, clock, table, album
-        self._on_round = on_round
         self._stack = ExitStack()
         self.watcher: Watcher | None = None
         self.eye: BoardEye | None = None
@@ -89,26 +85,20 @@ class BoardWatch:
         kept = SETTLED_IF_SMALL if settings.is_small else SETTLED
         self.eye = eye = BoardEye(reader, settings.source, offers, kept)
 
-        def after_round() -> None:
-            eye.make_room()
-            self._on_round()
-
         listeners = WatchListeners(
             on_reading=table.saw,
             on_status=self._camera_is,
             on_look=eye.saw,
             on_rows=table.saw_rows,
-            on_round=after_round,
+            on_round=eye.make_room,
         )
         self.watcher = watcher = board_watcher(watched, reader, self._clock, listeners, settings.fps)
         eye.steer(watcher.link)
         self._stack.enter_context(watcher)
         table.connect(
             on_kit=watcher.use,
-            on_alarms=lambda alarms: watcher.pace.alarms(each.at_s for each in alarms),
             on_rows=watcher.read_rows,
         )
-        table.when_changed(lambda: watcher.pace.changed(self._clock.monotonic_s()))
         if settings.photographs_mb:
             tell = partial(table.notice, "photographs")
             photographer = Photographer(table, self._album, eye.photograph, self._clock, tell)

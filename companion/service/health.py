@@ -93,7 +93,11 @@ class ServiceHealth(Closeable):
         self.tally = RefusalCounter()
         self.bundle = bundle
         watched = (TABLE, JOURNAL, CAMERA) if companion.watcher else (TABLE, JOURNAL)
-        self.vitals = Heartbeats(self._clock, {name: BOUNDS_S[name] for name in watched} if threads else {})
+        loops: dict[str, Callable[[], float]] = {TABLE: lambda: companion.table.round_s}
+        if watcher := companion.watcher:
+            loops[CAMERA] = lambda: watcher.round_s
+        bounds = {name: BOUNDS_S[name] for name in watched} if threads else {}
+        self.vitals = Heartbeats(self._clock, bounds, loops)
         self._journal, self._free_bytes = "ok", machinery.free_bytes(self._folder)
         self._seen: tuple[Finding, ...] = ()
         self._seen_s: float | None = None

@@ -62,6 +62,10 @@ class SpeechPolicy(Closeable):
         self._is_silent: bool | None = None
         self._spoken = 0
         self.screens = 0
+        self.screen_may_speak = False
+        """Whether the settings and the hour let a screen speak."""
+        self.quiet_until: str | None = None
+        """When the quiet hours end that hold now. Empty: never. None: none hold."""
         self._lock = threading.Lock()
         self._follower = Follower(table, "speech", self.step, LOOK_S)
         self._settle()
@@ -83,17 +87,6 @@ class SpeechPolicy(Closeable):
         """The last sentences, oldest first."""
         return self._announcer.recent()
 
-    def screen_may_speak(self) -> bool:
-        """Do the settings and the hour let a screen speak?"""
-        return self._settings.voice.by in ("auto", "screen") and not self._is_quiet()
-
-    def quiet_until(self) -> str | None:
-        """When the quiet hours end that hold now; empty: never, None: none hold."""
-        if not self._is_quiet():
-            return None
-        hours = self._settings.quiet
-        return hours.end if hours.begin != hours.end else ""
-
     def screen_speaks(self, speaks: bool) -> None:
         """A screen has begun to speak, or has ended."""
         with self._lock:
@@ -105,11 +98,11 @@ class SpeechPolicy(Closeable):
         """Other settings of voice, quiet hours and panel, at once."""
         self._settings = settings
         self._announcer.everything = settings.voice.says == "everything"
+        self._settle()
         if self._voice:
             self._voice.change(settings.voice)
             if not self._machine_speaks():
                 self._voice.hush()
-        self._settle()
 
     def step(self) -> None:
         """Do what is due: quiet hours that begin or end, sentences that were not said yet."""
@@ -133,20 +126,21 @@ class SpeechPolicy(Closeable):
 
     # ---- inside ----
 
-    def _is_quiet(self) -> bool:
-        return is_quiet(self._settings.quiet, self._clock.wall_s())
-
     def _machine_speaks(self) -> bool:
         """Is it the machine that speaks? A screen that does goes first."""
         by = self._settings.voice.by
-        return not self._is_quiet() and (by == "machine" or (by == "auto" and self.screens == 0))
+        return self.quiet_until is None and (by == "machine" or (by == "auto" and self.screens == 0))
 
     def _settle(self) -> None:
-        """Tell the panel whether to be silent, where that has changed."""
-        is_silent = self._settings.panel.silent or self._is_quiet()
+        """Look at the clock on the wall, and tell the panel whether to be silent, where that has changed."""
+        hours = self._settings.quiet
+        quiet = is_quiet(hours, self._clock.wall_s())
+        self.quiet_until = None if not quiet else hours.end if hours.begin != hours.end else ""
+        self.screen_may_speak = self._settings.voice.by in ("auto", "screen") and not quiet
+        is_silent = self._settings.panel.silent or quiet
         if is_silent != self._is_silent:
             self._is_silent = is_silent
             if self._set_silent:
                 self._set_silent(is_silent)
-            if self._voice and self._is_quiet():
+            if self._voice and quiet:
                 self._voice.hush()

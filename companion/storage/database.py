@@ -1,25 +1,55 @@
-"""The journal's open file. Every query and every transaction holds its lock, so any thread may call."""
+"""The journal's open file, and the checksums that chain the inputs of a game in it.
+
+Every query and every transaction holds the file's lock, so any thread may call.
+
+What was lost, doubled, swapped or altered on the disk is found: each input carries the digest of all that is kept of it
+and of the digest before it in its game; the table `ends` knows how many there are and the last digest, so that a lost
+end is found as well. No key is in it: it finds damage, it does not keep anybody from forging a file.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
+import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from companion.core.errors import JournalError
 from companion.core.i18n import joined, say
-from companion.storage.sentences import not_kept, replaced_words
 from companion.storage.write_faults import WriteFault, advice, fault_of
 
 BUSY_MS = 5000
 """Timeout in milliseconds for a write while another program writes."""
 SHORT_LOG_PAGES = 50
 """Length of the write-ahead log where there is little room. SQLite's own limit is 1,000 pages (4 MB)."""
+START = bytes(16)
+"""The digest before the first input of a game."""
+COLUMNS = "id, game, at, run, now_s, record, link"
+_pack = struct.Struct(">qqdqd").pack
 T = TypeVar("T")
+
+
+def not_kept(why: str) -> str:
+    """Say that something beside the inputs could not be written. `why` are SQLite's words."""
+    return say("That could not be saved ({error}): nothing has changed.", error=why)
+
+
+def replaced_words(file: Path, path: Path, copy: Path | None) -> str:
+    """Say that a file of the journal was removed or replaced while it was open, and where its games are now."""
+    told = say("{file} was removed or replaced while the companion was running: nothing more is saved.", file=str(file))
+    if copy is None:
+        return joined(" ", (told, say("Put the file back, then restart the companion.")))
+    todo = say(
+        "All games so far are in {copy}. Stop the companion, rename that file to {file}, and start it again.",
+        copy=copy.name,
+        file=path.name,
+    )
+    return joined(" ", (told, todo))
 
 
 class Database:
@@ -161,3 +191,76 @@ def is_damage(error: sqlite3.Error) -> bool:
         sqlite3.SQLITE_NOTADB,
         sqlite3.SQLITE_TOOBIG,
     )
+
+
+# ---- checksums ----
+
+
+class Row(NamedTuple):
+    """An input as it is kept; what is read of a damaged file may have other types."""
+
+    id: int
+    game: int
+    at: float
+    run: int
+    now_s: float
+    record: bytes
+    link: bytes
+
+
+def link_of(before: bytes, row: Row) -> bytes:
+    """Return the digest of an input: 16 bytes of BLAKE2b over the one before and all that is kept of this input."""
+    digest = hashlib.blake2b(before, digest_size=16)
+    digest.update(_pack(row.id, row.game, row.at, row.run, row.now_s))
+    digest.update(row.record)
+    return digest.digest()
+
+
+def holds(before: bytes, row: Row) -> bool:
+    """Return whether an input follows the one with the digest `before`, and is as it was written."""
+    try:
+        return link_of(before, row) == row.link
+    except (struct.error, TypeError, OverflowError):  # a value of another type: damage
+        return False
+
+
+def first_broken(rows: Iterable[Row]) -> int | None:
+    """Return the first input of a game that is not as it was written, or does not follow. None: all are right."""
+    before = START
+    for row in rows:
+        if not holds(before, row):
+            return row.id
+        before = row.link
+    return None
+
+
+def link_all(db: sqlite3.Connection) -> None:
+    """Chain every input in the file as it is now, and note the ends."""
+    ends: dict[int, tuple[int, bytes]] = {}
+    links = []
+    for read in db.execute(f"SELECT {COLUMNS} FROM entries ORDER BY id"):
+        row = Row(*read)
+        count, before = ends.get(row.game, (0, START))
+        link = link_of(before, row)
+        ends[row.game] = (count + 1, link)
+        links.append((link, row.id))
+    db.executemany("UPDATE entries SET link = ? WHERE id = ?", links)
+    db.execute("DELETE FROM ends")
+    db.executemany("INSERT INTO ends VALUES (?, ?, ?)", [(game, *end) for game, end in ends.items()])
+
+
+def rows_of(db: sqlite3.Connection, game: int) -> list[Row]:
+    """Return the inputs of a game as they are kept, in their order."""
+    return [Row(*read) for read in db.execute(f"SELECT {COLUMNS} FROM entries WHERE game = ? ORDER BY id", (game,))]
+
+
+def end_of(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
+    """Return how many inputs of a game were written, and the last digest."""
+    found = db.execute("SELECT entries, link FROM ends WHERE game = ?", (game,)).fetchone()
+    return (0, START) if found is None else (found[0], found[1])
+
+
+def is_whole(db: sqlite3.Connection, game: int) -> bool:
+    """Return whether all inputs of a game are as they were written, to its end."""
+    rows = rows_of(db, game)
+    return first_broken(rows) is None and (len(rows), rows[-1].link if rows else START) == end_of(db, game)

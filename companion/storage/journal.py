@@ -1,6 +1,11 @@
 """The journal: every accepted input on disk, synced, before anybody sees its effect.
 
 One SQLite file per installation with many games in it, used by one service at a time.
+
+Inputs are ordered by their number and measured by the monotonic clock; the wall clock only gives them a date. Of every
+start of the service (a run) the journal keeps how far the wall clock was ahead of the monotonic one, as known last: a
+clock that is set while the service runs mends the dates of all that was played since it began. A date that is known to
+be wrong is told as unknown.
 """
 
 from __future__ import annotations
@@ -15,14 +20,12 @@ from typing import IO, Any
 
 import msgspec
 
+from companion.core.clock import EARLIEST_S
 from companion.core.errors import CompanionError, JournalError
 from companion.core.i18n import say
 from companion.core.ports import Closeable
-from companion.storage import checksums
 from companion.storage.archive_tables import ArchiveTables
-from companion.storage.calendar import ServiceRun, Stamp, first_run, next_run
-from companion.storage.checksums import COLUMNS, START, Row
-from companion.storage.database import Database, is_damage
+from companion.storage.database import COLUMNS, START, Database, Row, end_of, holds, is_damage, is_whole, link_of
 from companion.storage.opening import GAMES, hold, open_to_read, open_to_write
 from companion.storage.sentences import broken_words, clock_not_kept, input_not_kept, key_not_kept
 from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, MoveSeat, NewGame, TakeSeat
@@ -31,6 +34,8 @@ from companion.table.session import Session
 
 _BESIDE_GAMES = TakeSeat | FreeSeat | MoveSeat | Commit | Contribute
 """Records that belong to no game and count in every one."""
+JUMP_S = 2.0
+"""A wall clock that runs off the monotonic one by more than that was set."""
 _READ = f"SELECT {COLUMNS}, ahead_s, is_right FROM entries LEFT JOIN runs USING (run)"
 _APPEND = f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _decode = msgspec.json.Decoder(AnyRecord).decode
@@ -51,6 +56,23 @@ class Entry:
     record: AnyRecord
     is_dated: bool = True
     now_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class ServiceRun:
+    """A start of the service: the wall clock less the monotonic one (s), and whether the date may be right."""
+
+    number: int
+    ahead_s: float
+    is_right: bool
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """The time of an input: by how much the wall clock was ahead of the monotonic one, and what it said (s)."""
+
+    ahead_s: float
+    wall_s: float
 
 
 class Journal(Closeable):
@@ -107,15 +129,15 @@ class Journal(Closeable):
     def append_together(self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None) -> None:
         """Write several records as `append` writes one. All of them are kept, or none."""
         contents = [_encode(record) for record in records]
-        stamp = None if now_s is None else Stamp(now_s, at)
+        stamp = None if now_s is None else Stamp(at - now_s, at)
 
         def add(db: sqlite3.Connection) -> ServiceRun | None:
             run = self._note_run(db, stamp) if stamp else None
-            count, link = checksums.end_of(db, game)
+            count, link = end_of(db, game)
             first = (db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
             for number, content in enumerate(contents, first):
                 row = Row(number, game, at, run.number if run else 0, now_s or 0.0, content, b"")
-                link = checksums.link_of(link, row)
+                link = link_of(link, row)
                 db.execute(_APPEND, row._replace(link=link))
             db.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, count + len(contents), link))
             return run
@@ -136,11 +158,11 @@ class Journal(Closeable):
 
     def knows_date(self, at: float, now_s: float) -> bool:
         """Return whether what the wall clock says may be the date."""
-        return self.database.look(lambda db: self._run_at(db, Stamp(now_s, at)).is_right)
+        return self.database.look(lambda db: self._run_at(db, Stamp(at - now_s, at)).is_right)
 
     def clock_was_set(self, at: float, now_s: float) -> bool:
         """Mend the dates of this run if the wall clock was set meanwhile. Raises `JournalError`."""
-        stamp = Stamp(now_s, at)
+        stamp = Stamp(at - now_s, at)
         if self._run is None or next_run(self._run, stamp) == self._run:
             return False
         self._run = self.database.write(lambda db: self._note_run(db, stamp))
@@ -191,7 +213,7 @@ class Journal(Closeable):
         links: dict[int, bytes] = {}
         for values in self.database.read(f"{_READ} {which} ORDER BY id", games):
             row, entry = Row(*values[:7]), _entry_of(values)
-            if entry is None or not checksums.holds(links.get(row.game, START), row):
+            if entry is None or not holds(links.get(row.game, START), row):
                 return entries, row
             links[row.game] = row.link
             entries.append(entry)
@@ -200,7 +222,7 @@ class Journal(Closeable):
     def check(self, game: int) -> bool:
         """Return whether all inputs of a game are as they were written. Raises `JournalError` if nobody can tell."""
         try:
-            return self.database.look(lambda db: checksums.is_whole(db, game))
+            return self.database.look(lambda db: is_whole(db, game))
         except JournalError as error:
             if isinstance(error.__cause__, sqlite3.Error) and is_damage(error.__cause__):
                 return False
@@ -279,3 +301,22 @@ def _record_of(content: bytes) -> AnyRecord | None:
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError):  # damage may have made it anything
         return None
     return record
+
+
+def first_run(number: int, stamp: Stamp, last: ServiceRun | None, last_wall_s: float) -> ServiceRun:
+    """Return a start of the service at its first input.
+
+    `last` is the run before and `last_wall_s` what the clock said at its end. A clock that says less was not set; one
+    that has gone on by itself since is as right as it was.
+    """
+    is_right = stamp.wall_s >= max(EARLIEST_S, last_wall_s)
+    if last is not None and stamp.wall_s >= EARLIEST_S and abs(stamp.ahead_s - last.ahead_s) <= JUMP_S:
+        is_right = last.is_right
+    return ServiceRun(number, stamp.ahead_s, is_right)
+
+
+def next_run(run: ServiceRun, stamp: Stamp) -> ServiceRun:
+    """Return the same run at a later input, with the clock as it was set meanwhile."""
+    if abs(stamp.ahead_s - run.ahead_s) <= JUMP_S:
+        return run
+    return ServiceRun(run.number, stamp.ahead_s, stamp.wall_s >= EARLIEST_S)

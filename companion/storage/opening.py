@@ -13,8 +13,7 @@ from typing import IO
 
 from companion.core.errors import JournalError, JournalInUse
 from companion.core.i18n import joined, say
-from companion.storage import checksums
-from companion.storage.database import BUSY_MS, is_damage
+from companion.storage.database import BUSY_MS, is_damage, is_whole
 from companion.storage.format import (
     BESIDE,
     FORMAT,
@@ -218,7 +217,7 @@ def _ends_well(db: sqlite3.Connection) -> bool:
     """Return whether the newest game, and who sits where, are as they were written to their last input."""
     games = [db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0] or 0 for table in ("entries", "ends")]
     db.execute(GAMES).fetchall()
-    return checksums.is_whole(db, 0) and checksums.is_whole(db, max(games))
+    return is_whole(db, 0) and is_whole(db, max(games))
 
 
 def _opened_after_rescue(path: Path, notice: str) -> tuple[sqlite3.Connection, str]:

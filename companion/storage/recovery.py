@@ -17,7 +17,7 @@ from typing import BinaryIO
 import msgspec
 
 from companion.core.files import sync_folder
-from companion.storage.checksums import COLUMNS, START, Row, holds, link_all
+from companion.storage.database import COLUMNS, START, Row, holds, link_all
 from companion.storage.format import BESIDE, columns_of, free_name, make, valid_row
 from companion.table.records import AnyRecord
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from companion.core.i18n import joined, listed, say, say_n
 
 if TYPE_CHECKING:
-    from companion.storage.checksums import Row
+    from companion.storage.database import Row
     from companion.storage.recovery import Rescued
 
 MAX_TOLD = 8
@@ -84,21 +84,3 @@ def _cut_words(game: int, inputs: int) -> str:
 def log_lost_words() -> str:
     """Say that SQLite could not read the end of its log."""
     return say("The end of the journal was damaged: the last inputs may be lost. Compare the board.")
-
-
-def not_kept(why: str) -> str:
-    """Say that something beside the inputs could not be written. `why` are SQLite's words."""
-    return say("That could not be saved ({error}): nothing has changed.", error=why)
-
-
-def replaced_words(file: Path, path: Path, copy: Path | None) -> str:
-    """Say that a file of the journal was removed or replaced while it was open, and where its games are now."""
-    told = say("{file} was removed or replaced while the companion was running: nothing more is saved.", file=str(file))
-    if copy is None:
-        return joined(" ", (told, say("Put the file back, then restart the companion.")))
-    todo = say(
-        "All games so far are in {copy}. Stop the companion, rename that file to {file}, and start it again.",
-        copy=copy.name,
-        file=path.name,
-    )
-    return joined(" ", (told, todo))

@@ -23,6 +23,7 @@ from companion.table.state import TableState, is_in_hand, problems_of
 from companion.table.store import TableStore
 from companion.table.turns import Turns
 
+_BY_HANDS = (Phase.SETUP, Phase.STAGES)
 EARLY_PRESS_S = 3.0
 """So long a press of the clock waits for a camera that does not see the board lie still."""
 
@@ -54,7 +55,8 @@ class BoardFollower:
         if live.reading is not None and self._place != _place_of(live.session):
             self._judge(live.reading, live)
         self.tick_off()
-        self._settle_early_press()
+        if self._store.live.early:
+            self._settle_early_press()
 
     def _judge(self, reading: Reading, before: TableState) -> None:
         """Say what is wrong, and recognise a play. `before`: the table with the reading before this one."""
@@ -89,7 +91,9 @@ class BoardFollower:
     def tick_off(self) -> None:
         """Accept the set-up or the stage that the camera shows finished."""
         live, session, now_s = self._store.live, self._store.session, self._store.now_s()
-        if session.target is None or live.reading is None or not live.watched or session.is_shown_here:
+        if session.phase not in _BY_HANDS or live.reading is None or not live.watched:
+            return
+        if session.target is None or session.is_shown_here:
             return
         if session.phase is Phase.SETUP and live.agrees:
             self._store.accept(Begin("camera", now_s))

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 
 from companion.core.clock import Clock
 from companion.core.kit import Kit, RowsWanted, Seat
-from companion.core.ports import Alarm, Cue, SeatLamps, Signal
+from companion.core.ports import Alarm, Cue, SeatLamps, Signal, TurnLamp
 from companion.table.clocks.deadlines import alarms_of
-from companion.table.prompts.lamps import lamps_of
-from companion.table.state import TableState
+from companion.table.session import Phase
+from companion.table.state import NO_DRAFT, TableState, instructions
 
 REVEAL_S = 0.6
 """How long the reveal's own cue has the lamps and the buzzer before the first step's begins."""
@@ -20,6 +20,7 @@ OnLamps = Callable[[Mapping[Seat, SeatLamps], bool], None]
 OnKit = Callable[[Kit | None], None]
 OnAlarms = Callable[[tuple[Alarm, ...]], None]
 OnRows = Callable[[RowsWanted], None]
+OnGame = Callable[[int, int], None]
 
 
 class Listeners:
@@ -36,6 +37,8 @@ class Listeners:
         self._on_kit: list[OnKit] = []
         self._on_alarms: list[OnAlarms] = []
         self._on_rows: list[OnRows] = []
+        self._on_game: list[OnGame] = []
+        self._game, self._turns = 0, 0
         self._alarms: tuple[Alarm, ...] = ()
         self._put_off: tuple[float, tuple[Signal, ...]] = (0.0, ())
 
@@ -44,7 +47,8 @@ class Listeners:
     def wait(self, version: int, timeout_s: float) -> int:
         """Wait until the table has changed since `version`, at most so long; answers the newest version."""
         with self._changed:
-            self._changed.wait_for(lambda: self._version != version or self._closed, timeout_s)
+            if self._version == version and not self._closed:
+                self._changed.wait(timeout_s)
         return self._version
 
     def when_changed(self, call: Callable[[], None]) -> None:
@@ -74,6 +78,14 @@ class Listeners:
         """Have this called whenever rows of order tiles are to be read."""
         self._on_rows.append(on_rows)
 
+    def hear_games(self, on_game: OnGame, live: TableState) -> None:
+        """Have this called whenever a game begins or ends, and now.
+
+        It is given the number of the game that is on (0: none), and the turns of the one before.
+        """
+        self._on_game.append(on_game)
+        on_game(_game_on(live), 0)
+
     # ---- telling them ------------------------------------------------------------------------------------------
 
     def kit_is(self, kit: Kit | None) -> None:
@@ -91,11 +103,17 @@ class Listeners:
         lamps = lamps_of(live)
         for on_lamps in self._on_lamps:
             on_lamps(lamps, in_trouble)
-        alarms = alarms_of(live.session)
+        alarms = alarms_of(live.session) if live.session.countdown else ()
         if alarms != self._alarms:  # after the lamps: what still blinks for the old turn ends in the same instant
             self._alarms = alarms
             for on_alarms in self._on_alarms:
                 on_alarms(alarms)
+        game, turns = _game_on(live), self._turns
+        self._turns = len(live.session.turns)
+        if game != self._game:
+            self._game = game
+            for on_game in self._on_game:
+                on_game(game, turns)
         self.send(*signals)
         with self._changed:
             self._version = live.version
@@ -105,16 +123,14 @@ class Listeners:
 
     def send(self, *signals: Signal) -> None:
         """Give cues; what comes with a reveal waits until the reveal itself has been seen and heard."""
-        cues = [signal.cue for signal in signals]
-        if Cue.REVEAL in cues:
-            cut = cues.index(Cue.REVEAL) + 1
-            self._put_off = (self._clock.monotonic_s() + REVEAL_S, signals[cut:])
-            signals = signals[:cut]
-        elif signals:
+        if signals:
             self._put_off = (0.0, ())
-        for signal in signals:
+        for number, signal in enumerate(signals, start=1):
             for on_signal in self._on_signal:
                 on_signal(signal)
+            if signal.cue is Cue.REVEAL:
+                self._put_off = (self._clock.monotonic_s() + REVEAL_S, signals[number:])
+                break
 
     def send_put_off(self) -> None:
         """Give the cues that have waited for a reveal, once it is their time."""
@@ -128,3 +144,52 @@ class Listeners:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+
+def _game_on(live: TableState) -> int:
+    """Return the number of the game that is on. 0: none is."""
+    return 0 if live.session.phase in (Phase.LOBBY, Phase.OVER) else live.session.number
+
+
+# ---- lamps ----
+
+
+def lamps_of(live: TableState) -> dict[Seat, SeatLamps]:
+    """Return the steady pattern of every seat's lamps.
+
+    It depends on how many orders are entered, never on which.
+    """
+    return {Seat.SOUTH: _seat_lamps(live, Seat.SOUTH), Seat.NORTH: _seat_lamps(live, Seat.NORTH)}
+
+
+def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
+    session = live.session
+    is_asked = bool(live.choices) and seat in session.awaited
+    wrong = TurnLamp.WRONG if is_asked or (live.problems and not live.choices) else None
+    offered = TurnLamp.OFFERED if session.draw_offer else None
+    if session.phase is Phase.ORDERS:
+        if seat in live.tiles.faults:
+            wrong = TurnLamp.WRONG
+        is_in = seat in session.sealed or seat in live.tiles.ready
+        turn = TurnLamp.OFF
+        if seat in session.awaited and not is_in:
+            turn = TurnLamp.PULSE if session.sealed or len(session.awaited) > 1 else TurnLamp.ON
+        if is_in or is_asked:
+            lit = frozenset({1, 2, 3} if is_in else {2})
+        else:
+            lit = frozenset(range(1, _lamp(live.drafts.get(seat, NO_DRAFT).count) + 1))
+        return SeatLamps(lit, wrong or (TurnLamp.PULSE if session.paused else offered or turn))
+    if session.phase in (Phase.STAGES, Phase.SETUP):
+        wanted = any(i.seat is seat and not i.move.done for i in instructions(live))
+        step = frozenset({_lamp(session.stage + 1)}) if session.phase is Phase.STAGES else frozenset()
+        return SeatLamps(step, wrong or (TurnLamp.HANDS if wanted else offered or TurnLamp.OFF))
+    return SeatLamps()
+
+
+def _lamp(number: int) -> int:
+    """The order lamp of a number: behind the third it is the first again.
+
+    >>> [_lamp(number) for number in range(6)]
+    [0, 1, 2, 3, 1, 2]
+    """
+    return (number - 1) % 3 + 1 if number else 0

@@ -11,7 +11,7 @@ import msgspec
 from companion.core.errors import Illegal, JournalError, Malformed, Refusal
 from companion.core.i18n import say
 from companion.games import GAMES, game_named
-from companion.table.chance.chance_keeper import ChanceKeeper
+from companion.table.chance.game_chance import ChanceKeeper
 from companion.table.ports import LastChoices
 from companion.table.remote.remote_table import RemoteTable
 from companion.table.seats.seating import Seating

@@ -184,7 +184,7 @@ def _await_orders(session: Session, now_s: float) -> Advance:
 
 def _with_clock(opened: Session, now_s: float) -> Advance:
     """The clock of the decision that is due; in a lesson there is none, and after it it begins standing still."""
-    is_learning = opened.lesson_number is not None
+    is_learning = opened.is_guided and opened.lesson_number is not None
     if chess_clock_of(opened.playing, opened.state) and not is_learning:
         return _await_player(opened, now_s)
     limit_s = None if is_learning else time_limit_of(opened.playing, opened.state)
@@ -220,7 +220,7 @@ def _await_player(opened: Session, now_s: float) -> Advance:
 
 
 def _hand_in(session: Session, record: HandIn) -> Advance:
-    earlier = _before_time_out(session, record)
+    earlier = _before_time_out(session, record) if session.turns and session.turns[-1].by_time else None
     if earlier is not None:
         after, signals = _hand_in(earlier, record)
         return replace(after, tick=session.tick + 1), signals
@@ -264,7 +264,7 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
     if session.remote is not None:  # the other table was told that the time is over
         return None
     turn = session.turns[-1]
-    if not turn.by_time or turn.due_s is None or earlier.countdown is None:
+    if turn.due_s is None or earlier.countdown is None:
         return None
     if record.seat not in turn.sealed or not 0 < record.now_s <= turn.due_s:
         return None
@@ -276,7 +276,8 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
 
 def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: float | None = None) -> Advance:
     """Everybody has handed in at `now_s`: one `apply`, then hands follow; the next clock runs from `go_on_s`."""
-    session = _with_chance_of_orders(session)
+    if session.remote is not None:
+        session = _with_chance_of_orders(session, session.remote)
     go_on_s = now_s if go_on_s is None else go_on_s
     game, countdown = session.playing, session.countdown
     actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
@@ -320,12 +321,12 @@ def _next_turn(session: Session, now_s: float) -> Advance:
     return _finish(session, outcome) if outcome else _await_orders(session, now_s)
 
 
-def _with_chance_of_orders(session: Session) -> Session:
+def _with_chance_of_orders(session: Session, remote: RemoteGame) -> Session:
     """At two tables chance is drawn from the first sealed orders of both."""
-    if session.remote is None or session.chance is not None or session.draws is not Drawn.PLAY:
+    if session.chance is not None or session.draws is not Drawn.PLAY:
         return session
     salts = {seat: sealed.salt for seat, sealed in session.sealed.items()}
-    fair = chance_of_orders(session.remote.at.id, salts)
+    fair = chance_of_orders(remote.at.id, salts)
     return replace(session, chance=fair, seed=fair.seed)
 
 

@@ -16,7 +16,6 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.core.ports import Cue, Signal
 from companion.games.base import Drawn, Event, Game, Outcome, Stage
 from companion.games.lesson import LessonStep
-from companion.games.mixins import tableau_of
 from companion.table.chance.fairness import FairChance
 from companion.table.clocks.countdown import Bank, Countdown
 from companion.table.remote.remote_game import REMOTE, RemoteGame
@@ -174,7 +173,9 @@ class Session:
 
     def asked_of(self, seat: Seat) -> str | None:
         """The one action that the lesson wants of a seat now, in notation; None: it may do as it likes."""
-        step = self.lesson_step if self.phase is Phase.ORDERS else None
+        if not self.is_guided or self.phase is not Phase.ORDERS:
+            return None
+        step = self.lesson_step
         return step.orders.get(seat) if step else None
 
     @property
@@ -270,7 +271,7 @@ class Session:
         """What anybody at the table may do for the seat on turn, where that seat is at this table."""
         if self.game is None or not any(map(self.is_here, self.awaited)):
             return frozenset()
-        if tableau := tableau_of(self.game, self.state, None):
+        if tableau := self.game.tableau(self.state, None):
             return frozenset(choice.text for choice in tableau.choices)
         standing = self.game.standing(self.state, None)
         return frozenset({standing.open_action}) if standing and standing.open_action else frozenset()
@@ -321,7 +322,10 @@ class Session:
         """What a seat has handed in for a moment, sealed or revealed already."""
         if moment == self.moment and seat in self.sealed:
             return self.sealed[seat]
-        return next((turn.sealed.get(seat) for turn in self.turns if turn.moment == moment), None)
+        for turn in self.turns:
+            if turn.moment == moment:
+                return turn.sealed.get(seat)
+        return None
 
     def has_counted(self, seat: Seat, moment: str, action: str) -> bool:
         """Has this end of a turn by the chess clock counted, for that moment or, because it waited, for a later one?"""

@@ -198,7 +198,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
 def must_wait(live: TableState, order: HandIn) -> bool:
     """Must the camera look once more before this end of a turn can be judged, because a hand has just moved?"""
     session, reading = live.session, live.reading
-    if session.bank is None or order.moment != session.moment or order.seat not in session.awaited or not live.watched:
+    if order.moment != session.moment or order.seat not in session.awaited or not live.watched:
         return False
     if reading is None or order.action not in session.open_actions:
         return False

@@ -60,8 +60,8 @@ class TableStore:
         self.settings = settings
         self.journal = journal
         self.listeners = Listeners(clock)
-        self.on_round: Callable[[], None] = lambda: None
-        """Called after each round of the thread, whatever went wrong in it: the table is alive."""
+        self.round_s = clock.monotonic_s()
+        """Monotonic time of the thread's last round, whatever went wrong in it: the table is alive."""
         self._do_due = do_due
         self._lock = threading.RLock()
         self._depth = 0
@@ -155,7 +155,8 @@ class TableStore:
             self._pause_s = BEAT_S
             try:
                 self._pause_s = min(BEAT_S, max(SHORTEST_PAUSE_S, self._do_due()))
-                self._empty_log()
+                if self._has_ended_turn:
+                    self._empty_log()
             except CompanionError as error:
                 log.warning("table: refused: %s", error.kind)
             except Exception as error:
@@ -178,7 +179,7 @@ class TableStore:
             self._wake.wait(self._pause_s)
             self._wake.clear()
             self.step()
-            self.on_round()
+            self.round_s = self.clock.monotonic_s()
 
     # ---- accepting -----------------------------------------------------------------------------------------------
 
@@ -210,7 +211,7 @@ class TableStore:
 
     def accept_in_time(self, at_s: float, record: AnyRecord) -> None:
         """Accept what was stamped at a time, and before it the time-out that was due by then."""
-        if time_out := self.timekeeper.time_out(self.session, at_s):
+        if self.session.countdown and (time_out := self.timekeeper.time_out(self.session, at_s)):
             self.accept(time_out)
         self.accept(record)
 
@@ -229,9 +230,8 @@ class TableStore:
 
     def _empty_log(self) -> None:
         """Bring what was appended into the file itself, once a turn is over and shown."""
-        if self._has_ended_turn:
-            self._has_ended_turn = False
-            self.journal.checkpoint()
+        self._has_ended_turn = False
+        self.journal.checkpoint()
 
     # ---- showing -------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ synced, before `view` or any cue shows its effect.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,8 +17,8 @@ from companion.core.config import TableSettings
 from companion.core.kit import RowsSeen, Seat
 from companion.core.ports import CameraStatus, Closeable, Press, Reading
 from companion.table.board_follower import BoardFollower
-from companion.table.chance.chance_keeper import ChanceKeeper
-from companion.table.listeners import OnAlarms, OnKit, OnLamps, OnRows, OnSignal
+from companion.table.chance.game_chance import ChanceKeeper
+from companion.table.listeners import OnAlarms, OnGame, OnKit, OnLamps, OnRows, OnSignal
 from companion.table.lobby import Lobby
 from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
 from companion.table.records import (
@@ -42,11 +43,10 @@ from companion.table.seats.coaching import Coaching
 from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pads import Pads
 from companion.table.seats.seating import Seating
-from companion.table.session import Phase
+from companion.table.session import Phase, Session
 from companion.table.store import WRITE_AGAIN_S, TableStore
 from companion.table.table_view import Progress, TableView
-from companion.table.tile_orders import TileOrders
-from companion.table.turns import Turns
+from companion.table.turns import TileOrders, Turns
 from companion.table.views import progress_of, view_of
 
 ANSWER_S = 20.0
@@ -120,14 +120,14 @@ class Table(Closeable):
         on_lamps: OnLamps | None = None,
         on_kit: OnKit | None = None,
         on_alarms: OnAlarms | None = None,
-        on_round: Callable[[], None] | None = None,
         *,
         on_rows: OnRows | None = None,
+        on_game: OnGame | None = None,
     ) -> None:
         """Tell an adapter about cues, steady lamps (with trouble or not), the kit on the table, and alarms to come.
 
-        `on_round` is called after every round of the table's thread, at least ten times a second; `on_rows` when rows
-        of order tiles are to be read. What is called holds the table: it must not block, nor wait for another thread.
+        `on_rows` is called when rows of order tiles are to be read, `on_game` when
+        a game begins or ends. What is called holds the table: it must not block, nor wait for another thread.
         """
         store, listeners = self._store, self._store.listeners
         with store.alone():
@@ -141,8 +141,13 @@ class Table(Closeable):
                 listeners.hear_alarms(on_alarms)
             if on_rows:
                 listeners.hear_rows(on_rows)
-            if on_round:
-                store.on_round = on_round
+            if on_game:
+                listeners.hear_games(on_game, store.live)
+
+    @property
+    def round_s(self) -> float:
+        """Monotonic time at which the table's thread was last heard."""
+        return self._store.round_s
 
     @property
     def waiting(self) -> int:
@@ -198,8 +203,10 @@ class Table(Closeable):
         """Do what is due by now. Return in how many seconds the next thing may be due."""
         store = self._store
         now_s = store.now_s()
-        self._seating.close_seats()
-        self._tiles.keep()
+        if self._seating.open_until_s:
+            self._seating.close_seats()
+        if store.live.tiles.wanted:
+            self._tiles.keep()
         store.listeners.send_put_off()
         if not store.may_write:
             return WRITE_AGAIN_S
@@ -208,19 +215,26 @@ class Table(Closeable):
         shown_s = now_s - store.live.stage_since_s
         if session.back_wanted and not 0 <= now_s - session.back_since_s < ANSWER_S:
             store.accept(Decline(session.back_wanted.other))
-        elif session.is_shown_here and session.phase is Phase.STAGES:
+        elif session.phase is Phase.STAGES and session.is_shown_here:
             pass  # the other table's board does not show it yet
         elif session.phase is Phase.STAGES and not session.has_moves:
             if shown_s >= store.reading_time_s and not store.live.problems:
                 store.accept(StageDone(session.moment, session.stage, "clock", now_s))
         elif session.phase is Phase.OVER and shown_s >= 2 * store.reading_time_s and self._lobby.must_replay:
             self._lobby.rematch()
-        elif store.live.early is None and not store.waiting and (time_out := store.timekeeper.time_out(session, now_s)):
-            store.accept(time_out)  # whoever waits is heard first: it may have been in time
-            if since_s := store.session.idle_since_s:
-                store.accept(Pause("idle", since_s))
+        elif session.countdown and store.live.early is None and not store.waiting:  # who waits may have been in time
+            self._end_turn(session, now_s)
+        if store.session.countdown is None:
+            return math.inf
         store.note_clock()
         return store.timekeeper.pause_s(store.session, now_s)
+
+    def _end_turn(self, session: Session, now_s: float) -> None:
+        """End a turn whose time is over. A clock that runs while nobody acts is stopped."""
+        if time_out := self._store.timekeeper.time_out(session, now_s):
+            self._store.accept(time_out)
+            if since_s := self._store.session.idle_since_s:
+                self._store.accept(Pause("idle", since_s))
 
     def _stamp(self, at_s: float | None) -> float:
         """When an input counts: when it came in, but never in the future."""

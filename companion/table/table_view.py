@@ -13,7 +13,7 @@ from companion.games.base import Event, Order, Outcome
 from companion.games.pads import PadGrammar
 from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
 from companion.table.board_check import Problem
-from companion.table.chance.chance_view import ChanceView
+from companion.table.chance.game_chance import ChanceView
 from companion.table.prompts.guide import GuideView
 from companion.table.prompts.sign import Sign
 from companion.table.seats.coaching import MachineReasons

@@ -1,4 +1,4 @@
-"""What is done with the turn that is due: handing in, acting for the seat on turn, confirming, taking back, asking."""
+"""What is done with the turn that is due: handing in, acting, confirming, taking back, asking, and laying tiles."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import Literal
 
 import msgspec
 
-from companion.core.errors import Illegal, Malformed, Refusal, Stale
+from companion.core.errors import CompanionError, Illegal, Malformed, Refusal, Stale
 from companion.core.i18n import say, to_owner
-from companion.core.kit import Seat
+from companion.core.kit import RowFault, RowSeen, RowsSeen, RowsWanted, Seat
+from companion.core.ports import Cue, Signal
 from companion.table.records import AskBack, Begin, HandIn, StageDone, Undo
 from companion.table.session import Phase
-from companion.table.state import EarlyPress, instructions, last_explained, must_wait, no_reasons
+from companion.table.state import NO_TILES, EarlyPress, TileState, instructions, last_explained, must_wait, no_reasons
 from companion.table.store import TableStore
 
 MAX_SALT = 64
+ANSWER_S = 12.0
+"""A camera that has not answered by then does not see the board."""
 
 
 class Turns:
@@ -39,11 +42,14 @@ class Turns:
         if before and salt and (before.action, before.salt) == (order.action, salt):
             return before.receipt
         waits = store.live.early is not None and store.live.early.is_for(order)
-        if not order.read_s and (waits or session.has_counted(seat, moment, order.action)):
+        if waits and not order.read_s:
             return ""
-        if not order.read_s and must_wait(store.live, order):
-            store.publish(replace(store.live, early=EarlyPress(order)))
-            return ""
+        if session.bank and not order.read_s:
+            if session.has_counted(seat, moment, order.action):
+                return ""
+            if must_wait(store.live, order):
+                store.publish(replace(store.live, early=EarlyPress(order)))
+                return ""
         salted = msgspec.structs.replace(order, salt=salt or secrets.token_hex(16), at=store.clock.wall_s())
         store.accept_in_time(order.now_s, salted)
         sealed = store.session.sealed_at(seat, moment)
@@ -120,3 +126,79 @@ class Turns:
             first, kit = todo[0], live.session.kit
             text = to_owner(first.text, kit.sides[first.seat].name) if kit and first.seat == by else first.text
             raise Illegal(Refusal.WRONG_PHASE, say("{todo}. The camera has not seen that yet.", todo=text))
+
+
+class TileOrders:
+    """Orders as tiles behind walls; every method is called by somebody who holds the table.
+
+    A row is read once everybody whose orders are due has said ready, and handed in by the same call as a pad's orders;
+    nothing of it is shown, logged or kept before.
+    """
+
+    def __init__(self, store: TableStore, turns: Turns) -> None:
+        self._store = store
+        self._turns = turns
+        self._number = 0
+        store.when_accepted(self._ask)
+
+    def ready(self, seat: Seat, moment: str, is_ready: bool = True) -> None:
+        """A seat's tiles lie, or no longer; raises `Illegal` where no tiles are read or no order is due, `Stale`."""
+        session = self._store.session
+        if session.kit is None or session.kit.order_tiles is None:
+            raise Illegal(Refusal.WRONG_PHASE, say("This game has no order tiles: switch them on in its options"))
+        if moment != session.moment:
+            raise Stale(say("That turn is over: look at the page again"))
+        if session.phase is not Phase.ORDERS or seat not in session.awaited or not session.is_here(seat):
+            raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this seat now"))
+        tiles = self._store.live.tiles
+        if (seat in tiles.ready) == is_ready:
+            return
+        ready = tiles.ready | {seat} if is_ready else tiles.ready - {seat}
+        faults = {other: row for other, row in tiles.faults.items() if other is not seat}
+        cue = Signal(Cue.KEY_TAKEN, frozenset({seat}), 3) if is_ready else Signal(Cue.KEY_BACK, frozenset({seat}))
+        self._show(TileState(ready, faults), cue)
+        self._ask()
+
+    def seen(self, answer: RowsSeen) -> None:
+        """What the camera has read; an answer to an older question is passed over."""
+        tiles = self._store.live.tiles
+        if tiles.wanted is None or tiles.wanted.number != answer.number:
+            return
+        faults = {seat: row for seat, row in answer.rows.items() if row.fault}
+        if faults:
+            self._show(TileState(tiles.ready - set(faults), faults), Signal(Cue.BOARD_WRONG, frozenset(faults)))
+            return
+        session, now_s = self._store.session, self._store.now_s()
+        self._store.live = replace(self._store.live, tiles=NO_TILES)
+        try:
+            for seat in sorted(answer.rows):
+                self._turns.hand_in(HandIn(seat, session.moment, answer.rows[seat].text, now_s=now_s))
+        except CompanionError:  # a disk that refuses has been told: ready once more tries again
+            self._show(NO_TILES, Signal(Cue.KEY_REFUSED, frozenset(answer.rows)))
+
+    def keep(self) -> None:
+        """Give up a question that the camera does not answer."""
+        wanted = self._store.live.tiles.wanted
+        if wanted and self._store.now_s() >= wanted.since_s + ANSWER_S:
+            self.seen(RowsSeen(wanted.number, dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))))
+
+    def _ask(self) -> None:
+        """Have the rows read once everybody who is to act is ready."""
+        if not self._store.live.tiles.ready:
+            return
+        live, session = self._store.live, self._store.session
+        people = set(filter(session.is_here, session.awaited))
+        is_due = session.phase is Phase.ORDERS and people and people <= live.tiles.ready
+        if not is_due or (live.tiles.wanted and live.tiles.wanted.seats == people):
+            return
+        self._number += 1
+        wanted = RowsWanted(self._number, frozenset(people), self._store.now_s())
+        self._show(replace(live.tiles, wanted=wanted))
+        if live.watched:
+            self._store.listeners.rows_wanted(wanted)
+        else:
+            rows = dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
+            self.seen(RowsSeen(wanted.number, rows))
+
+    def _show(self, tiles: TileState, *signals: Signal) -> None:
+        self._store.publish(replace(self._store.live, tiles=tiles), signals)

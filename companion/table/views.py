@@ -14,12 +14,10 @@ from companion.core.grid import Square
 from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS, Seat
 from companion.games.help import public_possibilities
-from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
-from companion.table.chance.chance_view import chance_of
-from companion.table.prompts.draw_offer import offer_words
+from companion.table.chance.game_chance import chance_of
 from companion.table.prompts.guide import guide_of
-from companion.table.prompts.sign import sign_of
+from companion.table.prompts.sign import offer_words, sign_of
 from companion.table.seats.coaching import reasons_shown
 from companion.table.session import Phase, Sealed, Session
 from companion.table.state import NO_DRAFT, TableState, instructions, last_explained
@@ -38,6 +36,10 @@ from companion.table.table_view import (
     TurnView,
 )
 from companion.table.ways_back import may_revert
+
+_BETWEEN = (Phase.LOBBY, Phase.OVER)
+_NO_CLOCK = TimeView(None, {})
+_NOTHING_OWN = OwnView(pad=None, sealed=None, back=None, laid=None, choices=(), examples=())
 
 
 def progress_of(live: TableState) -> Progress:
@@ -76,14 +78,14 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         turn=_turn_view(live),
         board=_board_view(live, viewer),
         own=_own_view(live, viewer),
-        time=TimeView(_clock_view(session), _chess_clocks(session)),
+        time=TimeView(_clock_view(session), _chess_clocks(session)) if session.countdown or session.bank else _NO_CLOCK,
         match=_match_view(live),
         devices=DevicesView(live.camera, live.panel, live.notices),
         fairness=_fairness_view(session),
-        guide=guide_of(session),
-        help=_help(live),
-        reasons=reasons_shown(live),
-        explains=last_explained(live),
+        guide=guide_of(session) if session.is_guided else None,
+        help=_help(live) if live.asked == "moves" else (),
+        reasons=reasons_shown(live) if live.asked == "reasons" else None,
+        explains=last_explained(live) if live.reasons else None,
     )
 
 
@@ -98,8 +100,8 @@ def _turn_view(live: TableState) -> TurnView:
         title=session.stages[session.stage].title if in_stages else "",
         steps=_steps(session) if stages else 0,
         instructions=instructions(live),
-        orders=tuple(stage.orders for stage in open_stages),
-        sheets=_sheets(session),
+        orders=tuple(stage.orders for stage in open_stages) if stages else (),
+        sheets=_sheets(session) if in_stages else {},
         events=session.stages[session.stage].events if in_stages else (),
         opened=_opened(session),
         tallies=_tallies(session) if in_stages else (),
@@ -109,7 +111,7 @@ def _turn_view(live: TableState) -> TurnView:
 
 def _help(live: TableState) -> tuple[Possible, ...]:
     session = live.session
-    is_due = live.asked == "moves" and session.phase is Phase.ORDERS
+    is_due = session.phase is Phase.ORDERS
     return public_possibilities(session.playing, session.state) if is_due else ()
 
 
@@ -134,9 +136,11 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
 
 def _own_view(live: TableState, viewer: Seat | None) -> OwnView:
     session, game = live.session, live.session.game
+    if viewer is None:
+        return replace(_NOTHING_OWN, laid=_laid(live, None)) if live.laid else _NOTHING_OWN
     is_on = session.phase in (Phase.ORDERS, Phase.STAGES)
     return OwnView(
-        pad=game.pad(session.state, viewer) if game and viewer and is_on else None,
+        pad=game.pad(session.state, viewer) if game and is_on else None,
         sealed=_own_sealed(session, viewer),
         back=_back(session, viewer),
         laid=_laid(live, viewer),
@@ -145,8 +149,8 @@ def _own_view(live: TableState, viewer: Seat | None) -> OwnView:
     )
 
 
-def _examples(session: Session, viewer: Seat | None) -> tuple[str, ...]:
-    if viewer is None or viewer not in session.awaited or session.phase is not Phase.ORDERS or guide_of(session):
+def _examples(session: Session, viewer: Seat) -> tuple[str, ...]:
+    if viewer not in session.awaited or session.phase is not Phase.ORDERS or guide_of(session):
         return ()
     game = session.playing
     return tuple(game.format(action) for action in game.examples(session.state, viewer))
@@ -161,7 +165,7 @@ def _match_view(live: TableState) -> MatchView:
         offer_words(session, None) if session.draw_offer else "",
         session.back_wanted,
         can_undo=session.before is not None and session.remote is None,
-        can_swap=session.can_swap,
+        can_swap=session.phase in _BETWEEN and session.can_swap,
         log=_log(session),
         round=live.round,
     )
@@ -175,7 +179,7 @@ def _fairness_view(session: Session) -> FairnessView:
 def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
     """What the game shows; where cards are asked for in no named lane, in the only one where North's lie open."""
     game, kit = live.session.game, live.session.kit
-    tableau = tableau_of(game, live.session.state, viewer)
+    tableau = game.tableau(live.session.state, viewer) if game else None
     if tableau is None or tableau.entry is None or tableau.entry.zones or kit is None or kit.deck is None:
         return tableau
     fans = live.reading.fans if live.reading and live.watched else {}
@@ -221,17 +225,15 @@ def _laid(live: TableState, viewer: Seat | None) -> str | None:
     return live.laid.get(viewer) if viewer in live.session.awaited else None
 
 
-def _back(session: Session, viewer: Seat | None) -> str | None:
-    if viewer is None:
-        return None
+def _back(session: Session, viewer: Seat) -> str | None:
     if viewer in session.sealed and session.phase is Phase.ORDERS:
         return session.moment if session.remote is None else None
     return session.before.moment if session.before and viewer is may_revert(session) else None
 
 
-def _own_sealed(session: Session, viewer: Seat | None) -> Sealed | None:
+def _own_sealed(session: Session, viewer: Seat) -> Sealed | None:
     """What the viewer has sealed, but not what somebody sealed who sat there before."""
-    if viewer is None or viewer not in session.sealed or viewer not in session.seats:
+    if viewer not in session.sealed or viewer not in session.seats:
         return None
     sealed = session.sealed[viewer]
     return sealed if sealed.owner == session.seats[viewer].nonce else None
@@ -303,7 +305,7 @@ def _opened(session: Session) -> tuple[Opened, ...]:
 
 def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
     """What the stages so far have opened of orders for several pieces."""
-    if session.phase is not Phase.STAGES or session.before is None:
+    if session.before is None:
         return {}
     game, sealed = session.playing, session.turns[-1].sealed
     actions = {seat: game.parse(each.action) for seat, each in sealed.items()}

@@ -24,7 +24,7 @@ from companion.core.kit import Seat
 from companion.games.binmat.cards import DECK
 from companion.games.binmat.orders import PASS
 from companion.table.board_follower import candidates
-from companion.table.prompts.lamps import lamps_of
+from companion.table.listeners import lamps_of
 from companion.table.session import MACHINE, Phase
 
 KEY = b"k" * 32

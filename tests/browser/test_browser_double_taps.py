@@ -81,6 +81,12 @@ def to_game(place: Place, name: str, options: dict[str, Any]) -> None:
     view = place.table.view()
     if view.phase is Phase.SETUP:
         place.table.confirm("host", view.moment, view.turn.stage)
+    for _ in range(10 if name == "scouts" else 0):
+        moment, seats = place.table.view().moment, place.table.view().seats
+        seat = next(seat for seat in SEATS if seats[seat].awaited)
+        place.table.hand_in(seat, moment, place.table.coaching.plays(seat, moment)[0].text)
+        while (view := place.table.view()).phase is Phase.STAGES:
+            place.table.confirm("host", view.moment, view.turn.stage)
     if (clock := place.table.view().time.clock) and clock.paused:
         place.table.resume("host")
 

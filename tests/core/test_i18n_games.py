@@ -29,7 +29,6 @@ from companion.core.kit import SEATS, Deck, Face, Kit, Seat, Side
 from companion.games import GAMES
 from companion.games.base import Event, Example, Game, OptionRow, Outcome, Preset, Rule, Stage, Step
 from companion.games.kahmate.legal import Reason
-from companion.games.mixins import tableau_of
 from companion.games.pads import Key
 from companion.games.screen import (
     Badge,
@@ -204,7 +203,7 @@ def listen(told: Told, game: Game[Any, Any], state: Any, sparse: bool) -> None:
     """What a position says to everybody."""
     for viewer in (None, *SEATS):
         told.hear_all("standing", game.standing(state, viewer))
-        told.hear_all("tableau", tableau_of(game, state, viewer))
+        told.hear_all("tableau", game.tableau(state, viewer))
     for seat in game.to_act(state):
         if pad := game.pad(state, seat):
             told.hear_all("pad", pad)

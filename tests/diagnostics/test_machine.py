@@ -15,7 +15,7 @@ import pytest
 from companion.diagnostics import machine as doctor
 from companion.diagnostics import network, probes
 from companion.diagnostics.findings import Finding, Grade
-from companion.diagnostics.probes import Disk, Machine, Memory, Throttling, Wireless
+from companion.diagnostics.probes import Disk, Machine, MachineMemory, Throttling, Wireless
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -81,7 +81,7 @@ def graded(*findings: Finding) -> list[tuple[str, Grade]]:
 
 
 def test_the_board_and_its_memory(pi: Pi) -> None:
-    assert probes.memory(pi.machine) == Memory(8245, 7000)
+    assert probes.memory(pi.machine) == MachineMemory(8245, 7000)
     assert doctor.board(pi.machine) == Finding(
         "machine", Grade.OK, "Raspberry Pi 5 Model B Rev 1.0, 7000 of 8245 MB of memory are free."
     )

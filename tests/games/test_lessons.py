@@ -14,7 +14,6 @@ from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.games.base import Event, Game
 from companion.games.lesson import Lesson, LessonStep
-from companion.games.mixins import tableau_of
 from companion.games.spelling import choice_of, play_of, spelt, ways_of
 
 EACH = pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
@@ -69,7 +68,7 @@ def test_the_orders_of_a_lesson_can_be_tapped(game: Game[Any, Any]) -> None:
         for seat, text in step.orders.items():
             assert game.format(game.parse(text)) == text
             assert all(order.words for order in spelt(game, state, seat, text))
-            standing, tableau = game.standing(state, seat), tableau_of(game, state, seat)
+            standing, tableau = game.standing(state, seat), game.tableau(state, seat)
             if tableau:
                 assert choice_of(tableau, text)
             elif standing and standing.sheet:

@@ -70,16 +70,18 @@ def test_whoever_is_silent_for_longer_than_its_bound_is_late() -> None:
 def test_a_table_is_heard_after_every_round_whatever_went_wrong(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    heard: list[bool] = []
+    rounds: list[float] = []
+    clock = FakeClock()
 
     def fail() -> float:
+        clock.advance(1.0)
+        rounds.append(clock.monotonic_s())
         raise sqlite3.OperationalError("the disk is gone")
 
     with Journal(tmp_path / "journal.sqlite") as journal:
-        store = TableStore(journal, FakeClock(), TableSettings(), fail)
-        store.on_round = lambda: heard.append(True)
+        store = TableStore(journal, clock, TableSettings(), fail)
         store.start()
-        until("three rounds", lambda: len(heard) > 2)
+        until("three rounds", lambda: len(rounds) > 2 and store.round_s >= rounds[2])
         store.close()
     assert "OperationalError" in caplog.text
 

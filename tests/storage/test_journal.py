@@ -21,7 +21,7 @@ from table_tools import playing
 from companion.core.clock import FakeClock
 from companion.core.errors import JournalError
 from companion.core.kit import Seat
-from companion.storage import checksums, format, opening, recovery
+from companion.storage import database, format, opening, recovery
 from companion.storage.format import FORMAT
 from companion.storage.journal import Journal
 from companion.storage.opening import open_to_write
@@ -212,8 +212,8 @@ def test_every_kind_of_change_to_an_input_is_found(path: Path) -> None:
         shutil.copyfile(path, other)
         changed(other, statement)
         with closing(sqlite3.connect(other)) as db:
-            assert not checksums.is_whole(db, 1), statement
-            assert checksums.is_whole(db, 3)
+            assert not database.is_whole(db, 1), statement
+            assert database.is_whole(db, 3)
 
 
 def test_a_damaged_end_is_cut_said_and_set_aside_and_the_game_goes_on(path: Path) -> None:
@@ -342,7 +342,7 @@ def test_a_large_journal_with_a_bad_page_of_old_games_comes_up(
         db.executemany(
             "INSERT INTO entries (game, at, run, now_s, record, link) VALUES (?, ?, ?, ?, ?, ?)", [pause] * 900
         )
-        checksums.link_all(db)
+        database.link_all(db)
         key = db.execute("SELECT value FROM keys").fetchall()
         (last_root,) = db.execute("SELECT MAX(rootpage) FROM sqlite_master").fetchone()
     content = bytearray(path.read_bytes())
@@ -397,7 +397,7 @@ def test_what_passes_is_no_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -
             error.sqlite_errorcode = sqlite3.SQLITE_BUSY
             raise error
 
-        patch.setattr(checksums, "is_whole", busy)
+        patch.setattr("companion.storage.journal.is_whole", busy)
         with pytest.raises(JournalError, match="cannot be read: database is locked"):
             journal.check(1)
         patch.undo()

@@ -13,7 +13,7 @@ from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
 from companion.core.ports import Cue, Reading, TurnLamp
 from companion.table.board_check import tops
-from companion.table.prompts.lamps import lamps_of
+from companion.table.listeners import lamps_of
 from companion.table.session import Phase
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH

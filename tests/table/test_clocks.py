@@ -15,8 +15,8 @@ from companion.core.errors import Illegal, Stale
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, PadKey, Press, TurnLamp
 from companion.storage.journal import Journal
-from companion.table.clocks.deadlines import AFTER_S, Timekeeper
-from companion.table.prompts.lamps import lamps_of
+from companion.table.clocks.deadlines import AFTER_S
+from companion.table.listeners import lamps_of
 from companion.table.session import Phase
 from companion.table.table import Table
 from hardware.simulated import simulated_panel
@@ -120,29 +120,13 @@ def test_casual_play_has_no_clock_and_begins_at_once(played: Played) -> None:
     assert left(played) == 109
 
 
-def test_at_an_alarm_the_buzzer_has_the_processor_for_itself(played: Played) -> None:
-    class Notes:
-        def __init__(self) -> None:
-            self.at_s: list[float] = []
-
-        def note_clock(self, moment: str, now_s: float) -> None:
-            self.at_s.append(now_s)
-
-        def clock_of(self, moment: str) -> float | None:
-            return None
-
+def test_what_follows_from_the_end_comes_after_its_tone(played: Played) -> None:
     begin(played)
-    session, notes = session_of(played.table), Notes()
+    session = session_of(played.table)
     assert session.countdown is not None
     assert session.countdown.due_s is not None
-    keeper, due_s = Timekeeper(notes), session.countdown.due_s
-    times_s = (due_s - 1.7, due_s - 1.02, due_s - 0.99, due_s - 0.04, due_s + 0.01)
-    for now_s in times_s:
-        keeper.note(session, now_s)
-    assert notes.at_s == [times_s[0], times_s[2], times_s[4]], (
-        "not while the last second, or the end, is about to sound"
-    )
-    assert keeper.pause_s(session, due_s - 1) == pytest.approx(1 + AFTER_S), "it sounds, then it counts"
+    keeper, due_s = played.table._store.timekeeper, session.countdown.due_s
+    assert keeper.pause_s(session, due_s - 1) == pytest.approx(1 + AFTER_S)
     assert keeper.pause_s(session, due_s + 2) == 0
 
 

@@ -14,7 +14,7 @@ from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translate
 from companion.core.kit import SEATS, Kit, Seat
 from companion.core.ports import Cue, SeatLamps, TurnLamp
-from companion.table.prompts.lamps import lamps_of
+from companion.table.listeners import lamps_of
 from companion.table.prompts.sign import sign_of
 from companion.table.session import Phase
 from companion.table.state import Draft

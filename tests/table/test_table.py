@@ -27,12 +27,12 @@ from companion.games import GAMES, game_named
 from companion.storage.journal import Journal
 from companion.table import board_check
 from companion.table.follower import Follower
-from companion.table.prompts.lamps import lamps_of
+from companion.table.listeners import lamps_of
 from companion.table.records import HandIn, TakeSeat
 from companion.table.seats.pad_draft import press_order
 from companion.table.session import Phase, Session
 from companion.table.table import Table
-from companion.table.tile_orders import ANSWER_S
+from companion.table.turns import ANSWER_S
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from companion.core.i18n import translate
-from vision.pace import GLANCES, MOST_BEFORE_S, MOST_SHOWN_S, REST, SHOWN, Pace
+from vision.pace import GLANCES, REST, Pace
 
 
 def test_a_machine_in_time_reads_every_picture_and_has_nothing_to_say() -> None:
@@ -59,32 +59,3 @@ def test_a_machine_that_takes_half_of_a_pictures_time_is_slow_but_has_nothing_to
     pace.read(10.0, 0.06, True)
     assert pace.glances(10.1)
     assert pace.sentence == ""
-
-
-def test_no_picture_is_read_round_an_alarm() -> None:
-    pace = Pace(0.1)
-    pace.alarms([20.0, 30.0])
-    for at_s, held in ((19.96, False), (19.98, True), (20.02, True), (20.04, False), (29.98, True), (40.0, False)):
-        assert (pace.held_s(at_s) > 0) is held, at_s
-    pace.read(10.0, 0.1, False)
-    assert pace.held_s(19.88) == pytest.approx(0.15), "a picture took 100 ms"
-    assert not pace.held_s(19.86)
-    pace.read(10.0, 9.0, False)
-    assert not pace.held_s(20.0 - MOST_BEFORE_S - 0.01), "however long one takes"
-    pace.alarms([])
-    assert not pace.held_s(20.0)
-
-
-def test_a_change_of_the_table_is_shown_before_the_next_picture_is_read_but_none_waits_twice() -> None:
-    pace = Pace(0.1)
-    pace.changed(10.0)
-    assert not pace.held_s(10.0), "a machine that takes no time has time"
-    pace.read(10.0, 0.004, False)
-    pace.changed(11.0)
-    assert pace.held_s(11.005) == pytest.approx(SHOWN * 0.004 - 0.005)
-    pace.changed(11.01)
-    assert not pace.held_s(11.02)
-    pace.read(11.02, 0.2, False)
-    pace.changed(12.0)
-    assert pace.held_s(12.0) == pytest.approx(MOST_SHOWN_S)
-    assert not pace.held_s(12.0 + MOST_SHOWN_S)

@@ -210,18 +210,3 @@ def test_the_watcher_in_its_thread_reads_and_gives_the_camera_back() -> None:
         assert settled.wait(10)
     assert watched.camera.closed == 1
     assert cv2.getNumThreads() == READING_THREADS == 1, "OpenCV's own threads would take time from the pages"
-
-
-def test_a_picture_that_comes_with_an_alarm_is_not_read() -> None:
-    watched = Watched()
-    watched.watcher.use(KIT)
-    watched.clock.advance(1.0)
-    watched.watcher.pace.alarms([watched.clock.monotonic_s() + 0.01])
-    assert watched.watcher.step() is None
-    watched.watcher.pace.alarms([])
-    watched.clock.advance(0.1)
-    assert watched.watcher.step() is not None
-    watched.watcher.pace.alarms([watched.clock.monotonic_s() + 0.01])
-    watched.camera.mood = "gone"
-    assert watched.watcher.step() is None
-    assert watched.camera.closed == 0, "nor is one asked for"

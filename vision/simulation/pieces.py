@@ -64,7 +64,7 @@ class Piece:
         self.x_mm, self.y_mm, self.turn_deg = x_mm, y_mm, turn_deg
 
 
-class Pieces(ABC):
+class MovablePieces(ABC):
     """All things of a kit that hands can move, and how they lie. The lists of pieces go from the lowest upwards."""
 
     def __init__(self, kit: Kit) -> None:
@@ -112,12 +112,12 @@ class Pieces(ABC):
         return piece
 
 
-def pieces_of(kit: Kit, printed: PrintedKit) -> Pieces:
+def pieces_of(kit: Kit, printed: PrintedKit) -> MovablePieces:
     """Return the things of a kit as they are printed: cards if it has a deck, else pieces."""
     return Cards(kit, kit.deck, printed) if kit.deck else Tags(kit, printed)
 
 
-class Tags(Pieces):
+class Tags(MovablePieces):
     """Pieces with a marker on top; they stand in the middle of squares, over several of them, and on each other."""
 
     def __init__(self, kit: Kit, printed: PrintedKit) -> None:
@@ -219,7 +219,7 @@ class Tags(Pieces):
         return abs(across) < big.width_mm / 2 and abs(along) < max(least, big.depth_mm / 2)
 
 
-class Cards(Pieces):
+class Cards(MovablePieces):
     """Cards with a face and the common back; they lie in fans, or face down in a pile beside the board."""
 
     def __init__(self, kit: Kit, deck: Deck, printed: PrintedKit) -> None:

@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import msgspec
-from flask.json.provider import DefaultJSONProvider
 
-from companion.core.i18n import Said, plain_words, translate
+from companion.core.i18n import plain_words
 from companion.core.kit import SEATS, Seat
 from companion.games.base import plain_layout, plain_outcome
-from companion.table.chance.chance_view import ChanceView
+from companion.table.chance.game_chance import ChanceView
 from companion.table.state import Instruction
 from companion.table.table_view import TableView
 from web.rendering.answers import ChanceJson, InstructionJson, OpenedChanceJson, OutcomeJson, SeatJson, ViewJson
 from web.rendering.piece_controls import plain_reason, plain_standing
-
-
-class SpokenJson(DefaultJSONProvider):
-    """JSON in which every sentence is said in the language of the request, for answers and `|tojson`; keys stay."""
-
-    sort_keys = False
-
-    def dumps(self, obj: Any, **kwargs: Any) -> str:
-        """The text of any JSON value."""
-        return super().dumps(_in_words(obj), **kwargs)
-
-
-def _in_words(value: Any) -> Any:
-    if isinstance(value, Said):
-        return translate(value)
-    if isinstance(value, dict):
-        return {name: _in_words(inner) for name, inner in value.items()}
-    return [_in_words(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def plain_view(view: TableView) -> ViewJson:

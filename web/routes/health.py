@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 
-from flask import Response, g, jsonify, make_response, render_template, request
+from flask import Response, jsonify, make_response, render_template, request
 
 from companion.core.i18n import say, say_n
-from companion.core.log_fields import SLOW_S, log_fields
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
 from web.context import PageContext
 from web.rendering.answers import FindingsJson, HealthJson
 from web.routes.host import ask_for_key
 from web.routes.route import get, host_only
-
-log = logging.getLogger(__name__)
 
 TOPICS: Mapping[str, str] = {
     "service": say("Service"),
@@ -35,30 +31,16 @@ TOPICS: Mapping[str, str] = {
     "versions": say("Versions"),
 }
 """What the doctor's topics are called."""
-METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 
 
 class HealthPages:
-    """The routes; every request of the application is timed beside."""
+    """The routes."""
 
     name = "health"
 
     def __init__(self, page_context: PageContext, room: HealthRoom) -> None:
         self._page_context = page_context
         self._room = room
-
-    def measure(self, answer: Response) -> Response:
-        """Say in the log if a request took long: by the pattern of its address, never by itself."""
-        is_stream = answer.mimetype == "text/event-stream"
-        seconds = None if is_stream or "at_s" not in g else self._page_context.table.now_s() - g.at_s
-        route = request.url_rule.rule if request.url_rule else "none"
-        method = request.method if request.method in METHODS else "other"  # a stranger may send any word
-        if kind := g.pop("refusal", ""):
-            self._room.tally.refused(kind)
-        if seconds is not None and seconds >= SLOW_S:
-            fields = log_fields("slow_request", method=method, route=route, seconds=seconds)
-            log.warning("A request took long", extra=fields)
-        return answer
 
     # ---- for machines --------------------------------------------------------------------------------------------
 

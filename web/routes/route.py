@@ -14,14 +14,19 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, Protocol, TypeVar
 
-from flask import Flask, current_app, jsonify, request
+import msgspec
+from flask import Flask, Request, current_app, jsonify, request
+from werkzeug.exceptions import UnsupportedMediaType
 
+from companion.core.errors import Malformed
+from companion.core.i18n import say
 from web.rendering.answers import Nothing
-from web.routes.api.body import Body, read_body
+from web.routes.api.body import Body
 
 Guard = Callable[[dict[str, Any]], None]
 """Raises `Illegal` unless whoever asks may; may change the values of the address, such as a seat's name to the seat."""
 Method = TypeVar("Method", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def host_only(_: dict[str, Any]) -> None:
@@ -96,7 +101,7 @@ def form(path: str, *fields: str, **more: Any) -> Callable[[Method], Method]:
     return _declare(Route(path, "POST", fields=fields, **more))
 
 
-class Room(Protocol):
+class RouteGroup(Protocol):
     """A class with declared routes; its name is the first part of the names of its endpoints."""
 
     @property
@@ -104,7 +109,7 @@ class Room(Protocol):
         """Return the name, such as `history`."""
 
 
-def add_routes(app: Flask, room: Room) -> None:
+def add_routes(app: Flask, room: RouteGroup) -> None:
     """Add everything to an application that a room declares."""
     told: list[Declared] = app.extensions.setdefault("routes", [])
     for name in dir(type(room)):
@@ -121,8 +126,20 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
     if route.guard:
         route.guard(values)
     if route.body:
-        body = read_body(request, route.body)
+        body = _read_body(request, route.body)
         if route.body is not Body:
             values["body"] = body
     answer = method(**values)
     return jsonify({}) if answer is None else answer
+
+
+def _read_body(asked: Request, kind: type[T]) -> T:
+    """The body of a request; raises `Malformed` or 415, and never repeats what was sent."""
+    if asked.mimetype != "application/json":
+        raise UnsupportedMediaType()
+    try:
+        return msgspec.json.decode(asked.get_data(), type=kind)
+    except msgspec.ValidationError as error:
+        raise Malformed(say("The request is not valid: {error}", error=str(error))) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Malformed(say("The request is not JSON")) from None

@@ -13,6 +13,7 @@ from typing import Any
 from flask import Response, make_response, redirect, render_template, request, send_file
 
 from companion import __version__
+from companion.core.clock import EARLIEST_S
 from companion.core.config import Settings
 from companion.core.errors import CompanionError, ConfigError, Malformed, Stale
 from companion.core.files import why_refused
@@ -22,7 +23,6 @@ from companion.maintenance.settings.file import flat
 from companion.maintenance.settings.rows import SettingRow, by_hand, pad_rows, sections, works_at_once
 from companion.maintenance.settings.words import PAD_PARTS
 from companion.maintenance.upkeep import Upkeep
-from companion.storage.calendar import EARLIEST_S
 from companion.storage.disk_space import free_bytes
 from companion.table.session import Phase
 from web.context import PageContext

@@ -243,7 +243,7 @@ class Auth:
 
     def _read(self, cookies: Mapping[str, str], name: str) -> object:
         # the plain name is that of version 1.0.0, whose browsers keep their seats
-        value = cookies.get(self.cookie_name(name)) or cookies.get(name, "")
+        value = cookies.get(f"{name}_{self._mark}") or cookies.get(name, "")
         if not value:
             return None
         try:

@@ -6,6 +6,7 @@ import ipaddress
 import re
 import socket
 from collections.abc import Iterable
+from functools import lru_cache
 
 from companion.core.errors import CompanionError
 from companion.core.network import HOTSPOT_NAMES
@@ -21,6 +22,7 @@ _MAX_HEADER = 300
 """Letters of the longest name with brackets, zone and port; longer ones are looked at by nobody."""
 
 
+@lru_cache(maxsize=64)
 def asked_host(header: str) -> str:
     """The name or number in a `Host` header, without its port and brackets; empty for what is none.
 

@@ -9,6 +9,8 @@ import ipaddress
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from flask import Flask
+
 from web.security.rate_limit import OWN_ADDRESSES, plain_address
 
 SOMEWHERE = "0.0.0.0"
@@ -94,3 +96,22 @@ def _address(text: str) -> str:
 def _last(header: str) -> str:
     """The last value: the one that the nearest proxy has added."""
     return header.rpartition(",")[2].strip()
+
+
+class Front:
+    """The application as waitress calls it: with the address of whoever really asks."""
+
+    def __init__(self, app: Flask, proxies: Proxies, scheme: str) -> None:
+        self._app = app
+        self._proxies = proxies
+        self._scheme = scheme
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        """Answer a request."""
+        is_own = environ["REMOTE_ADDR"] in OWN_ADDRESSES  # may ask without TLS
+        caller = self._proxies.caller(environ["REMOTE_ADDR"], environ)
+        environ["REMOTE_ADDR"] = environ["REMOTE_HOST"] = caller.address
+        environ["wsgi.url_scheme"] = caller.scheme or ("http" if is_own else self._scheme)
+        if caller.host:
+            environ["HTTP_HOST"] = caller.host
+        return self._app(environ, start_response)

@@ -6,6 +6,7 @@ import ipaddress
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from flask import Request
 from werkzeug.exceptions import TooManyRequests
@@ -139,6 +140,7 @@ def plain_address(address: str) -> str:
     return address.removeprefix("::ffff:") if "." in address else address
 
 
+@lru_cache(maxsize=NAMES_KEPT)
 def address_group(address: str) -> str:
     """What counts as one address: a home is given a whole network of IPv6 addresses.
 

@@ -17,8 +17,7 @@ from waitress import create_server, wasyncore
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 from companion.core.ports import Closeable
-from web.security.proxies import Proxies
-from web.security.rate_limit import OWN_ADDRESSES
+from web.security.proxies import Front, Proxies
 from web.server.listener import Listener
 from web.server.sse import KEPT, Streams
 from web.server.worker import Worker
@@ -132,25 +131,6 @@ class Server(Closeable):
     def _hang_up(self) -> None:
         for channel in list(self._waitress.active_channels.values()):
             channel.handle_close()
-
-
-class Front:
-    """The application as waitress calls it: with the address of whoever really asks."""
-
-    def __init__(self, app: Flask, proxies: Proxies, scheme: str) -> None:
-        self._app = app
-        self._proxies = proxies
-        self._scheme = scheme
-
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        """Answer a request."""
-        is_own = environ["REMOTE_ADDR"] in OWN_ADDRESSES  # may ask without TLS
-        caller = self._proxies.caller(environ["REMOTE_ADDR"], environ)
-        environ["REMOTE_ADDR"] = environ["REMOTE_HOST"] = caller.address
-        environ["wsgi.url_scheme"] = caller.scheme or ("http" if is_own else self._scheme)
-        if caller.host:
-            environ["HTTP_HOST"] = caller.host
-        return self._app(environ, start_response)
 
 
 def serve(

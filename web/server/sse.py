@@ -56,7 +56,7 @@ SHARE = 0.75
 """Of the places for spectators one address has at most this share: a café's guests may come by one."""
 
 
-class Source(Protocol):
+class Followed(Protocol):
     """What pages follow: a table, or at a hub a room and each of its tables."""
 
     @property
@@ -102,7 +102,7 @@ class Streams:
 
     def follow(
         self,
-        source: Source,
+        source: Followed,
         render: Callable[[], str],
         audience: Audience = Audience.SPECTATOR,
         when_over: Callable[[], None] = _nothing,

@@ -41,7 +41,7 @@ def register_template_helpers(app: Flask) -> None:
         sprite=lambda *names: _sprite(names or tuple(name for name in DRAWINGS if name not in ON_PAPER)),
         styles=partial(_styles, version),
         scripts=partial(_scripts, version),
-        asset=lambda name: f"/static/{version}/{name}",
+        asset=(f"/static/{version}/" + "{}").format,
         board=_board,
         words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
         ic=icon,

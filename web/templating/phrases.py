@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -29,7 +30,7 @@ def clock_words(at_s: float) -> str:
 
 def groups(receipt: str) -> list[str]:
     """A receipt in groups of four, to be read aloud."""
-    return [receipt[i : i + 4] for i in range(0, len(receipt), 4)]
+    return re.findall(".{1,4}", receipt)
 
 
 def first_up(text: str) -> str:

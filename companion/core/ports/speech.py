@@ -25,9 +25,11 @@ class Spoken(Protocol):
     def speed(self) -> float:
         """1 is a calm talker's."""
 
+    @property
     def screen_may_speak(self) -> bool:
         """Do the settings and the hour let a screen speak?"""
 
+    @property
     def quiet_until(self) -> str | None:
         """When the quiet hours end that hold now, such as 08:00; empty: never, None: none hold."""
 

@@ -14,8 +14,6 @@ from companion.table.session import Session
 
 NOTE_S = 0.5
 """How often a running clock is written down: so much a power cut may give back to the turn that it hits."""
-QUIET_S = 0.05
-"""So long before an alarm nothing is written down: the buzzer's edge has the processor for itself."""
 AFTER_S = 0.01
 """So long after the end of a turn the table does what follows from it: the buzzer sounds first."""
 LAST_SECONDS_S = (2.0, 1.0)
@@ -75,7 +73,7 @@ class Timekeeper:
     def note(self, session: Session, now_s: float) -> None:
         """Write a running clock down every now and then; raises `JournalError`."""
         is_running = session.countdown is not None and session.countdown.since_s is not None
-        if is_running and now_s - self._noted_s >= NOTE_S - QUIET_S and not _is_alarm_near(session, now_s):
+        if is_running and now_s - self._noted_s >= NOTE_S:
             self._noted_s = now_s
             self._journal.note_clock(session.moment, now_s)
 
@@ -100,7 +98,3 @@ def _counts_here(session: Session) -> bool:
     """Does what this table's clock shows end the turn? Not one at another table, nor while that has been asked."""
     remote = session.remote
     return remote is None or (session.awaited == {remote.own} and not remote.asked)
-
-
-def _is_alarm_near(session: Session, now_s: float) -> bool:
-    return any(at_s - QUIET_S <= now_s < at_s for at_s in (alarm.at_s for alarm in alarms_of(session)))

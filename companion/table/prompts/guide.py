@@ -13,7 +13,6 @@ from typing import Any
 from companion.core.i18n import listed, say
 from companion.core.kit import Seat
 from companion.games.lesson import Lesson, LessonStep
-from companion.games.mixins import tableau_of
 from companion.games.spelling import SpeltOrder, Way, spelt, ways_of
 from companion.table.session import Phase, Session, chance
 
@@ -64,7 +63,7 @@ def _as_on_board(
 ) -> Mapping[Seat, tuple[SpeltOrder, ...]]:
     """Orders that are keys, drawn as they lead on a picture with South below."""
     game = session.playing
-    if game.standing(state, None) or tableau_of(game, state, None):
+    if game.standing(state, None) or game.tableau(state, None):
         north = tuple(
             replace(each, drawing=_TURNED.get(each.drawing, each.drawing)) for each in orders.get(Seat.NORTH, ())
         )

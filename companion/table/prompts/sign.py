@@ -6,14 +6,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from companion.core.i18n import Verbatim, before_colon, joined, listed, say, say_n, to_owner
-from companion.core.kit import SEATS, Kit, Seat
+from companion.core.kit import SEATS, Kit, RowFault, RowSeen, Seat, Side
 from companion.games import GAMES
-from companion.games.mixins import tableau_of
 from companion.games.screen import BoardUi, CardUi
 from companion.table.board_check import Problem, tops
-from companion.table.prompts.draw_offer import offer_words
 from companion.table.prompts.guide import lesson_words
-from companion.table.prompts.tile_words import fault_advice, fault_words
 from companion.table.remote.words import remote_words
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import Instruction, TableState, instructions
@@ -258,24 +255,23 @@ def _hidden(live: TableState, todo: list[Instruction]) -> str:
 def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
-    if step := session.lesson_step:
+    if session.is_guided and (step := session.lesson_step):
         return Sign(*lesson_words(session, step, viewer, is_watched=live.watched and not live.has_cards), awaited)
-    if shown := tableau_of(game, session.state, viewer) or game.standing(session.state, viewer):
+    if shown := game.tableau(session.state, viewer) or game.standing(session.state, viewer):
         return _clock_sign(live, shown, viewer)
-    names = {seat: game.sides[seat].name for seat in SEATS}
-    offer = offer_words(session, viewer)
+    offer = offer_words(session, viewer) if session.draw_offer else ""
     if session.kit is not None and session.kit.order_tiles is not None:
         return _tiles_sign(live, viewer, offer)
     if viewer in awaited:
         grammar = game.pad(session.state, viewer) if viewer else None
         other = viewer.other if viewer else Seat.SOUTH
-        done = say("{side!c} has handed in.", side=names[other]) if other in session.sealed else ""
+        done = say("{side!c} has handed in.", side=game.sides[other].name) if other in session.sealed else ""
         hint = joined(" ", (done, say("Nobody sees yours before the reveal.")))
         length = grammar.length if grammar else 0
         return Sign(_TO_GO.get(length, say("Give your orders")), offer or hint, awaited, length)
     if len(awaited) > 1:
         return Sign(say("Both: hand in your orders"), offer, awaited)
-    side = names[next(iter(awaited))]
+    side = game.sides[next(iter(awaited))].name
     if viewer:
         hint = say("You are done. The table reveals both at once.")
         return Sign(say("Waiting for {sides}", sides=side), offer or hint, awaited)
@@ -397,3 +393,54 @@ def _over_sign(session: Session, viewer: Seat | None) -> Sign:
         return Sign(say("You win"), outcome.reason, outcome.winners)
     names = listed(game.sides[seat].name for seat in sorted(outcome.winners))
     return Sign(say("{side!c} wins", side=names), outcome.reason, outcome.winners)
+
+
+def offer_words(session: Session, viewer: Seat | None) -> str:
+    """That a draw is offered, and how a pad accepts it; a phone has a key for that. Empty: none is."""
+    seat, sides = session.draw_offer, session.playing.sides
+    if seat is None:
+        return ""
+    if seat is viewer:
+        return say("You offer a draw.")
+    other = session.seats.get(seat.other)
+    if viewer is None and other and other.door == "pad":
+        return say(
+            "{side!c} offers a draw. {other!c} accepts by holding left and right on the pad, or plays on.",
+            side=sides[seat].name,
+            other=sides[seat.other].name,
+        )
+    return say("{side!c} offers a draw.", side=sides[seat].name)
+
+
+# ---- order tiles ----
+
+
+def fault_words(row: RowSeen, side: Side) -> str:
+    """What whoever has a row has to do about it, in at most 40 characters; nothing of what lies there."""
+    name, place = side.name, row.place
+    match row.fault:
+        case RowFault.NO_BOARD:
+            return say("Camera does not see the board")
+        case RowFault.NO_STRIP:
+            return say("{side!c}: show the camera your strip", side=name)
+        case RowFault.TWO_STRIPS:
+            return say("{side!c}: put the second wall away", side=name)
+        case RowFault.MISSING:
+            return say("{side!c}: tile {place} is missing or covered", side=name, place=place)
+        case RowFault.ASKEW:
+            return say("{side!c}: straighten tile {place}", side=name, place=place)
+        case RowFault.DOUBLED:
+            return say("{side!c}: two tiles lie in place {place}", side=name, place=place)
+        case RowFault.FOREIGN:
+            return say("{side!c}: tile {place} is not yours", side=name, place=place)
+        case None:
+            return ""
+
+
+def fault_advice(row: RowSeen) -> str:
+    """Why, and what comes next."""
+    if row.fault is RowFault.NO_BOARD:
+        return say("Show it the board, or give your orders on a phone or a pad.")
+    if row.fault is RowFault.NO_STRIP:
+        return say("It finds your tiles by the markers at your edge. Then press ready again.")
+    return say("Then press ready again.")

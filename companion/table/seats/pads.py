@@ -20,8 +20,7 @@ from companion.table.seats.seating import Seating
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import NO_DRAFT, Draft
 from companion.table.store import TableStore
-from companion.table.tile_orders import TileOrders
-from companion.table.turns import Turns
+from companion.table.turns import TileOrders, Turns
 
 _Keys = Mapping[tuple[PadKey, bool], Callable[[Press], None]]
 """What keys mean: by the key, and whether it is held."""

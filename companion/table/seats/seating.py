@@ -24,7 +24,7 @@ class Seating:
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._open_until_s: dict[Seat, float] = {}
+        self.open_until_s: dict[Seat, float] = {}
         """Until when a pad's seat is open to the next phone."""
 
     def nonce(self, seat: Seat) -> str | None:
@@ -55,7 +55,7 @@ class Seating:
         """
         if not self._is_by_pad(seat):
             raise Illegal(Refusal.SEAT_TAKEN, say("Nobody plays this seat by its pad"))
-        self._open_until_s[seat] = self._store.now_s() + OPEN_S
+        self.open_until_s[seat] = self._store.now_s() + OPEN_S
         self._say_open()
 
     def move_to_phone(self, seat: Seat) -> str:
@@ -64,7 +64,7 @@ class Seating:
         What was entered at the pad and not handed in is gone. Raises `Illegal` for a closed seat.
         """
         self.close_seats()
-        if seat not in self._open_until_s:
+        if seat not in self.open_until_s:
             text = say("This seat is not open: hold Back at its pad for two seconds, then try again")
             raise Illegal(Refusal.SEAT_TAKEN, text)
         name = self._store.session.seats[seat].name
@@ -77,14 +77,14 @@ class Seating:
 
     def close_seats(self) -> None:
         """Close the seats whose time is over, or that are not played by their pad any more."""
-        if not self._open_until_s:
+        if not self.open_until_s:
             return
         now_s = self._store.now_s()
         still_open = {
-            seat: until_s for seat, until_s in self._open_until_s.items() if now_s < until_s and self._is_by_pad(seat)
+            seat: until_s for seat, until_s in self.open_until_s.items() if now_s < until_s and self._is_by_pad(seat)
         }
-        if still_open != self._open_until_s:
-            self._open_until_s = still_open
+        if still_open != self.open_until_s:
+            self.open_until_s = still_open
             self._say_open()
 
     def _is_by_pad(self, seat: Seat) -> bool:
@@ -92,7 +92,7 @@ class Seating:
         return sitter is not None and sitter.door == "pad"
 
     def _say_open(self) -> None:
-        sentences = {f"{seat} is open": open_sentence(seat) if seat in self._open_until_s else "" for seat in SEATS}
+        sentences = {f"{seat} is open": open_sentence(seat) if seat in self.open_until_s else "" for seat in SEATS}
         self._store.notices(sentences)
 
     def require(self, seat: Seat, sitting: str | None) -> None:

@@ -41,11 +41,8 @@ class StaffBell:
         self._called_s: float | None = None
         self._number = 0
         self._ears: frozenset[str] = frozenset()
-
-    @property
-    def is_heard(self) -> bool:
-        """Is there a key, and anybody who would hear it?"""
-        return bool(self._ears)
+        self.is_heard = False
+        """Whether there is anybody who would hear the key."""
 
     @property
     def call(self) -> Call:
@@ -73,7 +70,7 @@ class StaffBell:
             ears = self._ears | {by} if is_heard else self._ears - {by}
             if ears == self._ears:
                 return
-            self._ears = ears
+            self._ears, self.is_heard = ears, bool(ears)
             if not ears:
                 self._call, self._by = Call.NONE, ""
         self.when_changed()

@@ -13,7 +13,6 @@ from typing import Any
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Step
-from companion.games.mixins import tableau_of
 from companion.games.tools import CardRehearsal, Showdown, tools_of
 from companion.table.session import Phase
 from companion.table.table_view import TableView
@@ -106,11 +105,11 @@ class CardMatch(Match):
         """What the table shows must be what the people's own game shows."""
         table = self.companion.table
         if self._has_real_cards:
-            seen, mine = table.view().board.tableau, tableau_of(self.game, self.state, None)
+            seen, mine = table.view().board.tableau, self.game.tableau(self.state, None)
             self.count.misread += seen is None or mine is None or seen.count != mine.count
             return
         for viewer in (None, *SEATS):
-            self.count.misread += table.view(viewer).board.tableau != tableau_of(self.game, self.state, viewer)
+            self.count.misread += table.view(viewer).board.tableau != self.game.tableau(self.state, viewer)
 
     def _play_on_phone(self, seat: Seat, view: TableView) -> None:
         """Hand an action in; now and then take it back first, where that is allowed."""

@@ -13,7 +13,6 @@ from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Step
 from companion.games.binmat.counter import Counter, OpenCards, parse_counter
-from companion.games.mixins import tableau_of
 
 GAME = game_named("binmat")
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
@@ -70,7 +69,7 @@ def test_a_combat_stops_the_clock_and_its_end_ends_the_turn() -> None:
 @pytest.mark.parametrize(("presses", "choices"), [((), ". c"), (("c",), ". !")])
 def test_what_can_be_tapped_is_what_is_legal(presses: tuple[str, ...], choices: str) -> None:
     state = press(begun(), *presses)
-    tableau = tableau_of(GAME, state, None)
+    tableau = GAME.tableau(state, None)
     assert tableau is not None
     assert [choice.text for choice in tableau.choices] == choices.split()
     (seat,) = GAME.to_act(state)
@@ -86,13 +85,13 @@ def test_hands_are_dealt_by_people_unless_phones_hold_them() -> None:
 def test_the_referee_says_which_stacks_it_wants_to_see(call: str, sign: str) -> None:
     state = press(begun("referee"), call)
     assert GAME.dump(state)["combat"] == {"lane": int(call[1:]) if call[1:] else None}
-    tableau = tableau_of(GAME, state, None)
+    tableau = GAME.tableau(state, None)
     assert tableau is not None
     assert tableau.sign == f"Turn {sign}"
 
 
 def test_the_clock_asks_only_how_a_combat_ended() -> None:
-    tableau = tableau_of(GAME, press(begun(), "c"), None)
+    tableau = GAME.tableau(press(begun(), "c"), None)
     assert tableau is not None
     assert tableau.sign == "Combat: the clock is stopped"
 
@@ -259,10 +258,10 @@ def test_a_press_says_what_was_done() -> None:
 
 
 def test_keys_are_for_the_side_on_turn_and_for_the_table() -> None:
-    tableaus = [tableau_of(GAME, begun("referee"), seat) for seat in (SOUTH, None, NORTH)]
+    tableaus = [GAME.tableau(begun("referee"), seat) for seat in (SOUTH, None, NORTH)]
     assert [bool(each and each.choices) for each in tableaus] == [True, True, False]
     called = press(begun("referee"), "c")
-    tableaus = [tableau_of(GAME, called, seat) for seat in (SOUTH, None, NORTH)]
+    tableaus = [GAME.tableau(called, seat) for seat in (SOUTH, None, NORTH)]
     assert [bool(each and each.entry) for each in tableaus] == [True, True, False]
 
 

@@ -1,20 +1,14 @@
-"""Bodies of requests: their base, those that several doors read, and how each is read."""
+"""Bodies of requests: their base, those that several doors read, of which each is read strictly."""
 
 from __future__ import annotations
 
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
-from flask import Request
 from msgspec import Meta
-from werkzeug.exceptions import UnsupportedMediaType
-
-from companion.core.errors import Malformed
-from companion.core.i18n import say
 
 Text = Annotated[str, Meta(max_length=200)]
 Long = Annotated[str, Meta(max_length=4000)]
-T = TypeVar("T")
 
 SEAT = "<any(south, north):seat>"
 
@@ -48,15 +42,3 @@ class Rematch(Body, frozen=True):
     """Once more; `swap`: with sides changed, where no pad is in the way."""
 
     swap: bool = False
-
-
-def read_body(asked: Request, kind: type[T]) -> T:
-    """The body of a request; raises `Malformed` or 415, and never repeats what was sent."""
-    if asked.mimetype != "application/json":
-        raise UnsupportedMediaType()
-    try:
-        return msgspec.json.decode(asked.get_data(), type=kind)
-    except msgspec.ValidationError as error:
-        raise Malformed(say("The request is not valid: {error}", error=str(error))) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Malformed(say("The request is not JSON")) from None
