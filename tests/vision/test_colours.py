@@ -11,7 +11,6 @@ import pytest
 from camera_tools import UsbBus, Webcam
 from picamera_tools import PiHost
 from test_diagnosis import Looked
-from vision.pieces.mirror_watch import turned_back
 
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
@@ -21,6 +20,7 @@ from vision.cameras.files import PictureCamera
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import chosen
 from vision.cameras.usb import UsbCamera
+from vision.reading.mirror import turned_back
 
 RED_BGR = (40, 60, 210)
 SIZE = (640, 480)

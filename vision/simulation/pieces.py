@@ -118,7 +118,7 @@ def pieces_of(kit: Kit, printed: PrintedKit) -> MovablePieces:
 
 
 class Tags(MovablePieces):
-    """MovablePieces with a marker on top; they stand in the middle of squares, over several of them, and on each other."""
+    """Pieces with a marker on top; they stand in the middle of squares, over several of them, and on each other."""
 
     def __init__(self, kit: Kit, printed: PrintedKit) -> None:
         super().__init__(kit)
