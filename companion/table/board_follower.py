@@ -25,6 +25,7 @@ from companion.table.state import TableState, is_in_hand, problems_of
 from companion.table.store import TableStore
 from companion.table.turns import Turns
 
+_BETWEEN = (Phase.LOBBY, Phase.OVER)
 _BY_HANDS = (Phase.SETUP, Phase.STAGES)
 EARLY_PRESS_S = 3.0
 """So long a press of the clock waits for a camera that does not see the board lie still."""
@@ -45,7 +46,7 @@ class BoardFollower:
         old = before.reading
         self._store.live = replace(before, reading=reading)
         if old is None or old.essence != reading.essence:
-            self._judge(reading, before)
+            self._judge(reading, before, before.touched | _covered_since(old, reading))
         self.look_again()
 
     def look_again(self) -> None:
@@ -54,17 +55,17 @@ class BoardFollower:
         The board may never change again: it may have been right before anybody asked for it.
         """
         live = self._store.live
-        if live.reading is not None and self._place != _place_of(live.session):
-            self._judge(live.reading, live)
+        is_followed = live.watched or live.session.phase in _BETWEEN
+        if live.reading is not None and is_followed and self._place != _place_of(live.session):
+            self._judge(live.reading, live, live.touched)
         self.tick_off()
         if self._store.live.early:
             self._settle_early_press()
 
-    def _judge(self, reading: Reading, before: TableState) -> None:
+    def _judge(self, reading: Reading, before: TableState, touched: frozenset[Square]) -> None:
         """Say what is wrong, and recognise a play. `before`: the table with the reading before this one."""
         self._place = _place_of(before.session)
         suggested = reading.game if reading.quiet and before.session.phase in (Phase.LOBBY, Phase.OVER) else None
-        touched = before.touched | _covered_since(before.reading, reading)
         laid = _laid_open(before, reading)
         live = replace(before, reading=reading, suggested=suggested, laid=laid, choices=(), touched=touched)
         self._store.live = live
