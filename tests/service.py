@@ -215,6 +215,13 @@ def tap(window: WebDriver, selector: str) -> None:
     until(f"the key {selector}", lambda: window.execute_script(script, selector))
 
 
+def press_space(window: WebDriver) -> None:
+    """The space bar, once its key is there and does not rest."""
+    script = "const key = document.querySelector('[data-space]'); return Boolean(key && !restOf(key))"
+    until("the key of the space bar", lambda: window.execute_script(script))
+    window.find_element(By.TAG_NAME, "body").send_keys(" ")
+
+
 def sit_down(window: WebDriver, service: Served, seat: str, name: str) -> None:
     """As from the QR code: the join page, a name, one tap."""
     window.get(f"{service.url}/join/{seat}")

@@ -14,7 +14,7 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import WALL, Lag, running, says, tap, until, wait
+from service import WALL, Lag, press_space, running, says, tap, until, wait
 from window_tools import Windows, begin, left, no_errors, reaches, shows, text_of
 
 pytestmark = pytest.mark.browser
@@ -34,7 +34,7 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         wall.execute_script(
             "window.shrunk = []; addEventListener('animationstart', at => shrunk.push(`${at.animationName} ${at.target.id}`))"
         )
-        wall.find_element(By.TAG_NAME, "body").send_keys(" ")
+        press_space(wall)
         says(south, "Your turn")
         shows(south, 110)
         tap(south, ".key.large.go")
@@ -43,10 +43,10 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         shows(north, 109)
         tap(north, ".key.large.go")
         shows(wall, 108)
-        wall.find_element(By.TAG_NAME, "body").send_keys(" ")
+        press_space(wall)
         reaches(client, 107)
         shows(wall, 107)
-        ActionChains(wall).move_to_element(wall.find_element(By.CSS_SELECTOR, ".whole")).click().perform()
+        wall.find_element(By.CSS_SELECTOR, ".whole").click()
         reaches(client, 106)
         shows(south, 106)
         tap(south, ".row-keys [data-post$='/pause']")
@@ -82,8 +82,9 @@ def test_a_finger_that_bounces_ends_one_turn(tmp_path: Path, windows: Windows) -
     with running(tmp_path, "--simulate", "--port", "0") as service:
         client = begin(service, windows, "clock")
         shows(wall, 110)
-        wall.find_element(By.TAG_NAME, "body").send_keys(" ")
+        press_space(wall)
         shows(wall, 110)
+        until("its rest", lambda: not wall.execute_script("return restOf(document.querySelector('.whole'))"))
         chain = ActionChains(wall, duration=0).move_to_element(wall.find_element(By.CSS_SELECTOR, ".whole"))
         for _ in range(4):
             chain.click().pause(0.04)

@@ -273,7 +273,7 @@ def sounded(window: WebDriver) -> list[int]:
         const Plain = window.OscillatorNode;
         window.OscillatorNode = class extends Plain { start(...when) { notes += 1; super.start(...when); } };
         localStorage.setItem('voice', 'on');
-        import(document.body.dataset.page.replace(/[^/]*$/, 'live.js')).then(({ sound }) => {
+        import([...document.scripts].find(each => /\\/live\\b/.test(each.src)).src).then(({ sound }) => {
           place.dataset.volume = '1';
           sound('A5 120 ·40 A4 60', 0);
           counts.push(notes);

@@ -14,7 +14,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.remote.webelement import WebElement
 from served import served
-from service import Client, Served, main_key, says, sit_down, tap, tap_square, too_wide, until, wait
+from service import Client, Served, main_key, press_space, says, sit_down, tap, tap_square, too_wide, until, wait
 from window_tools import Windows, no_errors, text_of, texts_of
 
 pytestmark = pytest.mark.browser
@@ -150,8 +150,7 @@ def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> Non
         hands_are_done(client, south)
         assert client.get("/api/view")["layout"]["d9"] == ["black scout", "black scout"]
         says(wall, "Black: press the clock")
-        wait(0.5)
-        wall.find_element(By.TAG_NAME, "body").send_keys(" ")
+        press_space(wall)
         says(south, "Play 1 of 2")
         tap(south, ".row-keys [data-post$='/pause']")
         says(wall, "Tap “Go on”")
