@@ -203,7 +203,7 @@ def test_orders_on_a_sheet_are_drawn_changed_and_sealed(tmp_path: Path, windows:
         hands_are_done(client, south, north)
         says(south, "Orders for your robots")
         until("the units", lambda: texts_of(south, ".unit b") == ["1:", "2:", "3:"])
-        until("who does nothing", lambda: text_of(south, "#commit") == "Without an order: 1, 2, 3")
+        until("who does nothing", lambda: text_of(south, "#commit") == "No orders yet: 1, 2, 3")
         tap(south, "[data-way=N]")
         until("the next one", lambda: texts_of(south, ".unit b") == ["1:N", "2:", "3:"])
         tap(south, "[data-kind='1']")
@@ -219,24 +219,24 @@ def test_orders_on_a_sheet_are_drawn_changed_and_sealed(tmp_path: Path, windows:
         tap_square(south, "h1")
         tap(south, "[data-kind='2']")  # once more: away with it
         until("taken away", lambda: texts_of(south, ".unit b") == ["1:N", "2:aE", "3:"])
-        assert text_of(south, "#commit") == "Without an order: 3"
+        assert text_of(south, "#commit") == "No orders yet: 3"
         south.refresh()
         until("kept over a reload", lambda: texts_of(south, ".unit b") == ["1:N", "2:aE", "3:"])
         for window in (north, wall):
             assert "aE" not in window.page_source
         tap(south, "#commit")
-        until("a second question", lambda: text_of(south, "#commit") == "3 do nothing: hand in")
+        until("a question", lambda: "No orders yet: 3" in text_of(south, "dialog[open]"))
         assert client.get("/api/view")["phase"] == "orders"
-        tap(south, "[data-kind='2']")  # another order: the question is over
+        tap(south, ".sure [data-no]")
+        tap(south, "[data-kind='2']")
         until("the shield", lambda: text_of(south, "#commit") == "Hand in")
         tap(south, "#clear")
-        until("no order", lambda: text_of(south, "#commit") == "Without an order: 1, 2, 3")
+        until("no order", lambda: text_of(south, "#commit") == "No orders yet: 1, 2, 3")
         for order in ("[data-way=N]", "[data-kind='1']", "[data-way=E]"):
             tap(south, order)
-        until("two orders", lambda: text_of(south, "#commit") == "Without an order: 3")
+        until("two orders", lambda: text_of(south, "#commit") == "No orders yet: 3")
         tap(south, "#commit")
-        until("a second question", lambda: text_of(south, "#commit") == "3 do nothing: hand in")
-        tap(south, "#commit")
+        tap(south, ".sure [data-yes]")
         until("the shutter", lambda: "Sealed at" in text_of(south, "#shutter"))
         assert not south.find_elements(By.CSS_SELECTOR, ".board, .unit")
         assert south.execute_script("return sessionStorage.length") == 0 or "aE" not in south.execute_script(
@@ -254,8 +254,8 @@ def test_orders_on_a_sheet_are_drawn_changed_and_sealed(tmp_path: Path, windows:
         tap_square(north, "e9", "e8")  # towards the other side: South on the board
         until("a move", lambda: texts_of(north, ".unit b") == ["1:", "2:S", "3:"])
         tap(north, "#commit")
-        until("a second question", lambda: text_of(north, "#commit") == "1, 3 do nothing: hand in")
-        tap(north, "#commit")
+        until("a question", lambda: "No orders yet: 1, 3" in text_of(north, "dialog[open]"))
+        tap(north, ".sure [data-yes]")
         until("the reveal", lambda: client.get("/api/view")["phase"] == "stages")
         hands_are_done(client, south, north)
         says(wall, "Both: orders for your robots")
