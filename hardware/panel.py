@@ -79,7 +79,9 @@ class Panel(Closeable):
     ) -> None:
         self._settings = settings
         self._clock = clock
-        self.on_press = on_press
+        self._on_press = on_press
+        self.on_table_press = on_press
+        """Gets the presses of the table button; the same as `on_press` gets until somebody else wants them."""
         self._on_release = on_release
         self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
         self._problems: tuple[str, ...] = ()
@@ -266,12 +268,15 @@ class Panel(Closeable):
 
     def _rest_s(self) -> float | None:
         """Return after how many seconds a line is to be read. None: no key is down."""
-        debouncers = [key.debouncer for name, key in self._keys.items() if name not in self._failed]
-        rest_s = [_POLL_S for each in debouncers if each.is_latched]
+        rest_s = []
         now_s = self._clock.monotonic_s()
-        for each in debouncers:
-            if each.is_waiting:
-                rest_s.append(max(_SOONEST_S, each.due_s - now_s))
+        for name, key in self._keys.items():
+            if name in self._failed:
+                continue
+            if key.debouncer.is_latched:
+                rest_s.append(_POLL_S)
+            if key.debouncer.is_waiting:
+                rest_s.append(max(_SOONEST_S, key.debouncer.due_s - now_s))
         return min(rest_s, default=None)
 
     def _take(self, edge: _Edge) -> None:
@@ -310,7 +315,9 @@ class Panel(Closeable):
             is_held = is_long or stroke is Stroke.HELD
             pressed_s = key.debouncer.pressed_s
             press = Press(key.pin.seat, key.pin.key, pressed_s, is_held, is_long)
-            listener = self._on_release if stroke is Stroke.RELEASED else self.on_press
+            listener = self.on_table_press if key.pin.key is PadKey.TABLE else self._on_press
+            if stroke is Stroke.RELEASED:
+                listener = self._on_release
             try:
                 listener(press)
             except Exception as error:  # whatever the table does with a press, the next one must count

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from companion.core.clock import Clock
 from companion.core.i18n import say
 from companion.core.kit import SEATS
-from companion.core.ports import Closeable, Cue, PadKey, Press, Signal
+from companion.core.ports import Closeable, Cue, Press, Signal
 
 TELL_S = 3.0
 """Held for so long it begins to be told, and is no press for the table any more: letting go then changes nothing."""
@@ -68,10 +68,7 @@ class PowerKey(Closeable):
             self._thread.start()
 
     def pressed(self, press: Press) -> None:
-        """A key of the panel; all but the table button are none of this and go on to the table."""
-        if press.key is not PadKey.TABLE:
-            self._actions.play(press)
-            return
+        """Take a press of the table button."""
         with self._lock:
             self._take(press)
         self._wake.set()

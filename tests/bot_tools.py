@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from random import Random
 from typing import Any
@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from companion.bots import bot_for
-from companion.bots.base import Bot
+from companion.bots.base import Bot, Choice, Verdict
 from companion.core.i18n import plain_words
 from companion.core.kit import SEATS, Seat
-from companion.games import game_named
+from companion.games import GAMES, game_named
 
 
 def bot_of(name: str, seat: Seat, level: int, seed: int = 1, **options: Any) -> Bot:
@@ -78,3 +78,25 @@ def played(name: str, levels: tuple[int, int], seed: int, most: int, **options: 
             bot.see(game.view(state, seat), events)
         told.append(tuple(texts.values()))
     return told
+
+
+class QuickCoach:
+    """The lowest level in this process, for machine and coach: it answers at once, however busy the machine is."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._game = next(word for word in command if word in GAMES)
+
+    def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
+        self._bot = bot_for(self._game, seat, options, 1, 1)
+
+    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float) -> None:
+        self._bot.see(view, events)
+
+    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
+        return self._bot.choose(view)
+
+    def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
+        return self._bot.judge(view, action)
+
+    def close(self) -> None:
+        pass

@@ -33,7 +33,7 @@ QUIET_S = 0.4
 """Nothing of what was before is on its way any more after that."""
 MOST = {"order": (40, 190), "picture": (35, 160), "press": (28, 120)}
 """At most so many files and functions."""
-HELD = frozenset({"order"})
+HELD = frozenset({"order", "press"})
 """Whose bounds have been reached, and are held from then on."""
 
 

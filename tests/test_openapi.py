@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import jsonschema_rs
 import msgspec
 import pytest
+from bot_tools import QuickCoach
 from flask import Flask, request
 from tour import Tour, touring
 from werkzeug.routing import Rule
 
+from companion.bots.coach import Coach
+from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, WebSettings
 from companion.core.kit import SEATS, Seat
@@ -178,6 +182,8 @@ def watched() -> Iterator[Watched]:
     made: list[Flask] = []
     serve = wiring.serve
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("companion.service.app.MachinePlayers", partial(MachinePlayers, open_process=QuickCoach))
+        patch.setattr("companion.service.app.Coach", partial(Coach, open_process=QuickCoach))
         patch.setattr(wiring, "serve", lambda app, *rest, **how: (made.append(app), serve(app, *rest, **how))[1])
         with touring() as tour:
             yield Watched(tour, made[0])

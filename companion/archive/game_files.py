@@ -11,6 +11,7 @@ from companion.archive.replay import GameFile
 from companion.archive.retelling import Retelling, ended_by_word
 from companion.archive.scoresheet import read_sheet
 from companion.core.errors import Malformed
+from companion.core.files import is_dense
 from companion.core.i18n import say
 from companion.core.names import is_printable
 from companion.games import game_named
@@ -28,7 +29,9 @@ def read_game(content: bytes) -> GameFile:
         raise Malformed(say("A game file may have at most {number} bytes", number=MOST_BYTES))
     try:
         text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
+        if is_dense(content):
+            raise ValueError
+    except ValueError:
         raise Malformed(say("This is not a game file: choose one that was saved from a list of games")) from None
     if not text.lstrip().startswith("{"):
         return read_sheet(text)

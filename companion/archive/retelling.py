@@ -260,7 +260,7 @@ def ended_by_word(game: Game[Any, Any], told: dict[str, Any]) -> Outcome:
     """The end that no rule but somebody's word or a clock has brought; raises `Malformed` for words of no such end."""
     names = {seat: game.sides[seat].name for seat in SEATS}
     ends = [Outcome(frozenset(), HOST_ENDED), Outcome(frozenset(), say("A draw."))]
-    if told["reason"] == "Both agreed on a draw.":  # as games of earlier versions say it
+    if told.get("reason") == "Both agreed on a draw.":  # as games of earlier versions say it
         return Outcome(frozenset(), say("A draw."))
     for seat in SEATS:
         winner = frozenset({seat.other})

@@ -36,6 +36,7 @@ the seats that a program played and that asked the coach. Game, Options, Seed an
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -154,11 +155,15 @@ def _time_text(at: float) -> str:
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
+MAX_LINE = 40_000
+"""Letters of a line: two orders as long as any page takes, or a board map of one's own, have less."""
+
+
 class _Reader:
     """Goes through the lines; knows which one it is at."""
 
     def __init__(self, text: str) -> None:
-        self._lines = [(number, line.strip(" \t\r")) for number, line in enumerate(text.split("\n"), start=1)]
+        self._lines = (line.strip(" \t\r\n") for line in io.StringIO(text, newline="\n"))
         self._at = 0
 
     def read(self) -> tuple[dict[str, Any], list[_Acts], list[_Proofs]]:
@@ -167,10 +172,12 @@ class _Reader:
         acts: list[_Acts] = []
         proofs: list[_Proofs] = []
         is_proof = False
-        for number, line in self._lines:
+        for number, line in enumerate(self._lines, start=1):
             self._at = number
             if not line:
                 continue
+            if len(line) > MAX_LINE:
+                raise self._fail(say("the line is too long"))
             if line == PROOFS and not is_proof:
                 is_proof = True
             elif line.startswith("[") and not acts and not is_proof:

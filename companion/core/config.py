@@ -278,6 +278,10 @@ class Settings(_Section, frozen=True, forbid_unknown_fields=True):
         return self.journal_path.with_name("lenses.json")
 
 
+MAX_KEY_PARTS = 32
+"""Parts of a dotted key. The longest of this program has two; a comment may have some dots more."""
+
+
 def read_settings(text: str, name: str = "settings.toml") -> Settings:
     """Settings from TOML; raises `ConfigError` that names the place.
 
@@ -285,9 +289,27 @@ def read_settings(text: str, name: str = "settings.toml") -> Settings:
     8765
     """
     try:
-        return settings_of(tomllib.loads(text), name)
+        tree = _tree_of(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(say("{file}: not TOML: {error}", file=name, error=str(error))) from None
+    return settings_of(tree, name)
+
+
+def _tree_of(text: str) -> dict[str, Any]:
+    """Read TOML that a backup may have brought. Raises `tomllib.TOMLDecodeError`, also for what would take too long.
+
+    `tomllib` keeps every beginning of a dotted key: 18 kB of `a.a.a` take 330 MB.
+    """
+    parts = 0
+    for part in text.split("."):
+        is_key = part.strip() and not {"\n", "="} & set(part)
+        parts = parts + 1 if is_key else 0
+        if parts > MAX_KEY_PARTS:
+            raise tomllib.TOMLDecodeError("A key has too many parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("Nested too deeply") from None
 
 
 def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
@@ -310,7 +332,7 @@ def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
 def retired_settings(path: Path) -> tuple[str, ...]:
     """Return a sentence for each retired setting in a file. A file that cannot be read has none."""
     try:
-        tree = tomllib.loads(read_file(path, MAX_TEXT).decode())
+        tree = _tree_of(read_file(path, MAX_TEXT).decode())
     except (OSError, ValueError):
         return ()
     return tuple(_retired_words(name) for name in _retired_in(tree))

@@ -21,7 +21,7 @@ from companion.core.kit import Kit, Layout, Seat, Side
 from companion.games.aids import Extras
 from companion.games.events import CommonEvent, EventKind
 from companion.games.pads import PadGrammar
-from companion.games.screen import BoardUi, CardUi, Play, Possible, Tally, UnitOrder
+from companion.games.screen import BoardUi, CardUi, ChessClock, Play, Possible, Tally, UnitOrder
 
 if TYPE_CHECKING:
     from companion.games.lesson import Lesson
@@ -318,6 +318,14 @@ class Game(ABC, Generic[S, A]):
 
     def turn_number(self, state: S) -> int | None:  # noqa: ARG002
         """The number of the turn that is due as this game counts; 0: it is still set up. None: the table counts."""
+        return None
+
+    def time_limit(self, state: S) -> float | None:  # noqa: ARG002
+        """How many seconds the decision that is due may take, from its beginning; None: as long as it likes."""
+        return None
+
+    def chess_clock(self, state: S) -> ChessClock | None:  # noqa: ARG002
+        """The time while the clock of the seat on turn runs (who has none left, loses); None: no clock runs."""
         return None
 
     def tableau(self, state: S, seat: Seat | None) -> CardUi | None:  # noqa: ARG002

@@ -1,12 +1,12 @@
 """What only some games need: cards on lanes, a time for each decision, a chess clock. A game inherits what it needs.
 
-The functions ask any game, and answer None for one that has no such thing.
+Any game may be asked, and answers None for what it does not have.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from companion.core.kit import Layout, Seat
 from companion.games.base import Game
@@ -49,13 +49,3 @@ class ChessClockGame(Game[S, A]):
     @abstractmethod
     def chess_clock(self, state: S) -> ChessClock | None:
         """The time while the clock of the seat on turn runs (who has none left, loses); None: no clock runs."""
-
-
-def time_limit_of(game: Game[Any, Any], state: Any) -> float | None:
-    """How many seconds the decision that is due may take; None: as long as it likes."""
-    return game.time_limit(state) if isinstance(game, TimedGame) else None
-
-
-def chess_clock_of(game: Game[Any, Any], state: Any) -> ChessClock | None:
-    """The chess clock that runs now; None: there is none."""
-    return game.chess_clock(state) if isinstance(game, ChessClockGame) else None

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from companion.core.errors import Malformed
+from companion.core.files import is_dense
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.table.public.messages import words
@@ -78,7 +79,7 @@ def encoded_command(command: HubCommand) -> bytes:
 
 def read_command(payload: bytes) -> HubCommand:
     """A command as somebody has sent it; raises `Malformed` for anything that is none."""
-    if len(payload) > MOST_COMMAND:
+    if len(payload) > MOST_COMMAND or is_dense(payload):
         raise Malformed(say("This message is too large"))
     try:
         command = _command.decode(payload)

@@ -9,6 +9,7 @@ what it replaces is kept in `before-restore`.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -62,6 +63,10 @@ MAX_MEMBER_BYTES = {
 }
 """Maximum number of bytes of each member. The note has six lines, settings with every comment have 30 KB, lenses and
 choices some KB each; a game takes 0.1 MB, so five thousand games go into a backup, as many as a page takes."""
+MAX_GROWTH = 20
+"""How many bytes may come of each of a backup. Three hundred games that are nearly the same pack to a tenth."""
+_SMALL_BYTES = 1_000_000
+"""So much may come of any backup."""
 _MOST_PHOTOGRAPH = 4_000_000
 """A photograph of the largest camera, at the best quality."""
 _PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
@@ -275,7 +280,7 @@ def _unpack_all(source: IO[bytes], folder: Path) -> BackupNote:
     try:
         with open_archive(source) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            _check_members(entries, folder)
+            _check_members(entries, folder, source.seek(0, os.SEEK_END))
             for entry in entries:
                 if entry.filename != _GAMES:
                     place = folder / entry.filename
@@ -292,7 +297,7 @@ def _unpack_all(source: IO[bytes], folder: Path) -> BackupNote:
     return note
 
 
-def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
+def _check_members(entries: list[zipfile.ZipInfo], folder: Path, file_bytes: int) -> None:
     """Raise `Malformed` for members that no backup has, and `SystemTrouble` where there is no room for them."""
     names = [entry.filename for entry in entries]
     if _NOTE in names and _JOURNAL in names:
@@ -301,6 +306,8 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
     if strange or len(set(names)) != len(names):
         raise Malformed(say("This is not a backup: it holds {name}.", name=(strange or names)[0][:80]))
     look_at(entries, _most_of, MAX_BYTES, folder)
+    if sum(entry.file_size for entry in entries) > MAX_GROWTH * file_bytes + _SMALL_BYTES:
+        raise Malformed(say("This file is damaged or not a backup."))
     if _NOTE not in names or _GAMES not in names:
         raise Malformed(say("This is not a backup: there are no games in it."))
 

@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Meta
 
 from companion.core.errors import Malformed
+from companion.core.files import is_dense
 from companion.core.i18n import say
 from companion.core.names import is_printable
 from companion.storage.database import COLUMNS, START, holds, link_all, rows_of
@@ -187,10 +188,12 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
         try:
             while text := source.readline(MAX_LINE_BYTES + 1):
                 bounds.take(text)
+                if is_dense(text):
+                    raise Malformed(_damaged())
                 _put(db, _decode_line(text), bounds)
             link_all(db)
         except (msgspec.DecodeError, UnicodeDecodeError, sqlite3.IntegrityError, RecursionError):
-            raise Malformed(say("The games in this backup are damaged: nothing was changed.")) from None
+            raise Malformed(_damaged()) from None
         db.execute("COMMIT")
 
 
@@ -203,6 +206,10 @@ def _put(db: sqlite3.Connection, line: _Line, bounds: _Bounds) -> None:
     else:
         values = msgspec.structs.astuple(line)
         db.execute(f"INSERT INTO {_BESIDE[type(line)]} VALUES ({', '.join('?' * len(values))})", values)
+
+
+def _damaged() -> str:
+    return say("The games in this backup are damaged: nothing was changed.")
 
 
 def _too_long() -> str:

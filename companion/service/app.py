@@ -240,7 +240,7 @@ class Companion(Closeable):
         )
         self.power = self._stack.enter_context(key)
         self.power.is_on = self.settings.panel.switch_off
-        panel.on_press = self.power.pressed
+        panel.on_table_press = self.power.pressed
         for problem in panel.problems:
             self._say(problem)
         self._say(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")

@@ -104,7 +104,10 @@ class Database:
 
     def gone_file(self) -> Path | None:
         """Return a file of the journal that was removed or replaced since it was written last. None: all are there."""
-        return next((file for file, place in self._places.items() if _place_of(file) != place), None)
+        for file, place in self._places.items():
+            if _place_of(file) != place:
+                return file
+        return None
 
     def _transact_with_reserve(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:

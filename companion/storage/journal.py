@@ -99,19 +99,13 @@ class Journal(Closeable):
                 raise
         self.database = Database(connection, path)
         self.archive = ArchiveTables(self.database)
+        self.checkpoint = self.database.checkpoint
 
     def close(self) -> None:
         """Close the file and let others use it."""
         self.database.close()
         if self._lock_file:
             self._lock_file.close()
-
-    def checkpoint(self) -> None:
-        """Write the log back into the file and empty it, so that no bad bit in the log can take inputs away.
-
-        Nobody who reads meanwhile is waited for: the next turn's end comes soon.
-        """
-        self.database.checkpoint()
 
     def next_number(self) -> int:
         """Return the number that the table's next game gets. No game has it, or ever had it."""
@@ -128,18 +122,17 @@ class Journal(Closeable):
 
     def append_together(self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None) -> None:
         """Write several records as `append` writes one. All of them are kept, or none."""
-        contents = [_encode(record) for record in records]
         stamp = None if now_s is None else Stamp(at - now_s, at)
 
         def add(db: sqlite3.Connection) -> ServiceRun | None:
             run = self._note_run(db, stamp) if stamp else None
             count, link = end_of(db, game)
             first = (db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
-            for number, content in enumerate(contents, first):
-                row = Row(number, game, at, run.number if run else 0, now_s or 0.0, content, b"")
+            for number, record in enumerate(records, first):
+                row = Row(number, game, at, run.number if run else 0, now_s or 0.0, _encode(record), b"")
                 link = link_of(link, row)
                 db.execute(_APPEND, row._replace(link=link))
-            db.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, count + len(contents), link))
+            db.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, count + len(records), link))
             return run
 
         self._run = self.database.write(add, input_not_kept) or self._run
@@ -158,7 +151,10 @@ class Journal(Closeable):
 
     def knows_date(self, at: float, now_s: float) -> bool:
         """Return whether what the wall clock says may be the date."""
-        return self.database.look(lambda db: self._run_at(db, Stamp(at - now_s, at)).is_right)
+        stamp = Stamp(at - now_s, at)
+        if self._run is not None:
+            return next_run(self._run, stamp).is_right
+        return self.database.look(lambda db: _run_begun(db, stamp)).is_right
 
     def clock_was_set(self, at: float, now_s: float) -> bool:
         """Mend the dates of this run if the wall clock was set meanwhile. Raises `JournalError`."""
@@ -170,22 +166,10 @@ class Journal(Closeable):
 
     def _note_run(self, db: sqlite3.Connection, stamp: Stamp) -> ServiceRun:
         """Return the run of the service at a time. Note it where it is new, or the clock was set."""
-        run = self._run_at(db, stamp)
+        run = next_run(self._run, stamp) if self._run else _run_begun(db, stamp)
         if run != self._run:
             db.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?)", (run.number, run.ahead_s, run.is_right))
         return run
-
-    def _run_at(self, db: sqlite3.Connection, stamp: Stamp) -> ServiceRun:
-        if self._run is not None:
-            return next_run(self._run, stamp)
-        number = (db.execute("SELECT MAX(run) FROM runs").fetchone()[0] or 0) + 1
-        last = db.execute(f"{_READ} ORDER BY id DESC LIMIT 1").fetchone()
-        if last is None:
-            return first_run(number, stamp, None, 0.0)
-        row, ahead_s, is_right = Row(*last[:7]), last[7], last[8]
-        if ahead_s is None:
-            return first_run(number, stamp, None, row.at)
-        return first_run(number, stamp, ServiceRun(row.run, ahead_s, bool(is_right)), row.now_s + ahead_s)
 
     # ---- reading -----------------------------------------------------------------------------------------------------
 
@@ -320,3 +304,15 @@ def next_run(run: ServiceRun, stamp: Stamp) -> ServiceRun:
     if abs(stamp.ahead_s - run.ahead_s) <= JUMP_S:
         return run
     return ServiceRun(run.number, stamp.ahead_s, stamp.wall_s >= EARLIEST_S)
+
+
+def _run_begun(db: sqlite3.Connection, stamp: Stamp) -> ServiceRun:
+    """Return the run of the service that begins at a time, behind the last one in the journal."""
+    number = (db.execute("SELECT MAX(run) FROM runs").fetchone()[0] or 0) + 1
+    last = db.execute(f"{_READ} ORDER BY id DESC LIMIT 1").fetchone()
+    if last is None:
+        return first_run(number, stamp, None, 0.0)
+    row, ahead_s, is_right = Row(*last[:7]), last[7], last[8]
+    if ahead_s is None:
+        return first_run(number, stamp, None, row.at)
+    return first_run(number, stamp, ServiceRun(row.run, ahead_s, bool(is_right)), row.now_s + ahead_s)

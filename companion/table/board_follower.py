@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +19,13 @@ from companion.table import board_check
 from companion.table.board_check import Before, Problem
 from companion.table.prompts.sign import sign_of
 from companion.table.records import Begin, HandIn, StageDone
+from companion.table.reducer import advance
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import TableState, is_in_hand, problems_of
 from companion.table.store import TableStore
 from companion.table.turns import Turns
 
+_BETWEEN = (Phase.LOBBY, Phase.OVER)
 _BY_HANDS = (Phase.SETUP, Phase.STAGES)
 EARLY_PRESS_S = 3.0
 """So long a press of the clock waits for a camera that does not see the board lie still."""
@@ -43,7 +46,7 @@ class BoardFollower:
         old = before.reading
         self._store.live = replace(before, reading=reading)
         if old is None or old.essence != reading.essence:
-            self._judge(reading, before)
+            self._judge(reading, before, before.touched | _covered_since(old, reading))
         self.look_again()
 
     def look_again(self) -> None:
@@ -52,17 +55,17 @@ class BoardFollower:
         The board may never change again: it may have been right before anybody asked for it.
         """
         live = self._store.live
-        if live.reading is not None and self._place != _place_of(live.session):
-            self._judge(live.reading, live)
+        is_followed = live.watched or live.session.phase in _BETWEEN
+        if live.reading is not None and is_followed and self._place != _place_of(live.session):
+            self._judge(live.reading, live, live.touched)
         self.tick_off()
         if self._store.live.early:
             self._settle_early_press()
 
-    def _judge(self, reading: Reading, before: TableState) -> None:
+    def _judge(self, reading: Reading, before: TableState, touched: frozenset[Square]) -> None:
         """Say what is wrong, and recognise a play. `before`: the table with the reading before this one."""
         self._place = _place_of(before.session)
         suggested = reading.game if reading.quiet and before.session.phase in (Phase.LOBBY, Phase.OVER) else None
-        touched = before.touched | _covered_since(before.reading, reading)
         laid = _laid_open(before, reading)
         live = replace(before, reading=reading, suggested=suggested, laid=laid, choices=(), touched=touched)
         self._store.live = live
@@ -73,6 +76,10 @@ class BoardFollower:
         if is_other and is_due and (seat := _on_turn(live)) is not None:
             self._recognise(seat, found)
             return
+        if found and reading.quiet and self._is_played_on():
+            session = live.session
+            self._store.accept(StageDone(session.moment, session.stage, "camera", self._store.now_s()))
+            return  # the play is recognised as the same reading is judged again
         if is_due and not found:
             live = replace(live, markers_before=board_check.markers_known(before.markers_before, reading))
         live = replace(live, problems=found)
@@ -112,6 +119,39 @@ class BoardFollower:
         later = session.stages[session.stage + 1 :] if len(session.turns[-1].sealed) == 1 else ()
         return any(live.shows(stage.expected) for stage in later)
 
+    def _is_played_on(self) -> bool:
+        """Have hands done the last stage of one seat's turn and then made a play of the next, all in one go?"""
+        session = self._store.session
+        if session.phase is not Phase.STAGES or session.is_shown_here or session.paused:
+            return False
+        is_last = session.stage == len(session.stages) - 1
+        if not is_last or session.stages[-1].tallies or len(session.turns[-1].sealed) != 1:
+            return False
+        done = StageDone(session.moment, session.stage, "camera", self._store.now_s())
+        return self._is_next_play_shown(advance(session, done)[0])
+
+    def _is_next_play_shown(self, session: Session) -> bool:
+        """Does the board show one legal play of the person who is on turn once a machine has ended its turn?"""
+        live, reading = self._store.live, self._store.live.reading
+        if reading is None or not live.watched:
+            return False
+        seat = _seat_on_turn(session)
+        if seat is not None and session.is_machines(seat):
+            ending = next((action for action, layouts in candidates(session, seat) if not layouts), None)
+            if ending is None:
+                return False
+            words = session.playing.format(ending)
+            session, _ = advance(session, HandIn(seat, session.moment, words, "0", now_s=self._store.now_s()))
+            seat = _seat_on_turn(session)
+        if seat is None or session.phase is not Phase.ORDERS or session.paused or not session.is_here(seat):
+            return False
+        before = Before(session.playing.kit(session.options), session.board or {}, live.markers_before)
+        for candidate in candidates(session, seat):
+            with suppress(Ambiguous):
+                if board_check.explain(session.playing, seat, reading, (candidate,), before) is not None:
+                    return True
+        return False
+
     def _recognise(self, seat: Seat, found: tuple[Problem, ...]) -> None:
         """Accept the play that hands have made on the board; ask when it can mean several, say why it is none."""
         live, session, reading = self._store.live, self._store.session, self._store.live.reading
@@ -121,7 +161,8 @@ class BoardFollower:
         found = () if in_hand else found
         wrong = replace(live, problems=found)
         if session.paused or not session.is_here(seat):
-            self._publish(wrong, live.problems)
+            is_early = session.is_machines(seat) and not session.paused and self._is_next_play_shown(session)
+            self._publish(replace(live, problems=()) if is_early else wrong, live.problems)
             return
         try:
             before = Before(session.playing.kit(session.options), session.board or {}, live.markers_before)
@@ -182,7 +223,10 @@ def _place_of(session: Session) -> tuple[str, Phase, int, str]:
 
 def _on_turn(live: TableState) -> Seat | None:
     """The one seat whose play hands may make on the board; None where actions are sealed, also for the last of them."""
-    session = live.session
+    return _seat_on_turn(live.session)
+
+
+def _seat_on_turn(session: Session) -> Seat | None:
     due = session.playing.to_act(session.state)
     return next(iter(due)) if len(due) == 1 and due == session.awaited else None
 

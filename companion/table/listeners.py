@@ -31,7 +31,6 @@ class Listeners:
         self._changed = threading.Condition()
         self._version = 0
         self._closed = False
-        self._when_changed: list[Callable[[], None]] = []
         self._on_signal: list[OnSignal] = []
         self._on_lamps: list[OnLamps] = []
         self._on_kit: list[OnKit] = []
@@ -40,7 +39,9 @@ class Listeners:
         self._on_game: list[OnGame] = []
         self._game, self._turns = 0, 0
         self._alarms: tuple[Alarm, ...] = ()
-        self._put_off: tuple[float, tuple[Signal, ...]] = (0.0, ())
+        self.put_off: tuple[Signal, ...] = ()
+        """Cues that wait until the reveal has been seen."""
+        self._put_off_until_s = 0.0
 
     # ---- whoever listens ---------------------------------------------------------------------------------------
 
@@ -50,10 +51,6 @@ class Listeners:
             if self._version == version and not self._closed:
                 self._changed.wait(timeout_s)
         return self._version
-
-    def when_changed(self, call: Callable[[], None]) -> None:
-        """Have this called after every change that a page could show."""
-        self._when_changed.append(call)
 
     def hear_signals(self, on_signal: OnSignal) -> None:
         """Have this called with every cue to come."""
@@ -118,26 +115,23 @@ class Listeners:
         with self._changed:
             self._version = live.version
             self._changed.notify_all()
-        for call in self._when_changed:
-            call()
 
     def send(self, *signals: Signal) -> None:
         """Give cues; what comes with a reveal waits until the reveal itself has been seen and heard."""
         if signals:
-            self._put_off = (0.0, ())
+            self.put_off = ()
         for number, signal in enumerate(signals, start=1):
             for on_signal in self._on_signal:
                 on_signal(signal)
             if signal.cue is Cue.REVEAL:
-                self._put_off = (self._clock.monotonic_s() + REVEAL_S, signals[number:])
+                self.put_off = signals[number:]
+                self._put_off_until_s = self._clock.monotonic_s() + REVEAL_S
                 break
 
     def send_put_off(self) -> None:
         """Give the cues that have waited for a reveal, once it is their time."""
-        due_s, waiting = self._put_off
-        if waiting and self._clock.monotonic_s() >= due_s:
-            self._put_off = (0.0, ())
-            self.send(*waiting)
+        if self._clock.monotonic_s() >= self._put_off_until_s:
+            self.send(*self.put_off)
 
     def close(self) -> None:
         """Nobody waits any longer."""

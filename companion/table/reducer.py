@@ -14,7 +14,7 @@ from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.games import game_named
 from companion.games.base import Drawn, Outcome
-from companion.games.mixins import TimedGame, chess_clock_of, time_limit_of
+from companion.games.mixins import TimedGame
 from companion.games.spelling import asked_again
 from companion.table.chance.fairness import Contribution, FairChance, chance_of_orders
 from companion.table.clocks.countdown import Countdown, next_bank
@@ -185,9 +185,9 @@ def _await_orders(session: Session, now_s: float) -> Advance:
 def _with_clock(opened: Session, now_s: float) -> Advance:
     """The clock of the decision that is due; in a lesson there is none, and after it it begins standing still."""
     is_learning = opened.is_guided and opened.lesson_number is not None
-    if chess_clock_of(opened.playing, opened.state) and not is_learning:
+    if opened.playing.chess_clock(opened.state) and not is_learning:
         return _await_player(opened, now_s)
-    limit_s = None if is_learning else time_limit_of(opened.playing, opened.state)
+    limit_s = None if is_learning else opened.playing.time_limit(opened.state)
     if limit_s is None:
         opened = replace(opened, countdown=None, paused="")
     else:
@@ -207,7 +207,7 @@ def _await_player(opened: Session, now_s: float) -> Advance:
     """The next decision by a chess clock: it runs on for the same seat, and passes to the other."""
     game, before = opened.playing, opened.bank
     (seat,) = game.to_act(opened.state)
-    clock = chess_clock_of(game, opened.state)
+    clock = game.chess_clock(opened.state)
     if clock is None:
         raise RuntimeError("no chess clock runs in this state")
     bank = next_bank(before, opened.countdown, clock, seat)
@@ -236,7 +236,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     if seat in session.sealed:
         raise Illegal(Refusal.ALREADY_SEALED, say("Your order is already sealed: take it back first"))
     text = game.format(action)
-    asked = session.asked_of(seat)
+    asked = session.asked_of(seat) if session.is_guided else None
     if asked is not None and text != asked:
         raise Illegal(Refusal.LESSON, asked_again(game, session.state, seat, asked))
     owner = session.seats[seat].nonce if seat in session.seats else ""
@@ -280,7 +280,9 @@ def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: floa
         session = _with_chance_of_orders(session, session.remote)
     go_on_s = now_s if go_on_s is None else go_on_s
     game, countdown = session.playing, session.countdown
-    actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
+    actions = {}
+    for seat, sealed in session.sealed.items():
+        actions[seat] = game.parse(sealed.action)
     step = game.apply(session.state, actions, session.rng)
     due_s = countdown.due_s if countdown else None
     turn = Turn(session.moment, session.sealed, step.stages, step.events, now_s, by_time, due_s, session.turn_due)

@@ -307,7 +307,8 @@ class Session:
 
     def is_here(self, seat: Seat) -> bool:
         """Does a person at this table play this seat, or nobody yet?"""
-        return not (self.is_machines(seat) or self.is_remote(seat))
+        is_elsewhere = self.remote is not None and self.is_remote(seat)
+        return not (is_elsewhere or self.is_machines(seat))
 
     @property
     def is_shown_here(self) -> bool:
@@ -371,9 +372,11 @@ def chosen_words(game: Game[Any, Any], options: Any, is_chosen: bool) -> str:
 
 def event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
     """The cues of what happened."""
-    return tuple(
-        Signal(event.kind.cue, frozenset({event.seat} if event.seat else BOTH)) for event in events if event.kind.cue
-    )
+    signals = []
+    for event in events:
+        if event.kind.cue:
+            signals.append(Signal(event.kind.cue, frozenset({event.seat} if event.seat else BOTH)))
+    return tuple(signals)
 
 
 def stage_signals(session: Session) -> tuple[Signal, ...]:

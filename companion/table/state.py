@@ -213,8 +213,11 @@ def must_wait(live: TableState, order: HandIn) -> bool:
 
 def problems_of(live: TableState) -> tuple[Problem, ...]:
     """What is wrong on the board now; while something moves, what was wrong before stays."""
-    session, reading, target = live.session, live.reading, live.session.target
-    if session.phase in (Phase.LOBBY, Phase.OVER) or target is None or reading is None or not live.watched:
+    session, reading = live.session, live.reading
+    if session.phase in (Phase.LOBBY, Phase.OVER) or reading is None or not live.watched:
+        return ()
+    target = session.target
+    if target is None:
         return ()
     if not reading.quiet:
         return live.problems

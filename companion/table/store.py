@@ -155,8 +155,9 @@ class TableStore:
             self._pause_s = BEAT_S
             try:
                 self._pause_s = min(BEAT_S, max(SHORTEST_PAUSE_S, self._do_due()))
-                if self._has_ended_turn:
-                    self._empty_log()
+                if self._has_ended_turn:  # once a turn is over and shown, what was appended goes into the file
+                    self._has_ended_turn = False
+                    self.journal.checkpoint()
             except CompanionError as error:
                 log.warning("table: refused: %s", error.kind)
             except Exception as error:
@@ -227,11 +228,6 @@ class TableStore:
         except JournalError as error:
             self.cannot_write(error)
             raise
-
-    def _empty_log(self) -> None:
-        """Bring what was appended into the file itself, once a turn is over and shown."""
-        self._has_ended_turn = False
-        self.journal.checkpoint()
 
     # ---- showing -------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -105,10 +105,6 @@ class Table(Closeable):
     def wait(self, version: int, timeout_s: float) -> int:
         """Wait until the table has changed since `version`, at most so long. Return the newest version."""
         return self._store.listeners.wait(version, timeout_s)
-
-    def when_changed(self, call: Callable[[], None]) -> None:
-        """Have this called after every change that a page could show, whichever thread makes it; it must not block."""
-        self._store.listeners.when_changed(call)
 
     def seat_nonce(self, seat: Seat) -> str | None:
         """Return what the token of whoever sits there must carry. None: the seat is free. For the pages' guard only."""
@@ -207,7 +203,8 @@ class Table(Closeable):
             self._seating.close_seats()
         if store.live.tiles.wanted:
             self._tiles.keep()
-        store.listeners.send_put_off()
+        if store.listeners.put_off:
+            store.listeners.send_put_off()
         if not store.may_write:
             return WRITE_AGAIN_S
         self._board.look_again()
@@ -222,8 +219,10 @@ class Table(Closeable):
                 store.accept(StageDone(session.moment, session.stage, "clock", now_s))
         elif session.phase is Phase.OVER and shown_s >= 2 * store.reading_time_s and self._lobby.must_replay:
             self._lobby.rematch()
-        elif session.countdown and store.live.early is None and not store.waiting:  # who waits may have been in time
-            self._end_turn(session, now_s)
+        elif session.countdown and store.live.early is None:
+            due_s = session.countdown.due_s
+            if due_s is not None and now_s >= due_s and not store.waiting:  # who waits may have been in time
+                self._end_turn(session, now_s)
         if store.session.countdown is None:
             return math.inf
         store.note_clock()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
+from bot_tools import QuickCoach
 from history_tools import play
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -18,13 +18,10 @@ from service import PHONE, Client, Served, browser, sit_down, tap, too_wide, unt
 from web_fixtures import open_place
 from window_tools import no_errors, text_of
 
-from companion.bots import bot_for
-from companion.bots.base import Choice, Verdict
 from companion.bots.coach import Coach
 from companion.bots.machine_players import MachinePlayers
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
-from companion.games import GAMES
 from web.server.server import serve
 
 pytestmark = pytest.mark.browser
@@ -34,28 +31,6 @@ const box = name => document.querySelector(name).getBoundingClientRect();
 const [why, ask, words] = [box('.wall-why'), box('.wall-ask'), box('.help-wall .can')];
 return why.right <= ask.left && why.top >= words.bottom && why.bottom <= box('#live > .sign').top;
 """
-
-
-class QuickCoach:
-    """The lowest level in this process, for machine and coach: it answers at once, however busy the machine is."""
-
-    def __init__(self, command: Sequence[str]) -> None:
-        self._game = next(word for word in command if word in GAMES)
-
-    def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
-        self._bot = bot_for(self._game, seat, options, 1, 1)
-
-    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float) -> None:
-        self._bot.see(view, events)
-
-    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
-        return self._bot.choose(view)
-
-    def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
-        return self._bot.judge(view, action)
-
-    def close(self) -> None:
-        pass
 
 
 @pytest.fixture(scope="module")

@@ -202,3 +202,25 @@ def test_the_turn_sounds_after_the_first_touch_and_never_what_was_entered(seat: 
     seat.find_element(By.TAG_NAME, "body").send_keys(Keys.BACKSPACE, "u")
     until("an order", lambda: entered(seat) == "DLU")
     assert seat.execute_script("return window.tones") == [1046.5]
+
+
+_NO_ANSWER = """
+const [fetch, timeout, done] = [window.fetch, AbortSignal.timeout, arguments[0]];
+let asked = 0;
+AbortSignal.timeout = ms => { asked = ms; return timeout.call(AbortSignal, 20); };
+window.fetch = (url, how) => new Promise((_, refuse) => {
+  how.signal.addEventListener('abort', () => refuse(how.signal.reason));
+});
+const page = performance.getEntriesByType('resource').map(each => each.name).find(name => /\\/page\\.js$/.test(name));
+import(page).then(({ post }) => post('/api/seat/south/plan', {})).then(answer => {
+  [window.fetch, AbortSignal.timeout] = [fetch, timeout];
+  done([asked, answer.ok, document.getElementById('said').textContent]);
+});
+"""
+
+
+def test_a_request_without_an_answer_ends_with_a_sentence(seat: WebDriver) -> None:
+    """As when six windows of one browser have all its connections; its twenty seconds pass at once."""
+    asked_ms, is_ok, said = seat.execute_async_script(_NO_ANSWER)
+    assert (asked_ms, is_ok) == (20_000, False)
+    assert said == "No answer from the table: close other windows of these pages, then try again"

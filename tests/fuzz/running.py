@@ -83,8 +83,9 @@ class Errors(logging.Handler):
         self.said: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the words."""
-        self.said.append(record.getMessage())
+        """Keep the words, but those of a journal that was damaged on purpose and is told to be."""
+        if record.name != "companion.storage.opening":
+            self.said.append(record.getMessage())
 
     def raise_them(self) -> None:
         """Raise what was said since the last time."""

@@ -40,6 +40,7 @@ class Held:
             switch_off=self._switch_off,
         )
         self.key = PowerKey(self.rig.clock, lambda: "table" in self.rig.panel.down, actions, threads=False)
+        self.rig.panel.on_table_press = self.key.pressed
 
     def _switch_off(self) -> tuple[bool, str]:
         self.asked += 1
@@ -48,8 +49,8 @@ class Held:
     def after(self, seconds: float) -> None:
         for _ in range(round(seconds * 10)):
             self.rig.after(100)
-            while self.rig.presses:
-                self.key.pressed(self.rig.presses.pop(0))
+            self.played += [(press.key, press.held) for press in self.rig.presses]
+            self.rig.presses.clear()
             self.key.step()
 
 

@@ -152,7 +152,7 @@ def test_nobody_sees_a_seat_free_while_sides_change_places(tmp_path: Path, monke
     with kept(tmp_path) as place:
         place.sit(Seat.SOUTH, "Mara"), place.sit(Seat.NORTH, "Jonas")
         seen: list[list[str | None]] = []
-        place.table.when_changed(lambda: seen.append([each.name for each in place.table.view().seats.values()]))
+        place.table.connect(on_lamps=lambda *_: seen.append([each.name for each in place.table.view().seats.values()]))
 
         def full(*_: object) -> None:
             raise JournalError("The input could not be saved: nothing has changed.")

@@ -13,7 +13,7 @@ from table_tools import Played, playing
 from companion.core.clock import FakeClock
 from companion.core.errors import Stale
 from companion.core.kit import Seat
-from companion.core.ports import CameraState, CameraStatus, PadKey, Press, Reading
+from companion.core.ports import CameraState, CameraStatus, PadKey, Press, Reading, Signal
 from companion.storage.journal import Journal
 from companion.table.table import Table
 
@@ -50,9 +50,9 @@ def test_whoever_waits_comes_before_a_time_out(tmp_path: Path) -> None:
 
 
 def test_a_failing_listener_stops_no_device(played: Played, caplog: pytest.LogCaptureFixture) -> None:
-    def fail() -> None:
+    def fail(_: Signal) -> None:
         raise RuntimeError("the listener is broken")
 
-    played.table.when_changed(fail)
-    played.table.redraw()
+    played.table.connect(on_signal=fail)
+    played.table.camera_is(CameraStatus(CameraState.TROUBLE, "The camera is gone"))
     assert "an input failed, the rest goes on" in caplog.text

@@ -128,7 +128,7 @@ def test_a_backup_whose_packing_is_damaged_is_refused(tmp_path: Path, how: int) 
         for name in source.namelist():
             target.writestr(name, source.read(name))
     with zipfile.ZipFile(packed) as archive:
-        start = archive.getinfo("journal.sqlite").header_offset + 60
+        start = archive.getinfo("backup.json").header_offset + 60
     content = bytearray(packed.getvalue())
     content[start : start + 40] = b"\xaa" * 40
     given = tmp_path / "given.zip"

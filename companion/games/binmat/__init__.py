@@ -99,31 +99,31 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
 
     def to_act(self, state: Any) -> frozenset[Seat]:
         """Who must act."""
-        return self._way(state).to_act(state)
+        return WAYS[state.options.way].to_act(state)
 
     def legal_actions(self, state: Any, seat: Seat) -> Iterable[str]:
         """All legal actions of a seat."""
-        return self._way(state).legal_actions(state, seat)
+        return WAYS[state.options.way].legal_actions(state, seat)
 
     def check(self, state: Any, seat: Seat, action: str) -> None:
         """Raise `Illegal` unless the action is legal."""
-        self._way(state).check(state, seat, action)
+        WAYS[state.options.way].check(state, seat, action)
 
     def apply(self, state: Any, actions: Mapping[Seat, str], rng: Random) -> Step[Any]:
         """Carry out the action of the seat that has the turn."""
-        return self._way(state).apply(state, actions, rng)
+        return WAYS[state.options.way].apply(state, actions, rng)
 
     def outcome(self, state: Any) -> Outcome | None:
         """How it ended."""
-        return self._way(state).outcome(state)
+        return WAYS[state.options.way].outcome(state)
 
     def view(self, state: Any, seat: Seat | None) -> View:
         """What that seat may know."""
-        return self._way(state).view(state, seat)
+        return WAYS[state.options.way].view(state, seat)
 
     def dump(self, state: Any) -> View:
         """Everything."""
-        return self._way(state).dump(state)
+        return WAYS[state.options.way].dump(state)
 
     def parse(self, text: str) -> str:
         """The action of a notation, whatever the way."""
@@ -139,31 +139,28 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
 
     def time_limit(self, state: Any) -> float | None:
         """Seconds a turn."""
-        return self._way(state).time_limit(state)
+        return WAYS[state.options.way].time_limit(state)
 
     def on_timeout(self, state: Any, seat: Seat) -> str | None:
         """A pass, or only the alarm."""
-        return self._way(state).on_timeout(state, seat)
+        return WAYS[state.options.way].on_timeout(state, seat)
 
     def is_reversible(self, state: Any, seat: Seat, action: str) -> bool:
         """May the seat take this back?"""
-        return self._way(state).is_reversible(state, seat, action)
+        return WAYS[state.options.way].is_reversible(state, seat, action)
 
     def tableau(self, state: Any, seat: Seat | None) -> CardUi:
         """What a viewer sees."""
-        return self._way(state).tableau(state, seat)
+        return WAYS[state.options.way].tableau(state, seat)
 
     def laid_open(self, state: Any, fans: Layout, before: Layout) -> str | None:
         """The action that cards laid open mean."""
-        return self._way(state).laid_open(state, fans, before)
+        return WAYS[state.options.way].laid_open(state, fans, before)
 
     def pad(self, state: Any, seat: Seat) -> PadGrammar | None:
         """How a seat spells its action with keys."""
-        return self._way(state).pad(state, seat)
+        return WAYS[state.options.way].pad(state, seat)
 
     def tools(self) -> GameTools:
         """Combats explained, logs of hackmud read and written, and how self-play plays."""
         return tools_of_binmat()
-
-    def _way(self, state: Any) -> FullGame | CounterGame:
-        return WAYS[state.options.way]

@@ -61,7 +61,7 @@ class ChanceKeeper:
     def _commit_anew(self) -> None:
         """A game is over: the next one's chance is committed to at once."""
         session = self._store.session
-        if session.is_between and not session.commitment:
+        if not session.commitment and session.is_between:
             with contextlib.suppress(JournalError):
                 self._commit()
 

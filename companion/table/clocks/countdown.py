@@ -39,7 +39,7 @@ class Countdown:
 
     def started(self, now_s: float) -> Countdown:
         """The same, running from a time on; one that has run out stays as it is."""
-        return self if self.has_run_out else Countdown(self.limit_s, self.left_s, now_s)
+        return self if self.left_s <= 0 else Countdown(self.limit_s, self.left_s, now_s)
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,15 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
     """All that sounds in this turn, and when, unless somebody acts before; empty while the clock stands still."""
     countdown, seats = session.countdown, session.awaited
     due_s = countdown.due_s if countdown else None
-    if countdown is None or due_s is None or any(map(session.is_remote, seats)):
+    if countdown is None or due_s is None or (session.remote and any(map(session.is_remote, seats))):
         return ()
     if session.bank:
         return _last_seconds(countdown, round(due_s, 4), seats)
-    ticks = [due_s - left_s for left_s in LAST_SECONDS_S if countdown.limit_s > max(LAST_SECONDS_S)]
-    return (*(Alarm(at_s, Signal(Cue.TIME_SHORT, seats)) for at_s in ticks), Alarm(due_s, Signal(Cue.TIME_OUT, seats)))
+    end = Alarm(due_s, Signal(Cue.TIME_OUT, seats))
+    if countdown.limit_s <= max(LAST_SECONDS_S):
+        return (end,)
+    ticks = [Alarm(due_s - left_s, Signal(Cue.TIME_SHORT, seats)) for left_s in LAST_SECONDS_S]
+    return (*ticks, end)
 
 
 def _last_seconds(countdown: Countdown, due_s: float, seats: frozenset[Seat]) -> tuple[Alarm, ...]:
@@ -67,7 +70,7 @@ class Timekeeper:
     def time_out(self, session: Session, now_s: float) -> TimeOut | None:
         """The end of the turn, if it is due."""
         due_s = session.countdown.due_s if session.countdown else None
-        is_due = due_s is not None and now_s >= due_s and _counts_here(session)
+        is_due = due_s is not None and now_s >= due_s and (session.remote is None or _counts_here(session))
         return TimeOut(session.moment, due_s) if is_due and due_s is not None else None
 
     def note(self, session: Session, now_s: float) -> None:
@@ -80,7 +83,9 @@ class Timekeeper:
     def pause_s(self, session: Session, now_s: float) -> float:
         """How many seconds the table may sleep before this clock wants something; infinite while it stands still."""
         due_s = session.countdown.due_s if session.countdown else None
-        return math.inf if due_s is None or not _counts_here(session) else max(0.0, due_s + AFTER_S - now_s)
+        if due_s is None or (session.remote and not _counts_here(session)):
+            return math.inf
+        return max(0.0, due_s + AFTER_S - now_s)
 
 
 def remote_clock_anew(session: Session, now_s: float) -> Session:

@@ -15,6 +15,7 @@ import msgspec
 
 from companion.core import i18n
 from companion.core.errors import Malformed
+from companion.core.files import is_dense
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import CameraState
@@ -28,6 +29,8 @@ MAX_SENTENCE = 4096
 """Letters of a sentence once its parts are filled in. The longest of this program's own has some 400."""
 MAX_SENTENCES = 4 * MAX_SENTENCE
 """Letters of all sentences of a message together."""
+MAX_GROWTH = 4
+"""How many letters may come of each byte of a message: a pattern names each of its parts once or twice."""
 _Short = Annotated[str, msgspec.Meta(max_length=200)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """What SQLite and a browser can hold, and one more."""
@@ -178,20 +181,20 @@ def read_record(payload: bytes) -> PublicRecord:
     view = record.view
     sentences = (view.title, view.step, view.sign, view.why, view.result, *view.happened)
     orders = (order.initial for step in view.orders for order in step.values())
-    _require_short((*sentences, *orders))
+    _require_short((*sentences, *orders), payload)
     return record
 
 
 def read_state(payload: bytes) -> PublicState:
     """A state as somebody has sent it; raises `Malformed`."""
     state: PublicState = strictly_read(_state, payload)
-    _require_short((state.health, *state.notices, *state.wrong, state.answer))
+    _require_short((state.health, *state.notices, *state.wrong, state.answer), payload)
     return state
 
 
 def strictly_read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
     """What somebody has sent, as its decoder has it; raises `Malformed` for what is too large or anything else."""
-    if len(payload) > MOST_BYTES:
+    if len(payload) > MOST_BYTES or is_dense(payload):
         raise Malformed(say("This message is too large"))
     try:
         return decoder.decode(payload)
@@ -209,9 +212,9 @@ def words(packed: Any) -> str:
     return said
 
 
-def _require_short(sentences: Iterable[Any]) -> None:
+def _require_short(sentences: Iterable[Any], payload: bytes) -> None:
     """Raise `Malformed` where the sentences of a message are none, or would be too long once they are filled."""
-    if sum(map(_filled_length, sentences)) > MAX_SENTENCES:
+    if sum(map(_filled_length, sentences)) > min(MAX_SENTENCES, MAX_GROWTH * len(payload)):
         raise Malformed(say("This message is too large"))
 
 

@@ -40,7 +40,8 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     is_key = press.key is PadKey.READY and grammar is not None and grammar.ready_is_key and seat in session.awaited
     if press.key is PadKey.READY and press.held and not is_key:
         return _held_ready(session, seat, draft, press)
-    moment = _moment_of(session, seat, press)
+    is_late = session.turns and session.turns[-1].by_time
+    moment = _moment_of(session, seat, press) if is_late else session.moment
     if grammar is None or (seat not in session.awaited and moment == session.moment):
         raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this pad now"))
     if press.key is PadKey.BACK:
@@ -69,8 +70,8 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
 
 def _moment_of(session: Session, seat: Seat, press: Press) -> str:
     """The turn that a press belongs to by its own time: the last one, if that ran out only after the press."""
-    turn = session.turns[-1] if session.turns else None
-    if turn and turn.by_time and seat in turn.sealed and turn.due_s is not None and press.at_s <= turn.due_s:
+    turn = session.turns[-1]
+    if seat in turn.sealed and turn.due_s is not None and press.at_s <= turn.due_s:
         return turn.moment
     return session.moment
 

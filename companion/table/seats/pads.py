@@ -83,7 +83,9 @@ class Pads:
         if before is not None:
             self._offer_draw(seat, before)
             return
-        meaning = self._meanings(session).get((press.key, press.held))
+        is_special = session.paused or session.is_guided
+        meanings = self._meanings(session) if is_special else self._keys[session.phase]
+        meaning = meanings.get((press.key, press.held))
         if meaning is not None:
             meaning(press)
 
