@@ -42,16 +42,16 @@ MAX_STAMP_AGE_S = 1.0
 _JOIN_S = 2.0
 
 
-class _Edge(NamedTuple):
-    button: str
-    is_down: bool
-    at_s: float
-
-
 class _Key(NamedTuple):
     pin: ButtonPin
     line: Button
     debouncer: Debouncer
+
+
+class _Edge(NamedTuple):
+    key: _Key
+    is_down: bool
+    at_s: float
 
 
 def _nothing(_: Press) -> None:
@@ -190,7 +190,7 @@ class Panel(Closeable):
             return
         while not self._edges.empty():
             if (edge := self._edges.get()) is not None:
-                self._take(edge)
+                self._report(edge.key, edge.key.debouncer.edge(edge.is_down, edge.at_s))
         self._settle()
         self._outputs.step()
 
@@ -232,7 +232,8 @@ class Panel(Closeable):
         def changed(is_down: bool, stamp_s: float) -> None:
             now_s = self._clock.monotonic_s()
             is_kernels = self._own_factory is not None and 0 <= now_s - stamp_s < MAX_STAMP_AGE_S
-            self._edges.put(_Edge(button.name, is_down, stamp_s if is_kernels else now_s))
+            if (key := self._keys.get(button.name)) is not None:
+                self._edges.put(_Edge(key, is_down, stamp_s if is_kernels else now_s))
 
         line = self._open(button.name, button.pin, partial(Button, button.pin, changed, factory))
         if line is not None:
@@ -264,7 +265,7 @@ class Panel(Closeable):
                 continue
             if edge is None or self._is_closed:
                 return
-            self._take(edge)
+            self._report(edge.key, edge.key.debouncer.edge(edge.is_down, edge.at_s))
 
     def _rest_s(self) -> float | None:
         """Return after how many seconds a line is to be read. None: no key is down."""
@@ -278,10 +279,6 @@ class Panel(Closeable):
             if key.debouncer.is_waiting:
                 rest_s.append(max(_SOONEST_S, key.debouncer.due_s - now_s))
         return min(rest_s, default=None)
-
-    def _take(self, edge: _Edge) -> None:
-        if (key := self._keys.get(edge.button)) is not None:
-            self._report(key, key.debouncer.edge(edge.is_down, edge.at_s))
 
     def _settle(self) -> None:
         """Let time pass for keys that are down; reads their lines, for an edge may have got lost."""

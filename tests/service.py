@@ -31,6 +31,7 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service as Driver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
+from selenium.webdriver.remote.webelement import WebElement
 
 from companion.core.network import host_key_text
 from companion.storage.journal import Journal
@@ -296,9 +297,20 @@ _AS_NEW: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
+class Part(WebElement):
+    """A part of a page; a key is clicked once it does not rest, as by somebody who looks first."""
+
+    def click(self) -> None:
+        """Click it."""
+        script = "return !globalThis.restOf?.(arguments[0].closest('a, button, summary') ?? arguments[0])"
+        until("its rest", lambda: self.parent.execute_script(script, self))
+        super().click()
+
+
 class Window(webdriver.Chrome):
     """A headless Chromium that notes whether anything was done to it that the next test would find."""
 
+    _web_element_cls = Part
     is_spoiled = False
     is_whole = False
 

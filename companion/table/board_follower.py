@@ -58,7 +58,8 @@ class BoardFollower:
         is_followed = live.watched or live.session.phase in _BETWEEN
         if live.reading is not None and is_followed and self._place != _place_of(live.session):
             self._judge(live.reading, live, live.touched)
-        self.tick_off()
+        if self._store.session.phase in _BY_HANDS:
+            self.tick_off()
         if self._store.live.early:
             self._settle_early_press()
 
@@ -66,14 +67,13 @@ class BoardFollower:
         """Say what is wrong, and recognise a play. `before`: the table with the reading before this one."""
         self._place = _place_of(before.session)
         suggested = reading.game if reading.quiet and before.session.phase in (Phase.LOBBY, Phase.OVER) else None
-        laid = _laid_open(before, reading)
+        is_still = before.session.phase is Phase.ORDERS and reading.quiet and not reading.unknown
+        laid = _laid_open(before, reading) if is_still else {}
         live = replace(before, reading=reading, suggested=suggested, laid=laid, choices=(), touched=touched)
         self._store.live = live
         found = problems_of(live)
-        shown = {square: marker for square, marker in before.markers_before.items() if square not in reading.unknown}
-        is_other = found or reading.markers != shown  # a piece may lie on one that looks the same
         is_due = reading.quiet and live.watched and live.session.phase is Phase.ORDERS
-        if is_other and is_due and (seat := _on_turn(live)) is not None:
+        if is_due and (found or _has_other_markers(before, reading)) and (seat := _on_turn(live)) is not None:
             self._recognise(seat, found)
             return
         if found and reading.quiet and self._is_played_on():
@@ -98,15 +98,14 @@ class BoardFollower:
     def tick_off(self) -> None:
         """Accept the set-up or the stage that the camera shows finished."""
         live, session, now_s = self._store.live, self._store.session, self._store.now_s()
-        if session.phase not in _BY_HANDS or live.reading is None or not live.watched:
-            return
-        if session.target is None or session.is_shown_here:
+        if session.target is None or live.reading is None or not live.watched or session.is_shown_here:
             return
         if session.phase is Phase.SETUP and live.agrees:
             self._store.accept(Begin("camera", now_s))
         elif session.phase is Phase.STAGES and session.has_moves and self._is_followed():
             self._store.accept(StageDone(session.moment, session.stage, "camera", now_s))
-            self.tick_off()
+            if self._store.session.phase is Phase.STAGES:
+                self.tick_off()
 
     def _is_followed(self) -> bool:
         """Have hands done the stage that is shown, or a later one of a turn that one seat alone has taken?"""
@@ -221,6 +220,12 @@ def _place_of(session: Session) -> tuple[str, Phase, int, str]:
     return session.moment, session.phase, session.stage, session.paused
 
 
+def _has_other_markers(before: TableState, reading: Reading) -> bool:
+    """Is any marker another one than before? A piece may lie on one that looks the same."""
+    shown = {square: marker for square, marker in before.markers_before.items() if square not in reading.unknown}
+    return reading.markers != shown
+
+
 def _on_turn(live: TableState) -> Seat | None:
     """The one seat whose play hands may make on the board; None where actions are sealed, also for the last of them."""
     return _seat_on_turn(live.session)
@@ -254,11 +259,9 @@ def _covered_since(old: Reading | None, new: Reading) -> frozenset[Square]:
 
 
 def _laid_open(live: TableState, reading: Reading) -> dict[Seat, str]:
-    """The actions that cards or pieces on the table mean, once they lie still and every zone is seen."""
+    """The actions that cards or pieces on the table mean. They lie still, and every zone is seen."""
     session, game = live.session, live.session.game
-    if session.phase is not Phase.ORDERS or game is None or not reading.quiet or reading.unknown:
-        return {}
-    if reading.game != game.name:
+    if game is None or reading.game != game.name:
         return {}
     people = list(filter(session.is_here, session.awaited))
     if isinstance(game, CardGame) and live.has_cards:

@@ -81,7 +81,7 @@ class Listeners:
         It is given the number of the game that is on (0: none), and the turns of the one before.
         """
         self._on_game.append(on_game)
-        on_game(_game_on(live), 0)
+        on_game(0 if live.session.is_between else live.session.number, 0)
 
     # ---- telling them ------------------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ class Listeners:
             self._alarms = alarms
             for on_alarms in self._on_alarms:
                 on_alarms(alarms)
-        game, turns = _game_on(live), self._turns
+        game, turns = 0 if live.session.is_between else live.session.number, self._turns
         self._turns = len(live.session.turns)
         if game != self._game:
             self._game = game
@@ -138,11 +138,6 @@ class Listeners:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-
-
-def _game_on(live: TableState) -> int:
-    """Return the number of the game that is on. 0: none is."""
-    return 0 if live.session.phase in (Phase.LOBBY, Phase.OVER) else live.session.number
 
 
 # ---- lamps ----

@@ -222,7 +222,7 @@ class Session:
         """What should lie on the board when hands are done; None: nobody checks now."""
         if self.phase is Phase.STAGES:
             return self.stages[self.stage].expected
-        return self.board if self.is_checked else None
+        return self.board if self.board is not None and self.is_checked else None
 
     @property
     def awaited(self) -> frozenset[Seat]:

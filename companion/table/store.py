@@ -57,6 +57,8 @@ class TableStore:
         self, journal: RecordJournal, clock: Clock, settings: TableSettings, do_due: Callable[[], float]
     ) -> None:
         self.clock = clock
+        self.now_s = clock.monotonic_s
+        """Returns the monotonic time by which clocks run and inputs are stamped."""
         self.settings = settings
         self.journal = journal
         self.listeners = Listeners(clock)
@@ -88,10 +90,6 @@ class TableStore:
     def session(self) -> Session:
         """What the journal can make again."""
         return self.live.session
-
-    def now_s(self) -> float:
-        """Return the monotonic time by which clocks run and inputs are stamped."""
-        return self.clock.monotonic_s()
 
     # ---- the lock and the thread ---------------------------------------------------------------------------------
 

@@ -97,6 +97,7 @@ def _rematch(window: WebDriver, place: Place) -> None:
     """One key: the sides change, and the phone follows to its new seat; a keyboard goes on at its sign."""
     window.find_element(By.CLASS_NAME, "rematch").send_keys(Keys.TAB)
     window.switch_to.active_element.send_keys(Keys.SHIFT, Keys.TAB)
+    until("its rest", lambda: not window.execute_script("return restOf(document.activeElement)"))
     window.switch_to.active_element.send_keys(Keys.ENTER)
     until("the other seat", lambda: window.current_url.endswith("/seat/north"))
     script = "return document.activeElement.classList.contains('sign')"

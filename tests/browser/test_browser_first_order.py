@@ -23,7 +23,7 @@ BEGIN = ".begins [data-body*='\"{game}\"'][data-post$=start]"
 COUNT = "addEventListener('touchend', () => { sessionStorage.taps = 1 + Number(sessionStorage.taps ?? 0); }, true)"
 _AT = """
 const key = document.querySelector(arguments[0]);
-if (!key?.getClientRects().length || key.disabled) return null;
+if (!key?.getClientRects().length || key.disabled || restOf(key)) return null;
 key.scrollIntoView({ block: 'nearest' });
 const { left, top, width, height } = key.getBoundingClientRect();
 const at = [left + width / 2, top + height / 2];

@@ -200,7 +200,9 @@ def test_the_service_comes_up_with_all_that_was_taken(taken: dict[str, list[Any]
             continue  # two that belong together, such as quiet hours
         tried.append(batch)
         folder = tmp_path / str(len(tried))
-        here = {"state_dir": str(folder), "web.host": "127.0.0.1", "web.port": 0, "voice.by": "off"}
+        here: dict[str, Any] = {"state_dir": str(folder), "web.host": "127.0.0.1", "web.port": 0, "voice.by": "off"}
+        if batch.get("panel.enabled") == "yes":  # without pins that ends a start, on purpose
+            here["panel.enabled"] = "auto"
         settings = changed(Settings(), {**batch, **here})
         with Companion(settings, simulate=False, clock=FakeClock(), threads=False) as companion:
             companion.step()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from inside import session_of
 from table_tools import Played
@@ -85,3 +87,45 @@ def test_a_play_made_while_the_clock_stood_counts_once_it_runs(played: Played) -
     played.table.resume("host")
     played.wait(0.2)
     assert played.table.view().match.log[0] == "1. White dashes c1 to c2."
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_stage_that_hands_have_done_before_is_over(played: Played, game: str) -> None:
+    """Orders come by phone; the board already lies as the stage leaves it when the stage is told."""
+    begin(played, game)
+    rng = Random(3)
+    for _ in range(60):
+        session = session_of(played.table)
+        if session.phase is Phase.STAGES and session.has_moves:
+            break
+        if session.phase is Phase.STAGES:
+            played.table.confirm("host", session.moment, session.stage)
+            continue
+        for seat in sorted(session.awaited):
+            action = session.playing.random_action(session.state, seat, rng)
+            played.table.hand_in(seat, session.moment, session.playing.format(action))
+    session = session_of(played.table)
+    stage = session.stages[session.stage]
+    assert stage.expected is not None, "this game asks hands for something"
+    played.show(stage.expected, game=game)
+    for _ in range(20):
+        played.wait(3.0)
+    after = session_of(played.table)
+    assert (after.moment, after.stage) != (session.moment, session.stage)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_board_that_was_never_touched_before_its_turn_is_taken_back_goes_on(played: Played, game: str) -> None:
+    begin(played, game)
+    rng = Random(3)
+    while not session_of(played.table).turns:
+        session = session_of(played.table)
+        for seat in sorted(session.awaited):
+            action = session.playing.random_action(session.state, seat, rng)
+            played.table.hand_in(seat, session.moment, session.playing.format(action))
+    if session_of(played.table).before is None:
+        pytest.skip("nothing to take back yet")
+    played.table.undo()
+    for _ in range(20):
+        played.wait(3.0)
+    assert session_of(played.table).phase is Phase.ORDERS

@@ -73,8 +73,8 @@ def _decoded(content: bytes, path: Path) -> tuple[Luma, Colours | None]:
             )
         picture.draft("L", picture.size)  # a JPEG has its brightness apart
         luma = _luma_of(ImageOps.exif_transpose(picture))
-        is_jpeg = picture.format == "JPEG"
-    return luma, _colours_of(content) if is_jpeg else None
+        has_colours = not picture.mode.startswith("I")
+    return luma, _colours_of(content) if has_colours else None
 
 
 def _luma_of(picture: Image.Image) -> Luma:
@@ -85,10 +85,14 @@ def _luma_of(picture: Image.Image) -> Luma:
 
 
 def _colours_of(content: bytes) -> Colours:
-    """Return the colours of a JPEG, decoded at a quarter of its size."""
-    with Image.open(io.BytesIO(content), formats=("JPEG",)) as picture:
-        picture.draft("YCbCr", (picture.width // colours.EVERY, picture.height // colours.EVERY))
-        small = np.asarray(ImageOps.exif_transpose(picture).convert("YCbCr"))
+    """Return the colours of a picture at a quarter of its size. A JPEG is decoded no larger."""
+    with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
+        size_px = max(1, picture.width // colours.EVERY), max(1, picture.height // colours.EVERY)
+        picture.draft("YCbCr", size_px)
+        upright = ImageOps.exif_transpose(picture)
+        if upright.width > 2 * size_px[0]:  # no JPEG, which is small already
+            upright = upright.convert("RGB").reduce(colours.EVERY)
+        small = np.asarray(upright.convert("YCbCr"))
     return np.ascontiguousarray(small[:, :, 2:0:-1])
 
 

@@ -6,7 +6,7 @@
   const REST_MS = 700;
   const TAP_MS = 2000; // how long the place of a tap counts
   const MOVED_PX = 8;
-  const KEYS = ':is(.key, .whole, .row, a.code):not(.off, :disabled, span)';
+  const KEYS = ':is(.key, .whole, button.row, a.code):not(.off, :disabled, span)';
   const CLOCKS = '[data-time], [data-limit]';
   let seen = [];
   let tap = { at: -Infinity, x: 0, y: 0 };

@@ -23,6 +23,9 @@ class PlayMatch(PieceMatch):
 
     def give_orders(self) -> None:
         """One decision: of both seats together, or of the seat on turn."""
+        clock = self.look().time.clock
+        if clock and clock.paused:  # a chess clock is started by a key
+            self.companion.table.resume("table")
         due = self.game.to_act(self.state)
         if len(due) > 1:
             super().give_orders()
