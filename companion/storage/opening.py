@@ -208,9 +208,15 @@ def _connected(path: Path) -> tuple[sqlite3.Connection, str]:
 
 def _connect(uri: str) -> sqlite3.Connection:
     db = sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None, timeout=BUSY_MS / 1000)
+    db.text_factory = _read_text
     db.execute("PRAGMA trusted_schema=OFF")
     db.execute("PRAGMA cell_size_check=ON")
     return db
+
+
+def _read_text(content: bytes) -> str:
+    # a flipped bit can make text of a digest: the checksum tells, and reading goes on
+    return content.decode("utf-8", "replace")
 
 
 def _ends_well(db: sqlite3.Connection) -> bool:

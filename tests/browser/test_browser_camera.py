@@ -121,11 +121,12 @@ def test_the_keyboard_reaches_everything_in_reading_order(tmp_path: Path, window
         window.get(f"{service.url}/camera")
         until("a frame at rest", lambda: window.find_elements(By.CSS_SELECTOR, "#camera-settled a"))
         reached = []
+        last = "Was something read wrong? Save a support bundle on the doctor’s page."
         for _ in range(12):
             window.switch_to.active_element.send_keys("\ue004")
             reached.append(window.execute_script("return document.activeElement.innerText.trim().split('\\n').at(-1)"))
-            if reached[-1] == "downloads a ZIP file":
+            if reached[-1] == last:
                 break
         assert reached[:3] == ["Host", "Table screen", "Pause"]
-        assert reached[-1] == "downloads a ZIP file"
+        assert reached[-1] == last
         assert window.find_element(By.ID, "camera-sign").get_attribute("aria-live") == "polite"

@@ -56,7 +56,7 @@ def test_pages_that_do_not_answer_put_the_settings_of_before_back(
             self.settings, self.found, self.is_closed = settings, [""], False
             self.upkeep = SimpleNamespace()
             self.vitals = SimpleNamespace(late=lambda: [])
-            self.table = SimpleNamespace(notices=SimpleNamespace(tell=lambda *_: None))
+            self.table = SimpleNamespace(notice=lambda *_: None)
             assert all(each.is_closed for each in made), "two would want the same port"
             made.append(self)
 

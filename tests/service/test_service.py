@@ -237,7 +237,9 @@ def test_read_prints_what_it_sees_and_what_it_could_not_read(tmp_path: Path) -> 
     assert run.returncode == 0
     good, bad = (json.loads(line) for line in run.stdout.splitlines())
     assert good["layout"] == {"a1": "purple robot", "b1": "purple flag", "b4": "lime flag", "c4": "lime robot"}
-    assert {marker["id"] for marker in good["markers"]} >= {0, 1, 2, 3, 20, 21, 22, 23}
+    found = {marker["id"] for marker in good["markers"]}
+    assert found >= {20, 21, 22, 23}
+    assert len(found & {0, 1, 2, 3}) >= 3, "one corner is read only once the board is found"
     assert bad["problems"]
 
 

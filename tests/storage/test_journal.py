@@ -492,3 +492,13 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "content").write_bytes(content)
     (folder / "log").write_bytes(log)
     return folder
+
+
+def test_a_digest_that_became_text_is_damage_and_not_an_error(kept: Path, tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    path.write_bytes((kept / "made.sqlite").read_bytes())
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE entries SET link = CAST(x'ff8168' AS TEXT) WHERE id = (SELECT max(id) FROM entries)")
+    with Journal(path) as journal:
+        assert "1 input are lost" in journal.notice
+        assert all(journal.check(game) for game in journal.games())

@@ -25,7 +25,7 @@ from companion.core.config import Settings
 from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import DECK
-from companion.maintenance.backup import make_backup
+from companion.maintenance.backup import apply_staged, make_backup, stage_restore
 from companion.mqtt.topics import state_of
 from companion.storage.journal import Journal
 from companion.table.chance.fairness import Contribution, FairChance, commitment_of
@@ -485,7 +485,9 @@ def test_a_restored_table_commits_to_a_secret_of_its_own(tmp_path: Path) -> None
     settings = Settings(state_dir=str(first))
     target = io.BytesIO()
     make_backup(settings, first / "settings.toml", FakeClock(), False, target)
-    with zipfile.ZipFile(target) as archive:
-        (second / "journal.sqlite").write_bytes(archive.read("journal.sqlite"))
+    elsewhere = Settings(state_dir=str(second))
+    target.seek(0)
+    stage_restore(target, elsewhere, second / "settings.toml")
+    apply_staged(elsewhere, second / "settings.toml")
     with open_place(second) as place:
         assert next_commitment(place) not in ("", commitment)

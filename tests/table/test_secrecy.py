@@ -239,6 +239,8 @@ def test_what_others_are_sent_does_not_depend_on_a_secret(
         "companion.diagnostics.machine.free_bytes", lambda _: 4_000_000_000
     )  # others write to this disk
     caplog.set_level(logging.DEBUG)
+    for library in ("svglib", "pypdfium2"):  # they talk while the kit is drawn, once a process
+        caplog.set_level(logging.INFO, library)
     begin, *texts = SECRETS[secret]
     told = []
     for number, text in enumerate(texts):
@@ -267,6 +269,8 @@ def test_why_a_machine_played_what_is_sealed_is_told_to_nobody(
     monkeypatch.setattr("companion.service.app.host_key_of", lambda _: "aaaaa-bbbbb")
     monkeypatch.setattr("companion.diagnostics.machine.free_bytes", lambda _: 4_000_000_000)
     caplog.set_level(logging.DEBUG)
+    for library in ("svglib", "pypdfium2"):  # they talk while the kit is drawn, once a process
+        caplog.set_level(logging.INFO, library)
     told = []
     for number, (action, reason) in enumerate((("UUS", "It goes up."), ("DRI", "It gets away."))):
         with house(tmp_path / str(number), port, FakeClock()) as companion:
