@@ -307,8 +307,10 @@ def test_outbuffered(tmp_path: Path, window: WebDriver) -> None:
         reader.hears("Waiting for lime")
         reader.focus()
         reader.does("Take back")
-        reader.hears("Three orders to go")
+        reader.hears("Hand in, or change your mind")
         reader.focus()
+        reader.press(Keys.BACKSPACE * 3)
+        reader.hears("Three orders to go")
         reader.press("uus")
         reader.does("Hand in")
         reader.hears("Waiting for lime")
@@ -509,6 +511,7 @@ def test_the_focus_goes_behind_no_open_menu_and_stays_on_the_key_of_help(tmp_pat
         window.get(f"{reader.url}/?screen")
         until("the key", lambda: reader.press(Keys.TAB) or window.execute_script(key) == "wall-ask")
         for word, is_wanted in ((Keys.ENTER, True), (Keys.ESCAPE, False)):
+            until("its rest", lambda: not window.execute_script("return restOf(document.activeElement)"))
             reader.press(word)
             until(f"help: {is_wanted}", lambda wanted=is_wanted: window.execute_script(has_help) is wanted)
             assert window.execute_script(key) == "wall-ask"
