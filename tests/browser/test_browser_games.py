@@ -268,7 +268,9 @@ def sounded(window: WebDriver) -> list[int]:
     """How many notes a tone has on the table screen whose sound is on, and when the service says nothing of a volume."""
     window.set_script_timeout(10)
     script = """
-        const done = arguments[0], place = document.getElementById('voice'), counts = [];
+        const done = arguments[0], counts = [];
+        const place = document.getElementById('voice') ?? document.body.appendChild(document.createElement('div'));
+        place.id = 'voice'; // where nobody speaks there was none
         let notes = 0;
         const Plain = window.OscillatorNode;
         window.OscillatorNode = class extends Plain { start(...when) { notes += 1; super.start(...when); } };

@@ -117,7 +117,7 @@ def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: Served)
     tap(window, "#hand-in")
     says(window, "Purple: move your robot a1 to a2")  # what both may see, with the key for both
     at(window, "/pass")
-    tap(window, "[data-refused=force]")
+    tap(window, "[data-refused]")
     until("the next step", lambda: table.view().turn.stage == 1)
     window.back()
     until("no side", lambda: "/seat/" not in window.current_url and sign(window))

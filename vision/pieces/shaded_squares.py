@@ -136,6 +136,8 @@ def _best_light(cell: _Cell, angle: float) -> _Light:
 def _goes_on(cell: _Cell) -> bool:
     """Is paper beyond a cell's outline as dark, and as bright, as within? What is there alone lies on the square."""
     own = cell.values[cell.paper]
+    if cell.is_beyond.all() or not cell.is_beyond.any():  # paper on one side alone tells nothing
+        return False
     (dark, bright), (dark_beyond, bright_beyond) = (
         quantiles(own[part], *shares) for part, shares in ((~cell.is_beyond, _MOST), (cell.is_beyond, _ALL))
     )
