@@ -102,7 +102,7 @@ def test_a_reason_with_parts_is_a_sentence_for_every_language() -> None:
         bot.new(Seat.NORTH, {}, LONG_S)
         (told,) = bot.choose({}, LONG_S).why
     assert told == "Likeliest from the other side (40 %): up, shoot."
-    assert translate(told, "es") == "Lo más probable del otro bando (40 %): arriba, disparar."
+    assert translate(told, "es") == "Lo más probable del otro bando (40\u00a0%): arriba, disparar."
 
 
 BLOWN_UP = reduce(lambda part, _: {"say": "{a}" * 130, "with": {"a": part}}, range(9), dict[str, Any](say="x" * 9))
