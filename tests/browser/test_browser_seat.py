@@ -104,7 +104,10 @@ def test_orders_are_read_and_typed_in_the_own_language(
     cdp(seat, "Network.setCookie", name="language", value=language, url=url)
     seat.refresh()
     until("the keys", lambda: seat.find_elements(By.CSS_SELECTOR, ".order"))
+    tap(seat, ".order[data-letter='R']")
+    until("an order", lambda: entered(seat) != "...")  # a tap is kept until the scripts run, a letter is not
     tap(seat, "#clear")
+    has(seat, "...")
     seat.find_element(By.TAG_NAME, "body").send_keys(typed)
     has(seat, shown)
     script = "return [...document.querySelectorAll('.slot')].map(slot => slot.dataset.letter).join('')"
