@@ -134,8 +134,12 @@ class WebSettings(_Section, frozen=True, forbid_unknown_fields=True):
     key: str = ""
 
 
+UNTIL_TAPPED_S = 60.0
+"""A time to read from which on nothing goes on by itself."""
+
+
 class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
-    """`reading_time_s`: how long a stage without anything to move stays on the screen.
+    """`reading_time_s`: how long a sentence of seven words stays on the screen; from `UNTIL_TAPPED_S` on until a tap.
 
     `tip_south`: to which edge of the table screen the sign's tip points for South.
     `language`: of the table screen, the voice and the console; `auto`: the browser's, else English.

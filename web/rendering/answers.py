@@ -193,6 +193,7 @@ class ViewJson(TypedDict):
     turn: int
     stage: int
     stage_title: str
+    told: int | None
     steps: int
     sign: SignJson
     layout: LayoutJson | None
