@@ -17,15 +17,17 @@ import threading
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from companion.core.errors import SystemTrouble, trace_of
 from companion.core.network import from_here
 from companion.core.ports import Closeable
 
 if TYPE_CHECKING:
-    from companion.service.app import Companion
+    from companion.core.config import Settings
+    from companion.core.heartbeat import Heartbeats
     from companion.table.table import Table
+    from web.server.server import Server
 
 log = logging.getLogger(__name__)
 LOOK_S = 2.0
@@ -95,6 +97,18 @@ class Manager:
         return True
 
 
+class Attended(Protocol):
+    """What the manager is told of: a service whose pages answer."""
+
+    settings: Settings
+    table: Table
+    server: Server
+
+    @property
+    def vitals(self) -> Heartbeats:
+        """Who was heard when."""
+
+
 class ManagerNotifier(Closeable):
     """Tells the manager how one companion is, until it is closed; a context manager, `close` may be called twice.
 
@@ -102,7 +116,7 @@ class ManagerNotifier(Closeable):
     it, systemd ends the process and starts it again, and the game goes on from the journal.
     """
 
-    def __init__(self, companion: Companion, manager: Manager) -> None:
+    def __init__(self, companion: Attended, manager: Manager) -> None:
         self._companion = companion
         self._manager = manager
         self._trouble = False

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from companion.bots.outbuffered.turns import Position
-
-if TYPE_CHECKING:
-    from companion.bots.outbuffered import TurnGame
 
 MAY_LOSE = 0.025
 """So much a turn may cost against a perfect player, as a part of a game, for what beats a weak one."""
@@ -24,12 +21,20 @@ _CREDIT = 0.2
 Vector = NDArray[np.float32]
 
 
+class TurnTable(Protocol):
+    """What a turn can lead to: its ends, which of them each pair of buffers leads to, and the other's buffers."""
+
+    ends: Sequence[tuple[Position, bool]]
+    table: NDArray[np.int32]
+    columns: list[int]
+
+
 @dataclass(frozen=True)
 class Expected:
     """A turn whose end will tell something; `gains` is what each answer gives away."""
 
     position: Position
-    game: TurnGame
+    game: TurnTable
     row: int
     kinds: list[Vector]
     gains: Vector
@@ -57,7 +62,7 @@ class OtherPlayer:
         mixed = sum((weight * kind for weight, kind in zip(trust, kinds, strict=True)), np.zeros(len(kinds[0])))
         return np.asarray(mixed, np.float32)
 
-    def habit(self, position: Position, game: TurnGame) -> Vector:
+    def habit(self, position: Position, game: TurnTable) -> Vector:
         """What it played when this position was there before; anything at first."""
         columns = len(game.columns)
         played = self._habits.get(position, np.zeros(columns, np.float32)) + np.float32(0.3 / columns)
