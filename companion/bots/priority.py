@@ -23,7 +23,7 @@ LETS_IN_S, ASIDE_S = 0.0005, 0.00005
 share of the processor does not go first when it wakes up: without this it waits for the kernel's next tick, for
 instance 4 ms. `sched_yield` would cost it a whole slice (seen on Linux 6.18): beside a busy program it hardly ran."""
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
-"""The kernel's number of that call where programs have 64 bits; Python has no function for it."""
+"""The kernel's number of that call where programs have 64 bits. Python has no function for it."""
 MOST_TASKS = 1000
 """So many processes and threads the service's user may have before an opponent can begin no more: fewer than the
 service may have (`TasksMax`), so that the table always gets its own."""
@@ -32,9 +32,11 @@ _FIRST_TO_GO = 800
 
 
 def give_way(pid: int, memory_bytes: int) -> None:
-    """Lower a process's priority and bound its memory and children; what the system refuses is left as it is.
+    """Lower a process's priority and bound its memory and children.
 
-    :param pid: of this user's; its later children and threads take it over
+    What the system refuses is left as it is.
+
+    :param pid: of this user's. Its later children and threads take it over
     """
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, max(NICENESS, os.getpriority(os.PRIO_PROCESS, pid)))
@@ -56,7 +58,9 @@ def give_way(pid: int, memory_bytes: int) -> None:
 
 @contextlib.contextmanager
 def letting_in() -> Iterator[None]:
-    """Meanwhile this process steps aside for a moment again and again; only in a program's main thread.
+    """Let this process step aside for a moment again and again.
+
+    Only in a program's main thread.
 
     The signal's handler stays: one that comes late, without it, would end the process.
     """

@@ -30,29 +30,35 @@ class PlayerCards:
         """The numbers of people who have entered a tournament."""
 
     def people(self) -> tuple[Person, ...]:
-        """Everybody with a card, by their numbers; those who were forgotten included."""
+        """Return everybody with a card, by their numbers. Those who were forgotten included."""
         with self._ledger.lock:
             return tuple(self._people.values())
 
     def person(self, number: int) -> Person | None:
-        """Whoever has this number."""
+        """Return whoever has this number."""
         return self._people.get(number)
 
     def known(self, number: int) -> Person:
-        """Whoever has this number; raises `Illegal` where nobody has it, or whose name was forgotten."""
+        """Return whoever has this number.
+
+        Raises `Illegal` where nobody has it, or whose name was forgotten.
+        """
         person = self._people.get(number)
         if person is None or person.is_forgotten:
             raise Illegal(Refusal.WRONG_PHASE, say("There is no player {number}", number=number))
         return person
 
     def by_code(self, typed: str) -> Person | None:
-        """Whose card this is; None: nobody's. Whoever asks slows guessing down."""
+        """Return whose card this is. None: nobody's. Whoever asks slows guessing down."""
         code = plain_code(typed).encode()
         found = [p for p in self.people() if p.code and hmac.compare_digest(p.code.encode(), code)]
         return found[0] if found else None
 
     def make(self, name: str, is_shown: bool = True) -> Person:
-        """A card for somebody new; raises `Malformed`, and `Illegal` where there are too many."""
+        """Return a card for somebody new.
+
+        Raises `Malformed`, and `Illegal` where there are too many.
+        """
         with self._ledger.lock:
             if len(self._people) >= MOST_PEOPLE:
                 self._drop_unused()
@@ -77,7 +83,10 @@ class PlayerCards:
             del self._numbers[person.card]
 
     def change(self, number: int, name: str, is_shown: bool) -> Person:
-        """Somebody wants to be called otherwise, or not to be named any more; raises `Malformed`, `Illegal`."""
+        """Rename somebody who wants to be called otherwise, or not to be named any more.
+
+        Raises `Malformed`, `Illegal`.
+        """
         with self._ledger.lock:
             person = msgspec.structs.replace(self.known(number), name=player_name(name), is_shown=is_shown)
             self._keep(person)
@@ -89,7 +98,10 @@ class PlayerCards:
             self._keep(msgspec.structs.replace(self.known(number), name="", code="", is_shown=False))
 
     def show(self, code: str, table: str) -> Person:
-        """Somebody shows a card at a table; raises `Illegal` for a code that is none. Whoever asks slows guessing."""
+        """Take the card that somebody shows at a table.
+
+        Raises `Illegal` for a code that is none. Whoever asks slows guessing.
+        """
         with self._ledger.lock:
             person = self.by_code(code)
             if person is None:
@@ -100,7 +112,7 @@ class PlayerCards:
         return person
 
     def number_of(self, player: Player, table: str) -> int | None:
-        """Who played, by the card that was shown at this very table; None: no card was."""
+        """Return who played, by the card that was shown at this very table. None: no card was."""
         if player.is_machine:
             return MACHINE_NUMBER
         return self._numbers.get(player.card) if (player.card, table) in self._shown else None

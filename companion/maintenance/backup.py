@@ -61,8 +61,11 @@ MAX_MEMBER_BYTES = {
     "choices.json": 1_000_000,
     _GAMES: 500_000_000,
 }
-"""Maximum number of bytes of each member. The note has six lines, settings with every comment have 30 KB, lenses and
-choices some KB each; a game takes 0.1 MB, so five thousand games go into a backup, as many as a page takes."""
+"""Maximum number of bytes of each member.
+
+The note has six lines, settings with every comment have 30 KB, lenses and choices some KB each. A
+game takes 0.1 MB, so five thousand games go into a backup, as many as a page takes.
+"""
 MAX_GROWTH = 20
 """How many bytes may come of each of a backup. Three hundred games that are nearly the same pack to a tenth."""
 _SMALL_BYTES = 1_000_000
@@ -71,7 +74,7 @@ _MOST_PHOTOGRAPH = 4_000_000
 """A photograph of the largest camera, at the best quality."""
 _PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
 _ALBUM, _DRAWN = "photographs", "history"
-"""Folders of what belongs to the games of one journal; the second is made anew at any time."""
+"""Folders of what belongs to the games of one journal. The second is made anew at any time."""
 _FORGET = "forget"
 """A file that says: games and photographs go, nothing comes instead."""
 

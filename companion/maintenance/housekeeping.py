@@ -1,7 +1,8 @@
-"""What is done beside the table while nobody waits for it: room on the disk, old games, dates, checks of what is kept.
+"""What is done beside the table while nobody waits for it: room on the disk, old games, dates,
+checks of what is kept.
 
 A thread of its own with a round every few seconds. Of the journal's lock each step holds what one game takes, some
-milliseconds; games are removed and checked only while none is on and nobody has touched the table for a while.
+milliseconds. Games are removed and checked only while none is on and nobody has touched the table for a while.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The members of a ZIP file from elsewhere, written out with a limit for each: a small file can unpack to gigabytes.
+"""The members of a ZIP file from elsewhere, written out with a limit for each: a small file can
+unpack to gigabytes.
 
-What a member says about its size is believed only as an upper bound; what comes out is counted while it comes.
+What a member says about its size is believed only as an upper bound. What comes out is counted while it comes.
 """
 
 from __future__ import annotations
@@ -71,9 +72,11 @@ def too_many() -> str:
 
 
 def look_at(members: list[zipfile.ZipInfo], most_of: Callable[[str], int], most_bytes: int, folder: Path) -> None:
-    """Look at what members say of themselves before any is unpacked. Raises `Malformed` and `SystemTrouble`.
+    """Look at what members say of themselves before any is unpacked.
 
-    `most_of` answers how many bytes a member of that name may have; all together have `most_bytes`, and what is free on
+    Raises `Malformed` and `SystemTrouble`.
+
+    `most_of` answers how many bytes a member of that name may have. All together have `most_bytes`, and what is free on
     the disk of `folder` less what a game needs.
     """
     for member in members:

@@ -2,7 +2,7 @@
 
 One SQLite file per installation with many games in it, used by one service at a time.
 
-Inputs are ordered by their number and measured by the monotonic clock; the wall clock only gives them a date. Of every
+Inputs are ordered by their number and measured by the monotonic clock. The wall clock only gives them a date. Of every
 start of the service (a run) the journal keeps how far the wall clock was ahead of the monotonic one, as known last: a
 clock that is set while the service runs mends the dates of all that was played since it began. A date that is known to
 be wrong is told as unknown.
@@ -74,7 +74,8 @@ class ServiceRun:
 
     @property
     def checksum(self) -> int:
-        """CRC-32 of all fields, kept beside them in `facts`: every input of the run is dated by them."""
+        """Return CRC-32 of all fields, kept beside them in `facts`: every input of the run is dated
+        by them."""
         return zlib.crc32(_pack_run(self.number, self.ahead_s, self.is_right))
 
 
@@ -312,7 +313,7 @@ def _record_of(content: bytes) -> AnyRecord | None:
 def first_run(number: int, stamp: Stamp, last: ServiceRun | None, last_wall_s: float) -> ServiceRun:
     """Return a start of the service at its first input.
 
-    `last` is the run before and `last_wall_s` what the clock said at its end. A clock that says less was not set; one
+    `last` is the run before and `last_wall_s` what the clock said at its end. A clock that says less was not set. One
     that has gone on by itself since is as right as it was.
     """
     is_right = stamp.wall_s >= max(EARLIEST_S, last_wall_s)

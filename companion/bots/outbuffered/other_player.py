@@ -31,7 +31,7 @@ class TurnTable(Protocol):
 
 @dataclass(frozen=True)
 class Expected:
-    """A turn whose end will tell something; `gains` is what each answer gives away."""
+    """A turn whose end will tell something. `gains` is what each answer gives away."""
 
     position: Position
     game: TurnTable
@@ -43,7 +43,7 @@ class Expected:
 class OtherPlayer:
     """Which kind of player the other one is, learned from the positions that turns have ended in.
 
-    `given` is what the other one has given away so far, as a part of a game; no more than it is put at risk.
+    `given` is what the other one has given away so far, as a part of a game. No more than it is put at risk.
     """
 
     def __init__(self) -> None:
@@ -53,17 +53,18 @@ class OtherPlayer:
         self._habits: dict[Position, Vector] = {}
 
     def may_lose(self) -> float:
-        """How much this turn may cost against a perfect player: more against one who has already given much away."""
+        """Return how much this turn may cost against a perfect player: more against one who has
+        already given much away."""
         return min(MOST_LOST, max(0.35 * self.given, min(MAY_LOSE, max(0.0, _CREDIT + self.given))))
 
     def guess(self, kinds: Sequence[Vector]) -> Vector:
-        """What the other side is likely to play."""
+        """Return what the other side is likely to play."""
         trust = self._trust if self._trust is not None else np.full(len(kinds), 1 / len(kinds))
         mixed = sum((weight * kind for weight, kind in zip(trust, kinds, strict=True)), np.zeros(len(kinds[0])))
         return np.asarray(mixed, np.float32)
 
     def habit(self, position: Position, game: TurnTable) -> Vector:
-        """What it played when this position was there before; anything at first."""
+        """Return what it played when this position was there before. Anything at first."""
         columns = len(game.columns)
         played = self._habits.get(position, np.zeros(columns, np.float32)) + np.float32(0.3 / columns)
         return np.asarray(played / played.sum(), np.float32)
@@ -73,7 +74,7 @@ class OtherPlayer:
         self._expected = expected
 
     def ended_in(self, position: Position) -> None:
-        """The turn is over: kinds of player who would have led there are the likelier ones."""
+        """Learn from the end of a turn: kinds of player who would have led there are the likelier ones."""
         turn, self._expected = self._expected, None
         if turn is None:
             return
