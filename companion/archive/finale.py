@@ -21,7 +21,7 @@ from companion.games.events import CommonEvent, EventKind
 
 _MORNING_H = 5
 """An evening ends at this hour, not at midnight."""
-_MOST_COUNTS = 3
+_MAX_COUNTS = 3
 _CAME_TO_NOTHING = frozenset({CommonEvent.IDLE, CommonEvent.MISS, CommonEvent.BOUNCE})
 
 
@@ -184,7 +184,7 @@ def _counts(told: Retelling) -> tuple[str, ...]:
     """Return how often the things happened that people remember, those that weigh most first."""
     counted: Counter[EventKind] = Counter(each.event.kind for each in told.highlights)
     kinds = sorted((kind.highlight.weight, kind) for kind in counted if kind.highlight)
-    weighty = [kind for _, kind in reversed(kinds)][:_MOST_COUNTS]
+    weighty = [kind for _, kind in reversed(kinds)][:_MAX_COUNTS]
     return tuple(kind.highlight.counted(counted[kind]) for kind in weighty if kind.highlight)
 
 

@@ -44,7 +44,7 @@ from companion.storage.journal import Journal
 from companion.table.session import MACHINE, chosen_words
 
 _REPLAYS = 6
-"""So many games told again stay in memory."""
+"""Number of retold games that stay in memory."""
 Painter = Callable[[Retelling, int, Callable[[str], bytes | None]], bytes]
 """Draws a game or one of its turns. The last is asked for photographs by their moments."""
 

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 _WAIT_S = 0.5
 _PATIENCE_S = 20.0
-"""So long a photograph waits for a board that lies still. By then the turn is another one."""
+"""Timeout in seconds for a board to lie still. By then the turn is another one."""
 _MOMENT = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 _MEGABYTE = 1_000_000
 _THIN_FROM = 8

@@ -29,7 +29,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.table.session import MACHINE
 
-MOST_COMMANDS = 3
+MAX_COMMANDS = 3
 
 
 @dataclass
@@ -121,5 +121,5 @@ def _tendency(game: str, title: str, one: _Sum) -> Tendency:
         wins=one.wins,
         ties=one.ties,
         median_s=median(one.times) if one.times else None,
-        commands=tuple(one.commands.most_common(MOST_COMMANDS)),
+        commands=tuple(one.commands.most_common(MAX_COMMANDS)),
     )

@@ -58,10 +58,10 @@ STRENGTHS = {
     3: Strength(7000, 6, 2, 0.0, True, 1.0),
 }
 _A_GAME = 200.0
-"""So many points decide a game, as a rule: about four robots."""
-_LEAST_TRUST, _MOST_TRUST = 0.1, 0.6
+"""Lead in points that decides a game, as a rule: about four robots."""
+_MIN_TRUST, _MOST_TRUST = 0.1, 0.6
 _FEW = 2
-"""So many robots left to the other side at most that all its orders are tried against a plan that may win at once."""
+"""Maximum number of enemies for which all orders are tried against a plan that may win at once."""
 _STEPS = 240
 """Rounds of regret matching."""
 
@@ -96,7 +96,7 @@ class ArenaBot(Bot):
         search = _Search(self._field, robots, self._side, self._strength.nodes)
         trust = 0.0
         if self._strength.learns:
-            trust = min(_MOST_TRUST, max(_LEAST_TRUST, 1.5 * self._right / self._guessed - 0.6))
+            trust = min(_MOST_TRUST, max(_MIN_TRUST, 1.5 * self._right / self._guessed - 0.6))
         plan = search.plan(self._strength, trust, Random(f"{self._seed}/{robots.turn}"))
         self._expect(search)
         mine = [index for index, side in enumerate(robots.sides) if side == self._side]

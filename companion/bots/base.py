@@ -14,7 +14,7 @@ from companion.core.kit import Seat
 LEVELS = (1, 2, 3)
 """Beginner, club player, as strong as it can be."""
 _LIKELY = 10
-"""So many times in a hundred, at least, what the other side is likeliest to do is worth a word."""
+"""Minimum chance in percent at which an expected reply is worth a word."""
 
 
 @dataclass(frozen=True, slots=True)

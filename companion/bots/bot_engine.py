@@ -28,9 +28,9 @@ from companion.core.kit import Seat
 from companion.games import game_named
 
 MAX_LINE = 1_000_000
-"""So many bytes a request or a reply has at most."""
+"""Maximum size of a request or a reply, in bytes."""
 MEMORY_BYTES = 192 << 20
-"""So much private memory may be asked for: about three times what an opponent ever holds."""
+"""Maximum private memory: about three times what an opponent ever holds."""
 Reply = dict[str, Any]
 
 

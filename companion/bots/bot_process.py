@@ -27,9 +27,9 @@ from companion.core.kit import Seat
 from companion.core.names import is_printable
 
 MAX_LINE = 1_000_000
-"""So many bytes a request or a reply has at most."""
-MOST_MEMORY_BYTES = 512 << 20
-"""So much private memory any program may ask for. Our own ask for less."""
+"""Maximum size of a request or a reply, in bytes."""
+MAX_MEMORY_BYTES = 512 << 20
+"""Maximum private memory of any program. Our own ask for less."""
 _MAX_ACTION, _MAX_REASONS, _MAX_REASON = 10_000, 12, 400
 _ROOT = Path(__file__).parents[2]
 """The folder of the packages: there the child finds the same program, installed or not."""
@@ -39,9 +39,9 @@ _PATTERN = re.compile(r"(?:[^{}]|\{[a-z]\w*(?:!c)?\})+")
 _MARK = "TABLETOP_OPPONENT"
 """The variable by which everything is found that an opponent has begun, whatever session it went to."""
 _SWEEPS = 20
-"""So often at most it is looked for what an opponent has begun: what is being ended may still begin more."""
+"""Maximum number of searches for what an opponent has begun: it may still begin more."""
 _LAST_MOMENT_S = 0.5
-"""So long a child whose pipe broke may take to end by itself, so that its own status is told."""
+"""Timeout in seconds for a child whose pipe broke to end by itself with its own status."""
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 R = TypeVar("R")
 
@@ -131,7 +131,7 @@ class BotProcess:
         except (OSError, ValueError, IndexError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or "not a command"
             raise BotFailure(f"The opponent’s program cannot be started: {reason}") from None
-        give_way(self.child.pid, MOST_MEMORY_BYTES)
+        give_way(self.child.pid, MAX_MEMORY_BYTES)
         self._is_open = True
         for pipe in (self.child.stdin, self.child.stdout):
             os.set_blocking(_pipe(pipe), False)

@@ -33,11 +33,11 @@ TEMPO_S = (1.0, 3.0)
 THINK_S = 8.0
 """The longest that a process may think, clock or not. Then it is begun anew."""
 START_S = 15.0
-"""So long a process may take to begin and to be told what was."""
+"""Timeout in seconds for a process to begin and to be told what was."""
 TRIES = 3
-"""So often a process is begun anew for one decision before chance decides."""
+"""Attempts with a new process for one decision, before chance decides."""
 PATIENCE_S = (20.0, 5.0)
-"""So long all of them together may take.
+"""Timeout in seconds for all of them together.
 
 Half of it after each decision that chance had to make, but never less than the second figure, so
 that nobody waits long for a program that always hangs.

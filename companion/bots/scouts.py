@@ -27,14 +27,14 @@ from companion.games.scouts.state import moved as after_play
 
 _SURE = WIN / 2
 _BOREDOM = 2.0
-"""So much less a position is worth every time that this game's own turns have led to it before."""
+"""Worth, in ranks, that a position loses each time own turns of this game have led to it."""
 _LEAP = 6.0
-"""So much more than alone a play may be worth after another one that opens its way."""
+"""Maximum gain, in ranks, of a play after another one that opens its way."""
 _ROCK_WORTH = 3.0
 """What a rock is worth that is not laid yet."""
-_MOST_TURNS, _LAST_HOPES, _ROCKS_TRIED = 150, 120, 24
+_MAX_TURNS, _LAST_HOPES, _ROCKS_TRIED = 150, 120, 24
 _A_GAME = 40.0
-"""So many ranks decide a game, as a rule."""
+"""Lead in ranks that decides a game, as a rule."""
 _SQUARE = re.compile(r"[a-h](?:10|[1-9])")
 _SET_UPS = ("cdefb", "decfg", "dcefb")
 """The files of the scouts at the start, in the order of placing."""
@@ -367,7 +367,7 @@ def _completed(turns: list[Turn], seat: int) -> list[Turn]:
         node = masks_after(after, seat, *plays[1]) if len(plays) > 1 else after
         if node not in done:
             done[node] = (worth, plays, node)
-            if len(done) == _MOST_TURNS:
+            if len(done) == _MAX_TURNS:
                 break
     return list(done.values())
 

@@ -42,12 +42,12 @@ from web.security.tls import BadCertificate, certificate_context
 __all__ = ["Finding", "Grade", "ask_service", "examine", "report"]
 
 HELLO_S = 3.0
-"""So long a running companion may take to say that it is one.
+"""Timeout in seconds for a running companion to say that it is one.
 
 Whatever else listens there may say nothing at all.
 """
 ANSWER_S = 15.0
-"""So long it may take to look at everything."""
+"""Timeout in seconds for looking at everything."""
 
 
 def report(settings: Settings, as_json: bool = False, path: Path | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Add `companion host-key`: what a person types to become the host, and another one in its place."""
+"""`companion host-key`: what a person types to become the host, and another one in its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Add `companion hotspot`: a Wi-Fi of the machine's own, by a profile of NetworkManager.
+"""`companion hotspot`: a Wi-Fi of the machine's own, by a profile of NetworkManager.
 
 Only when somebody wants it.
 

@@ -1,4 +1,4 @@
-"""Add `companion lamp`: the process behind the system lamp, begun early by companion-lamp.service."""
+"""`companion lamp`: the process behind the system lamp, begun early by companion-lamp.service."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from companion.core.errors import PanelError
 RUN = Path("/run/tabletop-companion")
 """The service's folder (`RuntimeDirectory` of companion.service)."""
 PATIENCE_S, AGAIN_S = 60, 1
-"""So long, and so often, the pins are tried while the machine still boots."""
+"""Timeout and interval in seconds for trying the pins while the machine still boots."""
 ENDS = frozenset({signal.SIGTERM, signal.SIGINT})
 
 

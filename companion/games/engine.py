@@ -21,7 +21,7 @@ from companion.games.base import Game, plain_outcome
 
 _MAX_LINE = 1_000_000
 _MAX_LEGAL = 50_000
-"""So many actions are listed, or drawn from, at most: sealed orders for many pieces can be millions."""
+"""Maximum number of listed actions: sealed orders for many pieces can be millions."""
 
 
 class _New(msgspec.Struct, forbid_unknown_fields=True):

@@ -29,7 +29,7 @@ from companion.table.table import Table
 log = logging.getLogger(__name__)
 EAR = "hub"
 """What the hub is called among those who hear the key that calls the staff."""
-_MOST_SENTENCES = 8
+_MAX_SENTENCES = 8
 _CONTESTED = say(
     "The other table reports a different result for your last game. Compare it in both lists of games, and tell the "
     "hub’s host how it ended."
@@ -134,8 +134,8 @@ class HubAdapter(Closeable):
             call_by=self._bell.by,
             health=told(self._health()),
             camera=view.devices.camera.state,
-            notices=tuple(told(notice) for notice in view.devices.notices[:_MOST_SENTENCES]),
-            wrong=tuple(told(problem.text) for problem in view.board.problems[:_MOST_SENTENCES]),
+            notices=tuple(told(notice) for notice in view.devices.notices[:_MAX_SENTENCES]),
+            wrong=tuple(told(problem.text) for problem in view.board.problems[:_MAX_SENTENCES]),
             follows=self._follows,
             answers=self._answer[0],
             answer=i18n.packed(self._answer[1]),

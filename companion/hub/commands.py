@@ -19,7 +19,7 @@ from companion.core.kit import Seat
 from companion.table.public.messages import words
 
 MOST_COMMAND = 48 * 1024
-MOST_SETTINGS = 48
+MAX_SETTINGS = 48
 _Name = Annotated[str, Meta(max_length=80)]
 
 
@@ -97,6 +97,6 @@ def read_command(payload: bytes) -> HubCommand:
     if command.wish and command.wish.pairing:
         for name in command.wish.pairing.names.values():
             words(name)
-    if command.settings and len(command.settings.values) > MOST_SETTINGS:
+    if command.settings and len(command.settings.values) > MAX_SETTINGS:
         raise Malformed(say("This message is too large"))
     return command

@@ -29,7 +29,7 @@ except ImportError:
 
 T = TypeVar("T")
 ANSWERS_S = 10.0
-MOST_ANSWER = 16_384
+MAX_ANSWER = 16_384
 
 
 class JoinRequest(msgspec.Struct, frozen=True):
@@ -126,10 +126,10 @@ def _ask(url: str, request: msgspec.Struct, kind: type[T], ca: str) -> T:
     opener = urllib.request.build_opener(_NoOtherPlace, urllib.request.HTTPSHandler(context=context))
     try:
         with opener.open(asked, timeout=ANSWERS_S) as answer:
-            return msgspec.json.decode(answer.read(MOST_ANSWER), type=kind)
+            return msgspec.json.decode(answer.read(MAX_ANSWER), type=kind)
     except urllib.error.HTTPError as error:
         try:
-            told = msgspec.json.decode(error.read(MOST_ANSWER), type=JoinRefusal).error["message"]
+            told = msgspec.json.decode(error.read(MAX_ANSWER), type=JoinRefusal).error["message"]
         except (msgspec.MsgspecError, KeyError, OSError):
             told = say("There is no hub at {address}", address=url)
         raise SystemTrouble(str(told)) from None

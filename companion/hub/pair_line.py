@@ -133,12 +133,12 @@ class PairLine:
         self._past: RemoteProgress | None = None
         """What there is to be told of a game that is not on the table any more."""
         self._sent = -1
-        """So many of our messages are at the hub. -1: that is to be asked."""
+        """Number of our messages at the hub. -1: that is to be asked."""
         self._fault = ""
         self._heard_s = 0.0
         self._near_s = -NEAR_S
         self._there = 0
-        """So many messages of the other table are at the hub, as far as we were told."""
+        """Number of the other table's messages at the hub, as far as we were told."""
         self._looked_s = -LOOK_S
         self._news: Subscription | None = None
         self._listens_to = ""

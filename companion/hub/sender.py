@@ -49,9 +49,9 @@ CONNECT_S, ANSWERS_S = 5, 3.0
 AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
 """After a line that broke: so soon it is tried anew, and at most so long later."""
 LEARNS_S = 5.0
-"""So long after a table has joined, a server of a cluster may not have read yet that it may come in."""
+"""Seconds that a server of a cluster may take to read that a new table may come in."""
 WAITS_S = 5.0
-"""A table that is not let in asks at least so often: its host may be standing at the hub."""
+"""Interval in seconds at which a table that is not let in asks: its host may be standing at the hub."""
 KEEPS_AGAIN_S = 3.0
 """A hub that keeps nothing is asked so often whether it does again."""
 GOODBYE_S = 0.5

@@ -24,9 +24,9 @@ from companion.hub.pairing import Pair
 FILE = "hub.json"
 ADDRESS_FILE = "address"
 """Where a hub says how its pages are reached from this very machine."""
-MOST_TABLES, MOST_SEATED, SEATED_EACH = 500, 1000, 20
+MAX_TABLES, MOST_SEATED, SEATED_EACH = 500, 1000, 20
 SPARE = 200
-"""So many names of tables are drawn in advance for a cluster, each with an account there."""
+"""Number of tables' names drawn in advance for a cluster, each with an account there."""
 
 
 class KnownTable(msgspec.Struct, frozen=True):
@@ -137,10 +137,10 @@ class HubFolder:
         joined: list[KnownTable] = []
 
         def add(file: HubFile) -> HubFile:
-            if len(file.tables) >= MOST_TABLES:
-                raise SystemTrouble(say("This hub has {number} tables and takes no more.", number=MOST_TABLES))
+            if len(file.tables) >= MAX_TABLES:
+                raise SystemTrouble(say("This hub has {number} tables and takes no more.", number=MAX_TABLES))
             taken = {table.number for table in file.tables}
-            number = next(number for number in range(1, MOST_TABLES + 1) if number not in taken)
+            number = next(number for number in range(1, MAX_TABLES + 1) if number not in taken)
             if takes_spare and not file.spare:
                 raise SystemTrouble(say("The cluster has no account left: restart this hub and its NATS servers."))
             own, spare = (file.spare[0], file.spare[1:]) if takes_spare else (secrets.token_hex(8), file.spare)

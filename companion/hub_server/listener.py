@@ -20,7 +20,7 @@ from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
 GAMES = Rate(5000, 0.01)
-"""So many games a table may have ended: a year's at once, and then one every 100 seconds. All results are kept."""
+"""Rate of games that a table may end: a year's at once, then one every 100 seconds."""
 
 
 class RecordPlace(NamedTuple):

@@ -25,18 +25,18 @@ from companion.table.public.messages import MOST_BYTES
 log = logging.getLogger(__name__)
 READY_S, PAUSE_S, RELOADS_S = 15.0, 0.02, 5.0
 READS = 2
-"""So often it reads: the first time it makes an account that is new, but does not yet listen to what that may say."""
+"""Number of its readings: the first one makes an account that is new, but does not yet listen to what that may say."""
 RELOADED = b"Reloaded server configuration"
 """What it says in its log once it knows who may come in."""
 TOLD_S = 10.0
-"""So long the servers of a cluster may take to be told."""
+"""Timeout in seconds for the servers of a cluster to be told."""
 PROGRAM = "nats-server"
 COLLECTS = {"GOGC": "50"}
 """Its garbage is collected once it has grown by this percentage of what is used, not by 100: a quarter less memory."""
 OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
 MOST_LINES, MOST_HEARD = 32, 64
-"""So many lines may be open with a table's key (it has one, and for a while those that broke unnoticed), and so many
-subjects be listened to on each."""
+"""Maximum number of lines with a table's key (it has one, and those that broke unnoticed), and of
+subjects listened to on each."""
 OWN_ACCOUNT = "hub"
 """The hub's account at NATS, in which everything is kept."""
 _TABLE = "table-"

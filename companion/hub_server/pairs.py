@@ -38,7 +38,7 @@ from web.security.join_code import EACH, LENGTH
 from web.security.rate_limit import Buckets, Guesses, Rate
 
 AGREED = Rate(20, 0.05)
-"""So many games a table may agree on: NATS reads anew who may do what for each, and everybody waits for that."""
+"""Rate of games that a table may agree on: NATS reads its rights anew for each, and all wait."""
 HELD_S = 25.0
 """Seconds after which a machine that claims nothing is no table any more: each claims every ten."""
 REFUSED_S = 60.0

@@ -56,15 +56,15 @@ from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
 KEPT_EACH = 5000
-"""So many records of each table are kept: some fifty games."""
-LEAST_SHARES = 8
+"""Number of records kept of each table: some fifty games."""
+MIN_SHARES = 8
 """The store is divided among the tables, and into no fewer shares: what one table sends pushes out its own alone."""
 ROUND_S = 0.1
 LOOK_S = 1.0
 """How often the child and the disk are looked at."""
 AGAIN_S, GOODBYE_S = 0.25, 1.0
 ASKED = 3
-"""So often the store does not answer before it is started anew."""
+"""Number of questions without an answer before the store is started anew."""
 ANSWERS_S = 5.0
 FREE_BYTES = 32 * 1024 * 1024
 """With less the hub says that its disk is full."""
@@ -76,9 +76,9 @@ SHORTEST_WINDOW_S = 0.1
 
 JetStream takes no shorter time than this for looking for doubles.
 """
-MOST_AGE_S = 86_400.0
+MAX_AGE_S = 86_400.0
 PAIRS_KEPT_S = 60 * 86_400.0
-"""So long a game at two tables may rest."""
+"""Seconds that a game at two tables may rest."""
 
 FLOOD = Rate(20_000, 100.0)
 """What a table may send: a long outage at once, and then more than any table does. A message that is none counts
@@ -379,7 +379,7 @@ class HubStore:
         room = self._rooms.setdefault(table, TableRoom())
         room.count += 1
         room.size += size
-        shares = max(LEAST_SHARES, len(self._heard.tables()))
+        shares = max(MIN_SHARES, len(self._heard.tables()))
         if room.size <= self._settings.record_bytes // shares or self._client is None:
             return
         room.count, room.size = room.count // 2, room.size // 2
@@ -516,7 +516,7 @@ class FloodGuard:
 def _told_age_s(headers: Mapping[str, str] | None) -> float:
     """Return how long ago the table had accepted what it told, as it says."""
     try:
-        return min(max(0.0, float((headers or {}).get(AGE, "0"))), MOST_AGE_S)
+        return min(max(0.0, float((headers or {}).get(AGE, "0"))), MAX_AGE_S)
     except ValueError:
         return 0.0
 
@@ -525,4 +525,4 @@ def _since_s(headers: Mapping[str, str] | None, stored: datetime | None) -> floa
     """Return how long ago the table accepted what this record tells: when it was sent, and since
     then in the store."""
     kept_s = time.time() - stored.timestamp() if stored else 0.0
-    return min(_told_age_s(headers) + max(0.0, kept_s), MOST_AGE_S)
+    return min(_told_age_s(headers) + max(0.0, kept_s), MAX_AGE_S)

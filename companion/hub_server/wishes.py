@@ -10,7 +10,7 @@ from companion.core.clock import Clock
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import packed, say
 from companion.core.kit import SEATS
-from companion.hub.commands import MOST_SETTINGS, HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
+from companion.hub.commands import MAX_SETTINGS, HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
 from companion.hub_server.folder import HubFile, HubFolder
 from companion.league.director import board_at
 from companion.league.league import League
@@ -59,7 +59,7 @@ class Wishes:
             for table in tables:
                 before = asked[table].values if table in asked else {}
                 asked[table] = SettingsAsked(number, {**before, **typed})
-                if len(asked[table].values) > MOST_SETTINGS:
+                if len(asked[table].values) > MAX_SETTINGS:
                     raise Illegal(
                         Refusal.TOO_LATE, say("Too many settings are waiting for a table that does not answer")
                     )

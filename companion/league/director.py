@@ -24,7 +24,7 @@ from companion.league.tournament import (
     Tournament,
 )
 
-MOST_ENTRANTS, MOST_ROUNDS, MOST_MINUTES, MOST_BOARDS = 500, 30, 600, 6
+MAX_ENTRANTS, MOST_ROUNDS, MOST_MINUTES, MOST_BOARDS = 500, 30, 600, 6
 MOST_NAME = 48
 BEFORE_S = 5.0
 """A game that began so little before its round was paired may still be the round's: times of messages are rough."""
@@ -69,9 +69,9 @@ def enter(tournament: Tournament, people: Sequence[int], rating: float, team: st
         raise Illegal(Refusal.TOO_LATE, say("Everybody’s opponents have been drawn: nobody can enter any more"))
     if len(people) != tournament.team_size or len(set(people)) != len(people):
         raise Malformed(say("Each entry needs {number} different people", number=tournament.team_size))
-    if len(tournament.entrants) >= MOST_ENTRANTS:
+    if len(tournament.entrants) >= MAX_ENTRANTS:
         raise Illegal(
-            Refusal.TOO_LATE, say("There are {number} entries, and no more can be taken", number=MOST_ENTRANTS)
+            Refusal.TOO_LATE, say("There are {number} entries, and no more can be taken", number=MAX_ENTRANTS)
         )
     team = plain_name(" ".join(team.split()))
     if len(team) > MOST_NAME or not is_printable(team):

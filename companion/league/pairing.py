@@ -29,7 +29,7 @@ from companion.league.tournament import (
 
 FLOATS, SIDES, APART, BYE = 10**9, 10**13, 10**17, 10**24
 """What one unit of each cost weighs: more than all that is less important of 250 matches together."""
-MOST_COST = 10**27
+MAX_COST = 10**27
 Pairs = Sequence[tuple[int, int | None]]
 """South and North of each match. None: a bye."""
 
@@ -104,7 +104,7 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
             if second.number not in first.met and (may_clash or not _clash(first, second)):
                 fold = _from_fold(places, len(groups[first.halves]), first, second)
                 graph.add_edge(one, other, _cost(first, second) + fold)
-        found = max_weight_matching(graph, max_cardinality=True, weight_fn=lambda cost: MOST_COST - cost)
+        found = max_weight_matching(graph, max_cardinality=True, weight_fn=lambda cost: MAX_COST - cost)
         if 2 * len(found) == len(graph):
             pairs = sorted(tuple(sorted(pair)) for pair in found)
             return [

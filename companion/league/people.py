@@ -16,7 +16,7 @@ from companion.core.network import new_code
 from companion.table.seats.sitting import checked_name
 
 CODE_LENGTH = 8
-MOST_PEOPLE = 5000
+MAX_PEOPLE = 5000
 MACHINE_NUMBER = 0
 """The number by which the machine is counted as an opponent."""
 

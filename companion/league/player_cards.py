@@ -11,10 +11,10 @@ from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.network import plain_code
 from companion.league.league_file import Changes, KeptLeague, Ledger
-from companion.league.people import MACHINE_NUMBER, MOST_PEOPLE, Person, new_person, player_name
+from companion.league.people import MACHINE_NUMBER, MAX_PEOPLE, Person, new_person, player_name
 from companion.league.results import Player
 
-MOST_DROPPED = 100
+MAX_DROPPED = 100
 """Cards that go at once: enough that not every new one waits for the disk."""
 
 
@@ -60,11 +60,11 @@ class PlayerCards:
         Raises `Malformed`, and `Illegal` where there are too many.
         """
         with self._ledger.lock:
-            if len(self._people) >= MOST_PEOPLE:
+            if len(self._people) >= MAX_PEOPLE:
                 self._drop_unused()
-            if len(self._people) >= MOST_PEOPLE:
+            if len(self._people) >= MAX_PEOPLE:
                 raise Illegal(
-                    Refusal.WRONG_PHASE, say("This hub has {number} cards and makes no more", number=MOST_PEOPLE)
+                    Refusal.WRONG_PHASE, say("This hub has {number} cards and makes no more", number=MAX_PEOPLE)
                 )
             taken = {person.code for person in self._people.values()}
             person = new_person(max(self._people, default=0) + 1, name, is_shown, taken)
@@ -76,7 +76,7 @@ class PlayerCards:
         played = {card for card, _ in self._shown}
         entered = self.entered()
         unused = [one for one in self._people.values() if one.card not in played and one.number not in entered]
-        gone = unused[:MOST_DROPPED]
+        gone = unused[:MAX_DROPPED]
         self._ledger.write(Changes(unused=[person.number for person in gone]))
         for person in gone:
             del self._people[person.number]

@@ -31,16 +31,16 @@ log = logging.getLogger(__name__)
 
 ROUND_S = 5.0
 QUIET_S = 60.0
-"""So long nothing has happened at the table before games are removed or checked."""
+"""Seconds of quiet at the table before games are removed or checked."""
 GIVE_BACK_S = 30.0
-"""So often freed memory is given back at least."""
+"""Interval in seconds at which freed memory is given back."""
 _SLICE_S = 0.05
-"""So long a round checks games."""
+"""Seconds of a round's checks of games."""
 _DAY_S = 86_400.0
 _PAGES = 64
-"""So many free pages a round gives back to the disk."""
+"""Number of free pages that a round gives back to the disk."""
 _NAMED = 8
-"""So many damaged games are told by their number."""
+"""Maximum number of damaged games that a sentence names."""
 
 
 @dataclass(frozen=True)

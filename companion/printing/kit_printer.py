@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 PAPERS: Mapping[str, str] = {"a4": "A4", "letter": say("Letter")}
 """The sizes on which everything is printed, by the names that addresses and commands use."""
 KEPT_BYTES = 6_000_000
-"""So much print is kept. The sheets of all games in one language and size are a tenth of it."""
+"""Maximum bytes of the prints that are kept. The sheets of all games in one language and size are a tenth of it."""
 KEPT_PLANS = 64
 WAIT_S = 6.0
-"""So long one waits for the press. The longest print, 78 cards, took 0.6 s on one core of a PC."""
+"""Timeout in seconds for the press. The longest print, 78 cards, took 0.6 s on one core of a PC."""
 
 _Key = tuple[str, ...]
 

@@ -40,7 +40,7 @@ _FORMATIONS = ("b2 g2 c2 e2 d2 f2", "c2 f2 d1 e2 d2 b2", "b2 f2 c1 d2 e2 g2")
 _LETTERS = "RRBTFS"
 _CARD_ROUNDS = {1: 4, 2: 40, 3: 160}
 _STRAY = 0.06
-"""So often a card is any card, more with every card of one face-off: two that reason alike would tie for ever."""
+"""Chance of any card at all, for each card of a face-off: two that reason alike would tie for ever."""
 _WORDS = {
     "try": say("This scores."),
     RUN: say("The run gains ground, or covers it."),

@@ -49,9 +49,9 @@ STRENGTHS = {
     2: Strength(width=4, depth=2, replies=0, reply_width=0, noise=60.0, overlooks=False),
     3: Strength(width=7, depth=3, replies=14, reply_width=2, noise=0.0, overlooks=False),
 }
-MOST_NODES = 8_000
-_MOST_TRIED = 3
-"""So many rounds that begin with a play are answered when it is judged."""
+MAX_NODES = 8_000
+_MAX_TRIED = 3
+"""Maximum number of rounds answered for a play that is judged."""
 _SQUARE = re.compile(r"[a-h](?:1[01]|[1-9])")
 
 
@@ -101,7 +101,7 @@ class Search:
             return found[0]
         looked_at: list[Candidate] = []
         for each in found[: strength.replies]:
-            if self.nodes > MOST_NODES and looked_at:
+            if self.nodes > MAX_NODES and looked_at:
                 break
             each.value = self._answered(each) + self._mood(position, each)
             looked_at.append(each)
@@ -117,11 +117,11 @@ class Search:
         ends = _ends_of(text)
         tried = [each for each in found if _ends_of(str(each.first)) == ends]
         if found[0].value < TRY - 1:
-            for each in {id(each): each for each in (*found[: strength.replies], *tried[:_MOST_TRIED])}.values():
+            for each in {id(each): each for each in (*found[: strength.replies], *tried[:_MAX_TRIED])}.values():
                 each.value = self._answered(each)
         self.ranked = sorted(found[: max(1, strength.replies)], key=lambda each: -each.value)
-        best = max((*self.ranked, *tried[:_MOST_TRIED]), key=lambda each: each.value)
-        return best, max((each.value for each in tried[:_MOST_TRIED]), default=None)
+        best = max((*self.ranked, *tried[:_MAX_TRIED]), key=lambda each: each.value)
+        return best, max((each.value for each in tried[:_MAX_TRIED]), default=None)
 
     def _mood(self, position: Position, candidate: Candidate) -> float:
         """Return noise of the level, and restlessness: what was there before, and doing nothing,

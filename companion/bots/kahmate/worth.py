@@ -17,8 +17,10 @@ PIP = 4.0
 """What a pip more on the cards in hand is worth."""
 _POSSESSION, _LYING, _BEHIND_BALL, _SUPPORT, _FIRST_AT_BALL = 75.0, 14.0, 3.0, 6.0, 35.0
 _SUREST = 0.99
-"""So likely a face-off or a round comes out as expected at most: what takes several is told apart, and what nothing
-helps against is still made as hard as it can be."""
+"""Maximum chance that a face-off or a round comes out as expected.
+
+So what takes several is told apart, and what nothing helps against is still made hard.
+"""
 
 
 # ---- cards -----------------------------------------------------------------------------------------------------------

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from companion.bots.outbuffered.turns import Position
 
 MAY_LOSE = 0.025
-"""So much a turn may cost against a perfect player, as a part of a game, for what beats a weak one."""
-MOST_LOST = 0.2
-"""So much a turn may cost at most, out of what the other side has given away."""
+"""Cost of a turn against a perfect player, as a share of a game, for what beats a weak one."""
+MAX_LOST = 0.2
+"""Maximum cost of a turn, out of what the other side has given away."""
 _FORGET = 0.95
 _CREDIT = 0.2
-"""So much of a game is put at risk before the other side has given anything away."""
+"""Share of a game put at risk before the other side has given anything away."""
 Vector = NDArray[np.float32]
 
 
@@ -55,7 +55,7 @@ class OtherPlayer:
     def may_lose(self) -> float:
         """Return how much this turn may cost against a perfect player: more against one who has
         already given much away."""
-        return min(MOST_LOST, max(0.35 * self.given, min(MAY_LOSE, max(0.0, _CREDIT + self.given))))
+        return min(MAX_LOST, max(0.35 * self.given, min(MAY_LOSE, max(0.0, _CREDIT + self.given))))
 
     def guess(self, kinds: Sequence[Vector]) -> Vector:
         """Return what the other side is likely to play."""

@@ -1,4 +1,4 @@
-"""Add `companion hub`: a hub of many tables on this machine, and this table's way to one: `hub join`, `hub leave`.
+"""`companion hub`: a hub of many tables on this machine, and this table's way to one: `hub join`, `hub leave`.
 
 `hub offer` and `hub play` begin one game at two tables of a hub.
 `hub tournament` and `hub export` are in `league.py`.
@@ -29,7 +29,7 @@ from companion.storage.journal import Journal
 
 FOLDER = "~/.local/share/tabletop-hub"
 PORT, NATS_PORT = 8500, 4222
-LEAST_MB, MOST_MB = 64, 1_000_000
+MIN_MB, MOST_MB = 64, 1_000_000
 """For what tables say. 0 would be no bound at all to NATS."""
 COLLECT_S = 600.0
 """All objects are gone through so often for garbage: for 100 ms and more nobody hears the tables meanwhile."""
@@ -47,9 +47,9 @@ def _delay(text: str) -> float:
 
 
 def _megabytes(text: str) -> int:
-    if text.isdecimal() and LEAST_MB <= (megabytes := int(text)) <= MOST_MB:
+    if text.isdecimal() and MIN_MB <= (megabytes := int(text)) <= MOST_MB:
         return megabytes
-    raise argparse.ArgumentTypeError(f"{text!r} is not an amount: give megabytes from {LEAST_MB} to {MOST_MB:,}")
+    raise argparse.ArgumentTypeError(f"{text!r} is not an amount: give megabytes from {MIN_MB} to {MOST_MB:,}")
 
 
 def add_hub(

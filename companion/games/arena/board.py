@@ -27,7 +27,7 @@ WALLS_MAP = "\n".join(
     )
 )
 
-MOST_ROBOTS = 8
+MAX_ROBOTS = 8
 """Robots of a side: as many tags are printed for each (Ruling 3)."""
 DIRECTIONS = "NESW"
 STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
@@ -47,7 +47,7 @@ SIDES = {
 }
 NAMES = tuple(SIDES[seat].name for seat in SEATS)
 ROBOTS = tuple(
-    tuple(say("{side} robot {number}", side=name, number=number) for number in range(MOST_ROBOTS + 1)) for name in NAMES
+    tuple(say("{side} robot {number}", side=name, number=number) for number in range(MAX_ROBOTS + 1)) for name in NAMES
 )
 """Names of the faces by seat (0 South, 1 North) and number. The numbers begin with 1."""
 STACKS = tuple(tuple((name,) for name in names) for names in ROBOTS)
@@ -152,7 +152,7 @@ def kit_of(text: str) -> Kit:
             sign=("robot-s", "robot-n")[side],
         )
         for side, (seat, first) in enumerate(zip(SEATS, _FIRST_MARKERS, strict=True))
-        for number in range(1, MOST_ROBOTS + 1)
+        for number in range(1, MAX_ROBOTS + 1)
     )
     return Kit(
         "arena",

@@ -12,7 +12,7 @@ from companion.core.errors import Malformed
 from companion.core.grid import parse_groups
 from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS
-from companion.games.arena.board import MOST_ROBOTS, STANDARD_MAP, Ground, ground_of
+from companion.games.arena.board import MAX_ROBOTS, STANDARD_MAP, Ground, ground_of
 from companion.games.base import Options, Outcome
 
 _Points = Annotated[int, Meta(ge=1, le=999)]
@@ -29,7 +29,7 @@ class ArenaOptions(Options, frozen=True):
     turns: Annotated[int, Meta(ge=1, le=1000)] = 30
     hit_points: _Points = 30
     spawn_every: Annotated[int, Meta(ge=0, le=1000)] = 5
-    max_robots: Annotated[int, Meta(ge=1, le=MOST_ROBOTS)] = MOST_ROBOTS
+    max_robots: Annotated[int, Meta(ge=1, le=MAX_ROBOTS)] = MAX_ROBOTS
     attack: _Damage = 12
     friendly: _Damage = 8
     blast: _Damage = 6
@@ -105,7 +105,7 @@ def check_board(options: ArenaOptions) -> None:
                 options.max_robots,
                 starts=len(starts),
                 seat=seat,
-                most=MOST_ROBOTS,
+                most=MAX_ROBOTS,
             )
             raise Malformed(text)
 

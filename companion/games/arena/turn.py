@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Layout
 from companion.games.arena import sentences
-from companion.games.arena.board import MOST_ROBOTS, ROBOTS, STACKS, STEPS, Ground
+from companion.games.arena.board import MAX_ROBOTS, ROBOTS, STACKS, STEPS, Ground
 from companion.games.arena.events import ArenaEvent
 from companion.games.arena.moves import Failure, failures
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
@@ -180,7 +180,7 @@ def _spawn(turn: _Turn) -> None:
             elif len(numbers) >= options.max_robots:
                 why = sentences.is_full(side, len(numbers))
             else:
-                number = next(free for free in range(1, MOST_ROBOTS + 1) if free not in numbers)
+                number = next(free for free in range(1, MAX_ROBOTS + 1) if free not in numbers)
                 numbers.add(number)
                 robot = _Robot(side, number, place, options.hit_points, NOTHING, ROBOTS[side][number])
                 turn.robots.append(robot)

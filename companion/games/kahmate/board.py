@@ -32,9 +32,9 @@ OWN_LINE = (0, RANKS - 1)
 BALL_RANK = 5
 """The rank, from 0, on which the ball begins."""
 PASS_REACH, KICK_REACH = 2, 3
-"""So many ranks and files a pass and a kick go at most ("pass", "kick"). A test holds the sentences that say so."""
+"""Maximum ranks and files of a pass and a kick ("pass", "kick"). A test holds the sentences that say so."""
 CLEAR_LEAD = 2
-"""By more than so much a tackle must win for the tackler to have the ball ("tackled-ball")."""
+"""Lead that a tackle must exceed for the tackler to have the ball ("tackled-ball")."""
 
 SIDES = {
     Seat.SOUTH: Side(say("blue"), "blue", "#1C4FB0", "disc"),

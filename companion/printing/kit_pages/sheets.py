@@ -49,7 +49,7 @@ BACK = "back"
 LOW_FOOT_MM = 6.4
 """Height of the ruler and its words themselves: all that pages of cards leave for it."""
 _LIGHT = 0.18
-"""So much of a side's colour is left where ink is saved."""
+"""Share of a side's colour that is left where ink is saved."""
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,10 @@ _PICTURE_MM = 10.0
 _CELL_GAP_MM = 2.4
 _FOLD_DOWN_MM = 6.0
 _APRON_MM = 12.0
-_LEAST_APRON_MM = 3.8
+_MIN_APRON_MM = 3.8
 _PLAY_MM = 0.3
 _LEAST_MM = 24.0
-"""So wide a cut-out is at least with its caption."""
+"""Minimum width of a cut-out with its caption."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class _TagSize:
         """What folds down over each side of a block."""
         for rim in () if is_wide or self.is_big or self.sides else (_RIM_MM, _RIM_MM / 2):
             flat = square - white - 2 * rim - _PLAY_MM
-            if not self.apron and flat >= _LEAST_APRON_MM:
+            if not self.apron and flat >= _MIN_APRON_MM:
                 self.rim, self.apron = rim, min(_APRON_MM, flat)
         self.outer, self.deep = (white + 2 * self.rim,) * 2
         """Width and depth of what is cut out for one face, without the drawings on it."""
@@ -334,7 +334,7 @@ def _spine(pen: Pen, face: Face, size: _TagSize, kit: Kit) -> None:
     """Draw what is seen from in front between two faces that are glued round a piece, with the
     lines to fold along."""
     pen.rectangle(0, 0, size.outer, size.spine, fill="#FFFFFF")
-    if size.spine >= _LEAST_APRON_MM:
+    if size.spine >= _MIN_APRON_MM:
         with pen.at(size.outer / 2, size.spine / 2):
             _pictures(pen, face, size.outer, size.spine, kit)
     pen.hairline((0, 0), (0, size.spine))

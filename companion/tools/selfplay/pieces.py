@@ -18,7 +18,7 @@ from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Match, SimulatedPlayer, Stuck
 
 ASKEW, NEAT = 0.12, 0.06
-"""So far from the middle of its square, by its width, a hand puts a piece at most.
+"""Maximum offset of a piece that a hand puts down, by the width of its square.
 
 The latter beside others.
 """
