@@ -47,7 +47,7 @@ SIDES = {
 }
 NAMES = tuple(SIDES[seat].name for seat in SEATS)
 ROBOTS = tuple(
-    tuple(say("{side} robot {number}", side=name, number=number) for number in range(MOST_ROBOTS + 1)) for name in NAMES
+    tuple(say("{colour} robot {number}", colour=name, number=number) for number in range(MOST_ROBOTS + 1)) for name in NAMES
 )
 """Names of the faces by seat (0 South, 1 North) and number; the numbers begin with 1."""
 STACKS = tuple(tuple((name,) for name in names) for names in ROBOTS)
