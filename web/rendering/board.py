@@ -1,8 +1,8 @@
 """The board as SVG: where the pieces are, where hands move them, what bounced, what is wrong, what nobody sees.
 
-Units: a square is 100 wide; x to the right, y down. A picture is turned clockwise by `quarters` of a full turn: 0 puts
-South below, 1 at the left (file a above), 2 above, 3 at the right. Pieces and labels stay upright. Colours come from the
-style sheet through classes; no style attribute is written.
+Units: a square is 100 wide; x to the right, y down. A picture is turned clockwise by `quarters` of a full turn:
+0 puts South below, 1 at the left (file a above), 2 above, 3 at the right. Pieces and labels stay upright.
+Colours come from the style sheet through classes; no style attribute is written.
 """
 
 from __future__ import annotations
