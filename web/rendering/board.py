@@ -207,17 +207,17 @@ class _Sketch:
             return f'<g class="lab">{inside}</g>'
         upper, lower = self.seen
         is_upright = self.quarters % 2 == 0
-        shown = []
+        names = []
         for square in self.board.squares:
             x, y = self.centre(square)
             file, rank = chr(97 + square.file), square.rank + 1
             if x < self.pitch and upper < y < lower:
                 name = rank if is_upright else file
-                shown.append(f'<text x="{x - _LABEL_X:g}" y="{y - _LABEL_TOP:g}">{name}</text>')
+                names.append(f'<text x="{x - _LABEL_X:g}" y="{y - _LABEL_TOP:g}">{name}</text>')
             if y > self.height - self.pitch and y < lower:
                 name = file if is_upright else rank
-                shown.append(f'<text x="{x + _LABEL_X:g}" y="{y + _LABEL_BOTTOM:g}" class="last">{name}</text>')
-        return f'<g class="lab edge">{"".join(shown)}</g>'
+                names.append(f'<text x="{x + _LABEL_X:g}" y="{y + _LABEL_BOTTOM:g}" class="last">{name}</text>')
+        return f'<g class="lab edge">{"".join(names)}</g>'
 
     # ---- pieces ----
 
