@@ -114,8 +114,8 @@ class Arena(Game[State, Orders]):
         for number, _ in action.given:
             if number not in numbers:
                 message = say(
-                    "{side!c} robot {number} is not on the board: give orders to robots that are ({numbers})",
-                    side=NAMES[side],
+                    "{colour!c} robot {number} is not on the board: give orders to robots that are ({numbers})",
+                    colour=NAMES[side],
                     number=number,
                     numbers=", ".join(map(str, numbers)),
                 )

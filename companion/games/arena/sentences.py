@@ -141,7 +141,7 @@ def leaves(robot: str) -> str:
 @_remembered
 def appears_not(side: int, square: str) -> str:
     """Return a spawn point brings nothing."""
-    return say("No {side} robot appears on {square}.", side=NAMES[side], square=square)
+    return say("No {colour} robot appears on {square}.", colour=NAMES[side], square=square)
 
 
 @_remembered

@@ -146,8 +146,8 @@ def _why_no_placement(state: State, square: int, now: str) -> Illegal | None:
     position, name = state.position, NAMES[square]
     if _OWNERS[now] != position.seat:
         foe, side = SEAT_NAMES[1 - position.seat], SEAT_NAMES[position.seat]
-        parts = {"square": name, "foe": foe, "side": side}
-        text = say("{square} is not a placement. The scout is {foe}, and {side} places now.", **parts)
+        parts = {"square": name, "colour": foe, "side": side}
+        text = say("{square} is not a placement. The scout is {colour}, and {side} places now.", **parts)
         return Illegal(Reason.NOT_YOUR_SCOUT, text, "setting-up", name)
     if refusal := _refused(state, Kind.PLACE, (square,)):
         return refusal

@@ -150,11 +150,11 @@ def _check_scout(state: State, squares: tuple[int, ...]) -> None:
     if not position.own & bit:
         foe = SEAT_NAMES[1 - position.seat]
         if position.own_low & bit:
-            why = say("The scout on {square} waits under a {side} one.", square=name, side=foe)
+            why = say("The scout on {square} waits under a {colour} one.", square=name, colour=foe)
             raise no_play(Reason.BURIED, squares, why, "stacks", start)
         if position.foe & bit:
-            parts = {"square": name, "foe": foe, "side": SEAT_NAMES[position.seat]}
-            why = say("The scout on {square} is {foe}, and {side} is to play.", **parts)
+            parts = {"square": name, "colour": foe, "side": SEAT_NAMES[position.seat]}
+            why = say("The scout on {square} is {colour}, and {side} is to play.", **parts)
             raise no_play(Reason.NOT_YOUR_SCOUT, squares, why, "turns", start)
         raise no_play(Reason.NO_SCOUT, squares, say("There is no scout on {square}.", square=name), "turns", start)
     if not position.due:
