@@ -1,4 +1,4 @@
-"""What the check page asks of the installation, from any thread."""
+"""What the page Health asks of the installation, from any thread."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PanelCheck(Protocol):
 
 @dataclass(frozen=True)
 class CheckRoom:
-    """What the check page shows; `panel` None: there is none, and `why_not` says why and what to do.
+    """What there is to be tried; `panel` None: there is none, and `why_not` says why and what to do.
 
     `broker` answers how the connection to the broker of the house is; empty: none is wanted.
     """

@@ -64,7 +64,7 @@ class MqttAdapter(Closeable):
 
     @property
     def sentence(self) -> str:
-        """How the connection to the broker is, for the check page; empty: MQTT is switched off."""
+        """How the connection to the broker is, for the page Health; empty: MQTT is switched off."""
         line = self.line
         return line.sentence if line and self._mqtt.enabled else ""
 
