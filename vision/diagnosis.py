@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
@@ -45,6 +45,9 @@ from vision.readability import (
 )
 from vision.reading.board_reader import BoardReader
 
+if TYPE_CHECKING:
+    from vision.cameras.camera_link import CameraLink
+
 Picture = NDArray[np.uint8]
 """What is shown: (height, width) in grey, or (height, width, 3) in BGR."""
 Area = tuple[float, float, float, float]
@@ -63,28 +66,6 @@ _TALL_MM = 15.0
 """Pieces rise at most so high above the board."""
 _EDGE_MM = 4.0
 """So much paper around the corner markers belongs to the printed board."""
-
-
-class Steering(Protocol):
-    """What the eye asks of the camera that is watched."""
-
-    @property
-    def camera(self) -> str:
-        """The name of the camera that is open; empty: none."""
-
-    @property
-    def source(self) -> str | None:
-        """The source that was chosen; None: that of the settings."""
-
-    @property
-    def locks(self) -> tuple[bool | None, bool | None] | None:
-        """Are focus and exposure locked?"""
-
-    def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
-        """Lock them, or let them follow."""
-
-    def choose(self, source: str) -> None:
-        """Use another camera."""
 
 
 class _PackedFrame(Frame):
@@ -135,7 +116,7 @@ class BoardEye:
         kept: int = SETTLED,
     ) -> None:
         self._reader = reader
-        self._steering: Steering | None = None
+        self._steering: CameraLink | None = None
         self._source = source
         self._numbers = count(1)
         self._offers = offers
@@ -145,7 +126,7 @@ class BoardEye:
         self._lock = threading.Lock()
         self.settled_frames: deque[_Look] = deque(maxlen=kept)
 
-    def steer(self, steering: Steering) -> None:
+    def steer(self, steering: CameraLink) -> None:
         """From now on this camera is asked to lock, and to give way to another one."""
         self._steering = steering
 

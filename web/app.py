@@ -80,6 +80,12 @@ def create_app(
     if features.health:
         app.extensions["refusals"] = features.health.tally
     watch_requests(app, table.now_s, lambda: table.settings.language, guard, names=names, join_urls=site.join_urls)
+
+    @app.before_request
+    def name_players() -> None:
+        if request.path.startswith(AT_TABLE):
+            speak(spoken(), table.player_names())
+
     rooms = [
         room(page_context)
         for room in (
@@ -136,6 +142,8 @@ def bare_app(compiled: Path | None) -> Flask:
     return app
 
 
+AT_TABLE = ("/api/seat/", "/api/table/")
+"""What answers people at the table, with the names of those who play."""
 SCREENS = ("/", "/live/table", "/live/wall")
 """The pages of a screen that everybody looks at: it has a language of its own."""
 

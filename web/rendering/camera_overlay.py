@@ -57,7 +57,7 @@ def square_words(kit: Kit, each: SquareSeen) -> str:
     sides = {rank: kit.sides[seat].name for seat, rank in kit.deck.zones.items()} if kit.deck else {}
     if square.rank not in sides:
         return str(square)
-    return say("lane {lane} {side}", lane=square.file, side=sides[square.rank])
+    return say("lane {lane} {colour}", lane=square.file, colour=sides[square.rank])
 
 
 def _percent(share: float) -> str:

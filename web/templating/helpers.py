@@ -10,7 +10,7 @@ from flask import Flask
 from markupsafe import Markup
 
 from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
-from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
+from companion.core.i18n import LANGUAGES, Said, joined, listed, names_of_sides, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS
 from companion.core.network import shown, shown_code
 from companion.table.table_view import TableView
@@ -107,7 +107,7 @@ def _scripts(version: str, *names: str) -> Markup:
 
 def _board(view: TableView, turned: bool = False) -> Markup:
     """Return the board that a viewer may know, drawn once however often nothing on it changes."""
-    shown = (spoken(), turned, view.kit, view.phase, view.board, view.turn)
+    shown = (spoken(), names_of_sides(), turned, view.kit, view.phase, view.board, view.turn)
     for known, drawing in tuple(_DRAWN_BOARDS):
         if known == shown:
             return drawing
