@@ -105,14 +105,14 @@ def _scripts(version: str, *names: str) -> Markup:
     return Markup().join(tag.format(version, name) for name in names)
 
 
-def _board(view: TableView, turned: bool = False) -> Markup:
+def _board(view: TableView, quarters: int = 0) -> Markup:
     """Return the board that a viewer may know, drawn once however often nothing on it changes."""
-    shown = (spoken(), names_of_sides(), turned, view.kit, view.phase, view.board, view.turn)
+    shown = (spoken(), names_of_sides(), quarters, view.kit, view.phase, view.board, view.turn)
     for known, drawing in tuple(_DRAWN_BOARDS):
         if known == shown:
             return drawing
     scene = scene_of(view)
-    drawing = board_svg(scene, turned) if scene else Markup()
+    drawing = board_svg(scene, quarters) if scene else Markup()
     _DRAWN_BOARDS.append((shown, drawing))
     return drawing
 
