@@ -84,7 +84,7 @@ class TableStore:
             session = advance(session, pause)[0]
             with contextlib.suppress(JournalError):  # a full disk: the next restart comes to the same
                 journal.append(session.number, pause, clock.wall_s(), clock.monotonic_s())
-        if session.phase is Phase.OVER:  # who comes now was not there
+        if session.phase is Phase.OVER and session.remote is None:  # who comes now was not there
             session = session.at_home()
         self.live = TableState(session, stage_since_s=clock.monotonic_s(), notices=self._standing)
 
