@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from companion.core.errors import Illegal, Refusal
-from companion.core.i18n import say
+from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.core.ports import Cue, Signal
 from companion.games.base import Drawn, Event, Game, Outcome, Stage
@@ -312,6 +312,17 @@ class Session:
         sitters = {sitter.nonce for sitter in self.seats.values()}
         has_changed = sitters != {sitter.nonce for sitter in before.seats.values()}
         return self.outcome == ABANDONED or (before.phase is Phase.OVER and has_changed)
+
+    @property
+    def player_names(self) -> Mapping[str, str]:
+        """Who plays each side, by the side's word. Two of one name are told apart by their sides."""
+        if self.game is None:
+            return {}
+        names = {}
+        for seat, sitter in self.seats.items():
+            if sitter.name:
+                names[str(self.game.sides[seat].name)] = Verbatim(sitter.name)
+        return names if len(set(names.values())) == len(names) else {}
 
     def is_machines(self, seat: Seat) -> bool:
         """Does a program play this seat? Not where people deal the cards themselves: it cannot know its own."""

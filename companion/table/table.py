@@ -91,6 +91,10 @@ class Table(Closeable):
 
     # ---- looking ---------------------------------------------------------------------------------------------------
 
+    def player_names(self) -> Mapping[str, str]:
+        """Return who plays each side, by the side's word, for sentences that are shown at this table."""
+        return self._store.session.player_names
+
     def view(self, viewer: Seat | None = None) -> TableView:
         """Return what a viewer may know now."""
         return view_of(self._store.live, viewer)

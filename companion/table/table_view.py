@@ -144,7 +144,7 @@ class TimeView:
 
 @dataclass(frozen=True)
 class MatchView:
-    """How the game and the match stand; `log` has the last sentences, newest first."""
+    """How the game and the match stand; `log` has the last sentences, oldest first."""
 
     score: tuple[int, int, int]
     outcome: Outcome | None

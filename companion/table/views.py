@@ -316,10 +316,10 @@ def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
 
 
 def _log(session: Session) -> tuple[str, ...]:
-    """The last sentences, newest first; of the current turn only the steps before the one that is shown."""
+    """The last sentences, oldest first; of the current turn only the steps before the one that is shown."""
     lines = []
     for place, turn in enumerate(session.turns, start=1):
         current = session.phase is Phase.STAGES and place == len(session.turns)
         events = (e for stage in turn.stages[: session.stage] for e in stage.events) if current else iter(turn.events)
         lines += [joined(". ", (turn.number, event.text)) for event in events]
-    return tuple(reversed(lines[-12:]))
+    return tuple(lines[-12:])

@@ -189,7 +189,7 @@ def test_lines_are_numbered_by_the_turns_of_the_game(tmp_path: Path) -> None:
         assert played.table.view().turn.number == 1
         play(played, "a1-a2")
         view = played.table.view()
-        assert view.match.log[0].startswith("1. ")
+        assert view.match.log[-1].startswith("1. ")
         assert view.turn.number == 1
 
 

@@ -85,7 +85,7 @@ def test_a_play_made_while_the_clock_stood_counts_once_it_runs(played: Played) -
     assert played.table.view().moment == moment
     played.table.resume("host")
     played.wait(0.2)
-    assert played.table.view().match.log[0] == "1. White dashes c1 to c2."
+    assert played.table.view().match.log[-1] == "1. White dashes c1 to c2."
 
 
 @pytest.mark.parametrize("game", GAMES)
