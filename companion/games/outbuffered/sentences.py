@@ -151,7 +151,7 @@ def bumps_into(seat: int, what: str) -> str:
         case "wall":
             return say("{side!c} bumps into the wall", **who)
         case "flag":
-            return say("{side!c}: your own flag is in the way", **who)
+            return say("{side!c}’s own flag is in the way", **who)
     return say("{side!c} bumps into the edge", **who)
 
 

@@ -184,7 +184,7 @@ def _direction(state: State, seat: int, command: str) -> tuple[int, int]:
 
 
 def _refusal(turn: _Turn, seat: int, command: str, target: Square | None) -> tuple[str, str] | None:
-    """Return why a move bounces for reasons that the opponent's robot has no part in, and off what; None: it does not."""
+    """Return why a move bounces without the other robot, and off what; None: it does not."""
     state = turn.state
     if target is None:
         tried = turn.robots[seat].shifted(*_direction(state, seat, command))
