@@ -212,6 +212,11 @@ class BoardEye:
         look = self._last
         return look.frame.at_s if look else None
 
+    def seen(self) -> SettledFrame | None:
+        """Return the last frame with what was read in it, settled or not. None: there was none yet."""
+        look = self._last
+        return look.told if look else None
+
     def picture(self) -> bytes | None:
         """The last frame as a JPEG of at most 960 px; None: there was none yet."""
         look = self._last
@@ -364,17 +369,19 @@ def _faces(reading: Reading, square: Square) -> tuple[str, ...]:
 
 def _settled_frame(look: _Look) -> SettledFrame:
     outline: tuple[tuple[float, float], ...] = ()
+    board: tuple[tuple[float, float], ...] = ()
     squares: dict[Square, tuple[tuple[float, float], ...]] = {}
     if look.kit is not None and look.pose is not None:
         foot = board_outline_mm(look.kit.board, _EDGE_MM)
         body = np.vstack([foot, foot + np.array([0.0, 0.0, _TALL_MM])])
         hull = cv2.convexHull(look.pose.to_px(body).astype(np.float32))
         outline = _corners(np.asarray(hull, dtype=np.float64).reshape(-1, 2))
+        board = _corners(look.pose.to_px(foot))
         squares = {s: _corners(look.pose.to_px(square_mm(look.kit.board, s))) for s in look.kit.board.squares}
     lens: tuple[float, ...] = (look.lens.focal_ratio, look.lens.k1)
     if look.lens.k2 or look.lens.is_fisheye:
         lens = (*lens, look.lens.k2, float(look.lens.is_fisheye))
-    return SettledFrame(look.number, look.frame, look.reading, lens, outline, squares)
+    return SettledFrame(look.number, look.frame, look.reading, lens, outline, squares, board, look.kit)
 
 
 def _corners(points: Points) -> tuple[tuple[float, float], ...]:

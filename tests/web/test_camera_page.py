@@ -67,6 +67,9 @@ class FakeEye:
     def number(self) -> int:
         return 7
 
+    def seen(self) -> SettledFrame | None:
+        return None
+
     def picture(self) -> bytes | None:
         self.asked.append("picture")
         return b"\xff\xd8picture"

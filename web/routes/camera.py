@@ -123,6 +123,7 @@ class CameraPage:
                 live="/live/camera",
                 offers=self._offers() if is_host else (),
                 chosen=self._room.eye.source() if self._room.eye else "",
+                phone=self._room.phone,
                 symbols=weak_symbols(),
                 size=FRAME_PX,
                 **self._changing(is_host),
@@ -232,6 +233,8 @@ class CameraPage:
         source = body.source
         if source not in [offer.source for offer in self._offers()]:
             raise NotFound
+        if self._room.phone:
+            self._room.phone.pairing.remove()
         self._eye().choose(source)
 
     # ---- inside ------------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ BACK = (
     "/history",
     "/statistics",
     "/camera",
+    "/camera/phone",
     "/kit",
     "/host/hub",
     "/host/hub/game",

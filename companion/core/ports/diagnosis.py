@@ -86,6 +86,9 @@ class SettledFrame:
     """Around the printed board and what stands on it, in the picture; nothing outside belongs to the game."""
     squares_px: Mapping[Square, tuple[tuple[float, float], ...]]
     """The corners of each square in the picture."""
+    board_px: tuple[tuple[float, float], ...] = ()
+    """The corners of the printed board in the picture; empty: no board is seen."""
+    kit: Kit | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,9 @@ class Eye(Protocol):
 
     def number(self) -> int:
         """The number of the last frame, counted on over all cameras; 0: there was none yet."""
+
+    def seen(self) -> SettledFrame | None:
+        """Return the last frame with what was read in it, settled or not. None: there was none yet."""
 
     def picture(self) -> bytes | None:
         """The last frame as a JPEG of at most 960 px; None: there was none yet."""
