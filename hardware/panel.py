@@ -277,7 +277,8 @@ class Panel(Closeable):
             if key.debouncer.is_latched:
                 rest_s.append(_POLL_S)
             if key.debouncer.is_waiting:
-                rest_s.append(max(_SOONEST_S, key.debouncer.due_s - now_s))
+                is_late = now_s > key.debouncer.due_s + _POLL_S
+                rest_s.append(_POLL_S if is_late else max(_SOONEST_S, key.debouncer.due_s - now_s))
         return min(rest_s, default=None)
 
     def _settle(self) -> None:

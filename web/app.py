@@ -25,8 +25,8 @@ from web.features import Features, PhoneRoom, Site
 from web.routes.api.host import HostDoors
 from web.routes.api.seat import SeatDoors
 from web.routes.api.table import TableDoors
-from web.routes.camera import CameraPage
-from web.routes.check import CheckPage
+from web.routes.camera import CameraPictures
+from web.routes.check import PanelTrials
 from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
 from web.routes.host import HostPages
@@ -82,6 +82,12 @@ def create_app(
     if features.health:
         app.extensions["refusals"] = features.health.tally
     watch_requests(app, table.now_s, lambda: table.settings.language, guard, names=names, join_urls=site.join_urls)
+
+    @app.before_request
+    def name_players() -> None:
+        if request.path.startswith(AT_TABLE):
+            speak(spoken(), table.player_names())
+
     rooms = [
         room(page_context)
         for room in (
@@ -99,10 +105,10 @@ def create_app(
         )
     ]
     there: tuple[tuple[Any, Any], ...] = (
-        (SettingsPage, features.upkeep), (CheckPage, features.check), (HealthPages, features.health),
+        (SettingsPage, features.upkeep), (PanelTrials, features.check), (HealthPages, features.health),
         (StaffKeys, features.staff), (HubDoor, features.hub),
         (HistoryPages, features.past), (Bench, features.workbench),
-        (KitPages, features.printer), (CameraPage, features.camera),
+        (KitPages, features.printer), (CameraPictures, features.camera),
     )  # fmt: skip
     rooms += [room(page_context, what) for room, what in there if what]
     if features.camera and features.camera.phone:
@@ -158,6 +164,8 @@ def bare_app(compiled: Path | None) -> Flask:
     return app
 
 
+AT_TABLE = ("/api/seat/", "/api/table/")
+"""What answers people at the table, with the names of those who play."""
 SCREENS = ("/", "/live/table", "/live/wall")
 """The pages of a screen that everybody looks at: it has a language of its own."""
 

@@ -99,7 +99,7 @@ class PhoneRoom:
 
 @dataclass(frozen=True)
 class CameraRoom:
-    """What the camera page needs: the eye (None: no camera), the photographs, and what an old phone needs."""
+    """The camera for pages: the eye (None: no camera), the photographs, and what an old phone needs."""
 
     eye: Eye | None
     album: PhotographFolder

@@ -8,17 +8,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from flask import Response, copy_current_request_context, jsonify, make_response, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.errors import CompanionError, Illegal, Refusal
-from companion.core.i18n import say, spoken
+from companion.core.i18n import say, spoken, translate
+from companion.core.ports import CameraState
 from vision.cameras.phone import MAX_JPEG_BYTES
 from web.features import PhoneRoom
 from web.rendering.answers import EyeJson
-from web.rendering.picture_overlay import picture_svg
+from web.rendering.camera_overlay import seen_svg
 from web.routes.api.body import Body, Text
 from web.routes.host import ask_for_key
 from web.routes.route import get, host_only, post
@@ -28,12 +29,25 @@ from web.server.sse import Audience, Streams, message
 
 LOOK_S = 1.0
 """How often the owner's page looks whether the phone is there, in seconds."""
+DRAW_S = 0.4
+"""How often what is read is drawn for the phone, in seconds."""
 
 
 class PairBody(Body, frozen=True):
     """The code that the owner's page shows."""
 
     code: Text
+
+
+class _Told(NamedTuple):
+    """What the phone was told last of its pictures. `number` counts drawings."""
+
+    at_s: float
+    language: str = ""
+    number: int = 0
+    drawing: str = ""
+    is_well: bool = False
+    words: str = ""
 
 
 class PhoneCameraPages:
@@ -46,7 +60,7 @@ class PhoneCameraPages:
 
     def __init__(self, guard: Auth, room: PhoneRoom, is_secure: bool) -> None:
         self._guard, self._room, self._is_secure = guard, room, is_secure
-        self._drawn: dict[str, tuple[int, str]] = {}
+        self._last = _Told(-DRAW_S)
 
     @get("/eye")
     @get(f"/eye/<string(length={CODE_LENGTH}):code>")
@@ -84,28 +98,35 @@ class PhoneCameraPages:
         jpeg = request.get_data()
         if jpeg:
             room.line.put(jpeg, request.args.get("taken_ms", 0.0, float) / 1000)
-        number, drawing = self._drawing()
-        is_drawn = request.args.get("drawn", -1, int) == number
-        status = room.status()
+        told = self._told()
+        is_drawn = request.args.get("drawn", -1, int) == told.number
         return jsonify(
             now_ms=1000 * room.clock.monotonic_s(),
             wait_ms=round(1000 * room.line.period_s),
-            drawn=number,
-            drawing=None if is_drawn else drawing,
-            state=status.state,
-            words=status.sentence,
+            drawn=told.number,
+            drawing=None if is_drawn else told.drawing,
+            is_well=told.is_well,
+            words=told.words,
         )
 
-    def _drawing(self) -> tuple[int, str]:
-        """Return the number of what is read, and its drawing; kept while it stays the same."""
-        eye = self._room.eye()
-        seen = eye.seen() if eye else None
-        drawing = picture_svg(seen) if seen else ""
-        number, before = self._drawn.get(spoken(), (0, ""))
-        if drawing != before:
-            number += 1
-            self._drawn[spoken()] = number, drawing
-        return number, drawing
+    def _told(self) -> _Told:
+        """Return what the phone is told of its pictures, worked out anew when the last time is too long ago."""
+        room, last = self._room, self._last
+        now_s = room.clock.monotonic_s()
+        if last.language == spoken() and 0 <= now_s - last.at_s < DRAW_S:
+            return last
+        eye, status = room.eye(), room.status()
+        board = eye.board() if eye and status.state is CameraState.SEES_BOARD else None
+        drawing = seen_svg(board) if board else ""
+        words, is_well = translate(status.sentence), False
+        if status.state is CameraState.NO_BOARD:
+            words = translate(say("Get the whole board into the picture"))
+        elif board:
+            is_well = not board.advice
+            words = translate(say("I see the whole board") if is_well else board.advice[0].text)
+        number = last.number + (drawing != last.drawing)
+        self._last = _Told(now_s, spoken(), number, drawing, is_well, words)
+        return self._last
 
 
 class PhoneOwnerPages:

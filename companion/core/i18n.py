@@ -17,6 +17,7 @@ from datetime import datetime
 from functools import cache, lru_cache
 from gettext import c2py
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from companion.core.catalogue_file import Message, plural_of, read_catalogue
@@ -35,6 +36,11 @@ CONTRACTIONS: Mapping[str, Mapping[str, str]] = {
 }
 LOCALE = Path(__file__).parents[1] / "locale"
 _spoken: ContextVar[str] = ContextVar("spoken", default="en")
+NOBODY: Mapping[str, str] = MappingProxyType({})
+_names: ContextVar[Mapping[str, str]] = ContextVar("names", default=NOBODY)
+"""Who plays each side, by the side's English word: whoever is told a sentence reads the name."""
+COLOUR = "colour"
+"""A part that is called so says how a piece looks, and stays the side's word."""
 
 
 class Said(str):
@@ -153,7 +159,9 @@ def translate(text: object, language: str | None = None) -> str:
     if not isinstance(text, Said):
         return str(text)
     language = _spoken.get() if language is None else language
-    return str.__str__(text) if language == "en" else _translate(text, language)
+    if language == "en" and not _names.get():
+        return str.__str__(text)
+    return _translate(text, language)
 
 
 def plain_words(value: object) -> str:
@@ -190,9 +198,10 @@ def spoken() -> str:
     return _spoken.get()
 
 
-def speak(language: str) -> None:
-    """Speak it from now on, in this thread or task."""
+def speak(language: str, names: Mapping[str, str] = NOBODY) -> None:
+    """Speak it from now on, in this thread or task, with these names for sides."""
     _spoken.set(language)
+    _names.set(names)
 
 
 @contextmanager
@@ -203,6 +212,26 @@ def speaking(language: str) -> Iterator[None]:
         yield
     finally:
         _spoken.reset(token)
+
+
+def names_of_sides() -> Mapping[str, str]:
+    """The names that stand for sides now, by the side's English word."""
+    return _names.get()
+
+
+@contextmanager
+def naming(names: Mapping[str, str]) -> Iterator[None]:
+    """Say these names for sides for a while.
+
+    >>> with naming({"lime": "Ann"}):
+    ...     translate(say("{side!c} waits on {square}.", side="lime", square="c3"))
+    'Ann waits on c3.'
+    """
+    token = _names.set(names)
+    try:
+        yield
+    finally:
+        _names.reset(token)
 
 
 def best_language(wanted: Iterable[str]) -> str:
@@ -281,21 +310,33 @@ def _said(pattern: str, many: str, parts: Mapping[str, object]) -> Said:
 
 
 def _translate(text: Said, language: str) -> str:
-    parts = {name: _part(part, language) for name, part in text.parts.items()}
+    if not text.parts and (name := _names.get().get(text.pattern)):
+        return name
+    parts = {name: _part(part, language, name == COLOUR) for name, part in text.parts.items()}
     number = text.parts["n"] if text.many else None
-    pattern = lookup(language, text.pattern, text.many, number if isinstance(number, int) else None)
+    pattern = _pattern(language, text.pattern, text.many, number if isinstance(number, int) else None)
     return _fill(pattern, parts, language)
 
 
-def _part(part: object, language: str) -> object:
+def _part(part: object, language: str, is_colour: bool) -> object:
     """A part in words: a sentence of its own, or a plain word that the catalogue may know, such as a piece's name."""
+    if is_colour and isinstance(part, str):
+        return _pattern(language, str(part), "", None)
+    if isinstance(part, str) and not isinstance(part, Verbatim) and (name := _names.get().get(part)):
+        return name
     if isinstance(part, Said):
         return _translate(part, language)
     if isinstance(part, float) and language in COMMA:
         return _Comma(part)
     if isinstance(part, Verbatim) or not isinstance(part, str):
         return part
-    return lookup(language, part, "", None)
+    return _pattern(language, part, "", None)
+
+
+def _pattern(language: str, one: str, many: str, n: int | None) -> str:
+    if language == "en":
+        return many if many and n != 1 else one
+    return lookup(language, one, many, n)
 
 
 def lookup(language: str, one: str, many: str, n: int | None) -> str:

@@ -132,6 +132,7 @@ class Companion(Closeable):
         self._open_machines()
         self._open_phone()
         self.server = self._open_server()
+        self.phone.app = self.server.app
         if self.phone.room.is_camera:
             self.phone.begin()
         if self._threads:
@@ -212,7 +213,7 @@ class Companion(Closeable):
 
     @property
     def eye(self) -> BoardEye | None:
-        """What the camera page asks; None: there is no camera."""
+        """What pages ask of the camera; None: there is no camera."""
         return self.board.eye
 
     @property
@@ -328,7 +329,10 @@ class Companion(Closeable):
 
     def _open_phone(self) -> None:
         """The old phone that may be the camera."""
-        self.phone = self._stack.enter_context(PhoneDoor(self))
+        door = PhoneDoor(
+            self.settings, self.clock, self.board, lambda: self.table.view().devices.camera, lambda: self.urls()
+        )
+        self.phone = self._stack.enter_context(door)
 
     def _features(self) -> Features:
         """What this installation has beside its table."""

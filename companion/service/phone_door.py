@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
+from flask import Flask
+
+from companion.core.clock import Clock
+from companion.core.config import Settings
 from companion.core.errors import CompanionError
 from companion.core.network import addresses, bracketed
-from companion.core.ports import Closeable
+from companion.core.ports import CameraStatus, Closeable
+from companion.service.board_watch import BoardWatch
 from web.app import create_phone_app
 from web.features import PhoneRoom
 from web.security.phone_pairing import PhonePairing
 from web.server.server import PortInUse, Server, serve
-
-if TYPE_CHECKING:
-    from companion.service.app import Companion
 
 log = logging.getLogger(__name__)
 SECURE_PORT = 8443
@@ -26,20 +28,28 @@ SECURE_PORT = 8443
 class PhoneDoor(Closeable):
     """Opens the port with HTTPS when somebody wants a code, or when a phone is the camera already."""
 
-    def __init__(self, companion: Companion) -> None:
-        self._companion = companion
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        board: BoardWatch,
+        status: Callable[[], CameraStatus],
+        urls: Callable[[], tuple[str, ...]],
+    ) -> None:
+        self._settings = settings
         self._stack = ExitStack()
         self._server: Server | None = None
         self._lock = threading.Lock()
-        folder = companion.settings.journal_path.parent
+        self.app: Flask | None = None
+        """The application of the table's own pages, once it is there."""
         self.room = PhoneRoom(
-            line=companion.board.phone,
-            pairing=PhonePairing(folder / "phone.json", companion.clock.monotonic_s),
-            eye=lambda: companion.eye,
-            status=lambda: companion.table.view().devices.camera,
-            urls=companion.urls,
+            line=board.phone,
+            pairing=PhonePairing(settings.journal_path.with_name("phone.json"), clock.monotonic_s),
+            eye=lambda: board.eye,
+            status=status,
+            urls=urls,
             address=self.address,
-            clock=companion.clock,
+            clock=clock,
         )
         self.room.line.when_back = self.room.use
 
@@ -53,9 +63,9 @@ class PhoneDoor(Closeable):
 
     def address(self) -> str:
         """Return where a phone opens its page with HTTPS. Raises a `CompanionError` where there can be none."""
-        web = self._companion.settings.web
+        web = self._settings.web
         if web.certificate:
-            return self._companion.urls()[0]
+            return self.room.urls()[0]
         hosts = addresses(web.host)
         with self._lock:
             if self._server is None:
@@ -66,9 +76,10 @@ class PhoneDoor(Closeable):
         """Return the pages of the phone on a port of their own."""
         from web.security.own_certificate import own_certificate  # noqa: PLC0415 - brings what only HTTPS needs
 
-        companion, web = self._companion, self._companion.settings.web
-        tls = own_certificate(companion.settings.journal_path.parent, hosts)
-        app = create_phone_app(companion.server.app, self.room, web)
+        web = self._settings.web
+        tls = own_certificate(self._settings.journal_path.parent, hosts)
+        assert self.app is not None
+        app = create_phone_app(self.app, self.room, web)
         try:
             server = serve(app, web.host, SECURE_PORT, tls, has_streams=False)
         except PortInUse:

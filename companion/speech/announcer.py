@@ -104,9 +104,9 @@ def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[
         everything
         and before.phase is Phase.ORDERS
         and before.moment != view.moment
-        and view.match.log[:1] != before.match.log[:1]
+        and view.match.log[-1:] != before.match.log[-1:]
     ):
-        yield from view.match.log[:1]
+        yield from view.match.log[-1:]
 
 
 def _kind(view: TableView, everything: bool) -> tuple[object, ...]:

@@ -191,7 +191,7 @@ def test_one_phone_is_the_camera_and_strangers_are_not(place: Place) -> None:
         used = "This code is used or too old: scan the one on the owner’s page now"
         until("a used code", lambda: words_of(other) == used)
         place.open(other)
-        until("the other phone sends", lambda: words_of(other) == "The camera sees the board")
+        until("the other phone sends", lambda: words_of(other) == "I see the whole board")
         until("the first is told", lambda: words_of(first) == "This phone is not the camera any more")
         place.companion.phone.room.remove()
         until("so is the other", lambda: words_of(other) == "This phone is not the camera any more")

@@ -384,7 +384,7 @@ class EyeJson(TypedDict):
     wait_ms: int
     drawn: int
     drawing: str | None
-    state: CameraState
+    is_well: bool
     words: str
 
 

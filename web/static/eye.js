@@ -132,7 +132,7 @@ async function run() {
 function show(told, took) {
   if (told.drawing !== null) seen.innerHTML = told.drawing;
   ({ drawn } = told);
-  tell(told.words || page.dataset.starting, told.state === 'sees_board');
+  tell(told.words || page.dataset.starting, told.is_well);
   if (!took) return;
   const now = performance.now();
   sent = [...sent, now].filter(when => now - when <= RATE_MS);
