@@ -22,6 +22,7 @@ from companion.table.table import Table
 from web import error_pages
 from web.context import PageContext
 from web.features import Features, PhoneRoom, Site
+from web.phone_camera import PhoneCameraPages, PhoneOwnerPages
 from web.routes.api.host import HostDoors
 from web.routes.api.seat import SeatDoors
 from web.routes.api.table import TableDoors
@@ -34,7 +35,6 @@ from web.routes.hub import HubDoor
 from web.routes.join import Joining
 from web.routes.openapi import Description
 from web.routes.pages import Pages
-from web.phone_camera import PhoneCameraPages, PhoneOwnerPages
 from web.routes.printing import KitPages
 from web.routes.route import add_routes
 from web.routes.rules import RulesPages

@@ -21,7 +21,7 @@ from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import KitPrinter
 from companion.table.seats.staff_call import StaffBell
-from vision.cameras.phone import PHONE, PhoneLine
+from vision.network.phone import PHONE, PhoneLine
 from web.security.phone_pairing import PhonePairing
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from werkzeug.exceptions import NotFound
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say, spoken, translate
 from companion.core.ports import CameraState
-from vision.cameras.phone import MAX_JPEG_BYTES
+from vision.network.phone import MAX_JPEG_BYTES
 from web.features import PhoneRoom
 from web.rendering.answers import EyeJson
 from web.rendering.camera_overlay import seen_svg

@@ -329,9 +329,7 @@ class Companion(Closeable):
 
     def _open_phone(self) -> None:
         """The old phone that may be the camera."""
-        door = PhoneDoor(
-            self.settings, self.clock, self.board, lambda: self.table.view().devices.camera, lambda: self.urls()
-        )
+        door = PhoneDoor(self.settings, self.clock, self.board, lambda: self.table.view().devices.camera, self.urls)
         self.phone = self._stack.enter_context(door)
 
     def _features(self) -> Features:

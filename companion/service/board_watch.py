@@ -18,8 +18,8 @@ from companion.table.table import Table
 from vision.cameras.camera_link import Cameras
 from vision.cameras.catalogue import CameraOpener, cameras, is_device
 from vision.cameras.lenses import LensShelf
-from vision.cameras.phone import PhoneLine
 from vision.diagnosis import SETTLED, SETTLED_IF_SMALL, BoardEye
+from vision.network.phone import PhoneLine
 from vision.reading.board_reader import board_reader
 from vision.watcher import Watcher, WatchListeners, board_watcher
 

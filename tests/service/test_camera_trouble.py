@@ -305,7 +305,7 @@ def test_a_pi_camera_whose_cable_comes_off_is_opened_anew(house: House, monkeypa
         pi.opened[-1].trouble = RuntimeError("Camera frontend has timed out")
         house.frames(1)
         assert house.camera["sentence"] == (
-            "The Raspberry Pi camera sends an error: Camera frontend has timed out: check the ribbon cable"
+            "The Raspberry Pi camera sends an error: Camera frontend has timed out: use a shorter ribbon cable"
         )
         house.clock.advance(1.0)
         house.frames(12)

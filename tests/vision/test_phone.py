@@ -12,8 +12,8 @@ from PIL import Image
 
 from companion.core.clock import FakeClock
 from companion.core.errors import CameraError
-from vision.cameras import phone
-from vision.cameras.phone import MAX_AGE_S, PhoneCamera, PhoneLine
+from vision.network import phone
+from vision.network.phone import MAX_AGE_S, PhoneCamera, PhoneLine
 
 
 def jpeg_of(tone: int, size: tuple[int, int] = (64, 48)) -> bytes:

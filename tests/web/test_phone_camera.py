@@ -182,7 +182,11 @@ def test_another_camera_sends_the_phone_away(room: Room, board: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("agent", "said", "unsaid"),
-    [(ANDROID, "Tap “Advanced”", "Show Details"), (IPHONE, "Tap “Show Details”", "Advanced"), ({}, "iPhone", "no camera")],
+    [
+        (ANDROID, "Tap “Advanced”", "Show Details"),
+        (IPHONE, "Tap “Show Details”", "Advanced"),
+        ({}, "iPhone", "no camera"),
+    ],
 )
 def test_without_https_a_phone_is_led_past_the_warning(
     room: Room, agent: dict[str, str], said: str, unsaid: str

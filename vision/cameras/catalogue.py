@@ -15,10 +15,10 @@ from companion.core.files import expanded
 from companion.core.i18n import say
 from companion.core.ports import Camera
 from vision.cameras.files import FILMS, FilmCamera, FolderCamera, PictureCamera
-from vision.cameras.phone import PHONE, PhoneCamera, PhoneLine
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import PiDevice, chosen, pi_devices
 from vision.cameras.usb import UsbCamera, usb_devices, usb_number
+from vision.network.phone import PHONE, PhoneCamera, PhoneLine
 
 
 @dataclass(frozen=True)
