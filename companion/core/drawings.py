@@ -309,7 +309,7 @@ PATTERNS = (
 
 
 def sprite(names: Collection[str] | None = None) -> str:
-    """Return one hidden `<svg>` for a page: the patterns `dots` and `hatch` and a `<symbol>` for every drawing, or some.
+    """Return one hidden `<svg>` for a page: the patterns `dots` and `hatch`, and symbols of all or some drawings.
 
     Show a drawing with `<svg viewBox="0 0 100 100"><use href="#robot-s"/></svg>`; set `color`, `--edge` and `--face`.
     """

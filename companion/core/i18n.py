@@ -273,9 +273,9 @@ def _conversions(pattern: str) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def _converted(text: str, conversion: str) -> str:
-    """Convert a part. `c`: with a capital letter. `i`: that letter alone. `o`.
+    """Convert a part. `c`: with a capital letter. `i`: that letter alone.
 
-    What stands behind the colon, `w`: before it.
+    `o`: what stands behind the colon. `w`: what stands before it.
     """
     if conversion == "i":
         return text[:1].upper()
@@ -334,9 +334,9 @@ def _translate(text: Said, language: str) -> str:
 
 
 def _part(part: object, language: str, is_colour: bool) -> object:
-    """Return a part in words: a sentence of its own.
+    """Return a part in words: a sentence of its own or a word.
 
-    Or a plain word that the catalogue may know, such as a piece's name.
+    The word is one that the catalogue may know, such as a piece's name.
     """
     if is_colour and isinstance(part, str):
         return _pattern(language, str(part), "", None)

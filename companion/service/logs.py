@@ -92,7 +92,7 @@ def _plain(record: logging.LogRecord) -> str:
 def _wordless(record: logging.LogRecord) -> logging.LogRecord:
     """Return what to say instead of a record that cannot be put into words: where it was made.
 
-    And nothing that was in it.
+    Nothing that was in it is said.
     """
     message = "A line that cannot be written: %s, line %d"
     place = (record.filename, record.lineno)
