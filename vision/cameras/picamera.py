@@ -126,7 +126,9 @@ class PiCamera(Device):
             if isinstance(error, TimeoutError):
                 words = say("The Raspberry Pi camera has stopped sending pictures: use a shorter ribbon cable")
             else:
-                words = say("The Raspberry Pi camera sends an error: {error}: use a shorter ribbon cable", error=str(error))
+                words = say(
+                    "The Raspberry Pi camera sends an error: {error}: use a shorter ribbon cable", error=str(error)
+                )
             raise CameraError(words) from error
         return luma
 
