@@ -143,6 +143,8 @@ class PageContext:
             "opened": view.board.suggested or self.table.remembered or next(iter(self.games)),
             "plays": self.table.coaching.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             "south": self.table.settings.tip_south,
+            # On the table screen the seat that sits at its left comes first, in whatever has a part for each.
+            "SEATS": SEATS if asked.page != "table" or self.table.settings.tip_south == "left" else SEATS[::-1],
             "tip": tip_of(view, self.table.settings.tip_south) if asked.page != "seat" else "",
             "state": device_words(view),
             "coach": self.table.coaching.of(asked.viewer).about if asked.viewer and self.features.coach else (),
