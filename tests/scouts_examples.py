@@ -56,7 +56,7 @@ PLAYS: dict[Reason, list[Example]] = {
             "1 scout is still to move.",
             "turns",
         ),
-        Example(after(start(), *SET_UP), ".", "The turn is not over. 1 scout is still to move.", "turns"),
+        Example(after(start(), *SET_UP), ".", "1 scout is still to move.", "turns"),
     ],
     Reason.NO_SCOUT: [
         Example(at("c4"), "d4-d5", "There is no scout on d4.", "turns", "d4"),
@@ -194,11 +194,11 @@ PLAYS: dict[Reason, list[Example]] = {
         ),
     ],
     Reason.NOTHING_TO_JUMP: [
-        Example(at("c4"), gone("c4", "e4"), "There is nothing on d4 to jump over.", "jump", "d4"),
+        Example(at("c4"), gone("c4", "e4"), "c4 can’t jump: d4 is empty.", "jump", "d4"),
         Example(
             at("c4", "c5"),
             gone("c4", "e6"),
-            "There is nothing on d6 to jump over.",
+            "c6 can’t jump: d6 is empty.",
             "jump",
             "d6",
         ),

@@ -262,7 +262,7 @@ def test_both_clocks_and_the_key_of_the_table_are_told_to_everybody(place: Place
     assert "Press your clock" in page
     early = place.browser().post("/api/table/act", json={"moment": view["moment"], "action": "."})
     assert early.status_code == 409
-    assert "play" in error_of(early)["message"]
+    assert "still to move" in error_of(early)["message"]
     play(place, "c1-c2")
     done = place.browser().post("/api/table/act", json={"moment": view_of(place)["moment"], "action": "."})
     assert done.status_code == 200
