@@ -150,7 +150,7 @@ def test_a_turn_is_told_in_few_words(ear: Ear) -> None:
     first = ear.news()
     assert first == ["Lime’s own flag is in the way"]
     ear.table.read("table", "1.1", 0, 0)
-    assert ear.news() == ["Purple: move your robot a1 to a2"]
+    assert ear.news() == ["Purple: robot, a1 to a2"]
     assert "UUS" not in " ".join(first)
 
 
