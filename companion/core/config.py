@@ -138,13 +138,14 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """`reading_time_s`: how long a stage without anything to move stays on the screen.
 
     `tip_south`: to which edge of the table screen the sign's tip points for South.
+    `theme`: `night` is dark from eight in the evening until seven.
     `language`: of the table screen, the voice and the console; `auto`: the browser's, else English.
     `coach`: who may ask it: people who play against the machine, everybody, or nobody.
     """
 
     reading_time_s: Annotated[float, Meta(ge=0, le=60)] = 3.0
     tip_south: Literal["left", "right"] = "left"
-    theme: Literal["system", "light", "dark"] = "system"
+    theme: Literal["system", "light", "dark", "night"] = "system"
     language: Literal["auto", "en", "es", "fr"] = "auto"
     coach: Literal["machine", "always", "never"] = "machine"
 
