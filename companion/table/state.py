@@ -8,7 +8,7 @@ from typing import Literal
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
-from companion.core.i18n import Verbatim, joined, say
+from companion.core.i18n import Verbatim, listed, say
 from companion.core.kit import SEATS, Kit, Layout, RowSeen, RowsWanted, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.table import board_check
@@ -85,6 +85,8 @@ class TableState:
     suggested: str | None = None
     remembered: str | None = None
     """The game that the host started last."""
+    chosen: str | None = None
+    """The game that somebody has chosen in the lobby; None: all are offered."""
     choices: tuple[str, ...] = ()
     why_not: Illegal | None = None
     asked: Literal["", "moves", "reasons"] = ""
@@ -184,6 +186,8 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
         markers = reading.markers if reading and session.phase is Phase.ORDERS else live.markers_before
         live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={}, tiles=NO_TILES)
         live = replace(live, asked="", why_not=None, fans_before=fans, markers_before=markers)
+    if session.phase is not Phase.LOBBY or (before.seats and not session.seats):
+        live = replace(live, chosen=None)
     if gone := live.tiles.ready - session.awaited:  # by a phone or a pad: what lies there does not count
         faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
         live = replace(live, tiles=TileState(live.tiles.ready - gone, faults))
@@ -278,21 +282,18 @@ def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]
     seat = session.hands_for(owner or Seat.SOUTH)
     side = kit.sides[seat].name
     own = kit.kind(piece).removeprefix(f"{kit.sides[owner or Seat.SOUTH].name} ")
-    if own == kit.kind(piece):
-        what = say("the {piece}", piece=own)
-    elif owner is not None and owner is not seat:
+    what = say("{piece}", piece=own)
+    if owner is not None and owner is not seat and own != kit.kind(piece):
         what = say("{name}’s {piece}", name=Verbatim(session.seats[owner].name), piece=own)
-    else:
-        what = say("your {piece}", piece=own)
-    what = joined(" + ", (what, *(kit.kind(face).split()[-1] for face in reversed(carried))))
+    what = listed((what, *(say("{piece}", piece=kit.kind(face).split()[-1]) for face in reversed(carried))))
     origin, target = move.origin, move.target
     if origin is not None and origin == target:
-        return seat, say("{side!c}: turn {what} on {square} over", side=side, what=what, square=target)
+        return seat, say("{side!c}: turn {what} over on {square}", side=side, what=what, square=target)
     if origin is None:
-        return seat, say("{side!c}: put {what} on {square}", side=side, what=what, square=target)
+        return seat, say("{side!c}: {what} to {square}", side=side, what=what, square=target)
     if target is None:
         return seat, say("{side!c}: take {what} off {square}", side=side, what=what, square=origin)
     parts = {"side": side, "what": what, "origin": origin, "target": target}
     if move.turned:
-        return seat, say("{side!c}: move {what} {origin} to {target}, turned over", **parts)
-    return seat, say("{side!c}: move {what} {origin} to {target}", **parts)
+        return seat, say("{side!c}: {what}, {origin} to {target}, turned over", **parts)
+    return seat, say("{side!c}: {what}, {origin} to {target}", **parts)
