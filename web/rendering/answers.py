@@ -404,6 +404,12 @@ class FindingsJson(TypedDict):
     findings: list[FindingJson]
 
 
+class SettingsSaved(TypedDict):
+    """Settings were saved; `note` says when those work that need a restart. Empty: all work now."""
+
+    note: str
+
+
 class TrialJson(TypedDict):
     """The check of the pads: is it on, which keys are down or were tried, which lamps are lit."""
 
