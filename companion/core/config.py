@@ -141,15 +141,19 @@ class WebSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """PEM file of its key."""
 
 
+UNTIL_TAPPED_S = 60.0
+"""A time to read from which on nothing goes on by itself."""
+
+
 class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """The table screen and the game."""
 
     reading_time_s: Annotated[float, Meta(ge=0, le=60)] = 3.0
-    """Seconds for which a step without anything to move stays on the screen."""
+    """Seconds for which seven words stay on the screen. From 60 on they wait for a tap."""
     tip_south: Literal["left", "right"] = "left"
     """Side of the table screen on which South sits."""
-    theme: Literal["system", "light", "dark"] = "system"
-    """Colours of the table screen."""
+    theme: Literal["system", "light", "dark", "night"] = "system"
+    """Colours of the table screen. `night` is dark from eight in the evening until seven."""
     language: Literal["auto", "en", "es", "fr"] = "auto"
     """Language of the table screen, the voice and the console. `auto` is the browser's."""
     coach: Literal["machine", "always", "never"] = "machine"
