@@ -84,7 +84,8 @@ class CameraSettings(_Section, frozen=True, forbid_unknown_fields=True):
     source: str = "auto"
     """Camera: `auto`, `none`, `picamera`, `usb:0`, or the path of a picture, a folder or a film.
 
-    `picamera:imx708` has this sensor, `usb:C920` these words in its name.
+    `picamera:imx708` has this sensor, `usb:C920` these words in its name. `http://…` is a stream of JPEGs and `rtsp://…`
+    a video in the network.
     """
     size: Literal["auto", "1280x720", "1920x1080"] = "auto"
     """Size that is asked of the camera. `auto` is 1920x1080, with little memory 1280x720."""
