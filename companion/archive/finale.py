@@ -44,7 +44,7 @@ def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
 def turning_point(leads: Sequence[float], winners: Sequence[Seat]) -> int | None:
     """Return the turn after which the winner led to the end, once the other had led.
 
-    None: nobody has won alone, or the lead never changed hands.
+    None: nobody has won alone, or the lead never changed hands before the end.
 
     >>> turning_point((0, 1, -2, 0, 3, 4), (Seat.SOUTH,)), turning_point((0, 2, 1), (Seat.NORTH,))
     (4, None)
@@ -56,7 +56,7 @@ def turning_point(leads: Sequence[float], winners: Sequence[Seat]) -> int | None
     since = len(leads)
     while since and leads[since - 1] * sign > 0:
         since -= 1
-    has_turned = 0 < since < len(leads) and any(lead * sign < 0 for lead in leads[:since])
+    has_turned = 0 < since < len(leads) - 1 and any(lead * sign < 0 for lead in leads[:since])
     return since if has_turned else None
 
 

@@ -91,7 +91,8 @@ class Arena(Game[State, Orders]):
             return say("{side!c} has no robot left.", side=NAMES[counts.index(0)])
         if counts[0] != counts[1]:
             return say("{more} robots against {fewer}.", more=max(counts), fewer=min(counts))
-        return super().how_it_ended(state)
+        points = [sum(robot.points for robot in robots) for robots in state.robots]
+        return say("{more} points against {fewer}.", more=max(points), fewer=min(points))
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return both, sealed, until the game is over."""
