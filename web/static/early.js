@@ -107,6 +107,16 @@
   }
 })();
 
+// Whoever opens the table screen on a phone wants to sit down: a small screen that fingers alone can touch. Who has asked
+// for the table screen (?screen) gets it.
+{
+  const SMALL_PX = 600;
+  const { classList } = document.documentElement;
+  const isTable = classList.contains('to-join') && !classList.contains('asked') && !classList.contains('kiosk');
+  const isTouched = matchMedia('(hover: none) and (pointer: coarse)').matches;
+  if (isTable && isTouched && Math.min(screen.width, screen.height) < SMALL_PX) location.replace('/join');
+}
+
 (() => {
   const root = document.documentElement;
 

@@ -213,7 +213,10 @@ export function askFirst(key, { question, yes, no }, act) {
     const answer = await post(url, JSON.parse(body));
     delete key.dataset.busy;
     if (menu?.open) shut(menu); // it lies over what is refused, too
-    if (answer.ok && then) location.assign(then);
+    if (answer.ok && then) {
+      if (top === self) location.assign(then);
+      else top.location.reload(); // beside the table screen: the whole window finds its way
+    }
     if (!answer.ok && answer.error?.kind === 'illegal' && refused !== undefined) disagree(true);
     if (answer.ok && 'second' in key.dataset) key.hidden = true;
     if (answer.ok) document.dispatchEvent(new CustomEvent('answered', { detail: { ...answer, url } }));
