@@ -31,9 +31,10 @@ const PATIENCE_MS = 20000;
 let quiet = 0;
 
 /* Says why not; `link` is the address and the name of the paragraph of the rules that says so. */
-export function refuse(text, link) {
+export function refuse(text, link, isHint = false) {
   const place = document.getElementById('said');
   if (!place) return;
+  place.classList.toggle('hint', isHint); // what is right, but not yet
   place.textContent = text;
   if (text && link) {
     const rule = document.createElement('a');
@@ -54,7 +55,7 @@ export async function post(url, body = {}) {
       body: JSON.stringify(body),
     });
     const told = await answer.json();
-    refuse(answer.ok ? '' : told.error.message, told.error?.link);
+    refuse(answer.ok ? '' : told.error.message, told.error?.link, told.error?.reason === 'lesson');
     return { ok: answer.ok, status: answer.status, ...told };
   } catch (error) {
     refuse(error.name === 'TimeoutError' // six windows of one browser have all its connections to one table
