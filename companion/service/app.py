@@ -140,7 +140,7 @@ class Companion(Closeable):
         log.info("Ready", extra=log_fields("ready", seconds=seconds, port=self.server.port, **doors))
 
     def _start(self) -> None:
-        """Everything that has a thread of its own begins."""
+        """Begin everything that has a thread of its own."""
         self.health.start()
         self.table.start()
         if self.watcher:
@@ -153,7 +153,7 @@ class Companion(Closeable):
         self.hub.open()
 
     def _open_history(self) -> None:
-        """What is kept of games, and for how long."""
+        """Return what is kept of games, and for how long."""
         folder = self.settings.journal_path.with_name("history")
         self.history = History(
             self.journal,
@@ -173,7 +173,7 @@ class Companion(Closeable):
         )
 
     def _open_network(self) -> None:
-        """The adapters to other programs: the home's broker, and a hub of many tables."""
+        """Return the adapters to other programs: the home's broker, and a hub of many tables."""
         broker = MqttAdapter(self.table, self.settings, self.clock, threads=self._threads)
         self.broker = self._stack.enter_context(broker)
         self.hub = self._stack.enter_context(
@@ -189,14 +189,14 @@ class Companion(Closeable):
         )
 
     def _open_machines(self) -> None:
-        """The machine's players and the coach."""
+        """Return the machine's players and the coach."""
         key = self.journal.key("machine")
         machines = MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
         self.machines = self._stack.enter_context(machines)
         self.coach = Coach(self.table, key)
 
     def _open_health(self) -> None:
-        """Whoever asks whether the service is alive, and what its log says of games."""
+        """Return who asks whether the service is alive, and what its log says of games."""
         health = ServiceHealth(self, Machine(), self.bundle, threads=self._threads)
         self.health = self._stack.enter_context(health)
         self.games = GameLog(self.table, health.tally)
@@ -205,17 +205,17 @@ class Companion(Closeable):
 
     @property
     def watcher(self) -> Watcher | None:
-        """Who watches the board; None: there is no camera."""
+        """Return who watches the board. None: there is no camera."""
         return self.board.watcher
 
     @property
     def eye(self) -> BoardEye | None:
-        """What pages ask of the camera; None: there is no camera."""
+        """Return what pages ask of the camera. None: there is no camera."""
         return self.board.eye
 
     @property
     def vitals(self) -> Heartbeats:
-        """Who was heard when: the watchdog asks it."""
+        """Return who was heard when: the watchdog asks it."""
         return self.health.vitals
 
     # ---- doors -------------------------------------------------------------------------------------------------------
@@ -286,7 +286,7 @@ class Companion(Closeable):
         self._stack.enter_context(self.board).watch(Cameras(camera, mains_hz=self.settings.camera.mains_hz))
 
     def _simulated_camera(self, world: SimulatedTable) -> Camera:
-        """What watches the simulated table; may be overridden."""
+        """Return what watches the simulated table. May be overridden."""
         return RenderedCamera(world, self.clock)
 
     def _open_speech(self) -> None:
@@ -326,7 +326,7 @@ class Companion(Closeable):
         return server
 
     def _features(self) -> Features:
-        """What this installation has beside its table."""
+        """Return what this installation has beside its table."""
         simulation = self.simulation
         self.upkeep = Upkeep(
             self.settings, self.settings_path, self.table, self.clock, use=self.use, restart=self._restart
@@ -383,13 +383,13 @@ class Companion(Closeable):
         return page_urls(self.settings.web, self.server.port)
 
     def step(self) -> None:
-        """One round of everything, without threads: a frame, keys, the table, lamps."""
+        """Do one round of everything, without threads: a frame, keys, the table, lamps."""
         if self.watcher:
             self.watcher.step()
         self.step_keys()
 
     def step_keys(self) -> None:
-        """As `step`, without looking at the board."""
+        """Do as `step`, without looking at the board."""
         if self.panel:
             self.panel.step()
         if self.power:
@@ -416,5 +416,5 @@ class Companion(Closeable):
 
 
 def host_key_of(journal: Journal) -> str:
-    """Ten letters and digits that make somebody the host; the same after every restart."""
+    """Return the ten letters and digits that make somebody the host, the same after every restart."""
     return host_key_text(journal.key("host"))

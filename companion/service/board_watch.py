@@ -45,7 +45,9 @@ class BoardWatch:
         self.photographer: Photographer | None = None
 
     def find(self, *, may_simulate: bool, threads: bool) -> str:
-        """Watch the board if there is a camera; one that is named or connected is retried, not given up.
+        """Watch the board if there is a camera.
+
+        One that is named or connected is retried, not given up.
 
         Without any the watch waits for one to be connected, unless the table may be simulated instead. Answers what was
         found, as a sentence.
@@ -79,7 +81,7 @@ class BoardWatch:
         self.watch(Cameras(opener.open, opener.open, expected, lenses, settings.camera.mains_hz), _offers)
 
     def watch(self, watched: Cameras, offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()) -> None:
-        """Watch the board with one of these cameras; `offers` answers which others there are."""
+        """Watch the board with one of these cameras. `offers` answers which others there are."""
         settings, table = self._settings.camera, self._table
         reader = board_reader({name: game.kit(game.options({})) for name, game in GAMES.items()})
         kept = SETTLED_IF_SMALL if settings.is_small else SETTLED
@@ -116,5 +118,5 @@ class BoardWatch:
 
 
 def _offers() -> tuple[CameraOffer, ...]:
-    """The cameras that are connected now."""
+    """Return the cameras that are connected now."""
     return tuple(CameraOffer(each.source, each.name) for each in cameras())
