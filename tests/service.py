@@ -226,7 +226,7 @@ def sit_down(window: WebDriver, service: Served, seat: str, name: str) -> None:
     """As from the QR code: the join page, a name, one tap."""
     window.get(f"{service.url}/join/{seat}")
     window.find_element(By.NAME, "name").send_keys(name)
-    window.find_element(By.CSS_SELECTOR, "form button").click()
+    window.find_element(By.CSS_SELECTOR, "form.join .go").click()
     until("the seat page", lambda: window.current_url.endswith(f"/seat/{seat}"))
 
 

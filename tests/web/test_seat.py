@@ -9,7 +9,7 @@ from web_fixtures import Place, page_of
 
 from companion.core.kit import Seat
 from companion.games import GAMES
-from companion.table.remote.remote_table import REMATCH_HERE, REMATCH_THERE, RemoteBeginning
+from companion.table.remote.remote_table import REMATCH_HERE, REMATCH_THERE
 
 
 def begin(place: Place, game: str) -> None:
@@ -163,18 +163,9 @@ def test_whoever_comes_after_a_game_is_not_left_before_its_end(place: Place) -> 
     assert 'data-post="/api/table/rematch"' in page_of(browser, "/")
     place.table.free_seat(Seat.SOUTH)
     html = page_of(browser, "/")
-    assert '<button class="key go rematch" form="try">' in html
-    assert 'data-post="/api/table/rematch"' not in html, "nobody is here for it"
-    assert browser.post("/try").headers["Location"] == "/here"
-    assert place.table.view().phase == "setup"
-
-
-def test_a_phone_at_the_table_screen_is_not_offered_a_seat_at_another_table(place: Place) -> None:
-    assert "Sit down at North" in page_of(place.browser(), "/")
-    place.table.remote.begin(RemoteBeginning("00" * 8, 1, "outbuffered", {}, Seat.NORTH, "Jonas", ""), 1)
-    page = page_of(place.browser(), "/")
-    assert "Sit down at South" in page
-    assert "Sit down at North" not in page
+    assert "Scan here to play against Ben" in html
+    assert "rematch" not in html
+    assert "Nobody wins" not in html
 
 
 def test_a_notice_has_the_drawing_of_its_kind(place: Place) -> None:
