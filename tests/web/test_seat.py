@@ -36,13 +36,6 @@ def test_a_seat_has_its_switches_and_languages_in_the_menu(place: Place) -> None
     assert 'class="elsewhere"' not in html
 
 
-def test_the_table_screen_offers_no_ways_and_the_watching_page_all(place: Place) -> None:
-    assert 'class="elsewhere"' not in page(place, "/")
-    html = page(place, "/watch")
-    assert 'href="/history"' in html
-    assert 'href="/watch"' not in html.partition('class="elsewhere"')[2]
-
-
 def test_a_fragment_names_the_page_it_fits(place: Place) -> None:
     """Scripts of an older service, or in another language, notice it by this and load the page anew."""
     (body, lobby) = re.findall(r' data-page="([^"]+)"', page(place, "/watch"))
@@ -90,9 +83,6 @@ def test_a_free_seat_has_its_code_on_the_table_screen_while_a_game_is_on(place: 
     assert 'class="page orders free1 ' in page(place, "/")
     place.sit("south")
     assert codes(place) == []
-    place.table.resign(Seat.SOUTH)
-    place.table.free_seat(Seat.NORTH)
-    assert codes(place) == ["n"], "after the game too"
 
 
 def sign(html: str) -> str:
@@ -128,8 +118,7 @@ def test_who_sits_finds_the_way_back_from_the_table_screen(place: Place) -> None
     ada = place.sit("south", "Ada")
     html = page_of(ada, "/")
     assert '<a class="key tiny" id="to-seat" href="/here">Back to your seat</a>' in html
-    assert '<a class="key" href="/s">Back to your seat</a>' in html, "on a phone"
-    assert '<a class="key" href="/n">Sit down at North</a>' in html
+    assert '<a class="key go" href="/join">Sit down</a>' in html, "on a phone"
     for other in (page_of(ada, "/?screen"), page_of(ada, "/?kiosk"), page_of(place.browser(), "/")):
         assert "Back to your seat" not in other
 
