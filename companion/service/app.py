@@ -37,6 +37,7 @@ from companion.service.board_watch import BoardWatch
 from companion.service.game_log import GameLog
 from companion.service.health import ServiceHealth
 from companion.service.hub_link import HubLink
+from companion.service.phone_door import PhoneDoor
 from companion.service.poweroff import power_key
 from companion.service.support_bundle import LastLines, make_bundle
 from companion.speech.speech_policy import SpeechPolicy
@@ -49,6 +50,7 @@ from hardware.power import PowerKey
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 from hardware.voice import MachineVoice
 from vision.cameras.camera_link import Cameras
+from vision.cameras.catalogue import CameraOpener
 from vision.diagnosis import BoardEye
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.watcher import Watcher
@@ -131,7 +133,11 @@ class Companion(Closeable):
         self._open_health()
         self._open_network()
         self._open_machines()
+        self._open_phone()
         self.server = self._open_server()
+        self.phone.app = self.server.app
+        if self.phone.room.is_camera:
+            self.phone.begin()
         if self._threads:
             self._start()
         self.server.start()
@@ -283,7 +289,8 @@ class Companion(Closeable):
         self._say("Simulation: a rendered table and a panel without pins, on the workbench page.")
         self._connect_panel(panel)
         camera = partial(self._simulated_camera, world)
-        self._stack.enter_context(self.board).watch(Cameras(camera, mains_hz=self.settings.camera.mains_hz))
+        phone = CameraOpener(self.settings.camera, self.clock, self.board.phone).open
+        self._stack.enter_context(self.board).watch(Cameras(camera, phone, mains_hz=self.settings.camera.mains_hz))
 
     def _simulated_camera(self, world: SimulatedTable) -> Camera:
         """Return what watches the simulated table. May be overridden."""
@@ -325,6 +332,11 @@ class Companion(Closeable):
         self._stack.callback(server.close)
         return server
 
+    def _open_phone(self) -> None:
+        """The old phone that may be the camera."""
+        door = PhoneDoor(self.settings, self.clock, self.board, lambda: self.table.view().devices.camera, self.urls)
+        self.phone = self._stack.enter_context(door)
+
     def _features(self) -> Features:
         """Return what this installation has beside its table."""
         simulation = self.simulation
@@ -337,7 +349,7 @@ class Companion(Closeable):
         return Features(
             welcome=Welcome(self.network.wifi, self.speech, self.panel is not None),
             workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
-            camera=CameraRoom(self.eye, self.album),
+            camera=CameraRoom(self.eye, self.album, self.phone.room),
             printer=KitPrinter(GAMES),
             upkeep=self.upkeep,
             check=check,

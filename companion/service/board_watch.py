@@ -19,6 +19,7 @@ from vision.cameras.camera_link import Cameras
 from vision.cameras.catalogue import CameraOpener, cameras, is_device
 from vision.cameras.lenses import LensShelf
 from vision.diagnosis import SETTLED, SETTLED_IF_SMALL, BoardEye
+from vision.network.phone import PhoneLine
 from vision.reading.board_reader import board_reader
 from vision.watcher import Watcher, WatchListeners, board_watcher
 
@@ -28,7 +29,8 @@ log = logging.getLogger(__name__)
 class BoardWatch:
     """Watches the board for a table, and keeps photographs in the `album`; a context manager.
 
-    `watcher`, `eye`, `photographer`: None while no camera is watched, or no photographs are wanted.
+    `watcher`, `eye`, `photographer`: None while no camera is watched, or no photographs are wanted. `phone` is the line
+    of an old phone that may be the camera.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class BoardWatch:
     ) -> None:
         self._settings, self._clock, self._table, self._album = settings, clock, table, album
         self._stack = ExitStack()
+        self.phone = PhoneLine(clock)
         self.watcher: Watcher | None = None
         self.eye: BoardEye | None = None
         self.photographer: Photographer | None = None
@@ -55,7 +58,7 @@ class BoardWatch:
         settings = self._settings.camera
         if settings.source == "none":
             return "No camera: switched off in the settings."
-        opener = CameraOpener(settings, self._clock)
+        opener = CameraOpener(settings, self._clock, self.phone)
         if threads and is_device(settings.source) and not may_simulate:  # to open one may take seconds
             self._watch_real(opener, settings.source != "auto" or (lambda: bool(cameras())))
             return "The camera is being opened; the pages work already."

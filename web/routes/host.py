@@ -24,6 +24,7 @@ BACK = (
     "/host",
     "/settings",
     "/host/health",
+    "/camera/phone",
     "/history",
     "/kit",
     "/host/hub",
