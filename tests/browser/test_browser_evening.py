@@ -119,7 +119,7 @@ def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDri
         # Other guests: nothing of the game before.
         tap(ann, ".game[data-body*=kahmate]")
         tap(ben, ".starts .go")
-        until("the second game", lambda: phase(service) == "setup")
+        until("the second game", lambda: phase(service) == "orders")
         service.host("abandon")
         until("home", lambda: is_home(wall))
         leave(ann)
