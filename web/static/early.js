@@ -117,6 +117,9 @@
   if (isTable && isTouched && Math.min(screen.width, screen.height) < SMALL_PX) location.replace('/join');
 }
 
+// A name that this browser knows is filled in: who types another one need not delete it.
+addEventListener('focusin', ({ target }) => { if (target.id === 'name') target.select(); });
+
 (() => {
   const root = document.documentElement;
 
