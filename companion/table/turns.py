@@ -14,7 +14,17 @@ from companion.core.kit import RowFault, RowSeen, RowsSeen, RowsWanted, Seat
 from companion.core.ports import Cue, Signal
 from companion.table.records import AskBack, Begin, HandIn, StageDone, Undo
 from companion.table.session import Phase
-from companion.table.state import NO_TILES, EarlyPress, TileState, instructions, last_explained, must_wait, no_reasons
+from companion.table.state import (
+    NO_TILES,
+    EarlyPress,
+    TileState,
+    instructions,
+    last_explained,
+    must_wait,
+    no_reasons,
+    tell_of,
+    tells_of,
+)
 from companion.table.store import TableStore
 
 MAX_SALT = 64
@@ -97,6 +107,23 @@ class Turns:
         live = self._store.live
         if force and live.problems:
             self._store.publish(replace(live, overruled=frozenset(live.problems), problems=()))
+
+    def read(self, by: str, moment: str, stage: int, told: int) -> None:
+        """Say that what is told has been read; raises `Stale` where something else is told by now."""
+        live = self._store.live
+        now = (live.session.moment, live.session.stage, live.told)
+        if (moment, stage, told) != now or tell_of(live) is None:
+            raise Stale(say("That step is already done"))
+        if live.session.remote is None or not live.session.is_shown_here:
+            self.read_on(by)
+
+    def read_on(self, by: str) -> None:
+        """Tell what comes next, or end a stage of which all is told and in which hands have nothing to do."""
+        live, session = self._store.live, self._store.session
+        if session.has_moves or live.told + 1 < len(tells_of(session)):
+            self._store.publish(self._store.telling(replace(live, told=live.told + 1)))
+        else:
+            self._store.accept(StageDone(session.moment, session.stage, by, self._store.now_s()))
 
     def help(self, is_wanted: bool, reasons: bool = False) -> None:
         """Tell what the rules allow now, or why the machine did what it did, or nothing any more."""

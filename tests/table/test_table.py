@@ -80,9 +80,9 @@ def test_a_turn_by_taps_alone(played: Played) -> None:
     assert view.turn.opened == ()
     table.confirm("south", view.moment, 0)
     table.confirm("north", view.moment, 1)
-    assert table.view().sign.text == "Nothing to move"
+    assert table.view().sign.text == "Both shoot. Nobody is hit."
     assert [opened.action for opened in table.view().turn.opened] == ["UUS", "UUS"]
-    played.wait(2.9)
+    played.wait(2.4)
     assert table.view().phase is Phase.STAGES
     played.wait(0.2)
     assert (table.view().phase, table.view().turn.number) == (Phase.ORDERS, 2)

@@ -37,6 +37,8 @@ class BoardPicture:
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     ways: tuple[tuple[Square, Square], ...] = ()
     """From where to where pieces have gone that lie in their new places already."""
+    hit: Square | None = None
+    """Where somebody is hit, as the sign tells."""
 
 
 def scene_of(view: TableView) -> BoardPicture | None:
@@ -53,10 +55,13 @@ def scene_of(view: TableView) -> BoardPicture | None:
     origins = frozenset(move.origin for move in done if move.origin and move.origin != move.target)
     reason = view.board.why_not.square if view.board.why_not else None
     board = view.board
+    hit = view.turn.telling.tell.square if view.turn.telling else None
+    events = tuple(event for event in view.turn.events if hit is None or event.to == str(hit))
     return BoardPicture(
-        view.kit, layout, todo, view.turn.events, board.problems, board.unknown, board.target or {}, origins,
+        view.kit, layout, todo, events, board.problems, board.unknown, board.target or {}, origins,
         Square.parse(reason) if reason else None,
-        board.standing.badges if board.standing and view.phase != "stages" else {},
+        board.standing.badges if board.standing else {},
+        hit=hit,
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from companion.table.seats.draw_keys import DrawKeys
 from companion.table.seats.pad_draft import press_order
 from companion.table.seats.seating import Seating
 from companion.table.session import BOTH, Phase, Session
-from companion.table.state import NO_DRAFT, Draft
+from companion.table.state import NO_DRAFT, Draft, tell_of
 from companion.table.store import TableStore
 from companion.table.turns import TileOrders, Turns
 
@@ -151,6 +151,9 @@ class Pads:
         """Say that hands are done; while the camera disagrees it is refused, and may be overruled."""
         by, session = press.seat or "table", self._store.session
         place = (session.moment, session.stage)
+        if tell_of(self._store.live):
+            self._turns.read(by, *place, self._store.live.told)
+            return
         self._refused_ready[by] = place
         self._turns.confirm(by, *place, force=False)
         del self._refused_ready[by]
