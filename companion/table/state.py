@@ -315,6 +315,8 @@ def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]
         return seat, say("{side!c}: {what} to {square}", side=side, what=what, square=target)
     if target is None:
         return seat, say("{side!c}: take {what} off {square}", side=side, what=what, square=origin)
+    if session.phase is Phase.SETUP:
+        return seat, say("{side!c}: {what} back to {square}", side=side, what=what, square=target)
     parts = {"side": side, "what": what, "origin": origin, "target": target}
     if move.turned:
         return seat, say("{side!c}: {what}, {origin} to {target}, turned over", **parts)

@@ -103,6 +103,8 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
         return Sign(say("Take your hands off the board"), say("The clock was pressed; the board is being read."))
     if live.choices:
         return _asked_sign(live, viewer)
+    if session.back_wanted:
+        return _back_sign(session, session.back_wanted, viewer)
     if live.problems:
         problem = live.problems[0]
         small = live.why_not.message if live.why_not else _perhaps_hidden(live, problem) or before_colon(problem.text)
@@ -128,6 +130,14 @@ def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
     side = live.session.playing.sides[seat].name
     text = say("{side!c}: tap the move you made", side=side)
     return Sign(text, say("The board matches several."), frozenset({seat}))
+
+
+def _back_sign(session: Session, asker: Seat, viewer: Seat | None) -> Sign:
+    """A seat wants the last turn back, and the other is asked."""
+    sides, asked = session.playing.sides, frozenset({asker.other})
+    if viewer is asker:
+        return Sign(say("Waiting for {sides}", sides=sides[asker.other].name), "", asked)
+    return Sign(say("{side!c} wants the last move back", side=sides[asker].name), "", asked)
 
 
 def _perhaps_hidden(live: TableState, problem: Problem) -> str:
