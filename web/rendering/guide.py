@@ -76,7 +76,7 @@ def _play_taps(play: Play) -> Iterator[Tap]:
         pressed = f'[data-begin="{play.key}"]'
         yield Tap(pressed, ((f"{pressed}[aria-pressed=true]", ""),))
     tapped = [play.key]
-    for square in play.squares:
+    for square in play.touches:
         tapped.append(str(square))
         yield Tap(f"@{square}", ((f'#plays[data-taps^="{" ".join(tapped)} "]', ""),))
 

@@ -175,7 +175,8 @@ def _rock_plays(position: Position) -> Iterator[Play]:
 def _boulder_play(corner: int) -> Play:
     name = NAMES[corner]
     label = say("Boulder on {square} to {to}", square=name, to=NAMES[corner + FILES + 1])
-    return Play(f"B@{name}", (SQUARES[corner],), label, BOULDER_KEY)
+    covered = tuple(SQUARES[corner + step] for step in (0, 1, FILES, FILES + 1))
+    return Play(f"B@{name}", covered, label, BOULDER_KEY, covered[:1])
 
 
 @cache
