@@ -24,8 +24,8 @@ from web.features import Features, Site
 from web.routes.api.host import HostDoors
 from web.routes.api.seat import SeatDoors
 from web.routes.api.table import TableDoors
-from web.routes.camera import CameraPage
-from web.routes.check import CheckPage
+from web.routes.camera import CameraPictures
+from web.routes.check import PanelTrials
 from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
 from web.routes.host import HostPages
@@ -103,10 +103,10 @@ def create_app(
         )
     ]
     there: tuple[tuple[Any, Any], ...] = (
-        (SettingsPage, features.upkeep), (CheckPage, features.check), (HealthPages, features.health),
+        (SettingsPage, features.upkeep), (PanelTrials, features.check), (HealthPages, features.health),
         (StaffKeys, features.staff), (HubDoor, features.hub),
         (HistoryPages, features.past), (Bench, features.workbench),
-        (KitPages, features.printer), (CameraPage, features.camera),
+        (KitPages, features.printer), (CameraPictures, features.camera),
     )  # fmt: skip
     rooms += [room(page_context, what) for room, what in there if what]
     for room in (StaticFiles(), Description(), *rooms):

@@ -62,7 +62,7 @@ class Welcome:
 
 @dataclass(frozen=True)
 class CameraRoom:
-    """What the camera page needs: the eye (None: no camera), and the photographs."""
+    """The camera for pages: the eye (None: no camera), and the photographs."""
 
     eye: Eye | None
     album: PhotographFolder

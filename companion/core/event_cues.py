@@ -65,7 +65,7 @@ class EventCue:
 
     `name` is what a broker is told, `tone` as in `tone`. `for_both`: both pads show it, whomever it happens to.
     `is_call`: it calls people to the table and ranks with the turn's cues; else it is a part of the reveal. `words`
-    name it on the check page, where it can be tried; empty: it is not offered there.
+    name it on the page Health, where it can be tried; empty: it is not offered there.
     """
 
     name: str

@@ -192,6 +192,14 @@ class Game(ABC, Generic[S, A]):
     name: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]
+    """What it is about, in at most 41 characters."""
+    minutes: ClassVar[int] = 20
+    """How long it takes, as far as anybody knows before it has been played here."""
+    how_to_win: ClassVar[tuple[str, ...]] = ()
+    """What one does, what stands in the way, how it ends: a caption each, at most two lines of 17 characters.
+
+    The pictures to them are `win-1` to `win-3` in `pictures.svg` beside the game's module.
+    """
     sides: ClassVar[Mapping[Seat, Side]]
     options_type: ClassVar[type[Options]]
     option_rows: ClassVar[tuple[OptionRow, ...]]

@@ -207,7 +207,7 @@ class Companion(Closeable):
 
     @property
     def eye(self) -> BoardEye | None:
-        """What the camera page asks; None: there is no camera."""
+        """What pages ask of the camera; None: there is no camera."""
         return self.board.eye
 
     @property

@@ -27,7 +27,7 @@ def profile(settings: CameraSettings) -> Iterator[Finding]:
     """What a machine with little memory does without, unless the settings say otherwise."""
     if settings.is_small:
         text = say(
-            "This machine has little memory: pictures are {size}, and fewer boards are kept for the camera page. "
+            "This machine has little memory: pictures are {size}, and fewer still frames are kept. "
             "[camera] size sets another size.",
             size="1280 x 720",
         )

@@ -189,6 +189,8 @@ class TableView:
     phase: Phase
     moment: str
     game: str | None
+    chosen: str | None
+    """The game that somebody has chosen in the lobby."""
     title: str
     kit: Kit | None
     sign: Sign

@@ -28,11 +28,10 @@ def begin(played: Played, game: str) -> Layout:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_a_new_game_begins_on_the_same_board(played: Played, game: str) -> None:
-    begin(played, game)
+    layout = begin(played, game)
     played.table.abandon()
-    played.wait(0.2)
     played.table.new_game(game, {}, seed=1)
-    played.wait(0.2)
+    played.show(layout, game=game)
     assert played.table.view().phase is Phase.ORDERS
 
 

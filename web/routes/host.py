@@ -22,11 +22,8 @@ OWN = "own"
 BACK = (
     "/host",
     "/settings",
-    "/check",
-    "/doctor",
+    "/host/health",
     "/history",
-    "/statistics",
-    "/camera",
     "/kit",
     "/host/hub",
     "/host/hub/game",

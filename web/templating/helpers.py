@@ -18,10 +18,11 @@ from web.rendering import cards, guide, piece_controls
 from web.rendering.beats import tones_of
 from web.rendering.board import board_svg
 from web.rendering.board_picture import board_words, scene_of
+from web.rendering.camera_overlay import seen_svg
 from web.rendering.finale import again_words, end_words, length_of, nearest_tenth, still_picture, tale_of
 from web.rendering.pieces import picture
 from web.static_files import static_version
-from web.templating.icons import icon, notice_drawing, pointing, qr_code, small_board, start_board
+from web.templating.icons import game_picture, icon, notice_drawing, pointing, qr_code, small_board, start_board
 from web.templating.phrases import clock_words, first_up, groups, rule_words, side_of
 
 
@@ -60,7 +61,9 @@ def register_template_helpers(app: Flask) -> None:
         picture=picture,
         small_board=lambda game: small_board(game.kit(game.options({}))),
         start_board=start_board,
+        game_picture=game_picture,
         qr=qr_code,
+        seen_svg=seen_svg,
         side_of=side_of,
         SEATS=SEATS,
         SEAT_WORDS=SEAT_WORDS,

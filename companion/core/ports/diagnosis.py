@@ -1,4 +1,4 @@
-"""The camera page: what an eye tells of the camera and the board."""
+"""What an eye tells of the camera and the board, for the page Health."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Protocol
 from companion.core.grid import Square
 from companion.core.kit import Kit
 from companion.core.ports.camera import Frame, Reading
+
+Outline = tuple[tuple[float, float], ...]
+"""Points (x, y) in a picture, in order around what they enclose."""
 
 
 class Weakness(StrEnum):
@@ -40,6 +43,8 @@ class SquareSeen:
     sure: float
     weak: tuple[Weakness, ...] = ()
     module_px: float = 0.0
+    corners_px: Outline = ()
+    """Its corners in the picture, in order; at the height of the piece that stands there, if one is read."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +58,17 @@ class Advice:
 
 @dataclass(frozen=True)
 class BoardSeen:
-    """The board in one frame: `frame` is its number, `picture` a JPEG from straight above that shows `area_mm`.
+    """The board in one frame: `frame` is its number, `size_px` its width and height.
 
-    `area_mm` is (low x, low y, high x, high y) in board mm. `advice` is sorted, the worst first; empty: all is well.
+    `outline_px` is the printed board in it. `advice` is sorted, the worst first; empty: all is well.
     """
 
     frame: int
-    picture: bytes
+    size_px: tuple[int, int]
+    outline_px: Outline
     kit: Kit
     reading: Reading
     squares: tuple[SquareSeen, ...]
-    area_mm: tuple[float, float, float, float]
     advice: tuple[Advice, ...]
     distance_mm: float
     tilt_deg: float
@@ -82,9 +87,9 @@ class SettledFrame:
     frame: Frame
     reading: Reading
     lens: tuple[float, ...]
-    outline_px: tuple[tuple[float, float], ...]
+    outline_px: Outline
     """Around the printed board and what stands on it, in the picture; nothing outside belongs to the game."""
-    squares_px: Mapping[Square, tuple[tuple[float, float], ...]]
+    squares_px: Mapping[Square, Outline]
     """The corners of each square in the picture."""
 
 
@@ -97,7 +102,7 @@ class CameraOffer:
 
 
 class Eye(Protocol):
-    """What the camera page asks, from any thread. Nothing is computed unless it is asked for."""
+    """What pages ask of the camera, from any thread. Nothing is computed unless it is asked for."""
 
     def number(self) -> int:
         """The number of the last frame, counted on over all cameras; 0: there was none yet."""
