@@ -252,7 +252,15 @@ import {
     paint();
   }
 
-  const tapKind = kind => order(kind, sheet.kinds[kind].has_direction && kindOf(given[unit])?.has_direction && given[unit].kind !== kind ? given[unit].way : '');
+  // A kind that is pressed is let go: the next direction is a plain step again.
+  function tapKind(kind) {
+    const before = given[unit];
+    if (before?.kind === kind) {
+      delete given[unit];
+      keep();
+      paint();
+    } else order(kind, sheet.kinds[kind].has_direction && kindOf(before)?.has_direction ? before.way : '');
+  }
 
   function tapWay(letter) {
     const kind = kindOf(given[unit])?.has_direction ? given[unit].kind : sheet.kinds.findIndex(each => each.has_direction);
@@ -299,7 +307,7 @@ import {
   function words() {
     const set = given[unit];
     if (kindOf(set)?.has_direction && !set.way) return [deed(unit), say('In which direction?')];
-    return [deed(unit), set ? say('Tap it again to remove it.') : say('Tap what it does.')];
+    return [deed(unit), set ? say('Tap it again to remove it.') : say('Tap where it goes, or what it does.')];
   }
 
   function paintUnits() {
@@ -349,7 +357,7 @@ import {
     if (!unitOf(unit)) unit = (idle()[0] ?? sheet.units[0]).name;
     paintUnits();
     const set = given[unit];
-    document.querySelectorAll('[data-kind]').forEach((key, number) => key.setAttribute('aria-pressed', String(set?.kind === number)));
+    for (const key of document.querySelectorAll('[data-kind]')) key.setAttribute('aria-pressed', String(set?.kind === Number(key.dataset.kind)));
     for (const key of document.querySelectorAll('[data-way]')) key.setAttribute('aria-pressed', String(Boolean(set) && set.way === key.dataset.way));
     const rest = idle().map(each => each.name).join(', ');
     const main = document.getElementById('commit');
@@ -362,10 +370,10 @@ import {
     }
     tell(...words());
     const { square } = unitOf(unit);
-    const waits = set && !isDone(set);
-    const around = waits ? sheet.directions.map(each => shifted(square, each.step)).filter(Boolean) : [];
+    const around = isDone(set) ? [] : sheet.directions.map(each => shifted(square, each.step)).filter(Boolean);
+    const [held, free] = [true, false].map(isHeld => around.filter(each => Boolean(pieceOn(each)) === isHeld));
     const [still, going] = [false, true].map(isGoing => sheet.units.filter(each => Boolean(kindOf(given[each.name])?.has_direction) === isGoing));
-    mark(still.map(drawOrder).join('') + frames(around), going.map(drawOrder).join(''), [square]);
+    mark(still.map(drawOrder).join('') + frames(held) + dots(free), going.map(drawOrder).join(''), [square]);
   }
 
   document.addEventListener('click', event => {

@@ -3,7 +3,7 @@
 export const page = () => document.getElementById('live');
 export const board = () => page()?.querySelector('.view .board');
 
-const GOAL = -0.77; // ranks from the first rank's middle to that of its goal
+const GOAL = -0.68; // ranks from the first rank's middle to that of its goal
 const THICK = 0.8; // a finger beside a square means it, by so much of a square
 
 function grid() {

@@ -23,7 +23,7 @@ from companion.games.kahmate.board import (
     TEAMS,
     rank_of,
 )
-from companion.games.kahmate.moves import able, canonical, kicks, length, passes, ways_to_carrier
+from companion.games.kahmate.moves import able, canonical, kicks, passes, steps_of, ways_to_carrier
 from companion.games.kahmate.state import FULL_HAND, RUNS, Course, FaceOff, Kind, State
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
@@ -204,7 +204,7 @@ def _risk(state: State, action: Action, course: Course | None) -> tuple[int, boo
     if course is None:
         return 0, False, 0
     leaves_ball = isinstance(action, Run) and course.ball != course.end and state.ball in action.path
-    return len(course.face_offs), leaves_ball, length(action)
+    return len(course.face_offs), leaves_ball, steps_of(action)
 
 
 def _play(state: State, action: Action, course: Course | None) -> Play:
