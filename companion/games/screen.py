@@ -206,6 +206,10 @@ class BoardUi:
     hint: str = ""
     open_action: str = ""
     facts: Mapping[Seat, str] = field(default_factory=dict)
+    kept: Mapping[Seat, tuple[str, ...]] = field(default_factory=dict)
+    """The faces of what each seat still has beside the board."""
+    plays: Mapping[Seat, tuple[bool, ...]] = field(default_factory=dict)
+    """The plays of the seat on turn, each with whether it has been made."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     hands: Mapping[Seat, tuple[HandCard, ...]] = field(default_factory=dict)
     keys: tuple[ChoiceKey, ...] = ()

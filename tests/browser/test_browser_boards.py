@@ -93,7 +93,7 @@ def test_a_board_keeps_its_place_and_size_on_the_table_screen(game: str, window:
             open_page(window, tour, "/", WALL)
             places.add(tuple(window.execute_script(_LYING)))
             tour.go_on()
-        ((left, top, width, height),) = places
+        ((_, top, width, height),) = places
         assert width * height >= LEAST_SHARE.get(game, 0.33) * WALL[0] * WALL[1]
         sign = window.execute_script("return document.querySelector('#sign').getBoundingClientRect().top")
         assert top + height < sign
@@ -130,7 +130,10 @@ def test_a_second_tap_on_the_target_commits_and_another_dot_changes(window: WebD
         for tapped in ((piece,), (piece, far), (piece, near)):
             tap_square(window, tapped[-1])
             assert window.execute_script(taps).split() == list(tapped)
-        assert window.execute_script("return document.querySelectorAll('#plan .way, #plan .ghost, #plan .target').length") == 3
+        assert (
+            window.execute_script("return document.querySelectorAll('#plan .way, #plan .ghost, #plan .target').length")
+            == 3
+        )
         assert window.execute_script("return document.querySelectorAll('[data-begin]').length") == 0, "no modes"
         tap_square(window, near)
         until("the run", lambda: tour.table.view().match.log and near in tour.table.view().match.log[0])

@@ -108,10 +108,10 @@ def all_stand(client: Client, south: WebDriver, north: WebDriver) -> None:
 def white_begins(client: Client, south: WebDriver, north: WebDriver, wall: WebDriver) -> None:
     """A piece is tapped and dropped, the clock pressed too early, a dash made, a boulder laid, the clock pressed."""
     tap_square(south, "d1")
-    until("frames", lambda: south.find_elements(By.CSS_SELECTOR, "#under .may"))
+    until("dots", lambda: south.find_elements(By.CSS_SELECTOR, "#under .dots"))
     assert south.find_elements(By.CSS_SELECTOR, "#under .chosen")
     tap_square(south, "d1")
-    until("no frames", lambda: not south.find_elements(By.CSS_SELECTOR, "#under .may, #under .chosen"))
+    until("no dots", lambda: not south.find_elements(By.CSS_SELECTOR, "#under .dots, #under .chosen"))
     wait(0.5)
     tap(south, "#commit")
     until("a word about what is due", lambda: "play" in text_of(south, "#said"))
@@ -124,8 +124,8 @@ def white_begins(client: Client, south: WebDriver, north: WebDriver, wall: WebDr
     play(south, client, "Boulder on d5 to e6")
     hands_are_done(client, south)
     assert client.get("/api/view")["layout"]["e6"] == ["white boulder"]
-    until("the boulder on the screen", lambda: wall.find_elements(By.CSS_SELECTOR, ".board use[href='#boulder']"))
-    assert len(wall.find_elements(By.CSS_SELECTOR, ".board use[href='#boulder']")) == 1
+    until("the boulder on the screen", lambda: wall.find_elements(By.CSS_SELECTOR, ".lies use[href='#boulder']"))
+    assert len(wall.find_elements(By.CSS_SELECTOR, ".lies use[href='#boulder']")) == 1
     play(south, client, "Press the clock")
 
 
@@ -282,18 +282,19 @@ def play_on(client: Client, phones: dict[str, WebDriver]) -> str:
     legal = plays_of(phone, seat)
 
     def worth(play: list[Any]) -> tuple[bool, int]:
-        _, squares, label, _ = play
+        _, squares, label, *_ = play
         ranks = [int(square[1:]) for square in squares]
         return "against" in label, (ranks[-1] - ranks[0]) * ahead if ranks else -99
 
-    text, squares, label, _ = max((play for play in legal if play[3] == ""), key=worth, default=legal[-1])
+    text, squares, label, _, touches, _ = max((play for play in legal if play[3] == ""), key=worth, default=legal[-1])
     if not squares:
         play(phone, client, "End the round")
         return str(label)
-    tap_square(phone, *squares)
-    main_key(phone, label) if len([play for play in legal if play[1] == squares]) == 1 else tap(
-        phone, f"[data-play='{text}']"
-    )
+    tap_square(phone, *touches)
+    ways = [play[0] for play in legal if play[3] == "" and play[4] == touches]
+    for _ in range(ways.index(text)):
+        tap(phone, "#other-path")
+    main_key(phone, label)
     passes(client, view["moment"])
     return str(label)
 
@@ -371,7 +372,7 @@ def acts(window: WebDriver, client: Client, seat: str, action: str, then: WebDri
 _IS_DUE = "return document.querySelector('#live.orders')?.dataset.moment === arguments[0]"
 
 
-def test_a_key_begins_a_play_and_a_piece_may_be_tapped_before_it(tmp_path: Path, windows: Windows) -> None:
+def test_a_team_mate_is_tapped_for_a_pass(tmp_path: Path, windows: Windows) -> None:
     south, north, _ = windows
     with served(tmp_path, picture=floor(tmp_path)) as service:
         client = to_lobby(service, windows)
@@ -387,7 +388,6 @@ def test_a_key_begins_a_play_and_a_piece_may_be_tapped_before_it(tmp_path: Path,
         moment = client.get("/api/view")["moment"]
         until("the page to follow", lambda: south.execute_script(_IS_DUE, moment))
         tap_square(south, "b6")
-        tap(south, "[data-begin=pass]")
         until("whom to pass to", lambda: south.find_elements(By.CSS_SELECTOR, "#under .may"))
         tap_square(south, "c5")
         play(south, client, "Pass b6 to c5")

@@ -173,7 +173,7 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
     return [*found, (EndRound(), None)]
 
 
-def steps_of(action: Run | Pass | Kick | Tackle) -> int:
+def steps_of(action: Action) -> int:
     """Return how many squares its notation names."""
     if isinstance(action, Run):
         return len(action.path) + action.into_goal

@@ -212,7 +212,8 @@ def _play(state: State, action: Action, course: Course | None) -> Play:
     most 40 characters."""
     if course is None:
         return Play(str(action), (), say("End the round"), "end")
-    key, taps = "", ()
+    key = ""
+    taps: tuple[Square, ...] = ()
     match action:
         case Run(path=path):
             squares, label, taps = path, _run_label(state, action, course), _run_taps(state, action)

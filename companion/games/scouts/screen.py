@@ -9,7 +9,16 @@ from itertools import pairwise
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import SEATS, Seat
 from companion.games.pads import PadGrammar
-from companion.games.scouts.board import FILES, NAMES, ROCK_NAMES, SEAT_NAMES, SQUARES, squares_in
+from companion.games.scouts.board import (
+    FILES,
+    NAMES,
+    ROCK_FACES,
+    ROCK_NAMES,
+    SCOUT_FACES,
+    SEAT_NAMES,
+    SQUARES,
+    squares_in,
+)
 from companion.games.scouts.legal import due_words, home_rank
 from companion.games.scouts.moves import (
     boulder_corners,
@@ -59,11 +68,12 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
     """Return what is awaited, what each side has left, and the keys of the viewer on turn."""
     position, side = state.position, SEAT_NAMES[state.position.seat]
     facts = {seat: _facts(state, index) for index, seat in enumerate(SEATS)}
+    kept = {seat: _kept(state, index) for index, seat in enumerate(SEATS)}
     if state.outcome:
         return BoardUi(say("{side!c} wins", side=side), state.outcome.reason, facts=facts)
     if position.to_place:
         sign = say("{side!c}: place a scout on rank {rank}", side=side, rank=home_rank(position.seat))
-        return BoardUi(sign, say("Scouts are placed in turns, one at a time."), facts=facts)
+        return BoardUi(sign, say("Scouts are placed in turns, one at a time."), facts=facts, kept=kept)
     keys = _keys(state) if viewer is state.seat else ()
     may_play = bool(position.due) and has_play(position)
     if may_play:
@@ -72,7 +82,8 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
         sign = say("{side!c}: press the clock", side=side)
     else:
         sign = say("{side!c}: end the turn", side=side)
-    return BoardUi(sign, _hint(state, may_play), END, facts, keys=keys)
+    made = tuple(number < _plays(state) - position.due for number in range(_plays(state)))
+    return BoardUi(sign, _hint(state, may_play), END, facts, kept, {state.seat: made}, keys=keys)
 
 
 def _plays(state: State) -> int:
@@ -93,11 +104,23 @@ def _hint(state: State, may_play: bool) -> str:
     return joined(" ", (done, _MAY_LAY[rock_left(position, 0), rock_left(position, 1)]))
 
 
+def _scouts_left(position: Position, index: int) -> int:
+    """Return how many scouts a seat has to place."""
+    return (position.to_place + (1 if index == position.seat else 0)) // 2
+
+
+def _kept(state: State, index: int) -> tuple[str, ...]:
+    """Return the faces of what a seat has beside the board: scouts to place, boulder, rock."""
+    stones = list(zip(ROCK_FACES, state.position.rocks, strict=True))[2 * index : 2 * index + 2]
+    scouts = (SCOUT_FACES[index][0],) * _scouts_left(state.position, index)
+    return (*scouts, *(face for face, squares in stones if not squares))
+
+
 def _facts(state: State, index: int) -> str:
     """Return a few words on a seat: its scouts to place, or its play and what it has left."""
     position = state.position
     if position.to_place:
-        left = (position.to_place + (1 if index == position.seat else 0)) // 2
+        left = _scouts_left(position, index)
         return say_n("{n} scout to place", "{n} scouts to place", left) if left else say("all scouts placed")
     kept = _KEPT[not position.rocks[2 * index], not position.rocks[2 * index + 1]]
     if index != position.seat or state.outcome:
