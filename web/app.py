@@ -14,13 +14,15 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import BadRequest
 
 from companion.core.clock import Clock
+from companion.core.config import WebSettings
 from companion.core.i18n import Said, best_language, speak, spoken, translate
 from companion.core.log_fields import SLOW_S, log_fields
 from companion.games.base import Game
 from companion.table.table import Table
 from web import error_pages
 from web.context import PageContext
-from web.features import Features, Site
+from web.features import Features, PhoneRoom, Site
+from web.phone_camera import PhoneCameraPages, PhoneOwnerPages
 from web.routes.api.host import HostDoors
 from web.routes.api.seat import SeatDoors
 from web.routes.api.table import TableDoors
@@ -109,7 +111,27 @@ def create_app(
         (KitPages, features.printer), (CameraPictures, features.camera),
     )  # fmt: skip
     rooms += [room(page_context, what) for room, what in there if what]
+    if features.camera and features.camera.phone:
+        phone = features.camera.phone
+        is_secure = bool(site.settings.certificate)
+        add_routes(app, PhoneCameraPages(guard, phone, is_secure))
+        add_routes(app, PhoneOwnerPages(guard, streams, phone))
     for room in (StaticFiles(), Description(), *rooms):
+        add_routes(app, room)
+    return app
+
+
+def create_phone_app(main: Flask, phone: PhoneRoom, settings: WebSettings) -> Flask:
+    """The application that a table serves by its own HTTPS: the old phone's page, and nothing of the table."""
+    app = bare_app(None)
+    app.extensions |= {name: main.extensions[name] for name in ("guard", "now_s", "paragraph", "streams")}
+    register_template_helpers(app)
+    app.jinja_env.bytecode_cache = main.jinja_env.bytecode_cache
+    error_pages.register(app)
+    guard: Auth = main.extensions["guard"]
+    names = Names((*settings.names, settings.host))
+    watch_requests(app, main.extensions["now_s"], lambda: "auto", guard, names=names, join_urls=phone.urls)
+    for room in (StaticFiles(), PhoneCameraPages(guard, phone, is_secure=True)):
         add_routes(app, room)
     return app
 

@@ -111,7 +111,7 @@ class CameraSettings(_Section, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_small(self) -> bool:
-        """Are pictures small and few boards kept, because the machine has little memory and nobody said otherwise?"""
+        """Return whether pictures are small, because the machine has little memory."""
         return self.size == "auto" and is_small_machine()
 
 
@@ -246,7 +246,7 @@ class MqttSettings(_Section, frozen=True, forbid_unknown_fields=True):
 
     @property
     def base_topic(self) -> str:
-        """What all topics of this table begin with."""
+        """Return what all topics of this table begin with."""
         if self.topic:
             return self.topic
         name = socket.gethostname().partition(".")[0]
@@ -298,7 +298,7 @@ MAX_KEY_PARTS = 32
 
 
 def read_settings(text: str, name: str = "settings.toml") -> Settings:
-    """Settings from TOML; raises `ConfigError` that names the place.
+    """Read settings from TOML. Raises `ConfigError` that names the place.
 
     >>> read_settings("[web]\\nport = 8765").web.port
     8765
@@ -328,7 +328,7 @@ def _tree_of(text: str) -> dict[str, Any]:
 
 
 def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
-    """Settings from sections and their values; raises `ConfigError` that names the place."""
+    """Make settings from sections and their values. Raises `ConfigError` that names the place."""
     try:
         settings = msgspec.convert(_without(tree, _retired_in(tree)), Settings)
     except msgspec.ValidationError as error:
@@ -390,14 +390,17 @@ def _without_one(tree: Mapping[str, Any], steps: list[str]) -> Mapping[str, Any]
 
 
 def find_settings(path: Path | None, state_dir: str | None) -> Path:
-    """The settings file: the one that is named, else `settings.toml` in the folder of the state; it may not exist."""
+    """Return the settings file: the one that is named, else `settings.toml` in the folder of the state.
+
+    It may not exist.
+    """
     if path is not None:
         return path
     return Path(state_dir or Settings().state_dir).expanduser() / "settings.toml"
 
 
 def load_settings(path: Path | None) -> Settings:
-    """Settings of a file, or the defaults for None; raises `ConfigError`."""
+    """Read the settings of a file, or take the defaults for None. Raises `ConfigError`."""
     if path is None:
         return Settings()
     try:

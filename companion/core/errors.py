@@ -31,7 +31,7 @@ class CompanionError(Exception):
 
     @property
     def message(self) -> str:
-        """The sentence for people, in English or to be translated."""
+        """Return the sentence for people, in English or to be translated."""
         said = self.args[0] if self.args else self.kind
         return said if isinstance(said, str) else str(said)
 

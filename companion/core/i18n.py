@@ -52,7 +52,7 @@ class Said(str):
     parts: Mapping[str, object]
 
     def capitalize(self) -> Said:
-        """With a capital letter, the rest as it is, in every language."""
+        """Return it with a capital letter, the rest as it is, in every language."""
         return _said("{text!c}", "", {"text": self})
 
 
@@ -70,7 +70,9 @@ class _Comma(float):
 
 
 def say(pattern: str, /, **parts: object) -> str:
-    """A sentence from its English pattern and what its `{names}` stand for; `{name!c}` begins with a capital letter.
+    """Return a sentence from its English pattern and what its `{names}` stand for.
+
+    `{name!c}` begins with a capital letter.
 
     >>> say("{side!c} is on {square}.", side="lime", square="c3")
     'Lime is on c3.'
@@ -79,7 +81,7 @@ def say(pattern: str, /, **parts: object) -> str:
 
 
 def say_n(one: str, many: str, n: int, /, **parts: object) -> str:
-    """A sentence about `{n}` things, with its pattern for one and for several.
+    """Return a sentence about `{n}` things, with its pattern for one and for several.
 
     >>> say_n("{n} piece to go.", "{n} pieces to go.", 2)
     '2 pieces to go.'
@@ -88,7 +90,9 @@ def say_n(one: str, many: str, n: int, /, **parts: object) -> str:
 
 
 def to_owner(text: str, name: str) -> str:
-    """A sentence for whoever has this name: without it, or "Both", in front; any other sentence as it is.
+    """Return a sentence for whoever has this name: without it, or "Both", in front.
+
+    Any other sentence as it is.
 
     >>> to_owner(say("{side!c}: choose a card", side="lime"), "lime"), to_owner(say("Choose a game"), "lime")
     ('Choose a card', 'Choose a game')
@@ -99,7 +103,7 @@ def to_owner(text: str, name: str) -> str:
 
 
 def before_colon(text: str) -> str:
-    """What a sentence says before its colon; all of it where there is none.
+    """Return what a sentence says before its colon, or all of it where there is none.
 
     >>> before_colon(say("The {piece} is seen twice: take one away.", piece="ball"))
     'The ball is seen twice.'
@@ -108,7 +112,7 @@ def before_colon(text: str) -> str:
 
 
 def initial(text: str) -> str:
-    """The first letter of a sentence in each language, such as the letter of an order.
+    """Return the first letter of a sentence in each language, such as the letter of an order.
 
     >>> initial(say("U for up"))
     'U'
@@ -117,7 +121,7 @@ def initial(text: str) -> str:
 
 
 def joined(separator: str, parts: Iterable[object]) -> str:
-    """Sentences one after the other; empty ones are left out.
+    """Join sentences. Empty ones are left out.
 
     >>> joined(" ", [say("Wait."), "", say("Then press ready.")])
     'Wait. Then press ready.'
@@ -133,7 +137,9 @@ def joined(separator: str, parts: Iterable[object]) -> str:
 
 
 def headed(head: str, text: str) -> str:
-    """What something is, a colon as each language sets it, and what there is to say of it; an empty part is left out.
+    """Return what something is, a colon as each language sets it, and what there is to say of it.
+
+    An empty part is left out.
 
     >>> headed(say("Lane {lane}", lane="2"), "5&")
     'Lane 2: 5&'
@@ -142,7 +148,7 @@ def headed(head: str, text: str) -> str:
 
 
 def listed(parts: Iterable[object], last: str = "and") -> str:
-    """A list in words; `last` is `and` or `or`.
+    """Return a list in words. `last` is `and` or `or`.
 
     >>> listed(["a2", "b3", "c4"])
     'a2, b3 and c4'
@@ -155,7 +161,10 @@ def listed(parts: Iterable[object], last: str = "and") -> str:
 
 
 def translate(text: object, language: str | None = None) -> str:
-    """What was said, in a language of `LANGUAGES` (None: the one spoken now); any other text as it is."""
+    """Return what was said, in a language of `LANGUAGES` (None: the one spoken now).
+
+    Any other text as it is.
+    """
     if not isinstance(text, Said):
         return str(text)
     language = _spoken.get() if language is None else language
@@ -165,14 +174,17 @@ def translate(text: object, language: str | None = None) -> str:
 
 
 def plain_words(value: object) -> str:
-    """What msgspec's `enc_hook` makes of a sentence: the words in the language spoken now."""
+    """Return what msgspec's `enc_hook` makes of a sentence: the words in the language spoken now."""
     if isinstance(value, Said | Verbatim):
         return translate(value)
     raise NotImplementedError(f"{type(value).__name__} has no plain form")
 
 
 def packed(text: object) -> Any:
-    """A sentence or one of its parts in plain JSON, to be kept; `unpacked` makes it again."""
+    """Return a sentence or one of its parts in plain JSON, to be kept.
+
+    `unpacked` makes it again.
+    """
     if isinstance(text, Said):
         return {
             "say": text.pattern,
@@ -185,7 +197,7 @@ def packed(text: object) -> Any:
 
 
 def unpacked(plain: Any) -> Any:
-    """What was packed."""
+    """Return what was packed."""
     if not isinstance(plain, dict):
         return plain
     if "typed" in plain:
@@ -194,7 +206,7 @@ def unpacked(plain: Any) -> Any:
 
 
 def spoken() -> str:
-    """The language that is spoken now, in this thread or task."""
+    """Return the language that is spoken now, in this thread or task."""
     return _spoken.get()
 
 
@@ -215,7 +227,7 @@ def speaking(language: str) -> Iterator[None]:
 
 
 def names_of_sides() -> Mapping[str, str]:
-    """The names that stand for sides now, by the side's English word."""
+    """Return the names that stand for sides now, by the side's English word."""
     return _names.get()
 
 
@@ -235,7 +247,7 @@ def naming(names: Mapping[str, str]) -> Iterator[None]:
 
 
 def best_language(wanted: Iterable[str]) -> str:
-    """The first of some codes (`es-MX`) that can be spoken; English when none can."""
+    """Return the first of some codes (`es-MX`) that can be spoken, or English."""
     for text in wanted:
         code = text.lower()[:2]
         if code in LANGUAGES:
@@ -244,7 +256,7 @@ def best_language(wanted: Iterable[str]) -> str:
 
 
 def words_for_scripts(language: str) -> Mapping[str, str]:
-    """The translations that the pages' scripts need: those whose pattern stands in one of them."""
+    """Return the translations that the pages' scripts need: those whose pattern stands in one of them."""
     return {} if language == "en" else catalogue_of(language).scripts
 
 
@@ -256,12 +268,15 @@ _CONVERTED = re.compile(r"\{(\w+)!([cowitT])\}")
 
 @lru_cache(maxsize=4096)
 def _conversions(pattern: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """A pattern whose `{name!c}` are `{name_c}`, and those pairs: `str.format` knows no such conversions."""
+    """Return a pattern whose `{name!c}` are `{name_c}`, and those pairs: `str.format` knows no such conversions."""
     return _CONVERTED.sub(r"{\1_\2}", pattern), tuple(_CONVERTED.findall(pattern))
 
 
 def _converted(text: str, conversion: str) -> str:
-    """`c`: with a capital letter. `i`: that letter alone. `o`: what stands behind the colon, `w`: before it."""
+    """Convert a part. `c`: with a capital letter. `i`: that letter alone.
+
+    `o`: what stands behind the colon. `w`: what stands before it.
+    """
     if conversion == "i":
         return text[:1].upper()
     before, colon, behind = text.partition(": ")
@@ -273,7 +288,7 @@ def _converted(text: str, conversion: str) -> str:
 
 
 def _with_article(name: str, language: str) -> str:
-    """A piece's name as a sentence in this language has it: `el robot`, `la bandera`, `l’éclaireur`."""
+    """Return a piece's name as a sentence in this language has it: `el robot`, `la bandera`, `l’éclaireur`."""
     usual, other = ARTICLES[language]
     noun = name.partition(" ")[0].lower()
     is_other = noun.endswith("a") if language == "es" else noun[:1] in "aeéèiou"
@@ -281,7 +296,7 @@ def _with_article(name: str, language: str) -> str:
 
 
 def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> str:
-    """A pattern with its parts; what has none stays as it is, braces and all.
+    """Return a pattern with its parts. What has none stays as it is, braces and all.
 
     `{name!t}` and, at the beginning of a sentence, `{name!T}` have an article: of translations alone.
     """
@@ -319,7 +334,10 @@ def _translate(text: Said, language: str) -> str:
 
 
 def _part(part: object, language: str, is_colour: bool) -> object:
-    """A part in words: a sentence of its own, or a plain word that the catalogue may know, such as a piece's name."""
+    """Return a part in words: a sentence of its own or a word.
+
+    The word is one that the catalogue may know, such as a piece's name.
+    """
     if is_colour and isinstance(part, str):
         return _pattern(language, str(part), "", None)
     if isinstance(part, str) and not isinstance(part, Verbatim) and (name := _names.get().get(part)):
@@ -340,7 +358,7 @@ def _pattern(language: str, one: str, many: str, n: int | None) -> str:
 
 
 def lookup(language: str, one: str, many: str, n: int | None) -> str:
-    """The pattern in a language; the English one where the catalogue has none."""
+    """Return the pattern in a language, or the English one where the catalogue has none."""
     catalogue = catalogue_of(language)
     words = catalogue.words.get(one)
     if not words:
@@ -359,7 +377,7 @@ class _Catalogue:
 
 @cache
 def catalogue_of(language: str) -> _Catalogue:
-    """The catalogue of a language, read at its first use."""
+    """Return the catalogue of a language, read at its first use."""
     words: dict[str, tuple[str, ...]] = {}
     scripts: dict[str, str] = {}
     plural = plural_of(Message())
@@ -393,7 +411,7 @@ _MONTHS: Mapping[str, tuple[str, ...]] = {
 
 
 def long_date(at: datetime, language: str) -> str:
-    """A day with its month in words.
+    """Return a day with its month in words.
 
     >>> long_date(datetime(2026, 11, 3), "es")
     '3 de noviembre de 2026'

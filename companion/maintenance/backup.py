@@ -236,6 +236,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
                 _move(state, name, before)
                 (under_way / name).replace(state / name)
         if forget:
+            (state / "phone.json").unlink(missing_ok=True)
             for old in (before, *left_beside(settings.journal_path)):
                 _clear(old)
         _clear(under_way)

@@ -344,7 +344,7 @@ def explain(
         elif any(_may_be_meant(before.kit, layout, before.board) for layout in agreeing):
             hidden.append(action)
     if len(fitting) > 1 or (hidden and not fitting):
-        words = say("The board matches several plays of {side}", side=game.sides[seat].name)
+        words = say("The board matches several moves of {side}", side=game.sides[seat].name)
         raise Ambiguous(words, tuple(map(game.format, fitting or hidden)))
     return fitting[0] if fitting else None
 

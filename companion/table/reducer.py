@@ -230,7 +230,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     if seat not in game.to_act(session.state):
         raise Illegal(Refusal.NOT_TO_ACT, say("{side!c} cannot act now", side=game.sides[seat].name))
     if session.paused:
-        raise Illegal(Refusal.PAUSED, say("The clock is stopped: press ready to continue"))
+        raise Illegal(Refusal.PAUSED, say("The clock is stopped: press ready to resume"))
     action = game.parse(record.action)
     game.check(session.state, seat, action)
     if seat in session.sealed:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
-from companion.core.i18n import Verbatim, joined, say
+from companion.core.i18n import Verbatim, listed, say
 from companion.core.kit import SEATS, Kit, Layout, RowSeen, RowsWanted, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.table import board_check
@@ -285,21 +285,18 @@ def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]
     seat = session.hands_for(owner or Seat.SOUTH)
     side = kit.sides[seat].name
     own = kit.kind(piece).removeprefix(f"{kit.sides[owner or Seat.SOUTH].name} ")
-    if own == kit.kind(piece):
-        what = say("the {piece}", piece=own)
-    elif owner is not None and owner is not seat:
+    what = say("{piece}", piece=own)
+    if owner is not None and owner is not seat and own != kit.kind(piece):
         what = say("{name}’s {piece}", name=Verbatim(session.seats[owner].name), piece=own)
-    else:
-        what = say("your {piece}", piece=own)
-    what = joined(" + ", (what, *(kit.kind(face).split()[-1] for face in reversed(carried))))
+    what = listed((what, *(say("{piece}", piece=kit.kind(face).split()[-1]) for face in reversed(carried))))
     origin, target = move.origin, move.target
     if origin is not None and origin == target:
-        return seat, say("{side!c}: turn {what} on {square} over", side=side, what=what, square=target)
+        return seat, say("{side!c}: turn {what} over on {square}", side=side, what=what, square=target)
     if origin is None:
-        return seat, say("{side!c}: put {what} on {square}", side=side, what=what, square=target)
+        return seat, say("{side!c}: {what} to {square}", side=side, what=what, square=target)
     if target is None:
         return seat, say("{side!c}: take {what} off {square}", side=side, what=what, square=origin)
     parts = {"side": side, "what": what, "origin": origin, "target": target}
     if move.turned:
-        return seat, say("{side!c}: move {what} {origin} to {target}, turned over", **parts)
-    return seat, say("{side!c}: move {what} {origin} to {target}", **parts)
+        return seat, say("{side!c}: {what}, {origin} to {target}, turned over", **parts)
+    return seat, say("{side!c}: {what}, {origin} to {target}", **parts)

@@ -125,7 +125,7 @@ class Turns:
         if todo:
             first, kit = todo[0], live.session.kit
             text = to_owner(first.text, kit.sides[first.seat].name) if kit and first.seat == by else first.text
-            raise Illegal(Refusal.WRONG_PHASE, say("{todo}. The camera has not seen that yet.", todo=text))
+            raise Illegal(Refusal.WRONG_PHASE, say("Not seen yet: {todo}", todo=text))
 
 
 class TileOrders:

@@ -137,7 +137,7 @@ def test_a_skipped_lesson_is_a_game_and_stays_one(tmp_path: Path, name: str) -> 
 def test_another_order_is_asked_again_and_changes_nothing(played: Played) -> None:
     begin(played, "outbuffered")
     moment = played.table.view().moment
-    with pytest.raises(Illegal, match="the lesson asks for this: up, right and wait"):
+    with pytest.raises(Illegal, match=r"Good for later\. Now: up, right and wait"):
         played.table.hand_in(SOUTH, moment, "SSS")
     assert played.table.view().seats[SOUTH].receipt is None
     played.table.hand_in(SOUTH, moment, "URI")

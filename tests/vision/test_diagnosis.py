@@ -299,8 +299,10 @@ def test_the_camera_is_asked_through_the_watcher() -> None:
     assert eye.source() == "auto"
     assert eye.locks() is None
     assert [offer.source for offer in eye.cameras()] == ["usb:0"]
-    with pytest.raises(OSError, match="only this camera"):
-        eye.choose("usb:0")
+    eye.choose("usb:0")
+    assert eye.source() == "usb:0"
+    eye.choose("")
+    assert eye.source() == "auto"
     eye.lock(focus=True)
 
 

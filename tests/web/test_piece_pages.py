@@ -225,11 +225,11 @@ def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None
     see(place, wrong, "scouts")
     plain = view_of(place)["why_not"]
     assert (plain["square"], plain["rule"]) == ("c2", "jump")
-    assert plain["message"].startswith("c1 to c3 is not a play.")
+    assert plain["message"].startswith("c1 can’t jump: c2 is empty.")
     page = page_of(place.browser(), "/")
     assert f'href="/rules/scouts#{plain["rule"]}"' in page
     assert f'id="{plain["rule"]}"' in page_of(place.browser(), "/rules/scouts")
-    assert "<h2>c1 to c3 is not a play.</h2>" in page
+    assert "<h2>c1 can’t jump: c2 is empty.</h2>" in page
     for mark in ('class="ring"', 'href="#cross"', 'class="target"', 'class="way"'):
         assert mark in page, mark
 
@@ -259,16 +259,16 @@ def test_both_clocks_and_the_key_of_the_table_are_told_to_everybody(place: Place
     assert view["clocks"]["south"]["due_s"] is not None
     page = page_of(place.browser(), "/")
     assert len(re.findall(r"data-time=", page)) == 2
-    assert "Press the clock" in page
+    assert "Press your clock" in page
     early = place.browser().post("/api/table/act", json={"moment": view["moment"], "action": "."})
     assert early.status_code == 409
-    assert "play" in error_of(early)["message"]
+    assert "still to move" in error_of(early)["message"]
     play(place, "c1-c2")
     done = place.browser().post("/api/table/act", json={"moment": view_of(place)["moment"], "action": "."})
     assert done.status_code == 200
     clocks = view_of(place)["clocks"]
     assert (clocks["south"]["left_s"], clocks["south"]["due_s"]) == (575.0, None)
-    assert "Press the clock" in page_of(place.browser(), "/")
+    assert "Press your clock" in page_of(place.browser(), "/")
 
 
 def test_a_lesson_draws_who_goes_on_where_the_last_step_ends(place: Place) -> None:
@@ -290,11 +290,11 @@ def test_a_lesson_has_no_clock_to_press_and_its_table_screen_no_key_that_is_not_
     place.sit("north")
     place.table.begin_lesson("scouts")
     settle(place)
-    assert "Press the clock" not in page_of(south, "/seat/south")
-    assert "End the turn" not in page_of(place.browser(), "/"), "the lesson asks for a jump"
+    assert "Press your clock" not in page_of(south, "/seat/south")
+    assert "End turn" not in page_of(place.browser(), "/"), "the lesson asks for a jump"
     play(place, "c6^c8^c10")
-    assert "End the turn" in page_of(south, "/seat/south")
-    assert "End the turn" in page_of(place.browser(), "/")
+    assert "End turn" in page_of(south, "/seat/south")
+    assert "End turn" in page_of(place.browser(), "/")
 
 
 def test_without_a_clock_the_turn_is_ended(place: Place) -> None:
@@ -302,7 +302,7 @@ def test_without_a_clock_the_turn_is_ended(place: Place) -> None:
     to_scouts(place, seconds=0)
     page = page_of(place.browser(), "/")
     assert "data-time" not in page
-    assert "End the turn" in page
+    assert "End turn" in page
 
 
 def test_a_question_has_one_key_for_each_play_in_words(place: Place) -> None:
@@ -311,7 +311,7 @@ def test_a_question_has_one_key_for_each_play_in_words(place: Place) -> None:
     asked = replace(live_of(place.table), choices=("c1-c2", "c1-b2"))
     store_of(place.table).publish(asked)
     page = page_of(south, "/seat/south")
-    assert "Which play is it?" in page
+    assert "Which move is it?" in page
     assert re.search(r'"action":"c1-b2"[^>]*>Dash c1 to b2<small class="mono">c1-b2</small>', page)
     assert "Dash c1 to b2" not in page_of(north, "/seat/north")
     assert south.get("/api/seat/south/view").get_json()["choices"] == ["c1-c2", "c1-b2"]

@@ -204,6 +204,8 @@ class CameraPictures:
         """Use another camera, one of those that are offered."""
         if body.source not in [offer.source for offer in self._eye().cameras()]:
             raise NotFound
+        if self._room.phone:
+            self._room.phone.pairing.remove()
         self._eye().choose(body.source)
 
     # ---- photographs, for everybody ----------------------------------------------------------------------------------

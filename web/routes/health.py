@@ -160,6 +160,7 @@ class HealthPages:
             size=FRAME_PX,
             offers=eye.cameras() if eye else (),
             chosen=eye.source() if eye else "",
+            phone=self._looks.room.phone if self._looks.room else None,
             check=check,
             broker=check.broker() if check else "",
             wires=wires(check.settings) if check else (),

@@ -23,6 +23,7 @@ BACK = (
     "/host",
     "/settings",
     "/host/health",
+    "/camera/phone",
     "/history",
     "/kit",
     "/host/hub",

@@ -371,10 +371,10 @@ def _sign(state: Counter) -> tuple[str, str, str]:
             hints.append(say("An empty deck is first refilled from its discard pile."))
         return _draw_sign(state.due, state.lane), joined(" ", hints), joined(" ", (say("Then press ready."), *hints))
     if state.called and state.is_referee:
-        sign = say("Turn both stacks face up")
+        sign = say("Both: fan your cards face up")
         if state.lane is not None:
-            sign = say("Turn both stacks of lane {lane} face up", lane=state.lane)
-        return sign, say("Fan them out, oldest card at the owner’s edge, or tap the cards on a phone."), ""
+            sign = say("Both: fan your cards of lane {lane}", lane=state.lane)
+        return sign, say("The oldest at your edge. Or tap them on a phone."), ""
     if state.called:
         hint = say("Say how it ended, and the next turn begins.")
         return say("Combat: the clock is stopped"), hint, say("Press ready when it is over, and the next turn begins.")

@@ -42,8 +42,8 @@ _CARD = say("card")
 _FACE_OFF = say("Face-off")
 _TITLES = {Kind.RUN: say("Run"), Kind.PASS: say("Pass"), Kind.KICK: say("Kick")}
 _TRY, _TURN_OVER, _STAND_UP = say("Try"), say("Turn over"), say("Stand up")
-_STANDS_UP = say("It stands up at the end of its side’s next round.")
-_ENDS = tuple(say("{side!c} ends the round.", side=name) for name in SIDE_NAMES)
+_STANDS_UP = say("It stands up at the end of its side’s next turn.")
+_ENDS = tuple(say("{side!c} ends the turn.", side=name) for name in SIDE_NAMES)
 
 
 def play(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[State]:
@@ -156,9 +156,9 @@ class _Turn:
         state, options = self.state, self.state.options
         quiet = state.round - self.changes.get("fought", state.fought)
         if state.round == options.round_limit:
-            reason = say("Round {number} was the last one, without a try: a tie.", number=state.round)
+            reason = say("Turn {number} was the last one, without a try: a tie.", number=state.round)
         elif options.quiet_limit and quiet >= options.quiet_limit:
-            reason = say("{number} rounds without a face-off: a tie.", number=quiet)
+            reason = say("{number} turns without a face-off: a tie.", number=quiet)
         else:
             return
         self.tell(CommonEvent.TIE, None, reason, "limits")
@@ -397,11 +397,11 @@ def _settle_tackle(turn: _Turn, course: Course, face_off: FaceOff, ahead: int) -
     else:
         if ahead > CLEAR_LEAD:
             taken = state.places[course.movers[0]]
-            why = say("The attack is {number} ahead: more than 2 takes the ball.", number=ahead)
+            why = say("{number} ahead: {side} wins the ball.", number=ahead, side=SIDE_NAMES[state.seat])
         else:
             taken = course.ball
-            why = say("The attack is {number} ahead: it takes more than 2 to win the ball.", number=ahead)
+            why = say("{number} ahead: it takes more than 2 to win the ball.", number=ahead)
         turn.move_ball(taken, "tackled-ball", (carrier,), why)
         turn.stage(say("Place the ball"))
         turn.turn_over((carrier,))
-    turn.end_round(say("The tackle ends {side}’s round.", side=SIDE_NAMES[state.seat]))
+    turn.end_round(say("The tackle ends {side}’s turn.", side=SIDE_NAMES[state.seat]))

@@ -19,15 +19,20 @@ LESSON = Lesson(
             {SOUTH: "c6^c8^c10"},
             say("White jumps c6 to c8 to c10."),
             say("A scout jumps over the one beside it, friend or not, and may jump on at once."),
+<<<<<<< HEAD
             {SOUTH: say("Jump over both black scouts in one play: c6, then c10.")},
             say("Two jumps, one play. On the far rank a scout turns over: it has intel."),
+=======
+            {SOUTH: say("Jump over both black scouts in one move: c6, c8, c10.")},
+            say("Two jumps, one move. On the far rank a scout turns over: it has intel."),
+>>>>>>> main
             (ScoutsEvent.JUMP, ScoutsEvent.INTEL),
         ),
         LessonStep(
             _JUMP,
             {SOUTH: "."},
             say("White ends the turn."),
-            say("White’s first turn has one play, every other turn two."),
+            say("White’s first turn has one move, every other turn two."),
             {SOUTH: _CLOCK},
             say("It is Black’s turn."),
             (ScoutsEvent.ENDED,),
@@ -45,9 +50,9 @@ LESSON = Lesson(
             _FLIP,
             {NORTH: "h10-h9"},
             say("Black dashes h10 to h9."),
-            say("A dash is one step in any direction. The second play is another scout’s."),
-            {NORTH: say("The second play is another scout’s: dash one step, h10 to h9.")},
-            say("Both plays are made."),
+            say("A dash is one step in any direction. The second move is another scout’s."),
+            {NORTH: say("The second move is another scout’s: dash one step, h10 to h9.")},
+            say("Both moves are made."),
             (ScoutsEvent.DASH,),
         ),
         LessonStep(
@@ -65,7 +70,7 @@ LESSON = Lesson(
             say("White carries the intel back to c6."),
             say("The way back is the same ladder: both sides can climb it."),
             {SOUTH: say("Take the same way back: c10, c8, c6.")},
-            say("Almost half the way home in one play."),
+            say("Almost half the way home in one move."),
             (ScoutsEvent.JUMP,),
         ),
         LessonStep(
@@ -73,8 +78,8 @@ LESSON = Lesson(
             {SOUTH: "g1-g2"},
             say("White dashes g1 to g2."),
             say("Rocks block the way. Each side has two, and may lay them in any of its turns."),
-            {SOUTH: say("Another scout makes the second play: dash g1 to g2.")},
-            say("Both plays are made."),
+            {SOUTH: say("Another scout makes the second move: dash g1 to g2.")},
+            say("Both moves are made."),
             (ScoutsEvent.DASH,),
         ),
         LessonStep(
@@ -95,7 +100,7 @@ HELP = {
     "Jump": say("over a scout beside you"),
     "Boulder": say("blocks four squares for good"),
     "Rock": say("blocks two squares for good"),
-    "Press the clock": say("the other side’s turn"),
-    "End the turn": say("the other side’s turn"),
+    "Press your clock": say("the other side’s turn"),
+    "End turn": say("the other side’s turn"),
 }
 """What comes of each order, by its English word."""

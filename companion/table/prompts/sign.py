@@ -12,7 +12,7 @@ from companion.games.screen import BoardUi, CardUi
 from companion.table.board_check import Problem, tops
 from companion.table.prompts.guide import lesson_words
 from companion.table.remote.words import remote_words
-from companion.table.session import BOTH, Phase, Session
+from companion.table.session import ABANDONED, BOTH, Phase, Session
 from companion.table.state import Instruction, TableState, instructions
 
 
@@ -119,13 +119,12 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
 
 
 def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
-    """The board can mean several plays."""
+    """The board can mean several moves."""
     (seat,) = live.session.awaited
     if viewer is seat:
-        hint = say("The board matches each of them: tap the right one.")
-        return Sign(say("Which play is it?"), hint, frozenset({seat}))
+        return Sign(say("Which move is it?"), say("The board matches each of them."), frozenset({seat}))
     side = live.session.playing.sides[seat].name
-    text = say("{side!c}: tap the play you made", side=side)
+    text = say("{side!c}: tap the move you made", side=side)
     return Sign(text, say("The board matches several."), frozenset({seat}))
 
 
@@ -271,9 +270,8 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
         return Sign(say("Both: hand in your orders"), offer, awaited)
     side = game.sides[next(iter(awaited))].name
     if viewer:
-        hint = say("You are done. The table reveals both at once.")
-        return Sign(say("Waiting for {sides}", sides=side), offer or hint, awaited)
-    return Sign(say("{side!c}: hand in your orders", side=side), offer or say("The other side is done."), awaited)
+        return Sign(say("Waiting for {sides}", sides=side), offer, awaited)
+    return Sign(say("{side!c}: hand in your orders", side=side), offer, awaited)
 
 
 def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
@@ -301,7 +299,7 @@ _AFTER_LESSON = say("The lesson is over: now the game is yours, with a clock.")
 _STOPPED = {
     "start": say("The clock has not been started."),
     "restart": say("The companion was off. Turn and time are as they were."),
-    "idle": say("Nobody has played for four turns."),
+    "idle": say("Nobody has moved for four turns."),
     "undo": say("A turn was taken back. Turn and time are as they were."),
 }
 
@@ -325,9 +323,7 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
         return Sign(say("{side!c}: time is up", side=sides[seat].name), offer or shown.hint, session.awaited)
     if session.sealed and viewer not in session.awaited:
         names = listed(sides[seat].name for seat in sorted(session.awaited))
-        return Sign(
-            say("Waiting for {sides}", sides=names), offer or say("Both are revealed together."), session.awaited
-        )
+        return Sign(say("Waiting for {sides}", sides=names), offer, session.awaited)
     if isinstance(shown, BoardUi):
         return Sign(shown.sign, offer or _unseen(live) or shown.hint, session.awaited)
     hint = shown.hint if _is_by_phone(live, viewer) else shown.pad_hint or shown.hint
@@ -359,8 +355,8 @@ def _go_on_words(live: TableState, viewer: Seat | None) -> str:
     """How the clock is started; where anybody may press it, the table screen has the key as well."""
     is_start = live.session.paused == "start"
     if not _is_by_phone(live, viewer):
-        return say("Press ready to start the clock") if is_start else say("Press ready to continue")
-    key = say("Start the clock") if is_start else say("Go on")
+        return say("Press ready to start the clock") if is_start else say("Press ready to resume")
+    key = say("Start the clock") if is_start else say("Resume")
     return say("Tap “{key}”", key=key) if live.session.is_open else _tap(key, viewer)
 
 
@@ -383,10 +379,10 @@ def _unseen(live: TableState) -> str:
 def _over_sign(session: Session, viewer: Seat | None) -> Sign:
     outcome, game = session.outcome, session.playing
     if outcome is None or not outcome.winners:
+        if outcome == ABANDONED:
+            return Sign(outcome.reason, "", BOTH)
         is_again = game.replays_ties and game.outcome(session.state)
-        return Sign(
-            say("A tie: play it again") if is_again else say("Nobody wins"), outcome.reason if outcome else "", BOTH
-        )
+        return Sign(say("A draw: once more") if is_again else say("A draw"), outcome.reason if outcome else "", BOTH)
     if viewer in outcome.winners:
         return Sign(say("You win"), outcome.reason, outcome.winners)
     names = listed(game.sides[seat].name for seat in sorted(outcome.winners))

@@ -81,13 +81,15 @@ def test_hands_are_dealt_by_people_unless_phones_hold_them() -> None:
     assert [GAME.is_dealt_by_hand(GAME.options({"way": way})) for way in ways] == [False, True, True]
 
 
-@pytest.mark.parametrize(("call", "sign"), [("c", "both stacks face up"), ("c3", "both stacks of lane 3 face up")])
+@pytest.mark.parametrize(
+    ("call", "sign"), [("c", "Both: fan your cards face up"), ("c3", "Both: fan your cards of lane 3")]
+)
 def test_the_referee_says_which_stacks_it_wants_to_see(call: str, sign: str) -> None:
     state = press(begun("referee"), call)
     assert GAME.dump(state)["combat"] == {"lane": int(call[1:]) if call[1:] else None}
     tableau = GAME.tableau(state, None)
     assert tableau is not None
-    assert tableau.sign == f"Turn {sign}"
+    assert tableau.sign == sign
 
 
 def test_the_clock_asks_only_how_a_combat_ended() -> None:
