@@ -17,13 +17,8 @@ LESSON = Lesson(
             say("Run"),
             {SOUTH: "f3-f4-f5-f6"},
             say("Blue’s fast piece runs f3 to f6."),
-<<<<<<< HEAD
-            say("Two pieces may run in a round. Fast goes four squares, big only two."),
-            {SOUTH: say("Fast has the ball. Tap it, then where it goes: f6.")},
-=======
             say("Two pieces may run in a turn. Fast goes four squares, big only two."),
-            {SOUTH: say("Fast has the ball. Tap it and its way: f3, f4, f5, f6.")},
->>>>>>> main
+            {SOUTH: say("Fast has the ball. Tap it, then where it goes: f6.")},
             say("A runner takes the ball along."),
             (KahmateEvent.RUN,),
         ),

@@ -33,12 +33,7 @@ _FORMATIONS = (("c2", "f2", "d2", "e2", "a2", "d1"), ("f10", "c10", "e10", "d10"
 _KEYS = (
     ChoiceKey("kick", say("Kick")),
     ChoiceKey("tackle2", say("Tackle with two")),
-<<<<<<< HEAD
-    ChoiceKey("end", say("End the round"), is_main=True),
-=======
-    ChoiceKey("goal", say("Run into goal")),
     ChoiceKey("end", say("End turn"), is_main=True),
->>>>>>> main
 )
 """A run, a pass, a tackle and a try need none: the square where they go tells them apart."""
 _HINTS = {
@@ -203,13 +198,9 @@ def _play(state: State, action: Action, course: Course | None) -> Play:
     """Return one action, its squares in the order in which they are tapped, and its label of at
     most 40 characters."""
     if course is None:
-<<<<<<< HEAD
-        return Play(str(action), (), say("End the round"), "end")
+        return Play(str(action), (), say("End turn"), "end")
     key = ""
     taps: tuple[Square, ...] = ()
-=======
-        return Play(str(action), (), say("End turn"), "end")
->>>>>>> main
     match action:
         case Run(path=path):
             squares, label, taps = path, _run_label(state, action, course), _run_taps(state, action)

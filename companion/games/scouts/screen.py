@@ -9,7 +9,6 @@ from itertools import pairwise
 from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS, Seat
 from companion.games.pads import PadGrammar
-<<<<<<< HEAD
 from companion.games.scouts.board import (
     FILES,
     NAMES,
@@ -20,10 +19,6 @@ from companion.games.scouts.board import (
     SQUARES,
     squares_in,
 )
-from companion.games.scouts.legal import due_words, home_rank
-=======
-from companion.games.scouts.board import FILES, NAMES, ROCK_NAMES, SEAT_NAMES, SQUARES, squares_in
->>>>>>> main
 from companion.games.scouts.moves import (
     boulder_corners,
     chain_text,
@@ -35,7 +30,7 @@ from companion.games.scouts.moves import (
     rock_left,
     shortest,
 )
-from companion.games.scouts.state import Position, State
+from companion.games.scouts.state import PLAYS, Position, State
 from companion.games.screen import BoardUi, ChoiceKey, Play
 
 END = "."
@@ -69,25 +64,17 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
     if state.outcome:
         return BoardUi(say("{side!c} wins", side=side), state.outcome.reason, facts=facts)
     if position.to_place:
-<<<<<<< HEAD
-        sign = say("{side!c}: place a scout on rank {rank}", side=side, rank=home_rank(position.seat))
-        return BoardUi(sign, say("Scouts are placed in turns, one at a time."), facts=facts, kept=kept)
-=======
-        return BoardUi(say("{side!c}: place a scout", side=side), facts=facts)
->>>>>>> main
+        return BoardUi(say("{side!c}: place a scout", side=side), facts=facts, kept=kept)
     keys = _keys(state) if viewer is state.seat else ()
+    due = 1 if state.turn == 1 else PLAYS
+    made = {state.seat: tuple(number < due - position.due for number in range(due))}
     if position.due and has_play(position):
-        return BoardUi(_due_sign(state, side), "", END, facts, keys=keys)
+        return BoardUi(_due_sign(state, side), "", END, facts, kept, made, keys=keys)
     if state.options.seconds:
         sign = say("{side!c}: press your clock", side=side)
     else:
         sign = say("{side!c}: end the turn", side=side)
-<<<<<<< HEAD
-    made = tuple(number < _plays(state) - position.due for number in range(_plays(state)))
-    return BoardUi(sign, _hint(state, may_play), END, facts, kept, {state.seat: made}, keys=keys)
-=======
-    return BoardUi(sign, say("No scout can move.") if position.due else "", END, facts, keys=keys)
->>>>>>> main
+    return BoardUi(sign, say("No scout can move.") if position.due else "", END, facts, kept, made, keys=keys)
 
 
 def _due_sign(state: State, side: str) -> str:

@@ -83,19 +83,6 @@ def test_the_sign_says_in_40_characters_what_is_awaited(state: State, sign: str)
     assert len(sign) <= 40
 
 
-<<<<<<< HEAD
-def test_the_sign_names_what_can_be_done() -> None:
-    marks = {"pass": "*", "kick": "!", "tackle": "x"}
-    for state in random_states(3, 60):
-        if not state.course:
-            standing = GAME.standing(state, SEATS[state.seat])
-            texts = " ".join(plays(state))
-            assert [word for word in marks if word in standing.sign] == [word for word in marks if marks[word] in texts]
-            assert standing.hint == ("A tackle ends the round." if "x" in texts else "")
-
-
-=======
->>>>>>> main
 def test_facts_and_hands_are_open_to_everybody() -> None:
     state = do(with_hands(placed(), (2, 3, 5), (1, 4, 6)), "e2-e3").state
     for viewer in (None, *SEATS):
