@@ -186,7 +186,9 @@ def test_a_run_that_comes_back_is_tapped_where_it_turns() -> None:
 
 def test_of_the_ways_to_a_square_the_one_that_meets_nobody_comes_first() -> None:
     ways = [play for play in plays(at("F@d4", "R@d5", "a9")).values() if play.touches[1:] == (Square.parse("d6"),)]
-    assert [" ".join(map(str, play.meets)) for play in ways] == ["", "d5"]
+    met = [" ".join(map(str, play.meets)) for play in ways]
+    assert met[0] == ""
+    assert set(met[1:]) == {"d5"}
 
 
 def test_of_passes_and_kicks_kicks_alone_have_a_key() -> None:
