@@ -54,6 +54,7 @@ def at_table(game: str) -> Iterator[Tour]:
     with touring() as tour:
         for seat, name in zip(SEATS, ("Ann", "Ben"), strict=True):
             tour.client.post(f"/api/seat/{seat}/take", name=name)
+        tour.clock.advance(1)
         tour.table.new_game(game, {})
         yield tour
 

@@ -149,7 +149,7 @@ def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> Non
         play(north, client, "Dash c10 to d9")
         hands_are_done(client, south)
         assert client.get("/api/view")["layout"]["d9"] == ["black scout", "black scout"]
-        says(wall, "Black: press the clock")
+        says(wall, "press your clock")
         press_space(wall)
         says(south, "Two scouts to move")
         tap(south, ".row-keys [data-post$='/pause']")
