@@ -338,6 +338,7 @@ class Companion(Closeable):
         self.upkeep = Upkeep(
             self.settings, self.settings_path, self.table, self.clock, use=self.use, restart=self._restart
         )
+        self.housekeeping.last_task = self.upkeep.restart_when_idle
         check = CheckRoom(
             self.settings.panel, self.check, self._why_no_panel(), simulation is not None, lambda: self.broker.sentence
         )

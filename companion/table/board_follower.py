@@ -21,7 +21,7 @@ from companion.table.prompts.sign import sign_of
 from companion.table.records import Begin, HandIn, StageDone
 from companion.table.reducer import advance
 from companion.table.session import BOTH, Phase, Session
-from companion.table.state import TableState, is_in_hand, problems_of
+from companion.table.state import TableState, is_in_hand, problems_of, tell_of
 from companion.table.store import TableStore
 from companion.table.turns import Turns
 
@@ -120,9 +120,8 @@ class BoardFollower:
     def _is_followed(self) -> bool:
         """Have hands done the stage that is shown, or a later one of a turn that one seat alone has taken?"""
         live, session = self._store.live, self._store.session
-        shown_s = self._store.now_s() - live.stage_since_s
-        if session.stages[session.stage].tallies and shown_s < self._store.reading_time_s:
-            return False  # sums are read before the board moves on
+        if tell_of(live):
+            return False  # what has happened is read before the board moves on
         if live.agrees:
             return True
         later = session.stages[session.stage + 1 :] if len(session.turns[-1].sealed) == 1 else ()

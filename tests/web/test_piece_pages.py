@@ -173,15 +173,12 @@ def test_the_upper_piece_of_a_stack_lies_up_and_right_of_the_lower_one() -> None
     assert svg.index("#scout-n") < svg.index("#scout-s")
 
 
-@pytest.mark.parametrize(("share", "full"), [(1.0, 5), (0.4, 2), (0.41, 3), (0.0, 0)])
-def test_hit_points_fill_a_bar_in_five_parts(share: float, full: int) -> None:
+def test_hit_points_stand_under_a_robot() -> None:
     kit = kit_of("arena")
-    scene = BoardPicture(kit, {sq("b1"): ("petrol robot 1",)}, badges={sq("b1"): Badge("12", share)})
+    scene = BoardPicture(kit, {sq("b1"): ("petrol robot 1",)}, badges={sq("b1"): Badge("12", 0.4)})
     svg = board_svg(scene)
-    bars = dict(re.findall(r'<path class="(bar|bar full)" d="([^"]+)"/>', svg))
-    parts = {"bar": 5 - int(share * 5), "bar full": full}
-    assert {name: path.count("z") for name, path in bars.items()} == {name: n for name, n in parts.items() if n}
-    assert re.search(r'class="points"[^>]*>12<', svg)
+    x, y = (float(number) for number in re.findall(r'class="points" x="([^"]+)" y="([^"]+)">12<', svg)[0])
+    assert (x, y) == (150, 895)
     assert board_words(scene) == "petrol robot 1 b1 (12)"
 
 
@@ -422,7 +419,8 @@ def test_the_table_screen_shows_both_hands_and_closed_cards(place: Place) -> Non
     assert page_of(place.browser(), "/").count("a card, not open yet") == 1
     both(place, {Seat.NORTH: "1"})
     page = page_of(place.browser(), "/")
-    assert page.count('class="tally') == 2
+    assert page.count('class="f tally') == 2
+    assert page.count('class="figure num"') == 2, "the same places, now with the totals"
     settle(place)
     spent = re.findall(r'<li class="spent">(\d)<', page_of(place.browser(), "/"))
     assert sorted(spent) == ["1", "6"]

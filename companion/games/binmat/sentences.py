@@ -215,6 +215,11 @@ def is_worth(power: int) -> str:
     return say("power {power}", power=power)
 
 
+def level(totals: dict[str, object]) -> str:
+    """Two stacks of one power meet."""
+    return say("{total} against {other}.", **totals)
+
+
 @_remembered
 def lifted_to(total: int) -> str:
     """Return what a WILD adds."""

@@ -13,7 +13,7 @@ from companion.table.board_check import Problem, tops
 from companion.table.prompts.guide import lesson_words
 from companion.table.remote.words import remote_words
 from companion.table.session import ABANDONED, BOTH, Phase, Session
-from companion.table.state import Instruction, TableState, instructions
+from companion.table.state import Instruction, TableState, instructions, tell_of
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Sign:
     """How many orders it says are to go: the page of the seat counts them down as they are entered."""
     is_elsewhere: bool = False
     """Is there nothing to do for hands here until the other table, or the hub, has done its part?"""
+    tells: bool = False
+    """Does it tell what happened, while nobody has to do anything?"""
 
 
 # ---- the sign -----------------------------------------------------------------------------------------------------
@@ -101,6 +103,8 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
         return Sign(say("Take your hands off the board"), say("The clock was pressed; the board is being read."))
     if live.choices:
         return _asked_sign(live, viewer)
+    if session.back_wanted:
+        return _back_sign(session, session.back_wanted, viewer)
     if live.problems:
         problem = live.problems[0]
         small = live.why_not.message if live.why_not else _perhaps_hidden(live, problem) or before_colon(problem.text)
@@ -126,6 +130,14 @@ def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
     side = live.session.playing.sides[seat].name
     text = say("{side!c}: tap the move you made", side=side)
     return Sign(text, say("The board matches several."), frozenset({seat}))
+
+
+def _back_sign(session: Session, asker: Seat, viewer: Seat | None) -> Sign:
+    """A seat wants the last turn back, and the other is asked."""
+    sides, asked = session.playing.sides, frozenset({asker.other})
+    if viewer is asker:
+        return Sign(say("Waiting for {sides}", sides=sides[asker.other].name), "", asked)
+    return Sign(say("{side!c} wants the last move back", side=sides[asker].name), "", asked)
 
 
 def _perhaps_hidden(live: TableState, problem: Problem) -> str:
@@ -196,6 +208,8 @@ def _start_sign(live: TableState, viewer: Seat | None, name: str, free: list[Sea
 def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
     """What hands have to do in a set-up or a stage; when all is done, what the camera or the table still waits for."""
     session = live.session
+    if tell := tell_of(live):
+        return Sign(tell.text, tells=True)
     asked = instructions(live)
     if todo := sorted((i for i in asked if not i.move.done), key=lambda i: i.seat is not viewer):
         return _moves_sign(live, viewer, todo)
@@ -205,13 +219,7 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
     if is_still and asked and not (live.has_cards or live.agrees or live.problems):
         look = say("Check that the pieces are where they should be.")  # such as on a piece that looks the same
         return Sign(say("Camera cannot tell: confirm by hand"), joined(" ", (look, _then(live, viewer))), BOTH)
-    title = session.stages[session.stage].title if session.kit and session.kit.deck else say("Nothing to move")
-    if not _is_by_phone(live, viewer):
-        return Sign(title, say("The next step follows; ready skips the wait."))
-    if viewer is None:
-        return Sign(title, say("The next step follows by itself."))
-    key = say("Done") if asked else say("Next")
-    return Sign(title, say("The next step follows; “{key}” skips the wait.", key=key))
+    return Sign(session.stages[session.stage].title)
 
 
 def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) -> Sign:
