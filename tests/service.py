@@ -465,6 +465,7 @@ def try_square(window: WebDriver, square: str) -> bool:
 
 def main_key(window: WebDriver, words: str) -> None:
     """Tap the main key once it says so."""
-    script = "return document.querySelector('#live .act.main .key.go')?.innerText ?? ''"
-    until(f"the main key “{words}”", lambda: words in window.execute_script(script))
-    tap(window, "#live .act.main .key.go")
+    key = "#live :is(.act.main .key.go, #commit:not(.off))"
+    script = "return document.querySelector(arguments[0])?.innerText ?? ''"
+    until(f"the main key “{words}”", lambda: words in window.execute_script(script, key))
+    tap(window, key)

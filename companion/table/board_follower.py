@@ -183,7 +183,8 @@ class BoardFollower:
         if action is None:
             if not found and not in_hand:
                 wrong = replace(wrong, markers_before=board_check.markers_known(live.markers_before, reading))
-            seen = board_check.remembered(reading, session.board or {})
+            lying = board_check.as_people_lay(before.kit, before.board, reading)
+            seen = board_check.remembered(lying, before.board)
             why_not = None if in_hand else session.playing.why_not(session.state, seat, seen)
             self._publish(replace(wrong, why_not=why_not), live.problems)
             return
