@@ -27,7 +27,7 @@ Point = tuple[float, float]
 
 _MARGIN = 3.0
 """Room for half a line round separate tiles. Bounce bars and arrows may reach beyond the picture."""
-_GOAL = 54.0
+_GOAL = 36.0
 """How deep the goals are drawn."""
 _FRAME = 6.0
 _LABEL_X, _LABEL_TOP, _LABEL_BOTTOM = 43.0, 24.0, 43.0
