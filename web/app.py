@@ -28,6 +28,7 @@ from web.routes.api.seat import SeatDoors
 from web.routes.api.table import TableDoors
 from web.routes.camera import CameraPictures
 from web.routes.check import PanelTrials
+from web.routes.first_evening import FirstEvening
 from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
 from web.routes.host import HostPages
@@ -108,7 +109,7 @@ def create_app(
         (SettingsPage, features.upkeep), (PanelTrials, features.check), (HealthPages, features.health),
         (StaffKeys, features.staff), (HubDoor, features.hub),
         (HistoryPages, features.past), (Bench, features.workbench),
-        (KitPages, features.printer), (CameraPictures, features.camera),
+        (FirstEvening, features.upkeep), (KitPages, features.printer), (CameraPictures, features.camera),
     )  # fmt: skip
     rooms += [room(page_context, what) for room, what in there if what]
     if features.camera and features.camera.phone:
