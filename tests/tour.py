@@ -100,6 +100,9 @@ class Tour:
         self._sit()
         yield Stop("taken", "/join/south", is_guest=True)
         yield Stop("lobby-seat", "/seat/south")
+        self.table.choose("binmat")
+        yield from (Stop(f"chosen-{page}", path) for page, path in (("screen", "/"), ("seat", "/seat/south")))
+        self.table.go_home()
         yield Stop("lobby-host", "/host")
         yield Stop("lobby-watch", "/watch")
 

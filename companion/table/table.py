@@ -217,7 +217,7 @@ class Table(Closeable):
         session = store.session
         shown_s = now_s - store.live.stage_since_s
         if session.back_wanted and not 0 <= now_s - session.back_since_s < ANSWER_S:
-            store.accept(Decline(session.back_wanted.other))
+            store.accept(Decline(session.back_wanted.other, now_s))
         elif session.phase is Phase.STAGES and session.is_shown_here:
             pass  # the other table's board does not show it yet
         elif session.phase is Phase.STAGES:
@@ -396,9 +396,12 @@ class Table(Closeable):
             self._store.accept(record)
 
     def undo(self, moment: str | None = None) -> None:
-        """Take the last turn back: the host's word, or anybody's (who names the moment) where the game is open."""
+        """Take the last turn back: the owner's word, or, at the table screen, after asking whose turn it was.
+
+        Whoever is at the table names the moment.
+        """
         with self._store.alone():
-            self._turns.undo(moment)
+            self._turns.undo(moment, asks=moment is not None)
 
     def ask_back(self, seat: Seat, moment: str) -> None:
         """Take the last turn back where it was the seat's own; else ask the other, or say yes to him."""
@@ -408,7 +411,7 @@ class Table(Closeable):
     def decline(self, seat: Seat) -> None:
         """Say no to what the other wants, or want it no longer: a draw, the last turn back."""
         with self._store.alone():
-            self._store.accept(Decline(seat))
+            self._store.accept(Decline(seat, self._store.now_s()))
 
     def pause(self, by: str, at_s: float | None = None) -> None:
         """Stop the clock of the turn; `by` is a seat, `host` or `table`."""

@@ -12,7 +12,7 @@ from companion.core.ports import CameraState, CameraStatus
 from companion.games.base import Event, Order, Outcome
 from companion.games.pads import PadGrammar
 from companion.games.screen import Badge, BoardUi, CardUi, Possible, Tally, Tell, UnitOrder
-from companion.table.board_check import Problem
+from companion.table.board_check import HandMove, Problem
 from companion.table.chance.game_chance import ChanceView
 from companion.table.prompts.guide import GuideView
 from companion.table.prompts.sign import Sign
@@ -127,6 +127,8 @@ class BoardView:
     """What lay on the board before the stage that is shown."""
     put_back: Layout
     """What lies there while a turn is put back; empty: none is."""
+    back_moves: tuple[HandMove, ...]
+    """The moves that would take the last turn back, while a seat wants that."""
     target: Layout | None
     """What should lie there when hands are done; None: nobody checks."""
     unknown: frozenset[Square]

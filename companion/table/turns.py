@@ -78,13 +78,22 @@ class Turns:
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
         self.hand_in(HandIn(seat, moment, action, now_s=at_s))
 
-    def undo(self, moment: str | None) -> None:
-        """Take the last turn back: the host's word (None), or anybody's who names the moment of an open game."""
+    def undo(self, moment: str | None, asks: bool = False) -> None:
+        """Take the last turn back: the owner's word (None), or anybody's who names the moment of an open game.
+
+        `asks`: where both seats have people, the one whose turn it was is asked.
+        """
         if moment is not None:
             self._require_now(moment)
             if not self._store.session.is_open:
                 raise Illegal(Refusal.HOST_ONLY, say("Only the host can take this turn back"))
-        self._store.accept(Undo())
+        session = self._store.session
+        doers = session.turns[-1].sealed.keys() if session.turns and asks else ()
+        others = [seat.other for seat in doers]
+        if len(others) == 1 and others[0] in session.seats and not session.is_machines(others[0]):
+            self._store.accept(AskBack(others[0], session.moment, self._store.now_s()))
+        else:
+            self._store.accept(Undo())
 
     def ask_back(self, seat: Seat, moment: str) -> None:
         """Take the last turn back for a seat, or ask the other whose turn it was."""

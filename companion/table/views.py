@@ -16,6 +16,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.help import public_possibilities
 from companion.games.screen import Badge, BoardUi, CardUi, Possible, Tally, UnitOrder
+from companion.table.board_check import HandMove, hand_moves
 from companion.table.chance.game_chance import chance_of
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
@@ -109,7 +110,7 @@ def _turn_view(live: TableState) -> TurnView:
         events=session.stages[session.stage].events if in_stages else (),
         opened=_opened(session),
         tallies=_tallies(session) if in_stages else (),
-        is_open=session.is_open,
+        is_open=session.is_open and session.back_wanted is None,
         telling=_telling(live),
         past=_past(session),
     )
@@ -139,6 +140,7 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
     return BoardView(
         layout=session.board or {},
         put_back=session.put_back if session.phase is Phase.SETUP else {},
+        back_moves=_back_moves(session),
         target=session.target,
         unknown=reading.unknown if reading else frozenset(),
         problems=live.problems,
@@ -150,6 +152,14 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
         standing=_standing(live, viewer),
         tiles_ready=live.tiles.ready if session.awaits_tiles else None,
     )
+
+
+def _back_moves(session: Session) -> tuple[HandMove, ...]:
+    """Return what hands would do if the last turn were taken back, while a seat wants that."""
+    kit, earlier = session.kit, session.before
+    if session.back_wanted is None or earlier is None or kit is None or kit.deck:
+        return ()
+    return hand_moves(kit, session.board or {}, earlier.board or {})
 
 
 def _own_view(live: TableState, viewer: Seat | None) -> OwnView:

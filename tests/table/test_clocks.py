@@ -285,7 +285,7 @@ def test_the_table_takes_back_turn_after_turn_and_stops_the_clock(played: Played
         played.wait(1)
         act(played)
     for _ in range(2):
-        played.table.undo(played.table.view().moment)
+        played.table.undo()
     assert (left(played), left_s(played)) == (109, 4)
     assert played.table.view().sign.text == "Tap “Resume”"
     played.wait(100)

@@ -532,7 +532,8 @@ def test_replayed_journal_is_the_live_state(
         for _ in range(undos):
             if played.table.view().match.can_undo:
                 played.table.undo()
-                played.table.confirm("host", played.table.view().moment, 0)
+                if played.table.view().phase is Phase.SETUP:
+                    played.table.confirm("host", played.table.view().moment, 0)
         live = session_of(played.table)
         with Journal(folder / "journal.sqlite", read_only=True) as journal:
             assert bare(journal.fold(1)) == bare(live)

@@ -45,7 +45,7 @@ def scene_of(view: TableView) -> BoardPicture | None:
     """The picture of what a viewer may know; None when no game is on."""
     if view.kit is None:
         return None
-    moves = tuple(instruction.move for instruction in view.turn.instructions)
+    moves = view.board.back_moves or tuple(each.move for each in view.turn.instructions)
     before = view.board.put_back if view.phase == "setup" else view.board.layout
     done = tuple(move for move in moves if move.done)
     layout = _spread(view.kit, layout_after(before, done), view.board.target or {}, done)

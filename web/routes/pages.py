@@ -53,8 +53,7 @@ class Pages:
         asked, kiosk = "screen" in request.args, "kiosk" in request.args
         live, chosen = f"/live/table?look={self._look()}", "" if theme == "system" else theme
         own = () if asked or kiosk else self._guard.seats_of(request)
-        away = self._table.remote_seat
-        return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk, own=own, away=away)
+        return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk, own=own)
 
     @get("/watch")
     def watch(self) -> Any:

@@ -13,7 +13,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, PadKey, Press, Signal
 from companion.table.lobby import Lobby
-from companion.table.records import HandIn, OfferDraw, Pause, Resume, SkipLesson, TakeSeat
+from companion.table.records import HandIn, OfferDraw, Pause, Resume, SkipLesson, TakeBack, TakeSeat
 from companion.table.seats.draw_keys import DrawKeys
 from companion.table.seats.pad_draft import press_order
 from companion.table.seats.seating import Seating
@@ -212,7 +212,7 @@ class Pads:
                 moment = record.moment if len(step.records) == 1 else self._store.session.moment
                 self._turns.hand_in(msgspec.structs.replace(record, moment=moment, now_s=press.at_s))
             else:
-                self._store.accept(record)
+                self._take_back(record)
         if step.records:
             return
         if step.cue is None:
@@ -220,6 +220,17 @@ class Pads:
             self._store.live = replace(live, drafts={**live.drafts, seat: draft})
             return
         self._set_draft(seat, Draft(step.draft, step.count), Signal(step.cue, frozenset({seat}), step.count))
+
+    def _take_back(self, record: TakeBack) -> None:
+        """Get a seat's action back. A sealed one lies on the pad again, key by key."""
+        session, seat = self._store.session, record.seat
+        sealed = session.sealed.get(seat)
+        grammar = session.playing.pad(session.state, seat)
+        self._store.accept(record)
+        sitter = session.seats.get(seat)
+        if sealed and grammar and sitter and sealed.owner == sitter.nonce:
+            keys = grammar.spell(sealed.action)
+            self._set_draft(seat, Draft(keys, grammar.count(keys)))
 
     def _set_draft(self, seat: Seat, draft: Draft, *signals: Signal) -> None:
         live = self._store.live
