@@ -75,11 +75,6 @@ def add_hub(
     )
     command.add_argument("--certificate", default="", metavar="FILE", help="PEM file, for HTTPS and TLS")
     command.add_argument("--key", default="", metavar="FILE", help="its key")
-    command.add_argument("--nats", action="append", default=[], metavar="URL", help="a NATS cluster instead of our own")
-    command.add_argument("--nats-seed", type=Path, metavar="FILE", help="the NKey that enters it, if not the hub's own")
-    command.add_argument("--nats-reload", default="", metavar="COMMAND", help="run with tables.conf when it changes")
-    command.add_argument("--nats-ca", default="", metavar="FILE", help="the certificate that its are signed by")
-    command.add_argument("--replicas", type=int, default=1, choices=(1, 3, 5), help="copies of everything in it")
     command.set_defaults(run=_run)
     parts = command.add_subparsers(metavar="COMMAND")
     join = parts.add_parser("join", help="let this table join a hub, by the code on the hub's screen")
@@ -119,9 +114,6 @@ def _run(options: argparse.Namespace) -> int:
         raise SystemTrouble("The programs for a hub are not installed: pip install 'tabletop-companion[hub]'") from None
     if bool(options.certificate) != bool(options.key):
         raise SystemTrouble("Give both --certificate and --key, or neither")
-    for given, name in ((options.nats_seed, "--nats-seed"), (options.nats_reload, "--nats-reload")):
-        if given and not options.nats:
-            raise SystemTrouble(f"{name} is for a cluster: name it with --nats")
     for proxy in options.proxies:
         try:
             ipaddress.ip_network(proxy, strict=False)
@@ -151,11 +143,6 @@ def _run(options: argparse.Namespace) -> int:
         nats_port=options.nats_port,
         keep_mb=options.keep_mb,
         language=options.language,
-        nats_urls=tuple(options.nats),
-        nats_seed=_seed(options.nats_seed),
-        nats_ca=options.nats_ca,
-        nats_reload=options.nats_reload,
-        replicas=options.replicas,
     )
     save_memory()  # before a thousand threads are begun
     sys.setswitchinterval(SWITCH_S)
@@ -179,15 +166,6 @@ def _rest(over: threading.Event) -> None:
     gc.set_threshold(young, middle, 1_000_000)
     while not over.wait(COLLECT_S):
         gc.collect()
-
-
-def _seed(path: Path | None) -> str:
-    if path is None:
-        return ""
-    try:
-        return path.read_text().strip()
-    except OSError as error:
-        raise SystemTrouble(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _print_host_key(options: argparse.Namespace) -> int:
