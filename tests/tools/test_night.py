@@ -36,17 +36,6 @@ def test_growth_is_a_fault(what: str, grown) -> None:
     assert what in fault
 
 
-def test_what_fills_at_the_beginning_is_no_growth() -> None:
-    assert faults_of([replace(s, mb=100 + 5 * min(s.games, 10), threads=min(98, 10 * s.games)) for s in STEADY]) == []
-
-
-def test_what_another_board_takes_is_no_growth() -> None:
-    """The third game of each round lies before a larger camera picture, and the night ends with it."""
-    large = [replace(s, mb=s.mb + (45 if s.game == NAMES[3] else 0)) for s in STEADY[: len(STEADY) - 2]]
-    assert large[-1].game == NAMES[3]
-    assert faults_of(large) == []
-
-
 def test_a_night_plays_at_one_table_and_says_what_it_saw(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
