@@ -47,9 +47,9 @@ from companion.table.public.messages import PublicRecord, PublicView, encoded
 from companion.table.session import Phase
 
 
-@pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
-    with running(tmp_path_factory.mktemp("rights") / "hub") as hub:
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[Hub]:
+    with running(tmp_path / "hub") as hub:
         yield hub
 
 
@@ -60,7 +60,6 @@ def tables(hub: Hub, tmp_path: Path) -> Iterator[list[TableAtHub]]:
     yield found
     for table in found:
         table.close()
-        hub.members.remove(table.member.number)
 
 
 def test_a_table_cannot_have_answers_sent_to_where_it_may_say_nothing(hub: Hub, tables: list[TableAtHub]) -> None:
