@@ -24,6 +24,7 @@ from companion.core.ports import (
     BoardSeen,
     CameraOffer,
     Frame,
+    Outline,
     Reading,
     SettledFrame,
     SquareSeen,
@@ -58,7 +59,6 @@ UNPACKED = 2
 _PACKING = (cv2.IMWRITE_PNG_COMPRESSION, 1, cv2.IMWRITE_PNG_STRATEGY, cv2.IMWRITE_PNG_STRATEGY_HUFFMAN_ONLY)
 """What packs a noisy picture smallest is the fastest as well: 40 ms at 1080p, 20 to unpack it."""
 _PICTURE_PX, _PICTURE_QUALITY = 960, 70
-_BOARD_PX, _BOARD_QUALITY = 640, 75
 _PHOTOGRAPH_PX, _PHOTOGRAPH_BYTES, _PHOTOGRAPH_QUALITIES = 640, 32_000, (80, 70, 60, 50, 40, 30)
 _MEASURED_FRAMES = 30
 """Weak places are measured anew after so many frames, or when the board was moved."""
@@ -220,6 +220,7 @@ class BoardEye:
                 look.sureness.get(square, 0.0 if square in reading.unknown else 1.0),
                 weak[square],
                 measures[square].module_px,
+                _corners_px(look, kit, pose, square),
             )
             for square in measures
         )
@@ -227,13 +228,14 @@ class BoardEye:
         last = [each for each in look.advice if each.weakness is not Weakness.TWIN]
         advice = (*first, *advise(kit, pose, measures, weak), *last)
         middle = flat(np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2]]))[0]
+        height, width = look.frame.luma.shape
         return BoardSeen(
             frame=look.number,
-            picture=self._board_picture(look, kit, pose),
+            size_px=(width, height),
+            outline_px=_corners(pose.to_px(board_outline_mm(kit.board))),
             kit=kit,
             reading=reading,
             squares=squares,
-            area_mm=_area_mm(kit),
             advice=advice,
             distance_mm=float(np.linalg.norm(pose.eye_mm - middle)),
             tilt_deg=tilt_deg(pose),
@@ -316,9 +318,6 @@ class BoardEye:
         self._measured = (pose, look.number, measures)
         return measures
 
-    def _board_picture(self, look: _Look, kit: Kit, pose: Pose) -> bytes:
-        return _jpeg(self._from_above(look.frame, pose, _area_mm(kit), _BOARD_PX), _BOARD_QUALITY)
-
     def _from_above(self, frame: Frame, pose: Pose, area_mm: Area, longest_px: int) -> Picture:
         """A rectangle of the board, longer side so many pixels; the way there is kept while the board lies still."""
         key, maps = (pose, area_mm, longest_px), self._maps
@@ -343,9 +342,17 @@ def _faces(reading: Reading, square: Square) -> tuple[str, ...]:
     return (reading.seen[square],) if square in reading.seen else ()
 
 
+def _corners_px(look: _Look, kit: Kit, pose: Pose, square: Square) -> Outline:
+    """Return a square in the picture, as high above the board as the piece that is read on it."""
+    corners_mm = square_mm(kit.board, square).copy()
+    if not kit.deck and square in look.reading.seen:
+        corners_mm[:, 2] = kit.face(look.reading.seen[square]).height_mm
+    return _corners(pose.to_px(corners_mm))
+
+
 def _settled_frame(look: _Look) -> SettledFrame:
-    outline: tuple[tuple[float, float], ...] = ()
-    squares: dict[Square, tuple[tuple[float, float], ...]] = {}
+    outline: Outline = ()
+    squares: dict[Square, Outline] = {}
     if look.kit is not None and look.pose is not None:
         foot = board_outline_mm(look.kit.board, _EDGE_MM)
         body = np.vstack([foot, foot + np.array([0.0, 0.0, _TALL_MM])])
@@ -358,7 +365,7 @@ def _settled_frame(look: _Look) -> SettledFrame:
     return SettledFrame(look.number, look.frame, look.reading, lens, outline, squares)
 
 
-def _corners(points: Points) -> tuple[tuple[float, float], ...]:
+def _corners(points: Points) -> Outline:
     return tuple((round(float(x), 1), round(float(y), 1)) for x, y in points)
 
 

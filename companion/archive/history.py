@@ -30,7 +30,7 @@ from companion.archive.played_games import (
 from companion.archive.replay import GameFile, game_file
 from companion.archive.retelling import HOST_ENDED, Retelling
 from companion.archive.scoresheet import write_sheet
-from companion.archive.statistics import records_of
+from companion.archive.statistics import records_of, typical_minutes
 from companion.archive.summaries import Summaries, is_brought
 from companion.archive.summary import Summary, digest_of, reason_of
 from companion.core.clock import Clock
@@ -81,6 +81,9 @@ class History:
         self._bringing = threading.Lock()
         """The pairs of people of these games, so that pages between two games need not count anew."""
         self._retold: OrderedDict[tuple[int, str, str], Retelling] = OrderedDict()
+
+        self._minutes: tuple[tuple[tuple[int, str], ...], Mapping[str, int]] | None = None
+        """How long games take, with the newest game that was counted."""
 
     def _may_keep(self) -> bool:
         return self.has_room()
@@ -334,6 +337,14 @@ class History:
     def statistics(self) -> Sequence[PlayerRecord]:
         """Return what each player did in the games that are over, who played most first."""
         return records_of(self._over())
+
+    def minutes(self) -> Mapping[str, int]:
+        """How many minutes each game takes here, of those that were played often enough."""
+        newest = tuple(self._summaries.numbers()[:1])
+        with self._lock:
+            if self._minutes is None or self._minutes[0] != newest:
+                self._minutes = (newest, typical_minutes(self._over()))
+            return self._minutes[1]
 
     def _over(self) -> list[tuple[GameLine, Summary]]:
         stamps = reversed(self._summaries.numbers())

@@ -9,7 +9,7 @@ game in which a player asked the coach does not count for that player.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import median
@@ -30,6 +30,8 @@ from companion.games import GAMES
 from companion.table.session import MACHINE
 
 MAX_COMMANDS = 3
+ENOUGH_GAMES = 5
+"""From so many games on their own length tells how long the next one takes."""
 
 
 @dataclass
@@ -69,6 +71,15 @@ def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord,
             counted.setdefault(rival or line.game, _Sum()).add(line, seat, summary)
     records = [_record(names[key], by_game, against.get(key, {})) for key, by_game in sums.items()]
     return tuple(sorted(records, key=lambda record: (-_all_games(record), record.name.casefold())))
+
+
+def typical_minutes(games: Iterable[tuple[GameLine, Summary]]) -> dict[str, int]:
+    """How many minutes a game takes here: the median of those that were won or tied, where there are enough."""
+    lengths: defaultdict[str, list[float]] = defaultdict(list)
+    for line, summary in games:
+        if line.ending is not Ending.ABANDONED and summary.length_s:
+            lengths[line.game].append(summary.length_s)
+    return {game: max(1, round(median(each) / 60)) for game, each in lengths.items() if len(each) >= ENOUGH_GAMES}
 
 
 def _all_games(record: PlayerRecord) -> int:

@@ -76,7 +76,7 @@ def _all(settings: Settings, path: Path | None) -> Iterable[Finding]:
 def save_bundle(settings: Settings, target: Path, path: Path | None = None) -> int:
     """Write a support bundle: the running companion's own, or else what can be found out from here."""
     key = _host_key(settings)
-    bundle = _fetch(settings, "/doctor/bundle.zip", {"X-Host-Key": key}, ANSWER_S) if key else None
+    bundle = _fetch(settings, "/host/health/bundle.zip", {"X-Host-Key": key}, ANSWER_S) if key else None
     if bundle is None:
         bundle = make_bundle(_all(settings, path), private=[str(settings.journal_path.parent)])
     try:

@@ -209,15 +209,15 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     _add_settings(command)
     command.add_argument("--port", type=_port, help="port of the running companion, if not the one in the settings")
     command.add_argument("--json", action="store_true", help="the same as JSON")
-    command.add_argument("--bundle", type=Path, metavar="FILE.zip", help="save what to send when something is wrong")
+    command.add_argument("--save", type=Path, metavar="FILE.zip", help="save what to send when something is wrong")
     command.set_defaults(run=_doctor)
 
 
 def _doctor(options: argparse.Namespace) -> int:
     from companion.cli.doctor import report, save_bundle  # noqa: PLC0415 - brings camera and web libraries
 
-    if options.bundle:
-        return save_bundle(_settings_of(options), options.bundle, _settings_path(options))
+    if options.save:
+        return save_bundle(_settings_of(options), options.save, _settings_path(options))
     return report(_settings_of(options), options.json, _settings_path(options))
 
 

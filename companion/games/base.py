@@ -21,7 +21,7 @@ from companion.core.kit import Kit, Layout, Seat, Side
 from companion.games.aids import Extras
 from companion.games.events import CommonEvent, EventKind
 from companion.games.pads import PadGrammar
-from companion.games.screen import BoardUi, CardUi, ChessClock, Play, Possible, Tally, UnitOrder
+from companion.games.screen import Badge, BoardUi, CardUi, ChessClock, Play, Possible, Tally, Tell, UnitOrder
 
 if TYPE_CHECKING:
     from companion.games.lesson import Lesson
@@ -69,6 +69,7 @@ class Stage:
 
     `expected` is the layout after it. None when the board is not to be checked any more. `tallies` are sums to be
     shown with it. `todo` says what hands do where no moves on squares do (cards): the seat and a sentence each.
+    `tells` are read one after another, the worst last; `badges` stand on the pieces after it.
     """
 
     title: str
@@ -77,6 +78,8 @@ class Stage:
     expected: Layout | None
     tallies: tuple[Tally, ...] = ()
     todo: tuple[tuple[Seat, str], ...] = ()
+    tells: tuple[Tell, ...] = ()
+    badges: Mapping[Square, Badge] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -192,6 +195,14 @@ class Game(ABC, Generic[S, A]):
     name: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]
+    """What it is about, in at most 41 characters."""
+    minutes: ClassVar[int] = 20
+    """How long it takes, as far as anybody knows before it has been played here."""
+    how_to_win: ClassVar[tuple[str, ...]] = ()
+    """What one does, what stands in the way, how it ends: a caption each, at most two lines of 17 characters.
+
+    The pictures to them are `win-1` to `win-3` in `pictures.svg` beside the game's module.
+    """
     sides: ClassVar[Mapping[Seat, Side]]
     options_type: ClassVar[type[Options]]
     option_rows: ClassVar[tuple[OptionRow, ...]]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from companion.core.grid import Square
 from companion.core.kit import Seat
@@ -17,6 +18,7 @@ class Tally:
     """A seat's sum, to be shown as it builds up: its parts with what each adds, the total, and what that is worth.
 
     `ladder` is a row of numbers (2 4 8 16 …) of which the first `reached` are filled. `is_greater`: it beats the other.
+    `lost` are those of its parts that its seat loses.
     """
 
     seat: Seat
@@ -26,6 +28,26 @@ class Tally:
     ladder: tuple[int, ...] = ()
     reached: int = 0
     is_greater: bool = False
+    lost: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Tell:
+    """What happened, in one sentence for both sides, to be read while nobody has to do anything.
+
+    `text` has at most 40 characters and calls people by their sides. `scene` is drawn large and read for twice the
+    time; empty: the sentence says it all. `faces` are its pieces from left to right: who bumps into whom, or who has
+    done something, then to whom. `lost` is what the last of them, on `square`, lost of `most` hit points, `left` what
+    it has now.
+    """
+
+    text: str
+    scene: Literal["", "bump", "hit", "taken", "sums"] = ""
+    faces: tuple[str, ...] = ()
+    square: Square | None = None
+    lost: int = 0
+    left: int = 0
+    most: int = 0
 
 
 # ---- games of pieces -------------------------------------------------------------------------------------------------

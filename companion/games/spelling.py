@@ -57,7 +57,7 @@ def spelt(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Spel
 def asked_again(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> str:
     """Return what the guide answers to another order than the one that it asks for."""
     words = listed([order.whole for order in spelt(game, state, seat, text)])
-    return say("That is allowed in a game. For now, the lesson asks for this: {order}.", order=words)
+    return say("Good for later. Now: {order}.", order=words)
 
 
 def play_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Play | None:

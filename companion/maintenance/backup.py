@@ -203,6 +203,11 @@ def is_staged(settings: Settings) -> bool:
     return (settings.journal_path.parent / READY).exists()
 
 
+def is_forgetting(settings: Settings) -> bool:
+    """Return whether all games are deleted at the next start."""
+    return (settings.journal_path.parent / READY / _FORGET).exists()
+
+
 def unstage(settings: Settings) -> None:
     """Forget what waits for the next start."""
     with _trouble():
@@ -236,6 +241,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
                 _move(state, name, before)
                 (under_way / name).replace(state / name)
         if forget:
+            (state / "phone.json").unlink(missing_ok=True)
             for old in (before, *left_beside(settings.journal_path)):
                 _clear(old)
         _clear(under_way)

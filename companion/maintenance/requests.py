@@ -1,4 +1,4 @@
-"""What the check page asks of the installation, from any thread."""
+"""What the page Health asks of the installation, from any thread."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class PanelCheck(Protocol):
 
 @dataclass(frozen=True)
 class CheckRoom:
-    """What the check page shows.
+    """What there is to be tried.
 
     `panel` None: there is none, and `why_not` says why and what to do.
 

@@ -66,7 +66,7 @@ class MqttAdapter(Closeable):
 
     @property
     def sentence(self) -> str:
-        """Return how the connection to the broker is, for the check page.
+        """Return how the connection to the broker is, for the page Health.
 
         Empty: MQTT is switched off.
         """

@@ -30,11 +30,11 @@ from companion.storage.archive_tables import ArchiveTables
 from companion.storage.database import COLUMNS, START, Database, Row, end_of, holds, is_damage, is_whole, link_of
 from companion.storage.opening import GAMES, hold, open_to_read, open_to_write
 from companion.storage.sentences import broken_words, clock_not_kept, input_not_kept, key_not_kept
-from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, MoveSeat, NewGame, TakeSeat
+from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, MoveSeat, NewGame, ShowCard, TakeSeat
 from companion.table.reducer import advance
 from companion.table.session import Session
 
-_BESIDE_GAMES = TakeSeat | FreeSeat | MoveSeat | Commit | Contribute
+_BESIDE_GAMES = TakeSeat | FreeSeat | MoveSeat | ShowCard | Commit | Contribute
 """Records that belong to no game and count in every one."""
 JUMP_S = 2.0
 """A wall clock that runs off the monotonic one by more than that was set."""

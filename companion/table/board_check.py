@@ -188,7 +188,7 @@ def zone_words(kit: Kit, zone: Square) -> str:
     seats = {rank: seat for seat, rank in kit.deck.zones.items()} if kit.deck else {}
     if zone.rank not in seats:
         return say("the other's stack of lane {lane}", lane=zone.file)
-    return say("the {side}'s stack of lane {lane}", side=kit.sides[seats[zone.rank]].name, lane=zone.file)
+    return say("the {colour}'s stack of lane {lane}", colour=kit.sides[seats[zone.rank]].name, lane=zone.file)
 
 
 def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:
@@ -315,7 +315,7 @@ def explain(
         elif any(_may_be_meant(before.kit, layout, before.board) for layout in agreeing):
             hidden.append(action)
     if len(fitting) > 1 or (hidden and not fitting):
-        words = say("The board matches several plays of {side}", side=game.sides[seat].name)
+        words = say("The board matches several moves of {side}", side=game.sides[seat].name)
         raise Ambiguous(words, tuple(map(game.format, fitting or hidden)))
     return fitting[0] if fitting else None
 

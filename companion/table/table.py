@@ -25,7 +25,6 @@ from companion.table.records import (
     Abandon,
     Decline,
     Disclose,
-    FreeSeat,
     HandIn,
     MoveSeat,
     OfferDraw,
@@ -34,7 +33,6 @@ from companion.table.records import (
     Resume,
     ShowCard,
     SkipLesson,
-    StageDone,
     TakeBack,
     TakeSeat,
 )
@@ -44,6 +42,7 @@ from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pads import Pads
 from companion.table.seats.seating import Seating
 from companion.table.session import Phase, Session
+from companion.table.state import tell_of
 from companion.table.store import WRITE_AGAIN_S, TableStore
 from companion.table.table_view import Progress, TableView
 from companion.table.turns import TileOrders, Turns
@@ -51,6 +50,9 @@ from companion.table.views import progress_of, view_of
 
 ANSWER_S = 20.0
 """Time in seconds in which the other answers whether the last turn may be taken back; then it is a no."""
+
+HOME_AFTER_S = 600.0
+"""Time in seconds for which the end of a game, or a game that was chosen, is shown to nobody in particular."""
 
 Topic = Literal["contested", "damage", "machines", "memory", "photographs", "power", "trial", "upkeep"]
 """What a notice may be about: a result on which two tables do not agree, games that are damaged on the disk, opponents
@@ -88,6 +90,10 @@ class Table(Closeable):
         self._pads = Pads(store, self._turns, self._lobby, self._seating, self._tiles)
 
     # ---- looking ---------------------------------------------------------------------------------------------------
+
+    def player_names(self) -> Mapping[str, str]:
+        """Return who plays each side, by the side's word, for sentences that are shown at this table."""
+        return self._store.session.player_names
 
     def view(self, viewer: Seat | None = None) -> TableView:
         """Return what a viewer may know now."""
@@ -211,14 +217,16 @@ class Table(Closeable):
         session = store.session
         shown_s = now_s - store.live.stage_since_s
         if session.back_wanted and not 0 <= now_s - session.back_since_s < ANSWER_S:
-            store.accept(Decline(session.back_wanted.other))
+            store.accept(Decline(session.back_wanted.other, now_s))
         elif session.phase is Phase.STAGES and session.is_shown_here:
             pass  # the other table's board does not show it yet
-        elif session.phase is Phase.STAGES and not session.has_moves:
-            if shown_s >= store.reading_time_s and not store.live.problems:
-                store.accept(StageDone(session.moment, session.stage, "clock", now_s))
-        elif session.phase is Phase.OVER and shown_s >= 2 * store.reading_time_s and self._lobby.must_replay:
+        elif session.phase is Phase.STAGES:
+            if tell_of(store.live) and now_s >= store.live.tell_due_s and not store.live.problems:
+                self._turns.read_on("clock")
+        elif session.phase is Phase.OVER and shown_s >= 2 * store.settings.reading_time_s and self._lobby.must_replay:
             self._lobby.rematch()
+        elif shown_s >= HOME_AFTER_S and (session.phase is Phase.OVER or store.live.chosen):
+            self._lobby.go_home()
         elif session.countdown and store.live.early is None:
             due_s = session.countdown.due_s
             if due_s is not None and now_s >= due_s and not store.waiting:  # who waits may have been in time
@@ -256,7 +264,7 @@ class Table(Closeable):
         """
         with self._store.alone():
             self._seating.require(seat, sitting)
-            self._store.accept(FreeSeat(seat))
+            self._seating.free(seat)
 
     def show_card(self, seat: Seat, card: str, sitting: str | None = None) -> None:
         """Show a player's card of whoever sits there, or take it away (empty); `sitting` as for `free_seat`."""
@@ -284,6 +292,21 @@ class Table(Closeable):
             self._seating.swap(sittings or {})
 
     # ---- games -----------------------------------------------------------------------------------------------------
+
+    def choose(self, game: str) -> None:
+        """Show a game to everybody before it begins; raises `Malformed`, and `Illegal` while one is on."""
+        with self._store.alone():
+            self._lobby.choose(game)
+
+    def go_home(self) -> None:
+        """Leave the end of a game, or the one that was chosen, for the lobby; raises `Illegal` while a game is on."""
+        with self._store.alone():
+            self._lobby.go_home()
+
+    def begin_chosen(self) -> None:
+        """Start the game that was chosen, as it was played last; raises `Illegal` where none was."""
+        with self._store.alone():
+            self._lobby.begin_chosen()
 
     def new_game(self, game: str, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
@@ -324,6 +347,7 @@ class Table(Closeable):
         """End the game without a result, by the host's word."""
         with self._store.alone():
             self._store.accept(Abandon())
+            self._seating.send_machines_away()
 
     def disclose(self, by: str) -> None:
         """Tell everything in a game that is over: it cannot be taken back any more."""
@@ -360,6 +384,11 @@ class Table(Closeable):
         with self._store.alone():
             self._turns.confirm(by, moment, stage, force)
 
+    def read(self, by: str, moment: str, stage: int, told: int) -> None:
+        """Say that what is told has been read: the tell of a stage, counted from 0. Raises `Stale` for another."""
+        with self._store.alone():
+            self._turns.read(by, moment, stage, told)
+
     def take_back(self, seat: Seat, moment: str, at_s: float | None = None) -> None:
         """Get a sealed action back, or the last turn where nobody has learned anything by it."""
         record = TakeBack(seat, moment, self._stamp(at_s))
@@ -367,9 +396,12 @@ class Table(Closeable):
             self._store.accept(record)
 
     def undo(self, moment: str | None = None) -> None:
-        """Take the last turn back: the host's word, or anybody's (who names the moment) where the game is open."""
+        """Take the last turn back: the owner's word, or, at the table screen, after asking whose turn it was.
+
+        Whoever is at the table names the moment.
+        """
         with self._store.alone():
-            self._turns.undo(moment)
+            self._turns.undo(moment, asks=moment is not None)
 
     def ask_back(self, seat: Seat, moment: str) -> None:
         """Take the last turn back where it was the seat's own; else ask the other, or say yes to him."""
@@ -379,7 +411,7 @@ class Table(Closeable):
     def decline(self, seat: Seat) -> None:
         """Say no to what the other wants, or want it no longer: a draw, the last turn back."""
         with self._store.alone():
-            self._store.accept(Decline(seat))
+            self._store.accept(Decline(seat, self._store.now_s()))
 
     def pause(self, by: str, at_s: float | None = None) -> None:
         """Stop the clock of the turn; `by` is a seat, `host` or `table`."""

@@ -140,7 +140,7 @@ def test_a_whole_game_with_pads_only(tmp_path: Path, windows: Windows) -> None:
             assert lamps(client, "north")[:3] == [0, 0, 0]
             press("south_back", f"south_{letters[purple[2]]}", "south_ready")
             press(*(f"north_{letters[letter]}" for letter in lime), "north_ready")
-            until("the reveal", lambda: client.get("/api/view")["phase"] == "stages", 5)
+            until("the reveal", lambda: client.get("/api/view")["phase"] == "stages")
             play_out(client)
             assert client.get("/api/view")["moment"] != before
         until("the end", lambda: "Purple wins" in bench.find_element(By.ID, "bench-sign").text)
@@ -298,7 +298,7 @@ def test_done_too_early_is_refused_and_can_be_overruled(tmp_path: Path, windows:
         north.post("/api/seat/north/take", name="")
         hand_in(south, "UII")
         north.post("/api/seat/north/hand-in", moment="1.1", action="III", salt="0")
-        says(south, "Move your robot a1 to a2")
+        says(south, "robot, a1 to a2")
         tap(south, "[data-refused]")
         until("the refusal", lambda: "not seen that yet" in south.find_element(By.ID, "said").text)
         tap(south, "#force:not([hidden])")

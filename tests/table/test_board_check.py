@@ -197,7 +197,7 @@ def test_a_piece_laid_upon_what_belongs_on_top_of_it_is_told_at_once() -> None:
     assert problems(kit, before, after, reading(d6="ball")) == (), "the ball has not been lifted"
     for faces in (("pink fast", "ball"), ("ball", "pink fast")):
         seat, text = who_and_what(Session(), kit, HandMove(faces, sq("d4"), sq("d6")))
-        assert (seat, text) == (Seat.NORTH, "Pink: move your fast + ball d4 to d6"), "a ball is nobody's"
+        assert (seat, text) == (Seat.NORTH, "Pink: fast and ball, d4 to d6"), "a ball is nobody's"
 
 
 def test_unknown_squares_are_never_wrong() -> None:

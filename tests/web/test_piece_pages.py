@@ -125,7 +125,7 @@ def test_the_ball_lies_small_at_its_carrier_and_in_the_middle_when_loose() -> No
 
 def test_goals_lie_beyond_the_board_south_s_plain_and_north_s_dotted() -> None:
     kit = kit_of("kahmate")
-    straight, turned = board_svg(BoardPicture(kit, {})), board_svg(BoardPicture(kit, {}), turned=True)
+    straight, turned = board_svg(BoardPicture(kit, {})), board_svg(BoardPicture(kit, {}), quarters=2)
     for svg, below in ((straight, "blue"), (turned, "pink")):
         goals = {side: float(y) for side, y in re.findall(r'class="goal side-(\w+)"><rect x="0" y="([-\d.]+)"', svg)}
         assert max(goals, key=lambda side: goals[side]) == below
@@ -173,28 +173,44 @@ def test_the_upper_piece_of_a_stack_lies_up_and_right_of_the_lower_one() -> None
     assert svg.index("#scout-n") < svg.index("#scout-s")
 
 
-@pytest.mark.parametrize(("share", "full"), [(1.0, 5), (0.4, 2), (0.41, 3), (0.0, 0)])
-def test_hit_points_fill_a_bar_in_five_parts(share: float, full: int) -> None:
+def test_hit_points_stand_under_a_robot() -> None:
     kit = kit_of("arena")
-    scene = BoardPicture(kit, {sq("b1"): ("petrol robot 1",)}, badges={sq("b1"): Badge("12", share)})
+    scene = BoardPicture(kit, {sq("b1"): ("petrol robot 1",)}, badges={sq("b1"): Badge("12", 0.4)})
     svg = board_svg(scene)
-    bars = dict(re.findall(r'<path class="(bar|bar full)" d="([^"]+)"/>', svg))
-    parts = {"bar": 5 - int(share * 5), "bar full": full}
-    assert {name: path.count("z") for name, path in bars.items()} == {name: n for name, n in parts.items() if n}
-    assert re.search(r'class="points"[^>]*>12<', svg)
+    x, y = (float(number) for number in re.findall(r'class="points" x="([^"]+)" y="([^"]+)">12<', svg)[0])
+    assert (x, y) == (150, 895)
     assert board_words(scene) == "petrol robot 1 b1 (12)"
 
 
-def test_coordinates_stand_outside_a_board_in_two_tones_and_turn_with_it() -> None:
-    for turned, first in ((False, "a"), (True, "h")):
-        svg = board_svg(BoardPicture(kit_of("scouts"), {}), turned)
-        found = re.search(r'<text x="([-\d. ]+)" y="[\d.]+">(\w+)</text><g transform="translate\(-25\)">(.*?)</g>', svg)
-        assert found
-        places, letters, ranks = found.groups()
-        files = sorted(zip(map(float, places.split()), letters, strict=True))
-        assert (len(files), files[0][1]) == (8, first)
-        assert len(re.findall(r'<text y="[-\d.]+">\d+</text>', ranks)) == 10
-        assert f'data-grid="8 10 100 {int(turned)}"' in svg
+@pytest.mark.parametrize(
+    ("quarters", "left", "bottom"),
+    [
+        (0, "10 9 8 7 6 5 4 3 2 1", "a b c d e f g h"),
+        (1, "a b c d e f g h", "1 2 3 4 5 6 7 8 9 10"),
+        (2, "1 2 3 4 5 6 7 8 9 10", "h g f e d c b a"),
+        (3, "h g f e d c b a", "10 9 8 7 6 5 4 3 2 1"),
+    ],
+)
+def test_coordinates_stand_in_the_edge_squares_and_turn(quarters: int, left: str, bottom: str) -> None:
+    svg = board_svg(BoardPicture(kit_of("scouts"), {}), quarters)
+    _, _, width, height = map(float, re.search(r'viewBox="(.*?)"', svg)[1].split())  # type: ignore[index] # it has one
+    names = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"( class="last")?>(\w+)</text>', svg)
+    assert all(0 < float(x) < width and 0 < float(y) < height for x, y, _, _ in names), "inside"
+    beside = sorted((float(y), name) for _, y, last, name in names if not last)
+    below = sorted((float(x), name) for x, _, last, name in names if last)
+    assert " ".join(name for _, name in beside) == left
+    assert " ".join(name for _, name in below) == bottom
+    assert f'data-grid="8 10 100 {quarters}"' in svg
+
+
+@pytest.mark.parametrize(("quarters", "side"), [(1, "blue"), (3, "pink")])
+def test_a_board_on_its_side_has_south_s_goal_where_south_sits(quarters: int, side: str) -> None:
+    svg = board_svg(BoardPicture(kit_of("kahmate"), {sq("a1"): ("blue big",)}), quarters)
+    goals = {name: float(x) for name, x in re.findall(r'class="goal side-(\w+)"><rect x="([-\d.]+)" y="0"', svg)}
+    assert min(goals, key=lambda name: goals[name]) == side
+    ((x, y, size),) = numbers(f'href="#disc"{AT}', svg)
+    first, last = (50.0, 53.0), (1050.0, 753.0)
+    assert (x + size / 2, y + size / 2) == (first if quarters == 1 else last), "file a is above where South sits left"
 
 
 def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None:
@@ -206,11 +222,11 @@ def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None
     see(place, wrong, "scouts")
     plain = view_of(place)["why_not"]
     assert (plain["square"], plain["rule"]) == ("c2", "jump")
-    assert plain["message"].startswith("c1 to c3 is not a play.")
+    assert plain["message"].startswith("c1 can’t jump: c2 is empty.")
     page = page_of(place.browser(), "/")
     assert f'href="/rules/scouts#{plain["rule"]}"' in page
     assert f'id="{plain["rule"]}"' in page_of(place.browser(), "/rules/scouts")
-    assert "<h2>c1 to c3 is not a play.</h2>" in page
+    assert "<h2>c1 can’t jump: c2 is empty.</h2>" in page
     for mark in ('class="ring"', 'href="#cross"', 'class="target"', 'class="way"'):
         assert mark in page, mark
 
@@ -240,16 +256,16 @@ def test_both_clocks_and_the_key_of_the_table_are_told_to_everybody(place: Place
     assert view["clocks"]["south"]["due_s"] is not None
     page = page_of(place.browser(), "/")
     assert len(re.findall(r"data-time=", page)) == 2
-    assert "Press the clock" in page
+    assert "Press your clock" in page
     early = place.browser().post("/api/table/act", json={"moment": view["moment"], "action": "."})
     assert early.status_code == 409
-    assert "play" in error_of(early)["message"]
+    assert "still to move" in error_of(early)["message"]
     play(place, "c1-c2")
     done = place.browser().post("/api/table/act", json={"moment": view_of(place)["moment"], "action": "."})
     assert done.status_code == 200
     clocks = view_of(place)["clocks"]
     assert (clocks["south"]["left_s"], clocks["south"]["due_s"]) == (575.0, None)
-    assert "Press the clock" in page_of(place.browser(), "/")
+    assert "Press your clock" in page_of(place.browser(), "/")
 
 
 def test_a_lesson_draws_who_goes_on_where_the_last_step_ends(place: Place) -> None:
@@ -259,7 +275,9 @@ def test_a_lesson_draws_who_goes_on_where_the_last_step_ends(place: Place) -> No
     for game, pieces in (("kahmate", 2), ("scouts", 1)):
         place.table.begin_lesson(game)
         settle(place)
-        ghosts = re.findall(r'<g class="ghost">(.*?)</g>', page_of(place.browser(), "/"))
+        lying, standing = re.findall(r'<svg class="board".*?</svg>', page_of(place.browser(), "/"), re.DOTALL)
+        assert lying.count("ghost") == standing.count("ghost")
+        ghosts = re.findall(r'<g class="ghost">(.*?)</g>', lying)
         assert [ghost.count("<use") for ghost in ghosts] == [0] * (len(ghosts) - 1) + [pieces]
         place.table.abandon()
 
@@ -269,11 +287,11 @@ def test_a_lesson_has_no_clock_to_press_and_its_table_screen_no_key_that_is_not_
     place.sit("north")
     place.table.begin_lesson("scouts")
     settle(place)
-    assert "Press the clock" not in page_of(south, "/seat/south")
-    assert "End the turn" not in page_of(place.browser(), "/"), "the lesson asks for a jump"
+    assert "Press your clock" not in page_of(south, "/seat/south")
+    assert "End turn" not in page_of(place.browser(), "/"), "the lesson asks for a jump"
     play(place, "c6^c8^c10")
-    assert "End the turn" in page_of(south, "/seat/south")
-    assert "End the turn" in page_of(place.browser(), "/")
+    assert "End turn" in page_of(south, "/seat/south")
+    assert "End turn" in page_of(place.browser(), "/")
 
 
 def test_without_a_clock_the_turn_is_ended(place: Place) -> None:
@@ -281,7 +299,7 @@ def test_without_a_clock_the_turn_is_ended(place: Place) -> None:
     to_scouts(place, seconds=0)
     page = page_of(place.browser(), "/")
     assert "data-time" not in page
-    assert "End the turn" in page
+    assert "End turn" in page
 
 
 def test_a_question_has_one_key_for_each_play_in_words(place: Place) -> None:
@@ -290,7 +308,7 @@ def test_a_question_has_one_key_for_each_play_in_words(place: Place) -> None:
     asked = replace(live_of(place.table), choices=("c1-c2", "c1-b2"))
     store_of(place.table).publish(asked)
     page = page_of(south, "/seat/south")
-    assert "Which play is it?" in page
+    assert "Which move is it?" in page
     assert re.search(r'"action":"c1-b2"[^>]*>Dash c1 to b2<small class="mono">c1-b2</small>', page)
     assert "Dash c1 to b2" not in page_of(north, "/seat/north")
     assert south.get("/api/seat/south/view").get_json()["choices"] == ["c1-c2", "c1-b2"]
@@ -401,7 +419,8 @@ def test_the_table_screen_shows_both_hands_and_closed_cards(place: Place) -> Non
     assert page_of(place.browser(), "/").count("a card, not open yet") == 1
     both(place, {Seat.NORTH: "1"})
     page = page_of(place.browser(), "/")
-    assert page.count('class="tally') == 2
+    assert page.count('class="f tally') == 2
+    assert page.count('class="figure num"') == 2, "the same places, now with the totals"
     settle(place)
     spent = re.findall(r'<li class="spent">(\d)<', page_of(place.browser(), "/"))
     assert sorted(spent) == ["1", "6"]

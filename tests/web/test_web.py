@@ -30,7 +30,7 @@ def test_a_whole_turn_with_receipts_that_anybody_can_check(place: Place) -> None
         "b4": ["lime flag"],
         "c4": ["lime robot"],
     }
-    assert {i["text"] for i in setup["instructions"]} >= {"Purple: put your robot on a1"}
+    assert {i["text"] for i in setup["instructions"]} >= {"Purple: robot to a1"}
     confirm = {"moment": setup["moment"], "stage": 0, "force": False}
     assert north.post("/api/seat/north/confirm", json=confirm).status_code == 200
     moment = anybody.get("/api/view").get_json()["moment"]
@@ -80,7 +80,7 @@ def test_the_other_seat_is_asked_about_a_draw(place: Place) -> None:
     south.post("/api/seat/south/draw", json={})
     asked = north.get("/seat/north").get_data(as_text=True)
     assert "Purple offers a draw</span>" in asked
-    assert ">Play on</button>" in asked
+    assert ">Keep playing</button>" in asked
     assert "<b>Purple offers a draw.</b>" in north.get("/").get_data(as_text=True), "whoever plays by pad sees it, too"
     own = south.get("/seat/south").get_data(as_text=True)
     assert "You offer a draw." in own

@@ -67,6 +67,12 @@ class CameraLink:
         return camera.name if camera else ""
 
     @property
+    def oddity(self) -> str:
+        """What is odd about the camera that is open, as a sentence; empty when nothing is known."""
+        odd = self._camera.oddity if isinstance(self._camera, Device) else None
+        return odd.sentence if odd else ""
+
+    @property
     def source(self) -> str | None:
         """The source that was chosen last; None: that of the settings."""
         return self._source
@@ -74,14 +80,10 @@ class CameraLink:
     def choose(self, source: str) -> None:
         """Take another camera from the next step on, as `[camera] source` names it; until the next start.
 
-        Raises `CameraError` where there is nothing to choose: the simulated table has one camera.
+        An empty source is that of the settings.
         """
-        if self._cameras.open_other is None:
-            raise CameraError(
-                say("The simulated table has only this camera: start without --simulate to choose another")
-            )
         with self._asking:
-            self._source, self._changed, self._wanted = source, True, None
+            self._source, self._changed, self._wanted = source or None, True, None
         self.wake.set()
 
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
@@ -166,10 +168,12 @@ class CameraLink:
         self._failures = 0
         return ""
 
-    def learn(self, now_s: float) -> None:
-        """A picture was read: keep what it has told about the lens."""
+    def learn(self, now_s: float, is_moving: bool) -> None:
+        """A picture was read: keep what it has told about the lens, and tell the camera whether something moves."""
         if self._camera:
             self._lens.learn(self._camera, now_s)
+        if isinstance(self._camera, Device):
+            self._camera.pace(is_moving)
 
     def fail(self) -> float:
         """Give a camera in trouble back; answers after how many seconds it should be opened again."""

@@ -14,6 +14,7 @@ from companion.core.i18n import say
 from companion.core.ports import Closeable, Frame
 from vision.cameras.colours import Colours
 from vision.detection.markers import Luma
+from vision.oddities import Oddity
 
 _OLDEST_S = 2.0
 """A picture that claims to be older than this comes from a driver with another clock."""
@@ -85,11 +86,13 @@ class Device(Source):
     """A real camera: it has a lens that is worth knowing again, noise in every picture, and perhaps controls.
 
     `identity` names this very camera for as long as it stays in its socket; `model` is a name among `LENSES`. May be
-    overridden: `locks`, `lock`, `meter`, `zoom`; they are called in the thread that takes the frames.
+    overridden: `locks`, `lock`, `meter`, `pace`, `zoom`; they are called in the thread that takes the frames.
     """
 
     identity = ""
     model = "webcam"
+    oddity: Oddity | None = None
+    """What is known to be odd about this kind of camera."""
 
     @property
     def locks(self) -> Locks | None:
@@ -111,6 +114,9 @@ class Device(Source):
         mains, which flicker twice a period; None: as the settings say.
         """
         return False
+
+    def pace(self, is_moving: bool) -> None:
+        """Hear whether something moves: a camera that sends when it is asked may rest while all is still."""
 
 
 def shape_of(picture: Any) -> str:

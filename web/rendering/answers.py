@@ -193,6 +193,7 @@ class ViewJson(TypedDict):
     turn: int
     stage: int
     stage_title: str
+    told: int | None
     steps: int
     sign: SignJson
     layout: LayoutJson | None
@@ -374,6 +375,20 @@ class HealthJson(TypedDict):
     machine: Grade
 
 
+class EyeJson(TypedDict):
+    """What an old phone is told that is the camera: when to send the next picture, and what is read in the last one.
+
+    `drawing` is null where the phone has it already.
+    """
+
+    now_ms: float
+    wait_ms: int
+    drawn: int
+    drawing: str | None
+    is_well: bool
+    words: str
+
+
 class FindingJson(TypedDict):
     """One thing that the doctor has looked at."""
 
@@ -387,6 +402,12 @@ class FindingsJson(TypedDict):
 
     worst: Grade
     findings: list[FindingJson]
+
+
+class SettingsSaved(TypedDict):
+    """Settings were saved; `note` says when those work that need a restart. Empty: all work now."""
+
+    note: str
 
 
 class TrialJson(TypedDict):

@@ -47,8 +47,8 @@ def plate(clock: ClockView) -> Markup:
 def press_words(view: TableView, plays: Iterable[Play]) -> str:
     """The key by which anybody ends a turn for the seat that has it; `plays` are that seat's."""
     action = view.board.standing.open_action if view.board.standing else ""
-    told = next((play.label for play in plays if play.text == action), say("End the turn"))
-    return say("Press the clock") if view.time.clocks else told
+    told = next((play.label for play in plays if play.text == action), say("End turn"))
+    return say("Press your clock") if view.time.clocks else told
 
 
 def play_label(labels: Iterable[Play], text: str) -> str:
@@ -56,9 +56,9 @@ def play_label(labels: Iterable[Play], text: str) -> str:
     return next((play.label for play in labels if play.text == text), text)
 
 
-def points_to(step: tuple[int, int], turned: bool) -> str:
-    """Where a direction of the board points in a picture with its owner below: `up`, `left`, `down` or `right`."""
-    files, ranks = (-step[0], -step[1]) if turned else step
+def points_to(step: tuple[int, int], seat: Seat) -> str:
+    """Where a direction of the board points in a picture with a seat below: `up`, `left`, `down` or `right`."""
+    files, ranks = step if seat is Seat.SOUTH else (-step[0], -step[1])
     if files:
         return "right" if files > 0 else "left"
     return "up" if ranks > 0 else "down"
@@ -81,7 +81,7 @@ def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
 
 def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
     """The keys that begin plays. In a lesson no clock runs, so none is pressed, whatever the game's options are."""
-    presses, ends = say("Press the clock"), say("End the turn")
+    presses, ends = say("Press your clock"), say("End turn")
     shown = (replace(key, label=ends) if key.label == presses and not view.time.clocks else key for key in keys)
     return [msgspec.to_builtins(key, enc_hook=plain_words) for key in shown]
 

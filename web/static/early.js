@@ -7,7 +7,7 @@
   const TAP_MS = 2000; // how long the place of a tap counts
   const MOVED_PX = 8;
   const KEYS = ':is(.key, .whole, button.row, a.code):not(.off, :disabled, span)';
-  const CLOCKS = '[data-time], [data-limit]';
+  const CLOCKS = '[data-time], [data-limit], [data-run]';
   let seen = [];
   let tap = { at: -Infinity, x: 0, y: 0 };
 

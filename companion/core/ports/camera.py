@@ -37,7 +37,10 @@ class Camera(Protocol):
     name: str
 
     def frame(self) -> Frame | None:
-        """The next picture, waiting for it; None when there will be no more. Raises `CameraError`."""
+        """Wait for the next picture and return it.
+
+        None when there will be no more. Raises `CameraError`.
+        """
 
     def close(self) -> None:
         """Give the device back."""
@@ -70,7 +73,7 @@ class Reading:
 
     @property
     def essence(self) -> tuple[object, ...]:
-        """What of a reading can change the table: all but the frame's number and time."""
+        """Return what of a reading can change the table: all but the frame's number and time."""
         told = (dict(self.seen), dict(self.fans), dict(self.markers))
         return (*told, self.unknown, self.foreign, self.beside, self.strangers, self.quiet, self.game)
 

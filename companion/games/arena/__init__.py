@@ -44,7 +44,9 @@ class Arena(Game[State, Orders]):
 
     name = "arena"
     title = say("Robot Arena")
-    summary = say("Secret orders for up to eight robots each")
+    summary = say("Secret orders. All robots act at once.")
+    minutes = 25
+    how_to_win = (say("Secret orders for each robot"), say("Each hit takes 12 of 30"), say("Break theirs to win"))
     sides = SIDES
     options_type = ArenaOptions
     option_rows = OPTION_ROWS
@@ -114,8 +116,8 @@ class Arena(Game[State, Orders]):
         for number, _ in action.given:
             if number not in numbers:
                 message = say(
-                    "{side!c} robot {number} is not on the board: give orders to robots that are ({numbers})",
-                    side=NAMES[side],
+                    "{colour!c} robot {number} is not on the board: give orders to robots that are ({numbers})",
+                    colour=NAMES[side],
                     number=number,
                     numbers=", ".join(map(str, numbers)),
                 )

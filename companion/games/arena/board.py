@@ -47,7 +47,8 @@ SIDES = {
 }
 NAMES = tuple(SIDES[seat].name for seat in SEATS)
 ROBOTS = tuple(
-    tuple(say("{side} robot {number}", side=name, number=number) for number in range(MAX_ROBOTS + 1)) for name in NAMES
+    tuple(say("{colour} robot {number}", colour=name, number=number) for number in range(MAX_ROBOTS + 1))
+    for name in NAMES
 )
 """Names of the faces by seat (0 South, 1 North) and number. The numbers begin with 1."""
 STACKS = tuple(tuple((name,) for name in names) for names in ROBOTS)

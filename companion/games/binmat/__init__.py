@@ -39,7 +39,13 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
 
     name = "binmat"
     title = say("BINMAT")
-    summary = say("Attacker against defender, six lanes, five seconds a turn")
+    summary = say("Break in, or hold out. Five-second turns.")
+    minutes = 15
+    how_to_win = (
+        say("Stack cards in six lanes"),
+        say("Sums of 2, 4, 8 or 16 are strong"),
+        say("Break one lane, or hold all six"),
+    )
     sides = SIDES
     options_type = BinmatOptions
     option_rows = OPTION_ROWS

@@ -96,7 +96,7 @@ def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
     passed = options.turns - turns_left
     seat, players = (ATTACKER, options.attackers) if passed % 2 else (DEFENDER, options.defenders)
     name = SIDES[seat].name
-    return name if players == 1 else say("{side} {number}", side=name, number=passed // 2 % players + 1)
+    return name if players == 1 else say("{colour} {number}", colour=name, number=passed // 2 % players + 1)
 
 
 def tableau(state: State, viewer: Seat | None) -> CardUi:

@@ -34,7 +34,9 @@ class Kahmate(Game[State, Action]):
 
     name = "kahmate"
     title = say("Kahmate")
-    summary = say("Rugby on a board, decided by secret strength cards")
+    summary = say("Rugby on a board. Secret cards decide.")
+    minutes = 25
+    how_to_win = (say("Run the ball forward"), say("Caught? Secret cards decide"), say("Over their line, and you win"))
     sides = board.SIDES
     options_type = KahmateOptions
     option_rows = OPTION_ROWS

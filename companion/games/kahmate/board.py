@@ -70,7 +70,7 @@ ROLE_OF = ROLES + ROLES
 SEAT_OF = (SOUTH,) * TEAM + (NORTH,) * TEAM
 SPEED = tuple(role.speed for role in ROLE_OF)
 PIECE_NAMES = tuple(
-    say("{side} {role}", side=SIDE_NAMES[seat], role=role.name) for seat, role in zip(SEAT_OF, ROLE_OF, strict=True)
+    say("{colour} {role}", colour=SIDE_NAMES[seat], role=role.name) for seat, role in zip(SEAT_OF, ROLE_OF, strict=True)
 )
 """Such as “blue big”: also the name of its standing face."""
 DOWN_NAMES = tuple(say("{piece} turned over", piece=name) for name in PIECE_NAMES)

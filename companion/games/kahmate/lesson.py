@@ -17,7 +17,7 @@ LESSON = Lesson(
             say("Run"),
             {SOUTH: "f3-f4-f5-f6"},
             say("Blue’s fast piece runs f3 to f6."),
-            say("Two pieces may run in a round. Fast goes four squares, big only two."),
+            say("Two pieces may run in a turn. Fast goes four squares, big only two."),
             {SOUTH: say("Fast has the ball. Tap it and its way: f3, f4, f5, f6.")},
             say("A runner takes the ball along."),
             (KahmateEvent.RUN,),
@@ -34,10 +34,10 @@ LESSON = Lesson(
         LessonStep(
             _PASS,
             {SOUTH: "."},
-            say("Blue ends the round."),
-            say("You may run, pass and kick as long as you can. Then you end the round."),
-            {SOUTH: say("End the round: now pink may do something about it.")},
-            say("Pink’s round."),
+            say("Blue ends the turn."),
+            say("You may run, pass and kick as long as you can. Then you end the turn."),
+            {SOUTH: say("End the turn: now pink may do something about it.")},
+            say("Pink’s turn."),
             (KahmateEvent.ROUND_END,),
         ),
         LessonStep(
@@ -66,11 +66,11 @@ LESSON = Lesson(
 
 HELP = {
     "Place": say("on your own two ranks"),
-    "Run": say("two pieces a round"),
+    "Run": say("two pieces a turn"),
     "Pass": say("back, to a team-mate"),
     "Kick": say("ahead, up to three ranks"),
-    "Tackle": say("cards decide; ends the round"),
-    "End the round": say("the other side’s round"),
+    "Tackle": say("cards decide; ends the turn"),
+    "End turn": say("the other side’s turn"),
     "A card": say("adds to your strength"),
 }
 """What comes of each order, by its English word."""

@@ -34,7 +34,7 @@ _KEYS = (
     ChoiceKey("tackle", say("Tackle")),
     ChoiceKey("tackle2", say("Tackle with two")),
     ChoiceKey("goal", say("Run into goal")),
-    ChoiceKey("end", say("End the round"), is_main=True),
+    ChoiceKey("end", say("End turn"), is_main=True),
 )
 _HINTS = {
     Kind.TACKLE: say("A lead of more than 2 takes the ball."),
@@ -70,29 +70,17 @@ def _sign(state: State) -> str:
         return say("Both: place your six pieces")
     if state.course:
         return say("Both: choose a card")
-    match _allowed(state):
-        case True, True, True, _:
-            return say("{side!c}: run, pass, kick or end the round", side=side)
-        case True, True, False, _:
-            return say("{side!c}: run, pass or end the round", side=side)
-        case True, False, True, _:
-            return say("{side!c}: run, kick or end the round", side=side)
-        case True, _, _, True:
-            return say("{side!c}: run, tackle or end the round", side=side)
-        case True, _, _, _:
-            return say("{side!c}: run or end the round", side=side)
-        case _, True, True, _:
-            return say("{side!c}: pass, kick or end the round", side=side)
-        case _, True, _, _:
-            return say("{side!c}: pass or end the round", side=side)
-        case _, _, True, _:
-            return say("{side!c}: kick or end the round", side=side)
-    return say("{side!c}: end the round", side=side)
-
-
-def _allowed(state: State) -> tuple[bool, bool, bool, bool]:
-    """Return whether the seat on turn can run, pass, kick and tackle."""
-    return bool(able(state)), any(passes(state)), any(kicks(state)), _can_tackle(state)
+    if able(state):
+        more = say("{side!c}: one more run", side=side)
+        return more if state.ran else say("{side!c}: run up to two", side=side)
+    can_pass, can_kick = any(passes(state)), any(kicks(state))
+    if can_pass and can_kick:
+        return say("{side!c}: pass, kick or end the turn", side=side)
+    if can_pass:
+        return say("{side!c}: pass or end the turn", side=side)
+    if can_kick:
+        return say("{side!c}: kick or end the turn", side=side)
+    return say("{side!c}: end the turn", side=side)
 
 
 def _can_tackle(state: State) -> bool:
@@ -102,20 +90,19 @@ def _can_tackle(state: State) -> bool:
 def _hint(state: State) -> str:
     """Return why, or by which rule."""
     if state.is_placing:
-        return say("Then the ball’s card and who begins are drawn.")
+        return say("Then cards decide the ball and who starts.")
     if state.course:
         return _HINTS[state.course.kind]
-    return say("A tackle ends the round.") if not state.outcome and _can_tackle(state) else ""
+    return say("A tackle ends the turn.") if not state.outcome and _can_tackle(state) else ""
 
 
 def _facts(state: State, seat: int) -> str:
-    """Return a seat's facts, such as “cards 2 3 5, run 1 of 2”. The run that comes next is told of the seat on turn."""
-    cards = " ".join(map(str, state.hands[seat]))
+    """Return which run comes next for the seat on turn, and which cards the other one has left."""
     if seat != state.seat or state.outcome:
-        return say("cards {cards}", cards=cards)
+        return say("cards {cards}", cards=" ".join(map(str, state.hands[seat])))
     if not state.runs_left:
-        return say("cards {cards}, no run left", cards=cards)
-    return say("cards {cards}, run {number} of {total}", cards=cards, number=len(state.ran) + 1, total=RUNS)
+        return say("no run left")
+    return say("run {number} of {total}", number=len(state.ran) + 1, total=RUNS)
 
 
 def _hand(cards: tuple[int, ...]) -> tuple[HandCard, ...]:
@@ -202,7 +189,7 @@ def _play(state: State, action: Action, course: Course | None) -> Play:
     """Return one action, its squares in the order in which they are tapped, and its label of at
     most 40 characters."""
     if course is None:
-        return Play(str(action), (), say("End the round"), "end")
+        return Play(str(action), (), say("End turn"), "end")
     match action:
         case Run(path=path, into_goal=into_goal):
             squares, key, label = path, "goal" if into_goal else "", _run_label(state, action, course)

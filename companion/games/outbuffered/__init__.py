@@ -41,7 +41,9 @@ class Outbuffered(Game[State, str]):
 
     name = "outbuffered"
     title = say("Outbuffered")
-    summary = say("Three secret orders each, revealed step by step")
+    summary = say("Three secret steps each. Steal the flag.")
+    minutes = 5
+    how_to_win = (say("Plan three steps"), say("Take the other flag"), say("Bring it home"))
     replays_ties = True
     sides = SIDES
     options_type = OutbufferedOptions

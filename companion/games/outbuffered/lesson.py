@@ -56,7 +56,7 @@ LESSON = Lesson(
 )
 
 HELP = {
-    "shoot": say("hits your rank and file"),
+    "shoot": say("hits your row and column"),
     "up": say("one step away from you"),
     "wait": say("you stay"),
     "left": say("one step to your left"),

@@ -45,7 +45,9 @@ class Scouts(ChessClockGame[State, str]):
 
     name = "scouts"
     title = say("Scouts")
-    summary = say("Dash and jump across the board, on a chess clock")
+    summary = say("Leap over anyone. First one home wins.")
+    minutes = 20
+    how_to_win = (say("Leap over friend or foe"), say("Turn over on the far rank"), say("Carry it home first"))
     sides = SIDES
     options_type = ScoutsOptions
     option_rows = OPTION_ROWS

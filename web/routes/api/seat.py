@@ -14,7 +14,7 @@ from web.rendering.board import plan_svg
 from web.rendering.board_picture import own_square
 from web.rendering.json_view import plain_view
 from web.rendering.piece_controls import plain_plays
-from web.routes.api.body import SEAT, Body, Confirm, Entered, Long, Moment, Rematch, Text
+from web.routes.api.body import SEAT, Body, Confirm, Entered, Long, Moment, Read, Rematch, Text
 from web.routes.route import get, own_seat, post, sitting
 
 
@@ -117,7 +117,7 @@ class SeatDoors:
         """Where the orders entered so far would lead, as a drawing for the board; nothing of it is kept."""
         squares = self._table.coaching.plan(seat, body.moment, body.entered)
         view = self._table.view(seat)
-        drawing = plan_svg(view, squares, own_square(view, seat), turned=seat is Seat.NORTH)
+        drawing = plan_svg(view, squares, own_square(view, seat), 2 if seat is Seat.NORTH else 0)
         return jsonify(svg=drawing)
 
     @post(f"/api/seat/{SEAT}/mine", guard=own_seat, answer=OwnOrder)
@@ -134,6 +134,11 @@ class SeatDoors:
     def confirm(self, seat: Seat, body: Confirm) -> None:
         """The board is as it should be, says a seat."""
         self._table.confirm(seat, body.moment, body.stage, body.force)
+
+    @post(f"/api/seat/{SEAT}/read", body=Read, guard=sitting)
+    def read(self, seat: Seat, body: Read) -> None:
+        """What is told has been read, says a seat."""
+        self._table.read(seat, body.moment, body.stage, body.told)
 
     @post(f"/api/seat/{SEAT}/resign", guard=own_seat)
     def resign(self, seat: Seat) -> None:

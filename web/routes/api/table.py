@@ -9,7 +9,7 @@ from companion.core.i18n import say
 from web.context import PageContext
 from web.rendering.answers import ViewJson
 from web.rendering.json_view import plain_view
-from web.routes.api.body import Body, Long, Moment, Rematch, Text
+from web.routes.api.body import Body, Long, Moment, Read, Rematch, Text
 from web.routes.route import at_table, get, post
 
 
@@ -55,6 +55,11 @@ class TableDoors:
         """Let the clock go on."""
         self._require_open()
         self._table.resume("table")
+
+    @post("/api/table/read", body=Read, guard=at_table)
+    def table_read(self, body: Read) -> None:
+        """What is told has been read, by a touch of the table screen."""
+        self._table.read("table", body.moment, body.stage, body.told)
 
     @post("/api/table/rematch", body=Rematch, guard=at_table)
     def table_rematch(self, body: Rematch) -> None:

@@ -1,0 +1,90 @@
+"""An old phone as the camera: its browser sends one JPEG after the other, and the newest one is read.
+
+Nothing queues up. A phone sends the next picture when the last one is answered, and only the newest is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from companion.core.clock import Clock
+from companion.core.errors import CameraError
+from companion.core.i18n import say
+from vision.cameras.colours import Colours
+from vision.cameras.files import decode_picture
+from vision.cameras.source import Device
+from vision.detection.markers import Luma
+from vision.network.newest import SILENCE_S, Newest
+
+PHONE = "phone"
+"""The word for it in `CameraOpener.open`."""
+STILL_S, MOVING_S = 0.25, 0.1
+"""Seconds from one picture to the next: four a second while all is still, ten while something moves."""
+MAX_JPEG_BYTES = 2_000_000
+"""Maximum size of a picture. One of 1280 x 960 pixels has some 300 kB."""
+
+
+class PhoneLine:
+    """Holds the newest picture of the phone. The pages put pictures in, the watcher's thread takes them out.
+
+    `when_back` is called when pictures come again after the watcher has waited for them in vain.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.newest = Newest[bytes](clock)
+        self.phone = ""
+        """What tells this phone from others; its lens is known by it."""
+        self.is_moving = True
+        """Does something move, so that pictures are wanted often?"""
+        self.when_back: Callable[[], None] = lambda: None
+
+    @property
+    def period_s(self) -> float:
+        """Return the seconds from one picture to the next that the reader wants now."""
+        return MOVING_S if self.is_moving else STILL_S
+
+    def put(self, jpeg: bytes, at_s: float) -> None:
+        """Keep a picture in the place of the last one, unless it is too old to be read as new."""
+        was_missed = self.newest.is_missed
+        if self.newest.put(jpeg, at_s) and was_missed:
+            self.when_back()
+
+
+class PhoneCamera(Device):
+    """The phone at the other end of a line. It locks focus and exposure by itself where its browser can."""
+
+    name = PHONE
+
+    def __init__(self, line: PhoneLine, clock: Clock) -> None:
+        super().__init__(clock)
+        self.identity = f"phone {line.phone}"
+        self._line = line
+        self._at_s = 0.0
+        self._tint: Callable[[], Colours | None] | None = None
+        line.is_moving = True
+
+    def pace(self, is_moving: bool) -> None:
+        """Ask for pictures often, or seldom."""
+        self._line.is_moving = is_moving
+
+    def _luma(self) -> Luma:
+        sent = self._line.newest.take(SILENCE_S)
+        if sent is None:
+            raise CameraError(self._why_silent())
+        self._at_s = sent.at_s
+        try:
+            luma, self._tint = decode_picture(sent.what)
+        except CameraError:
+            raise CameraError(say("The phone sends no pictures that can be read: open its page again")) from None
+        return luma
+
+    def _why_silent(self) -> str:
+        if self._line.newest.late:
+            return say("The phone’s pictures come too late: bring it closer to the Wi-Fi")
+        return say("The phone sends no pictures: unlock it and open its camera page")
+
+    def _age_s(self) -> float:
+        return self._clock.monotonic_s() - self._at_s
+
+    def _colours(self) -> Callable[[], Colours | None] | None:
+        return self._tint
