@@ -218,6 +218,7 @@ def test_every_other_answer_is_as_described(watched: Watched) -> None:
     watched.tour.client.send("/host", f"key={watched.tour.companion.host_key}".encode())
     for path in ("/health", "/api/doctor", "/api/history", "/api/photographs"):
         get(path)
+    post("/api/settings/change", values={"table.theme": "dark"})
     post("/api/check/begin")
     post("/api/check/light", lamp="south_1", on=True)
     post("/api/check/play", cue=str(next(iter(cues()))))

@@ -284,7 +284,7 @@ def test_all_as_delivered(tmp_path: Path) -> None:
         place.table.new_game("outbuffered", {}, 1)
         assert place.post("/api/settings/reset", games=False)[0] == 200
         view = place.table.view()
-        assert (view.phase, view.seats[Seat.SOUTH].name, place.table.settings.theme) == (Phase.OVER, None, "system")
+        assert (view.phase, view.seats[Seat.SOUTH].name, place.table.settings.theme) == (Phase.LOBBY, None, "system")
         assert not place.path.exists() or "theme" not in place.path.read_text()
         assert place.path.with_name("settings.before-reset.toml").read_text() == OURS
         assert place.post("/api/settings/reset", games=True)[0] == 200
