@@ -27,8 +27,8 @@ from companion.service.app import Companion
 from companion.table.session import Phase
 from web.rendering.answers import Nothing
 from web.routes.api.body import SEAT
-from web.routes.check import cues
 from web.routes.openapi import PATH, describe
+from web.routes.owner.check import cues
 from web.routes.route import Declared
 
 METHODS = {"GET", "POST"}
