@@ -1,4 +1,4 @@
-"""The end of a game for those who were there: how it ended, where it turned if it did, the score of the evening.
+"""The end of a game for those who were there: how it ended, where it turned if it did, the score.
 
 All of it is worked out of what everybody at the table may know the moment a game is over, because the last turn may
 still be taken back: boards, open cards, events that were told, and receipts.
@@ -128,8 +128,10 @@ def _names(told: Retelling) -> dict[Seat, str]:
 
 
 def _turned(told: Retelling, turn: int, winner: Seat) -> TurningPoint:
-    """Return the turn in which the game turned; of things remembered alike, what the winner did or the
-    other side lost."""
+    """Return the turn in which the game turned.
+
+    Of things remembered alike, what the winner did or the other side lost.
+    """
     events = sorted(told.events_of(turn), key=lambda event: (event.seat is winner) is not event.kind.is_loss)
     event = _memorable(events)
     past = told.turns[turn - 1]
