@@ -85,15 +85,27 @@ class ChoiceKey:
 
 @dataclass(frozen=True)
 class Play:
-    """A legal action as it is tapped: its squares in their order, after a key where it needs one.
+    """A legal action as it is tapped: a piece, then where it goes, after a key where it needs one.
 
-    `text` is the notation, `label` at most 40 characters that say it, such as “Jump c1 to e3”.
+    `text` is the notation, `label` at most 40 characters that say it, such as “Jump c1 to e3”. `squares` are all that
+    it leads over, or covers. `meets` are those on the way whose pieces can stop it.
     """
 
     text: str
     squares: tuple[Square, ...]
     label: str
     key: str = ""
+    taps: tuple[Square, ...] = ()
+    """What is tapped, in its order, where that is not the first and the last square.
+
+    A square beyond the last rank is the goal there.
+    """
+    meets: tuple[Square, ...] = ()
+
+    @property
+    def touches(self) -> tuple[Square, ...]:
+        """The squares that are tapped, in their order."""
+        return self.taps or (self.squares if len(self.squares) < 2 else (self.squares[0], self.squares[-1]))
 
 
 @dataclass(frozen=True)
@@ -216,6 +228,10 @@ class BoardUi:
     hint: str = ""
     open_action: str = ""
     facts: Mapping[Seat, str] = field(default_factory=dict)
+    kept: Mapping[Seat, tuple[str, ...]] = field(default_factory=dict)
+    """The faces of what each seat still has beside the board."""
+    plays: Mapping[Seat, tuple[bool, ...]] = field(default_factory=dict)
+    """The plays of the seat on turn, each with whether it has been made."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     hands: Mapping[Seat, tuple[HandCard, ...]] = field(default_factory=dict)
     keys: tuple[ChoiceKey, ...] = ()

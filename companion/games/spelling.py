@@ -105,7 +105,7 @@ def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Wa
     """Return where an action leads on the board, for pictures: square by square, piece by piece, or
     its first order."""
     if play := play_of(game, state, seat, text):
-        return tuple(pairwise(play.squares))
+        return () if len(play.touches) == 1 else tuple(pairwise(play.squares))
     ends = game.plan(state, seat, text)
     standing = game.standing(state, seat)
     if standing and standing.sheet:

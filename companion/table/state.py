@@ -133,11 +133,14 @@ class TableState:
             return False
         if self.has_cards:
             return board_check.cards_agree(layout, self.reading)
-        if not board_check.agrees(layout, self.reading, self.before) or _missed_and_hidden(self, layout):
+        kit = self.session.kit
+        reading = self.reading
+        if kit is not None:
+            reading = board_check.as_people_lay(kit, layout, reading, self.before, self.touched)
+        if not board_check.agrees(layout, reading, self.before) or _missed_and_hidden(self, layout):
             return False
         if not board_check.turned_below(self.before, layout) <= self.touched:
             return False
-        kit = self.session.kit
         before = Before(kit, self.before, self.markers_before) if kit else None
         return before is None or board_check.shows_growth(before, layout, self.reading)
 

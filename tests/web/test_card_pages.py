@@ -82,6 +82,20 @@ def test_stacks_show_their_last_cards_and_how_many_more() -> None:
     assert ("".join(one.text for one in many.cards), many.more, many.wide) == ("efghijk", 4, True)
 
 
+def test_whoever_sits_has_the_own_stack_below_on_the_phone(place: Place) -> None:
+    south, north = place.sit("south"), place.sit("north")
+    place.to_clock("full")
+    place.table.resume("host")
+    place.table.hand_in(Seat.SOUTH, view_of(place)["moment"], "--")
+    choices = place.table.view(Seat.NORTH).board.tableau.choices  # type: ignore[union-attr] # it has lanes
+    down = next(choice for choice in choices if choice.key == "down")
+    place.table.hand_in(Seat.NORTH, view_of(place)["moment"], down.text)
+    for client, seat, is_below in ((north, "north", True), (south, "south", False)):
+        lane = page_of(client, f"/seat/{seat}").split(f'data-lane="{down.lane}"')[1].split("</button>")[0]
+        card = "cd own" if is_below else "cd shut"
+        assert (lane.index(card) > lane.index('class="dk')) is is_below
+
+
 def test_keys_that_need_no_card_carry_their_action() -> None:
     keys = (ChoiceKey("done", "Done", is_main=True), ChoiceKey("play", "Play"), ChoiceKey("pass", "Pass"))
     tableau = CardUi(keys=keys, choices=(CardChoice(".", "done"), CardChoice("p5&1", "play", "5&", "1")))
@@ -214,6 +228,8 @@ def test_who_waits_has_no_key_that_acts(place: Place) -> None:
 
 def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
     south = place.sit("south")
+    place.sit("north")
+    south.post("/api/seat/south/choose", json={"game": "binmat"})
     page = page_of(south, "/seat/south")
     for number, way in enumerate(preset.options for preset in GAMES["binmat"].presets):
         assert f'{{"game":"binmat","preset":{number}}}' in page

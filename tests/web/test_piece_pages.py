@@ -239,8 +239,8 @@ def test_plays_are_told_to_the_seat_on_turn_alone(place: Place) -> None:
     to_scouts(place)
     told = south.get("/api/seat/south/plays").get_json()
     assert told["moment"] == place.table.view().moment
-    assert ["c1-c2", ["c1", "c2"], "Dash c1 to c2", ""] in told["plays"]
-    assert ["R@a5-a6", ["a5", "a6"], "Rock on a5 and a6", "rock"] in told["plays"]
+    assert ["c1-c2", ["c1", "c2"], "Dash c1 to c2", "", ["c1", "c2"], []] in told["plays"]
+    assert ["R@a5-a6", ["a5", "a6"], "Rock on a5 and a6", "rock", ["a5", "a6"], []] in told["plays"]
     assert north.get("/api/seat/north/plays").get_json()["plays"] == []
     assert north.get("/api/seat/south/plays").status_code == 403
     assert place.browser().get("/api/seat/south/plays").status_code == 403

@@ -106,6 +106,7 @@ def test_the_stream_tells_panel_page_and_world_and_only_what_changes(place: Plac
         first = next(chunks).decode()
         assert "event: panel" in first
         assert 'id="bench-sign"' in first
+        assert "clear all orders" not in first, "there are none"
         assert "event: world" in first
         hands.tone_hz = 440.0
         told = next(chunks).decode()

@@ -316,7 +316,10 @@ def faces_on_squares(
     for square, pieces in by_square.items():
         pieces.sort(key=lambda piece: piece.face.height_mm, reverse=True)
         faces = [piece.face for piece in pieces]
-        if len(faces) > 1 and (faces[0].height_mm - faces[1].height_mm < 3 or any(f.size != (1, 1) for f in faces)):
+        # A flag or a ball beside its carrier on the square lies there as well as above or below it.
+        is_carried = len(faces) == 2 and faces[0].carried != faces[1].carried
+        is_close = len(faces) > 1 and faces[0].height_mm - faces[1].height_mm < 3
+        if (is_close and not is_carried) or (len(faces) > 1 and any(face.size != (1, 1) for face in faces)):
             doubtful.add(square)
         elif square not in doubtful:
             seen[square], markers[square] = faces[0].name, pieces[0].sighting.marker

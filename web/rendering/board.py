@@ -28,7 +28,7 @@ Point = tuple[float, float]
 
 _MARGIN = 3.0
 """Room for half a line round separate tiles. Bounce bars and arrows may reach beyond the picture."""
-_GOAL = 54.0
+_GOAL = 36.0
 """How deep the goals are drawn."""
 _FRAME = 6.0
 _SMALL_RANKS = 4

@@ -75,8 +75,12 @@ def burden(view: TableView, square: Square) -> str:
 
 
 def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
-    """What can be tapped: notation, squares, words, key."""
-    return [[play.text, [str(square) for square in play.squares], play.label, play.key] for play in plays]
+    """What can be tapped: notation, squares, words, key, what is tapped, and whom it meets on which squares."""
+    plain = []
+    for play in plays:
+        squares, touches, meets = ([str(square) for square in row] for row in (play.squares, play.touches, play.meets))
+        plain.append([play.text, squares, play.label, play.key, touches, meets])
+    return plain
 
 
 def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:

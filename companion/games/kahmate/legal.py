@@ -72,7 +72,6 @@ class Reason(StrEnum):
     WAY_BLOCKED = "way_blocked"
     SAME_TACKLER = "same_tackler"
     FLIPPED_BY_HAND = "flipped_by_hand"
-    BALL_UNDER_PIECE = "ball_under_piece"
     BALL_LEFT_BEHIND = "ball_left_behind"
 
 

@@ -19,7 +19,7 @@ LESSON = Lesson(
             {SOUTH: "c6^c8^c10"},
             say("White jumps c6 to c8 to c10."),
             say("A scout jumps over the one beside it, friend or not, and may jump on at once."),
-            {SOUTH: say("Jump over both black scouts in one move: c6, c8, c10.")},
+            {SOUTH: say("Jump over both black scouts in one move: c6, then c10.")},
             say("Two jumps, one move. On the far rank a scout turns over: it has intel."),
             (ScoutsEvent.JUMP, ScoutsEvent.INTEL),
         ),

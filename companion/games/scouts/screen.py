@@ -9,7 +9,16 @@ from itertools import pairwise
 from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS, Seat
 from companion.games.pads import PadGrammar
-from companion.games.scouts.board import FILES, NAMES, ROCK_NAMES, SEAT_NAMES, SQUARES, squares_in
+from companion.games.scouts.board import (
+    FILES,
+    NAMES,
+    ROCK_FACES,
+    ROCK_NAMES,
+    SCOUT_FACES,
+    SEAT_NAMES,
+    SQUARES,
+    squares_in,
+)
 from companion.games.scouts.moves import (
     boulder_corners,
     chain_text,
@@ -21,7 +30,7 @@ from companion.games.scouts.moves import (
     rock_left,
     shortest,
 )
-from companion.games.scouts.state import Position, State
+from companion.games.scouts.state import PLAYS, Position, State
 from companion.games.screen import BoardUi, ChoiceKey, Play
 
 END = "."
@@ -51,18 +60,21 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
     """Return what is awaited, what each side has left, and the keys of the viewer on turn."""
     position, side = state.position, SEAT_NAMES[state.position.seat]
     facts = {seat: _facts(state, index) for index, seat in enumerate(SEATS)}
+    kept = {seat: _kept(state, index) for index, seat in enumerate(SEATS)}
     if state.outcome:
         return BoardUi(say("{side!c} wins", side=side), state.outcome.reason, facts=facts)
     if position.to_place:
-        return BoardUi(say("{side!c}: place a scout", side=side), facts=facts)
+        return BoardUi(say("{side!c}: place a scout", side=side), facts=facts, kept=kept)
     keys = _keys(state) if viewer is state.seat else ()
+    due = 1 if state.turn == 1 else PLAYS
+    made = {state.seat: tuple(number < due - position.due for number in range(due))}
     if position.due and has_play(position):
-        return BoardUi(_due_sign(state, side), "", END, facts, keys=keys)
+        return BoardUi(_due_sign(state, side), "", END, facts, kept, made, keys=keys)
     if state.options.seconds:
         sign = say("{side!c}: press your clock", side=side)
     else:
         sign = say("{side!c}: end the turn", side=side)
-    return BoardUi(sign, say("No scout can move.") if position.due else "", END, facts, keys=keys)
+    return BoardUi(sign, say("No scout can move.") if position.due else "", END, facts, kept, made, keys=keys)
 
 
 def _due_sign(state: State, side: str) -> str:
@@ -74,11 +86,23 @@ def _due_sign(state: State, side: str) -> str:
     return say("{side!c}: one more scout", side=side)
 
 
+def _scouts_left(position: Position, index: int) -> int:
+    """Return how many scouts a seat has to place."""
+    return (position.to_place + (1 if index == position.seat else 0)) // 2
+
+
+def _kept(state: State, index: int) -> tuple[str, ...]:
+    """Return the faces of what a seat has beside the board: scouts to place, boulder, rock."""
+    stones = list(zip(ROCK_FACES, state.position.rocks, strict=True))[2 * index : 2 * index + 2]
+    scouts = (SCOUT_FACES[index][0],) * _scouts_left(state.position, index)
+    return (*scouts, *(face for face, squares in stones if not squares))
+
+
 def _facts(state: State, index: int) -> str:
     """Return a few words on a seat: its scouts to place, or what it has left."""
     position = state.position
     if position.to_place:
-        left = (position.to_place + (1 if index == position.seat else 0)) // 2
+        left = _scouts_left(position, index)
         return say_n("{n} scout to place", "{n} scouts to place", left) if left else say("all scouts placed")
     return _KEPT[not position.rocks[2 * index], not position.rocks[2 * index + 1]]
 
@@ -152,7 +176,8 @@ def _rock_plays(position: Position) -> Iterator[Play]:
 def _boulder_play(corner: int) -> Play:
     name = NAMES[corner]
     label = say("Boulder on {square} to {to}", square=name, to=NAMES[corner + FILES + 1])
-    return Play(f"B@{name}", (SQUARES[corner],), label, BOULDER_KEY)
+    covered = tuple(SQUARES[corner + step] for step in (0, 1, FILES, FILES + 1))
+    return Play(f"B@{name}", covered, label, BOULDER_KEY, covered[:1])
 
 
 @cache

@@ -71,12 +71,10 @@ EXAMPLES: dict[Reason, list[tuple[State, str, str | None]]] = {
     Reason.WAY_BLOCKED: [(CARRIED, "c5-d5-d6xe6", "d6")],
     Reason.SAME_TACKLER: [(CARRIED, "e5&e5xe6", "e5")],
     Reason.FLIPPED_BY_HAND: [(CARRIED, BY_HAND, "e5")],
-    Reason.BALL_UNDER_PIECE: [(placed(), BY_HAND, "d6")],
     Reason.BALL_LEFT_BEHIND: [(BALL, BY_HAND, "d5")],
 }
 HANDS: Mapping[Reason, tuple[State, dict[str, str | None]]] = {
     Reason.FLIPPED_BY_HAND: (CARRIED, {"e5": "blue big turned over"}),
-    Reason.BALL_UNDER_PIECE: (at("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}),
     Reason.BALL_LEFT_BEHIND: (BALL, {"d6": "blue big"}),
 }
 
@@ -202,7 +200,7 @@ def test_two_tacklers_after_a_run_are_told_what_they_need() -> None:
         (LAST, {"d6": "blue big"}, "Blue big has left the ball on d5: a carrier takes the ball along.", "d5"),
         (CARRIED, {"e8": "pink tough turned over"}, "Pink tough on e8 should not have been turned over: turn it back.", "e8"),
         (CARRIED, {"f4": "blue tough"}, "Blue tough on f4 should not stand up yet: turn it back.", "f4"),
-        (at("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}, "The ball is under blue fast on d6: lay it on top.", "d6"),
+        (at("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}, None, None),
         (placed(), {}, None, None),
         (placed(), {"d2": None, "d3": "blue big"}, None, None),
         (placed(), {"d2": None, "e2": None, "f2": None}, None, None),
