@@ -85,7 +85,6 @@ def test_stacks_show_their_last_cards_and_how_many_more() -> None:
 def test_whoever_sits_has_the_own_stack_below_on_the_phone(place: Place) -> None:
     south, north = place.sit("south"), place.sit("north")
     place.to_clock("full")
-    place.table.resume("host")
     place.table.hand_in(Seat.SOUTH, view_of(place)["moment"], "--")
     choices = place.table.view(Seat.NORTH).board.tableau.choices  # type: ignore[union-attr] # it has lanes
     down = next(choice for choice in choices if choice.key == "down")
