@@ -225,8 +225,10 @@ def press_space(window: WebDriver) -> None:
 def sit_down(window: WebDriver, service: Served, seat: str, name: str) -> None:
     """As from the QR code: the join page, a name, one tap."""
     window.get(f"{service.url}/join/{seat}")
-    window.find_element(By.NAME, "name").send_keys(name)
-    window.find_element(By.CSS_SELECTOR, "form button").click()
+    field = window.find_element(By.NAME, "name")
+    field.clear()
+    field.send_keys(name)
+    window.find_element(By.CSS_SELECTOR, "form.join .go").click()
     until("the seat page", lambda: window.current_url.endswith(f"/seat/{seat}"))
 
 

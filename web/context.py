@@ -75,6 +75,14 @@ class PageContext:
     _drawn: dict[_Asked, tuple[int, str]] = field(default_factory=dict)
     _drawing: dict[_Asked, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
+    @property
+    def is_first_evening(self) -> bool:
+        """Is this a real table with a new owner: no game, and the first questions not yet answered?"""
+        features = self.features
+        if not features.has_first_evening or features.upkeep is None or features.upkeep.is_welcomed():
+            return False
+        return features.past is None or features.past.count() == 0
+
     def needs_code(self, asked: Request) -> bool:
         """Must whoever asks know the code to sit down?"""
         is_let_in = self.guard.is_at_table(asked) or self.guard.is_host(asked)
@@ -103,6 +111,11 @@ class PageContext:
             if version != self.table.version:
                 self._drawn[asked] = version, fragment = self._draw(asked)
         return fragment
+
+    @property
+    def has_sitters(self) -> bool:
+        """Does anybody sit at the table?"""
+        return any(seat.name is not None for seat in self.table.view().seats.values())
 
     def paragraph(self, rule: str | None) -> tuple[str, str] | None:
         """Address and name of a paragraph of the rules of the game that is on; None where there is none."""
@@ -140,9 +153,10 @@ class PageContext:
         return {
             "finale": finale,
             "end": end_words(view, finale, asked.viewer) if finale else None,
-            "opened": view.board.suggested or self.table.remembered or next(iter(self.games)),
+            "minutes": self.features.past.minutes() if self.features.past and view.phase is Phase.LOBBY else {},
             "plays": self.table.coaching.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             "south": self.table.settings.tip_south,
+            "upright": self.table.settings.upright,
             # On the table screen the seat that sits at its left comes first, in whatever has a part for each.
             "SEATS": SEATS if asked.page != "table" or self.table.settings.tip_south == "left" else SEATS[::-1],
             "tip": tip_of(view, self.table.settings.tip_south) if asked.page != "seat" else "",
@@ -177,7 +191,7 @@ class PageContext:
         """What one surface alone is given; the others have nothing of it."""
         features = self.features
         given: dict[str, Any] = {
-            "host_key": self.guard.host_key if asked.own_screen or asked.page == "host" else "",
+            "host_key": self.guard.host_key if asked.page == "host" else "",
             **dict.fromkeys(("coach_for", "hub", "unwell", "voice", "wifi"), None),
             "pads": {},
         }

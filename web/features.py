@@ -44,6 +44,9 @@ class Site:
     make_host_key: Callable[[], str] | None = None
     compiled: Path | None = None
     key_command: str = "companion host-key"
+    is_key_used: Callable[[], bool] = lambda: True
+    """Has anybody become the host by the key? Until then the machine's own screen tells it."""
+    note_key_used: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -166,3 +169,5 @@ class Features:
     opponents: tuple[Character, ...] = ()
     coach: Coach | None = None
     hub: HubSeat | None = None
+    has_first_evening: bool = False
+    """Whether a new owner is asked four questions first."""

@@ -72,7 +72,7 @@ class BoardFollower:
         is_still = before.session.phase is Phase.ORDERS and reading.quiet and not reading.unknown
         laid = _laid_open(before, reading) if is_still else {}
         live = replace(before, reading=reading, suggested=suggested, laid=laid, choices=(), touched=touched)
-        if self._is_brought(suggested) and before.session.phase is Phase.LOBBY and before.session.seats:
+        if self._is_brought(reading) and before.session.phase is Phase.LOBBY and before.session.seats:
             live = replace(live, chosen=suggested, stage_since_s=self._store.now_s())
         self._store.live = live
         found = problems_of(live)
@@ -90,11 +90,12 @@ class BoardFollower:
         if live != before:
             self._publish(live, before.problems)
 
-    def _is_brought(self, suggested: str | None) -> bool:
+    def _is_brought(self, reading: Reading) -> bool:
         """Has somebody laid this board on the table, since the table was looked at first? It chooses its game."""
-        before = self._lay_last
-        self._lay_last = suggested or before or ""
-        return before is not None and suggested not in (None, before)
+        if not reading.quiet:
+            return False
+        before, self._lay_last = self._lay_last, reading.game or self._lay_last or ""
+        return before is not None and reading.game not in (None, before)
 
     def _publish(self, live: TableState, before: tuple[Problem, ...]) -> None:
         """Show how things are, and signal a board that became wrong, to whoever the sign asks, or right again."""

@@ -169,7 +169,18 @@ def test_after_the_lesson_any_order_is_taken(played: Played) -> None:
 def test_the_clock_that_waits_after_a_lesson_says_that_the_lesson_is_over(played: Played, name: str) -> None:
     begin(played, name)
     follow(played)
-    assert played.table.view(SOUTH).sign.small == "The lesson is over: now the game is yours, with a clock."
+    assert played.table.view(SOUTH).sign.small == "That’s all there is. Now play."
+
+
+def test_a_lesson_ends_with_a_sentence_for_one_decision(played: Played) -> None:
+    begin(played, "outbuffered")
+    follow(played)
+    view = played.table.view()
+    assert (view.guide, view.sign.text) == (None, "That’s all there is. Now play.")
+    assert played.table.view(SOUTH).sign.small == "That’s all there is. Now play."
+    played.turn("UUU", "UUU")
+    played.finish_stages()
+    assert played.table.view().sign.text != "That’s all there is. Now play."
 
 
 def test_a_rematch_is_no_lesson(played: Played) -> None:

@@ -228,6 +228,8 @@ def test_who_waits_has_no_key_that_acts(place: Place) -> None:
 
 def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
     south = place.sit("south")
+    place.sit("north")
+    south.post("/api/seat/south/choose", json={"game": "binmat"})
     page = page_of(south, "/seat/south")
     for number, way in enumerate(preset.options for preset in GAMES["binmat"].presets):
         assert f'{{"game":"binmat","preset":{number}}}' in page

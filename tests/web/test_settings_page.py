@@ -227,7 +227,7 @@ def test_how_large_a_backup_may_be_is_known_before_it_is_sent(tmp_path: Path, mo
     """Half of what is free: it is here twice while it is checked."""
     with kept(tmp_path, OURS) as place:
         assert 'data-most="67108864"' in page_of(place)
-        monkeypatch.setattr("web.routes.settings.free_bytes", lambda _: 42_000_000)
+        monkeypatch.setattr("web.routes.owner.settings.free_bytes", lambda _: 42_000_000)
         assert 'data-most="21000000"' in page_of(place)
         assert "there is room for at most 21 MB." in page_of(place)
 
@@ -284,7 +284,7 @@ def test_all_as_delivered(tmp_path: Path) -> None:
         place.table.new_game("outbuffered", {}, 1)
         assert place.post("/api/settings/reset", games=False)[0] == 200
         view = place.table.view()
-        assert (view.phase, view.seats[Seat.SOUTH].name, place.table.settings.theme) == (Phase.OVER, None, "system")
+        assert (view.phase, view.seats[Seat.SOUTH].name, place.table.settings.theme) == (Phase.LOBBY, None, "system")
         assert not place.path.exists() or "theme" not in place.path.read_text()
         assert place.path.with_name("settings.before-reset.toml").read_text() == OURS
         assert place.post("/api/settings/reset", games=True)[0] == 200

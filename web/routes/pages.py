@@ -45,14 +45,15 @@ class Pages:
     # ---- pages that follow the table ----
 
     @get("/")
-    def table_screen(self) -> str:
-        """The big screen."""
+    def table_screen(self) -> Any:
+        """The big screen; on the first evening the machine's own one asks its owner some questions first."""
+        if "kiosk" in request.args and is_own_screen(request) and self._page_context.is_first_evening:
+            return redirect("/host/first/1")
         theme = self._theme()
         asked, kiosk = "screen" in request.args, "kiosk" in request.args
         live, chosen = f"/live/table?look={self._look()}", "" if theme == "system" else theme
         own = () if asked or kiosk else self._guard.seats_of(request)
-        away = self._table.remote_seat
-        return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk, own=own, away=away)
+        return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk, own=own)
 
     @get("/watch")
     def watch(self) -> Any:

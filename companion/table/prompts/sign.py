@@ -117,7 +117,7 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
         case Phase.SETUP | Phase.STAGES:
             return _hands_sign(live, viewer)
         case Phase.ORDERS:
-            return _orders_sign(live, viewer)
+            return _after_lesson(session, _orders_sign(live, viewer), viewer)
         case Phase.OVER:
             return _over_sign(session, viewer)
 
@@ -257,6 +257,13 @@ def _hidden(live: TableState, todo: list[Instruction]) -> str:
     return listed(sorted(map(str, squares)))
 
 
+def _after_lesson(session: Session, sign: Sign, viewer: Seat | None) -> Sign:
+    """What the first decision after a lesson begins with: on the table screen by itself, on a phone below its sign."""
+    if not session.has_just_learned or session.paused:
+        return sign
+    return replace(sign, small=_AFTER_LESSON) if viewer else replace(sign, text=_AFTER_LESSON)
+
+
 def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
@@ -303,7 +310,7 @@ def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
 
 
 _TO_GO = {1: say("One order to go"), 2: say("Two orders to go"), 3: say("Three orders to go")}
-_AFTER_LESSON = say("The lesson is over: now the game is yours, with a clock.")
+_AFTER_LESSON = say("That’s all there is. Now play.")
 _STOPPED = {
     "start": say("The clock has not been started."),
     "restart": say("The companion was off. Turn and time are as they were."),
@@ -322,8 +329,7 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
         hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(laid))
         return Sign(_right_words(live, viewer), hint, BOTH)
     if session.paused:
-        is_new = session.paused == "start" and session.turns
-        why = _AFTER_LESSON if is_new else _STOPPED.get(session.paused, say("The clock is stopped."))
+        why = _AFTER_LESSON if session.has_just_learned else _STOPPED.get(session.paused, say("The clock is stopped."))
         return Sign(_go_on_words(live, viewer), offer_words(session, viewer) or why, BOTH)
     offer = offer_words(session, viewer) or _passed_words(session, viewer)
     if session.countdown and session.countdown.has_run_out:

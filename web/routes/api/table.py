@@ -20,6 +20,12 @@ class Act(Body, frozen=True):
     action: Long
 
 
+class Choose(Body, frozen=True):
+    """The game that is to be shown to everybody before it begins."""
+
+    game: Text
+
+
 class TableDoors:
     """The doors of the table as a whole."""
 
@@ -65,6 +71,21 @@ class TableDoors:
     def table_rematch(self, body: Rematch) -> None:
         """The same once more, by the table screen."""
         self._table.rematch(body.swap)
+
+    @post("/api/table/choose", body=Choose, guard=at_table)
+    def table_choose(self, body: Choose) -> None:
+        """Choose a game in the lobby; nobody sits down by that, and nothing begins."""
+        self._table.choose(body.game)
+
+    @post("/api/table/home", guard=at_table)
+    def table_home(self) -> None:
+        """Offer all games: instead of the one that was chosen, or after a game."""
+        self._table.go_home()
+
+    @post("/api/table/start", guard=at_table)
+    def table_start(self) -> None:
+        """Start the game that was chosen."""
+        self._table.begin_chosen()
 
     def _require_open(self) -> None:
         if not self._table.view().turn.is_open:
