@@ -14,7 +14,7 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal
-from companion.games.mixins import CardGame
+from companion.games.base import CardGame
 from companion.table import board_check
 from companion.table.board_check import Before, Problem
 from companion.table.prompts.sign import sign_of
