@@ -22,6 +22,7 @@ from companion.cli.hub.league import add_league
 from companion.cli.running import ask_running
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import JournalInUse, SystemTrouble
+from companion.core.i18n import LANGUAGES
 from companion.core.kit import SEATS, Seat
 from companion.core.network import host_key_text, shown_code
 from companion.core.resources import save_memory
@@ -69,7 +70,7 @@ def add_hub(
     command.add_argument("--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them")
     command.add_argument("--viewers", type=int, default=1000, metavar="N", help="spectators at once")
     command.add_argument("--delay", type=_delay, metavar="SECONDS", help="how much later spectators see everything")
-    command.add_argument("--language", choices=("auto", "en", "es", "fr"), default="auto", help="of the wall")
+    command.add_argument("--language", choices=("auto", *LANGUAGES), default="auto", help="of the wall")
     command.add_argument(
         "--keep-mb", type=_megabytes, default=2048, metavar="N", help="so much of the disk for what tables say"
     )
