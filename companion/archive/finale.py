@@ -214,7 +214,7 @@ def _turned(told: Retelling, turn: int, winner: Seat) -> Still:
 
 
 def _still(told: Retelling, turn: int, events: Sequence[Event] = ()) -> Still:
-    """Return a turn when what people remember of it (or of some of its events) happened.
+    """Return the turn at which what people remember of it (or of some of its events) happened.
 
     Hidden hands stay so.
     """

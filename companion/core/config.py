@@ -158,6 +158,8 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Side of the table screen on which South sits."""
     upright: bool = False
     """Whether boards stand upright on a wide table screen, South below, instead of lying on their side."""
+    dark_minutes: Annotated[int, Meta(ge=0, le=1440)] = 60
+    """Minutes without any change at the table after which the table screen goes dark. 0: never."""
     theme: Literal["system", "light", "dark", "night"] = "system"
     """Colours of the table screen. `night` is dark from eight in the evening until seven."""
     language: Language = "auto"

@@ -189,7 +189,7 @@ class Game(ABC, Generic[S, A]):
 
     Must be overridden: everything abstract, and the class attributes without a value. May be overridden:
     `presets`, `replays_ties`, and whatever has a default, which says "no board, no pad, no sketch". Games of cards and
-    games with clocks inherit from `companion.games.mixins` as well.
+    games with clocks inherit from `CardGame`, `TimedGame` or `ChessClockGame`.
     """
 
     name: ClassVar[str]
@@ -463,6 +463,49 @@ class Game(ABC, Generic[S, A]):
             raise Illegal(Refusal.SEATS_MISSING, text, self.turn_rule)
         for seat, action in actions.items():
             self.check(state, seat, action)
+
+
+class CardGame(Game[S, A]):
+    """A game of cards and counters: its screens show lanes, hands and piles instead of a board."""
+
+    @abstractmethod
+    def tableau(self, state: S, seat: Seat | None) -> CardUi:
+        """Return what a viewer (None: everybody) sees."""
+
+    def laid_open(self, state: S, fans: Layout, before: Layout) -> A | None:  # noqa: ARG002
+        """Return the action that cards laid open mean, by the zones in which they lie.
+
+        None while they mean none.
+
+        `before` are the cards that lay open when this decision became due.
+        """
+        return None
+
+
+class TimedGame(Game[S, A]):
+    """A game with a time for each decision."""
+
+    @abstractmethod
+    def time_limit(self, state: S) -> float | None:
+        """Return how many seconds the decision that is due may take, from its beginning.
+
+        None: as long as it likes.
+        """
+
+    def on_timeout(self, state: S, seat: Seat) -> A | None:  # noqa: ARG002
+        """Return what happens for a seat whose time is over. None: only the alarm sounds."""
+        return None
+
+
+class ChessClockGame(Game[S, A]):
+    """A game in which each seat has its time for the whole game."""
+
+    @abstractmethod
+    def chess_clock(self, state: S) -> ChessClock | None:
+        """Return the time while the clock of the seat on turn runs (who has none left, loses).
+
+        None: no clock runs.
+        """
 
 
 def plain_layout(layout: Layout | None) -> dict[str, list[str]] | None:

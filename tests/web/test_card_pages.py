@@ -85,13 +85,13 @@ def test_stacks_show_their_last_cards_and_how_many_more() -> None:
 def test_whoever_sits_has_the_own_stack_below_on_the_phone(place: Place) -> None:
     south, north = place.sit("south"), place.sit("north")
     place.to_clock("full")
-    place.table.resume("host")
-    place.table.hand_in(Seat.SOUTH, view_of(place)["moment"], "--")
-    choices = place.table.view(Seat.NORTH).board.tableau.choices  # type: ignore[union-attr] # it has lanes
-    down = next(choice for choice in choices if choice.key == "down")
-    place.table.hand_in(Seat.NORTH, view_of(place)["moment"], down.text)
+    for key in ("draw", "down"):
+        place.table.hand_in(Seat.SOUTH, view_of(place)["moment"], "--")
+        choices = place.table.view(Seat.NORTH).board.tableau.choices  # type: ignore[union-attr] # it has lanes
+        done = next(choice for choice in choices if choice.key == key)
+        place.table.hand_in(Seat.NORTH, view_of(place)["moment"], done.text)
     for client, seat, is_below in ((north, "north", True), (south, "south", False)):
-        lane = page_of(client, f"/seat/{seat}").split(f'data-lane="{down.lane}"')[1].split("</button>")[0]
+        lane = page_of(client, f"/seat/{seat}").split(f'data-lane="{done.lane}"')[1].split("</button>")[0]
         card = "cd own" if is_below else "cd shut"
         assert (lane.index(card) > lane.index('class="dk')) is is_below
 

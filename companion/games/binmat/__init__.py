@@ -9,7 +9,7 @@ from typing import Any
 from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.aids import Extras
-from companion.games.base import Drawn, Outcome, Preset, Step, View
+from companion.games.base import CardGame, Drawn, Outcome, Preset, Step, TimedGame, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.full import FullGame
@@ -22,7 +22,6 @@ from companion.games.binmat.state import (
 )
 from companion.games.binmat.tools import tools_of_binmat
 from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
-from companion.games.mixins import CardGame, TimedGame
 from companion.games.pads import PadGrammar
 from companion.games.screen import CardUi
 from companion.games.tools import GameTools, GameWithTools

@@ -13,7 +13,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Drawn, Game, Outcome, Step, View
 from companion.games.kahmate import actions as notation
-from companion.games.kahmate import board, board_moves, faults, legal, moves, screen, turn
+from companion.games.kahmate import board, courses, faults, legal, moves, screen, turn
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.events import KahmateEvent
@@ -165,11 +165,11 @@ class Kahmate(Game[State, Action]):
 
     def as_laid(self, state: State, seat: Seat, action: Action, step: Step[State]) -> Layout | None:  # noqa: ARG002
         """Return the board after a hand's play, as if every face-off were won."""
-        return board_moves.as_laid(state, action)
+        return courses.as_laid(state, action)
 
     def laid_out(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Action | None:
         """Return the placing when the own six pieces stand on the own two ranks."""
-        return board_moves.laid_out(state, SEATS.index(seat), seen)
+        return courses.laid_out(state, SEATS.index(seat), seen)
 
     def why_not(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
         """Return the rule that hands have broken."""

@@ -14,8 +14,7 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
-from companion.games.base import Outcome, Step, View, plain_layout, plain_outcome
-from companion.games.mixins import ChessClockGame
+from companion.games.base import ChessClockGame, Outcome, Step, View, plain_layout, plain_outcome
 from companion.games.pads import PadGrammar
 from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, squares_in
 from companion.games.scouts.events import ScoutsEvent

@@ -16,8 +16,8 @@ from security_tools import code_of, guarded, host_of, stranger
 from web_fixtures import HOST_KEY, FakeHands, FakeWorld, Place, error_of, open_place, page_of
 
 from companion.cli.greeting import greeting, greeting_of
-from companion.cli.host_key import change_running
 from companion.cli.main import main
+from companion.cli.running import change_running
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, WebSettings, read_settings
 from companion.core.errors import ConfigError, SystemTrouble
