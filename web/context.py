@@ -157,6 +157,7 @@ class PageContext:
             "plays": self.table.coaching.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             "south": self.table.settings.tip_south,
             "upright": self.table.settings.upright,
+            "dark_minutes": self.table.settings.dark_minutes,
             # On the table screen the seat that sits at its left comes first, in whatever has a part for each.
             "SEATS": SEATS if asked.page != "table" or self.table.settings.tip_south == "left" else SEATS[::-1],
             "tip": tip_of(view, self.table.settings.tip_south) if asked.page != "seat" else "",

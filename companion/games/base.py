@@ -298,9 +298,10 @@ class Game(ABC, Generic[S, A]):
         North). None: nobody can say."""
         return None
 
-    def triumph(self, winner: str, state: S) -> str:  # noqa: ARG002
-        """Return the headline that whoever has this name has won by the rules with this state."""
-        return say("{name} wins.", name=winner)
+    def how_it_ended(self, state: S) -> str:
+        """Return how a game that is over by its rules has ended: a short sentence, beside who has won."""
+        outcome = self.outcome(state)
+        return outcome.reason if outcome else ""
 
     def format(self, action: A) -> str:
         """Return the notation of an action."""

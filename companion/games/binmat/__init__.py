@@ -125,6 +125,13 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
         """Return how it ended."""
         return WAYS[state.options.way].outcome(state)
 
+    def how_it_ended(self, state: Any) -> str:
+        """Return whether the turns or the cards have run out."""
+        outcome = self.outcome(state)
+        if outcome and Seat.SOUTH in outcome.winners:
+            return say("All turns are over.") if state.turns_left == 0 else super().how_it_ended(state)
+        return say("A lane deck has run dry.")
+
     def view(self, state: Any, seat: Seat | None) -> View:
         """Return what that seat may know."""
         return WAYS[state.options.way].view(state, seat)

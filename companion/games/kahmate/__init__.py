@@ -101,9 +101,10 @@ class Kahmate(Game[State, Action]):
         """Return the lead by where the ball is."""
         return lead(state)
 
-    def triumph(self, winner: str, state: State) -> str:  # noqa: ARG002
-        """Return the headline of a try."""
-        return say("{name} scores the try.", name=winner)
+    def how_it_ended(self, state: State) -> str:
+        """Return that it was a try, or why nobody has won."""
+        winners = state.outcome.winners if state.outcome else ()
+        return say("A try.") if winners else super().how_it_ended(state)
 
     def check(self, state: State, seat: Seat, action: Action) -> None:
         """Raise `Illegal` with one of the reasons of `legal.Reason`."""
