@@ -91,7 +91,7 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
         """Return the deal."""
         if self.hides(options) and any(options.hands):
             return say("The start of this game was chosen.")
-        return say("The deal of this game was chosen by the host.") if self.hides(options) and options.deck else ""
+        return say("The deal of this game was chosen by the owner.") if self.hides(options) and options.deck else ""
 
     def hides(self, options: BinmatOptions) -> bool:
         """Return whether the program keeps the cards, which then lie face down to the end."""

@@ -77,10 +77,10 @@ class Kahmate(Game[State, Action]):
         if options.start:
             return say("The start of this game was chosen.")
         if options.ball_card is not None and options.starter is not None:
-            return say("The ball’s card and who begins were chosen by the host.")
+            return say("The ball’s card and who begins were chosen by the owner.")
         if options.ball_card is not None:
-            return say("The ball’s card of this game was chosen by the host.")
-        return say("Who begins this game was chosen by the host.") if options.starter is not None else ""
+            return say("The ball’s card of this game was chosen by the owner.")
+        return say("Who begins this game was chosen by the owner.") if options.starter is not None else ""
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return both while they place and while a face-off waits, else the seat whose round it is."""
