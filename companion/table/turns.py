@@ -90,7 +90,7 @@ class Turns:
         if moment is not None:
             self._require_now(moment)
             if not self._store.session.is_open:
-                raise Illegal(Refusal.HOST_ONLY, say("Only the host can take this turn back"))
+                raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
         session = self._store.session
         doers = session.turns[-1].sealed.keys() if session.turns and asks else ()
         others = [seat.other for seat in doers]
@@ -103,7 +103,7 @@ class Turns:
         """Take the last turn back for a seat, or ask the other whose turn it was."""
         self._require_now(moment)
         if not self._store.session.is_open:
-            raise Illegal(Refusal.HOST_ONLY, say("Only the host can take this turn back"))
+            raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
         self._store.accept(AskBack(seat, moment, self._store.now_s()))
 
     def confirm(self, by: str, moment: str, stage: int, force: bool) -> None:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from history_tools import play
 from web_fixtures import HOST_KEY, Place, error_of, page_of, view_of
 
 from companion.core.grid import Square
@@ -300,23 +299,6 @@ def test_the_rules_show_suits_and_cards(place: Place) -> None:
 
 
 # ---- the end -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_end_draws_combats_and_lanes_and_no_hidden_card(place: Place, seed: int) -> None:
-    play(place.table, place.clock, "binmat", 40, seed)
-    tableau = place.table.view().board.tableau
-    assert tableau
-    drawn = re.findall(r'<svg class="dealt".*?</svg>', page_of(place.browser(), "/"))
-    assert len(drawn) == 3
-    for picture in drawn:
-        assert 'aria-label=""' not in picture
-    lanes = cards.lanes_picture(GAMES["binmat"].kit(GAMES["binmat"].options({})), tableau.lanes)
-    piles = [pile for lane in tableau.lanes for pile in (lane.north, lane.south)]
-    assert lanes.count('class="back"') == sum(each is None for pile in piles for each in pile[-4:]), (
-        "piles of up to four"
-    )
-    assert re.findall(r'y="128">(\d+)<', lanes) == [str(len(lane.deck)) for lane in tableau.lanes]
 
 
 def test_the_end_of_a_game_that_was_only_timed_shows_no_bare_number(place: Place) -> None:
