@@ -51,7 +51,7 @@ SECTIONS: Mapping[str, str] = {
 WORDS: Mapping[str, Words] = {
     "state_dir": Words(say("Folder"), say("Where games, photographs and lens data are kept.")),
     "table.reading_time_s": Words(
-        say("Reading time"),
+        say("Time to read"),
         say("How long a step stays on the screen when there is nothing to move."),
         say("seconds"),
         at_once=True,
