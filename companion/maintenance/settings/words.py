@@ -52,7 +52,7 @@ WORDS: Mapping[str, Words] = {
     "state_dir": Words(say("Folder"), say("Where games, photographs and lens data are kept.")),
     "table.reading_time_s": Words(
         say("Time to read"),
-        say("How long a step stays on the screen when there is nothing to move."),
+        say("How long seven words stay on the screen. From 60 seconds on they wait for a tap."),
         say("seconds"),
         at_once=True,
         page=True,
