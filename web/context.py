@@ -94,7 +94,7 @@ class PageContext:
     def require_at_table(self, asked: Request) -> None:
         """Raise `Illegal` where strangers share the network and the request comes from nobody at the table."""
         if self.needs_code(asked):
-            who = say("Only a seat, the host or the table’s own screen can do that here")
+            who = say("Only a seat, the owner or the table’s own screen can do that here")
             raise Illegal(Refusal.NOT_YOUR_SEAT, who)
 
     def let_in(self, asked: Request, typed: str) -> None:

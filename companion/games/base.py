@@ -224,7 +224,7 @@ class Game(ABC, Generic[S, A]):
     """True when a tie is played again from the beginning. The match keeps the count."""
     lead_words: ClassVar[str] = ""
     """What `lead` counts, as the middle of a sentence. Empty: nobody can say who leads."""
-    seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the host.")
+    seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the owner.")
     """What everybody is told when the host has chosen the seed."""
 
     def options(self, raw: Mapping[str, Any]) -> Any:
@@ -298,9 +298,10 @@ class Game(ABC, Generic[S, A]):
         North). None: nobody can say."""
         return None
 
-    def triumph(self, winner: str, state: S) -> str:  # noqa: ARG002
-        """Return the headline that whoever has this name has won by the rules with this state."""
-        return say("{name} wins.", name=winner)
+    def how_it_ended(self, state: S) -> str:
+        """Return how a game that is over by its rules has ended: a short sentence, beside who has won."""
+        outcome = self.outcome(state)
+        return outcome.reason if outcome else ""
 
     def format(self, action: A) -> str:
         """Return the notation of an action."""

@@ -329,7 +329,7 @@ def _why(error: BaseException) -> str:
     if isinstance(error, APIError) and error.err_code == WRONG_SEQUENCE:
         return say("The hub has more from this table than was sent: checking again.")
     if _is_refusal(error):
-        return say("The hub does not let this table in: ask its host. If nobody knows it there, join again.")
+        return say("The hub does not let this table in: ask its owner. If nobody knows it there, join again.")
     if isinstance(error, nats.errors.NoServersError | OSError | TimeoutError | asyncio.TimeoutError):
         return say("The hub does not answer. What is played here is sent later.")
     return say("The connection to the hub was lost. What is played here is sent later.")

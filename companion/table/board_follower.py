@@ -87,6 +87,10 @@ class BoardFollower:
         if is_due and not found:
             live = replace(live, markers_before=board_check.markers_known(before.markers_before, reading))
         live = replace(live, problems=found)
+        if not found:
+            live = replace(live, disagrees_since_s=None)
+        elif live.disagrees_since_s is None:
+            live = replace(live, disagrees_since_s=self._store.now_s())
         if live != before:
             self._publish(live, before.problems)
 

@@ -93,8 +93,8 @@ def test_a_table_says_nothing_before_the_host_lets_it_in(tmp_path: Path) -> None
     with Hub(hub_settings(tmp_path / "hub")) as hub:
         table = joined(hub, tmp_path / "table")
         number = table.member.number
-        until("it is said there", lambda: "does not let this table in: ask its host" in table.line.sentence)
-        assert needs(hub, number) == "It wants to join: let it in on the host’s page."
+        until("it is said there", lambda: "does not let this table in: ask its owner" in table.line.sentence)
+        assert needs(hub, number) == "It wants to join: let it in on the owner’s page."
         assert hub.room.free_tables() == []
         assert hub.members.let_in(number)
         until("it is there", lambda: table.line.is_connected)

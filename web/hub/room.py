@@ -82,7 +82,7 @@ class RoomTable:
         """What somebody should do there, as a sentence; empty: nothing."""
         state = self.state
         if self.waits:
-            return say("It wants to join: let it in on the host’s page.")
+            return say("It wants to join: let it in on the owner’s page.")
         if self.shut:
             return say("It has sent too much and was shut out.")
         if self.is_shared:

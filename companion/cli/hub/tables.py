@@ -23,6 +23,7 @@ from companion.cli.hub.league import add_league
 from companion.cli.running import ask_running, host_key_of
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import JournalInUse, SystemTrouble
+from companion.core.i18n import LANGUAGES
 from companion.core.kit import SEATS, Seat
 from companion.core.network import host_key_text, shown_code
 from companion.core.resources import save_memory
@@ -84,7 +85,7 @@ def _add_hub_options(command: argparse.ArgumentParser, port: Callable[[str], int
     add("--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them")
     add("--viewers", type=int, default=1000, metavar="N", help="spectators at once")
     add("--delay", type=_delay, metavar="SECONDS", help="how much later spectators see everything")
-    add("--language", choices=("auto", "en", "es", "fr"), default="auto", help="of the wall")
+    add("--language", choices=("auto", *LANGUAGES), default="auto", help="of the wall")
     add("--keep-mb", type=_megabytes, default=2048, metavar="N", help="so much of the disk for what tables say")
     add("--certificate", default="", metavar="FILE", help="PEM file, for HTTPS and TLS")
     add("--key", default="", metavar="FILE", help="its key")

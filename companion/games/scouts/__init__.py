@@ -123,9 +123,9 @@ class Scouts(ChessClockGame[State, str]):
         """Return the lead by the ranks that the best scout still has to go."""
         return lead(state.position)
 
-    def triumph(self, winner: str, state: State) -> str:  # noqa: ARG002
-        """Return the headline of a win with intel."""
-        return say("{name} brings the intel home.", name=winner)
+    def how_it_ended(self, state: State) -> str:
+        """Return that intel is home."""
+        return say("The intel is home.") if state.outcome else super().how_it_ended(state)
 
     def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
         """Return everything: nothing is hidden."""

@@ -230,7 +230,7 @@ def test_a_new_host_key_turns_every_other_host_out(tmp_path: Path) -> None:
         stream.close()
         assert other.get("/live/host").status_code == 403
         assert other.post("/api/host/abandon", json={}, headers={"X-Host-Key": HOST_KEY}).status_code == 403
-        assert "That is not the host key" in other.post("/host", data={"key": HOST_KEY}).get_data(as_text=True)
+        assert "That is not the owner’s key" in other.post("/host", data={"key": HOST_KEY}).get_data(as_text=True)
         assert other.post("/host", data={"key": made}).status_code == 303
         assert stranger(place).post("/api/host/new-key", json={}).status_code == 403
     with Journal(tmp_path / "journal.sqlite") as journal:
