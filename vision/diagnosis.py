@@ -31,7 +31,6 @@ from companion.core.ports import (
 )
 from vision.cameras.colours import Colours, painted
 from vision.detection.markers import Luma
-from vision.pose.optics import Lens
 from vision.pose.pose import Maps, Points, Pose, flat, square_mm
 from vision.readability import (
     Measure,
@@ -42,7 +41,7 @@ from vision.readability import (
     measure_squares,
     tilt_deg,
 )
-from vision.reading.board_reader import BoardReader
+from vision.reading.board_reader import BoardReader, Seen
 
 Picture = NDArray[np.uint8]
 """What is shown: (height, width) in grey, or (height, width, 3) in BGR."""
@@ -108,12 +107,7 @@ class _Look:
     number: int
     frame: Frame
     reading: Reading
-    kit: Kit | None
-    pose: Pose | None
-    lens: Lens
-    sureness: Mapping[Square, float]
-    advice: tuple[Advice, ...] = ()
-    note: str = ""
+    seen: Seen
 
     @cached_property
     def told(self) -> SettledFrame:
@@ -154,47 +148,40 @@ class BoardEye:
 
         Keeps references and computes nothing, unless this frame says nothing new: then what is kept is packed.
         """
-        reader, before = self._reader, self._last
-        frame = reader.as_read(frame)
-        told = reader.kit, reader.pose, reader.lens, reader.sureness, reader.advice, reader.note
-        look = _Look(next(self._numbers), frame, reading, *told)
+        before = self._last
+        look = _Look(next(self._numbers), self._reader.as_read(frame), reading, self._reader.seen)
         self._last = look
         if not reading.quiet:
             return
-        if before is not None and before.reading.quiet and _same(before.reading, reading):
+        if before is not None and before.reading == reading:
             self._pack()
             return
+        kept = self.settled_frames
         with self._lock:
-            self._forget_other_boards(reading.game)
-            if self.settled_frames and _same(self.settled_frames[-1].reading, reading):
-                self.settled_frames.pop()  # the board is as before something moved: the newest picture of it counts
-            self.settled_frames.append(look)
-        if self._unpacked > UNPACKED:
-            self._pack()
+            boards = {each.reading.game for each in kept} - {None, reading.game}
+            if boards and reading.game is not None:
+                kept.clear()  # large pictures, such as those of cards, are not kept through another game
+            if kept and kept[-1].reading == reading:
+                kept.pop()  # the board is as before something moved: the newest picture of it counts
+            kept.append(look)
+        self._pack(UNPACKED)
 
     def make_room(self) -> None:
-        """Pack a settled frame where as many wait as may, so that the next one need not wait for it before the table
-        hears of it; in the watcher's thread, after a round."""
-        if self._unpacked >= UNPACKED:
-            self._pack()
+        """Pack a settled frame where as many wait as may; in the watcher's thread, after a round.
 
-    @property
-    def _unpacked(self) -> int:
-        return sum(not isinstance(each.frame, _PackedFrame) for each in self.settled_frames)
-
-    def _forget_other_boards(self, game: str | None) -> None:
-        """Settled frames go with their board: large ones, such as those of cards, are not kept through another game.
-
-        The lock is held.
+        So the next one need not wait for it before the table hears of it.
         """
-        if game is not None and any(each.reading.game not in (None, game) for each in self.settled_frames):
-            self.settled_frames.clear()
+        self._pack(UNPACKED - 1)
 
-    def _pack(self) -> None:
-        """Pack the oldest settled frame that is not yet; only the watcher's thread changes what is kept."""
+    def _pack(self, most: int = 0) -> None:
+        """Pack the oldest settled frame where more than these are not packed yet.
+
+        Only the watcher's thread changes what is kept.
+        """
         kept = self.settled_frames
-        place = next((place for place, look in enumerate(kept) if not isinstance(look.frame, _PackedFrame)), None)
-        if place is not None:
+        waiting = [place for place, look in enumerate(kept) if not isinstance(look.frame, _PackedFrame)]
+        if len(waiting) > most:
+            place = waiting[0]
             packed = replace(kept[place], frame=_PackedFrame(kept[place].frame))
             with self._lock:
                 kept[place] = packed
@@ -225,9 +212,9 @@ class BoardEye:
     def board(self, frame: int | None = None) -> BoardSeen | None:
         """The board in the last frame, or in a settled one, its weak places and advice; None: no board is seen."""
         look = self._look(frame)
-        if look is None or look.kit is None or look.pose is None or look.reading.game is None:
+        if look is None or look.seen.kit is None or look.seen.pose is None or look.reading.game is None:
             return None
-        kit, pose, reading = look.kit, look.pose, look.reading
+        kit, pose, reading = look.seen.kit, look.seen.pose, look.reading
         measures = self._measures(look, kit, pose)
         enough = enough_px(kit)
         weak = {square: measure.weak(enough) for square, measure in measures.items()}
@@ -236,14 +223,14 @@ class BoardEye:
                 square,
                 _faces(reading, square),
                 square not in reading.unknown,
-                look.sureness.get(square, 0.0 if square in reading.unknown else 1.0),
+                look.seen.sureness.get(square, 0.0 if square in reading.unknown else 1.0),
                 weak[square],
                 measures[square].module_px,
             )
             for square in measures
         )
-        first = [each for each in look.advice if each.weakness is Weakness.TWIN]
-        last = [each for each in look.advice if each.weakness is not Weakness.TWIN]
+        first = [each for each in look.seen.advice if each.weakness is Weakness.TWIN]
+        last = [each for each in look.seen.advice if each.weakness is not Weakness.TWIN]
         advice = (*first, *advise(kit, pose, measures, weak), *last)
         middle = flat(np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2]]))[0]
         return BoardSeen(
@@ -256,7 +243,7 @@ class BoardEye:
             advice=advice,
             distance_mm=float(np.linalg.norm(pose.eye_mm - middle)),
             tilt_deg=tilt_deg(pose),
-            note=look.note,
+            note=look.seen.note,
         )
 
     # ---- settled frames and photographs ------------------------------------------------------------------------------
@@ -279,13 +266,13 @@ class BoardEye:
         beyond the zones are left out as well.
         """
         look = self._last
-        if look is None or look.kit is None or look.pose is None or look.reading.game is None:
+        if look is None or look.seen.kit is None or look.seen.pose is None or look.reading.game is None:
             return None
         if not look.reading.quiet:
             return None
-        area = _area_mm(look.kit, whole=not look.kit.deck)
-        view = self._from_above(look.frame, look.pose, area, _PHOTOGRAPH_PX)
-        view = _covered(view, look.kit, area, look.reading.unknown)
+        area = _area_mm(look.seen.kit, whole=not look.seen.kit.deck)
+        view = self._from_above(look.frame, look.seen.pose, area, _PHOTOGRAPH_PX)
+        view = _covered(view, look.seen.kit, area, look.reading.unknown)
         for quality in _PHOTOGRAPH_QUALITIES:
             picture = _jpeg(view, quality)
             if len(picture) <= _PHOTOGRAPH_BYTES:
@@ -352,10 +339,6 @@ class BoardEye:
         )
 
 
-def _same(one: Reading, other: Reading) -> bool:
-    return one.essence == other.essence
-
-
 def _faces(reading: Reading, square: Square) -> tuple[str, ...]:
     if square in reading.fans:
         return tuple(reading.fans[square])
@@ -365,15 +348,17 @@ def _faces(reading: Reading, square: Square) -> tuple[str, ...]:
 def _settled_frame(look: _Look) -> SettledFrame:
     outline: tuple[tuple[float, float], ...] = ()
     squares: dict[Square, tuple[tuple[float, float], ...]] = {}
-    if look.kit is not None and look.pose is not None:
-        foot = board_outline_mm(look.kit.board, _EDGE_MM)
+    if look.seen.kit is not None and look.seen.pose is not None:
+        foot = board_outline_mm(look.seen.kit.board, _EDGE_MM)
         body = np.vstack([foot, foot + np.array([0.0, 0.0, _TALL_MM])])
-        hull = cv2.convexHull(look.pose.to_px(body).astype(np.float32))
+        hull = cv2.convexHull(look.seen.pose.to_px(body).astype(np.float32))
         outline = _corners(np.asarray(hull, dtype=np.float64).reshape(-1, 2))
-        squares = {s: _corners(look.pose.to_px(square_mm(look.kit.board, s))) for s in look.kit.board.squares}
-    lens: tuple[float, ...] = (look.lens.focal_ratio, look.lens.k1)
-    if look.lens.k2 or look.lens.is_fisheye:
-        lens = (*lens, look.lens.k2, float(look.lens.is_fisheye))
+        squares = {
+            s: _corners(look.seen.pose.to_px(square_mm(look.seen.kit.board, s))) for s in look.seen.kit.board.squares
+        }
+    lens: tuple[float, ...] = (look.seen.lens.focal_ratio, look.seen.lens.k1)
+    if look.seen.lens.k2 or look.seen.lens.is_fisheye:
+        lens = (*lens, look.seen.lens.k2, float(look.seen.lens.is_fisheye))
     return SettledFrame(look.number, look.frame, look.reading, lens, outline, squares)
 
 

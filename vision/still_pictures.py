@@ -18,6 +18,7 @@ from vision.detection.markers import (
     Luma,
     MarkerFinder,
     Sighting,
+    dictionary_of,
     resembles_marker,
     sharpened,
 )
@@ -38,6 +39,7 @@ def read_images(
     {"a1": face}, `fans` {zone: [cards from the bottom to the top]}, `unknown`, `beside`, `strangers`, `problems`
     """
     finder = MarkerFinder(dictionary or DICTIONARY, thorough=True)
+    dictionary_of(finder.dictionary)
     foreign = dictionary not in (None, DICTIONARY)
     for given in paths:
         try:
@@ -87,7 +89,7 @@ def _answer(path: Path, luma: Luma, finder: MarkerFinder, reader: BoardReader | 
         answer["unknown"] = [str(square) for square in sorted(reading.unknown)]
         answer["beside"] = list(reading.beside)
         answer["strangers"] = list(reading.strangers)
-        problems = _board_problems(reading, reader.problem, reader.note) + problems
+        problems = _board_problems(reading, reader.seen.problem, reader.seen.note) + problems
     answer["problems"] = problems
     return answer
 

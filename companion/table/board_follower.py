@@ -45,7 +45,7 @@ class BoardFollower:
         before = self._store.live
         old = before.reading
         self._store.live = replace(before, reading=reading)
-        if old is None or old.essence != reading.essence:
+        if old != reading:
             self._judge(reading, before, before.touched | _covered_since(old, reading))
         self.look_again()
 

@@ -124,9 +124,8 @@ def test_a_wide_lens_is_learned_once_and_kept_with_its_model() -> None:
 
 
 def test_an_exact_lens_is_never_given_up() -> None:
-    tuner = LensTuner(Lens(0.8), exact=True)
-    tuner.adopt(Lens(0.4, is_fisheye=True), np.eye(2))
-    assert tuner.lens == Lens(0.8)
+    tuner = LensTuner.of(Lens(0.8), exact=True)
+    assert tuner.told(Lens(0.4, is_fisheye=True), np.eye(2)).lens == Lens(0.8)
 
 
 # ---- a mirrored camera ----
@@ -145,10 +144,10 @@ def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
         eye.saw(frame, reading)
     assert reading.quiet
     assert dict(reading.seen) == truth_of(ARENA, layout)
-    assert reader.note == "The camera mirrors its picture, and the companion turns it back"
+    assert reader.seen.note == "The camera mirrors its picture, and the companion turns it back"
     board = eye.board()
     assert board is not None
-    assert board.note == reader.note
+    assert board.note == reader.seen.note
     assert board.advice == ()
     assert dict(board_reader({ARENA.game: ARENA}).read_picture(frame.luma).seen) == truth_of(ARENA, layout)
 
@@ -172,7 +171,7 @@ def test_a_camera_that_begins_to_mirror_is_noticed_at_once_and_a_mirror_on_the_t
 
 def test_a_picture_without_a_board_is_not_looked_at_twice_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
     reader, asked = board_reader({ARENA.game: ARENA}), list[int]()
-    monkeypatch.setattr("vision.reading.mirror.shows_board", lambda luma, memory: bool(asked.append(1)))
+    monkeypatch.setattr("vision.reading.board_reader.shows_board", lambda luma, memory: bool(asked.append(1)))
     rng = np.random.default_rng(0)
     for number in range(30):
         reader.read(Frame(rng.integers(0, 255, (360, 640)).astype(np.uint8), number / 5, number))
@@ -217,14 +216,14 @@ def test_a_second_sheet_is_never_read_as_the_empty_board(game: str, hidden: str)
     reader = board_reader({game: kit})
     reading = reader.read_picture(luma)
     assert_nothing_wrong(reading, dict(truth_of(kit, layout)))
-    assert "two boards" in reader.note + reader.problem
+    assert "two boards" in reader.seen.note + reader.seen.problem
     if hidden == "nothing":
         assert dict(reading.seen) == truth_of(kit, layout), "the sheet with pieces is played on"
-        assert [advice.weakness for advice in reader.advice] == [Weakness.TWIN]
+        assert [advice.weakness for advice in reader.seen.advice] == [Weakness.TWIN]
 
 
 def test_two_bare_sheets_are_no_board_until_one_is_put_away() -> None:
     luma, _ = two_sheets(ARENA, {})
     reader = board_reader({ARENA.game: ARENA})
     assert reader.read_picture(luma).game is None
-    assert reader.problem == "The camera sees two boards “standard”: put one of them away"
+    assert reader.seen.problem == "The camera sees two boards “standard”: put one of them away"

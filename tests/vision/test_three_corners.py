@@ -12,7 +12,7 @@ from bench.reading.scenes import default_kits, kits
 from companion.core.grid import Square
 from companion.core.ports import Frame
 from companion.printing.printed_kit import printed_table
-from vision.detection.marker_scan import Scanner
+from vision.detection.markers import MarkerFinder
 from vision.pose.board_fit import Evidence
 from vision.pose.lens_choice import checked_fit
 from vision.pose.optics import LENSES, Lens
@@ -147,7 +147,7 @@ def test_a_corner_marker_is_found_although_the_edge_of_a_card_touches_it(covered
     half = kit.board.corner_mm / 2
     edges = np.array([(x - half, y + 3 * half), (x - half, y + half), (x + 5 * half, y + half)])
     cv2.polylines(luma, [true.to_px(flat(edges)).round().astype(np.int32)], False, (25,), 2)
-    assert marker not in {sighting.marker for sighting in Scanner().whole(luma).sightings}, "nothing touches it"
+    assert marker not in {sighting.marker for sighting in MarkerFinder().find(luma).sightings}, "nothing touches it"
     reader = board_reader({kit.game: kit})
     assert reader.read_picture(luma).game == kit.game
     assert reader.pose is not None

@@ -29,9 +29,17 @@ from vision.cards.fans import (
 )
 from vision.cards.marker_fit import fitted_squares
 from vision.cards.marker_prints import MarkerPrints
-from vision.detection.marker_scan import Box, boxes_of
-from vision.detection.markers import Luma, MarkerFinder, Sighting, best_guess, resembles_marker, sharpened
-from vision.detection.motion import BLOCK_PX
+from vision.detection.markers import (
+    Box,
+    Luma,
+    MarkerFinder,
+    Sighting,
+    best_guess,
+    boxes_of,
+    resembles_marker,
+    sharpened,
+)
+from vision.detection.stillness import BLOCK_PX
 from vision.pose.pose import Maps, Points
 
 _SIDE = 0.12

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.detection.markers import Luma
-from vision.order_statistics import medians_of_known
 from vision.pose.pose import Points
-from vision.profiles import profiles
+from vision.pose.printed_lines import profiles
 
 _ALONG = np.linspace(-0.42, 0.42, 13)
 """Places along a side, by its length; not where it meets the next one."""
@@ -83,9 +82,10 @@ def _misfit(
     outwards = (reach_px * _WAYS @ axes).astype(np.float32)
     seen = profiles(view, places.reshape(-1, 2), outwards.reshape(-1, 2), _PROFILE)
     grey = seen.reshape(len(middles), len(_PLACES), len(_PROFILE)).astype(np.float32)
-    black, white = (
-        medians_of_known(seen[:, part].reshape(len(middles), -1))[:, None, None] for part in (slice(2), slice(-2, None))
-    )
+    within = seen[:, :2].reshape(len(middles), -1)
+    beyond = seen[:, -2:].reshape(len(middles), -1)
+    black = np.median(within, axis=1)[:, None, None].astype(np.float32)
+    white = np.median(beyond, axis=1)[:, None, None].astype(np.float32)
     range_ = np.maximum(white - black, 1.0)
     shares = ((grey - black) / range_).clip(0, 1)
     offsets = reach_px * (1 - 2 * shares.mean(axis=2, dtype=np.float64))  # the part that is black, from within
@@ -96,7 +96,7 @@ def _misfit(
     if len(whole):
         is_edge, offsets = is_edge[whole], offsets[whole]
         off = np.abs(offsets - _fit(is_edge, offsets) @ _MODEL.T)
-        usual = medians_of_known(np.where(is_edge, off, np.nan).astype(np.float32))[:, None]
+        usual = np.nanmedian(np.where(is_edge, off, np.nan), axis=1)[:, None]
         found[whole] = _fit(is_edge & (off <= np.maximum(0.3, 2.5 * usual)), offsets)
     return np.asarray((found[:, None, :2] @ axes)[:, 0]), found[:, 2] / side_px
 

@@ -60,7 +60,7 @@ class CardReader:
         """Ids of all cards' markers."""
         return frozenset(self._names)
 
-    def read(self, luma: Luma, pose: Pose, moving_px: Points) -> Open:
+    def read(self, luma: Luma, pose: Pose, moving_px: Points | None) -> Open:
         """Read the cards of a (height, width) picture; (N, 2) `moving_px` are places where something moves."""
         view = card_view(luma, *self._above(pose), self.kit.board.square_mm)
         cards, twins = self._finder.find(view)
@@ -100,9 +100,9 @@ class CardReader:
                 beside.append(card.name)
         return by_zone, doubtful, beside
 
-    def _moving(self, pose: Pose, moving_px: Points) -> set[Square]:
+    def _moving(self, pose: Pose, moving_px: Points | None) -> set[Square]:
         """Zones in which something moves."""
-        if not len(moving_px):
+        if moving_px is None:
             return set()
         places = pose.to_plane(moving_px)
         squares = {self.kit.board.square_at(x, y) for x, y in places[np.isfinite(places).all(axis=1)]}

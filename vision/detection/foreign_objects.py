@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import Kit
-from vision.detection.motion import BLOCK_PX
+from vision.detection.stillness import BLOCK_PX
 from vision.pose.pose import Pose, flat
 
 _CHANGE = 5.0

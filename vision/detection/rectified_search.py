@@ -11,7 +11,6 @@ import numpy as np
 
 from companion.core.grid import Square
 from companion.core.kit import Board, Kit
-from vision.detection.marker_scan import refined
 from vision.detection.markers import (
     Found,
     Luma,
@@ -19,12 +18,14 @@ from vision.detection.markers import (
     Sighting,
     best_guess,
     marker_modules,
+    refined,
     resembles_marker,
     sharpened,
     without_shadows,
 )
 from vision.pose.pose import Maps, Points, Pose, flat
 
+_FINDER = MarkerFinder(close=True)
 _SQUARE_PX, _MARKER_PX = 48, 44
 """Scale of the view: so large a square, or so large a marker, whichever is more."""
 
@@ -72,92 +73,87 @@ class _SquaresView(_View):
         return self.square_of(quad) in self.area
 
 
-class RectifiedSearch:
-    """Reads markers that the whole picture did not show: plain, sharpened, without shadows, and by their likeness."""
+def read_closer(
+    kit: Kit,
+    pose: Pose,
+    luma: Luma,
+    *,
+    known: Collection[int],
+    squares: Collection[Square],
+    ways: Sequence[Way],
+) -> tuple[Sighting, ...]:
+    """Read markers other than the `known` ids on and round these squares of a (height, width) picture.
 
-    def __init__(self) -> None:
-        self._finder = MarkerFinder(close=True)
+    Each view from straight above is looked at in each of the `ways`, `PLAIN` or `BETTER`.
+    """
+    more: dict[int, Sighting] = {}
+    for area in _areas(squares):
+        for height in _heights(kit):
+            view = _view_of(kit, pose, luma, area, height)
+            wanted = view.markers - set(known) - set(more)
+            for sighting in _at(view, wanted, view.is_open, ways):
+                corners = flat(view.maps.to_board(sighting.corners_px), height)
+                more[sighting.marker] = Sighting(sighting.marker, pose.to_px(corners), sighting.score)
+    return tuple(more.values())
 
-    def look(
-        self,
-        kit: Kit,
-        pose: Pose,
-        luma: Luma,
-        *,
-        known: Collection[int],
-        squares: Collection[Square],
-        ways: Sequence[Way],
-    ) -> tuple[Sighting, ...]:
-        """Read markers other than the `known` ids on and round these squares of a (height, width) picture.
 
-        Each view from straight above is looked at in each of the `ways`, `PLAIN` or `BETTER`.
-        """
-        more: dict[int, Sighting] = {}
-        for area in _areas(squares):
-            for height in _heights(kit):
-                view = _view_of(kit, pose, luma, area, height)
-                wanted = view.markers - set(known) - set(more)
-                for sighting in self._at(view, wanted, view.is_open, ways):
-                    corners = flat(view.maps.to_board(sighting.corners_px), height)
-                    more[sighting.marker] = Sighting(sighting.marker, pose.to_px(corners), sighting.score)
-        return tuple(more.values())
+def marked_squares(kit: Kit, pose: Pose, luma: Luma, squares: Collection[Square]) -> set[Square]:
+    """On which of these squares is something that resembles a marker, read or not?"""
+    found = set()
+    for square in squares:
+        for height in _heights(kit):
+            view = _view_of(kit, pose, luma, {square}, height)
+            hits = _FINDER.find(view.luma, 0.5 * view.side)
+            quads = [s.corners_px for s in hits.sightings]
+            quads += [quad for quad in hits.rejected if resembles_marker(view.luma, quad)]
+            if any(view.square_of(quad) == square for quad in quads):
+                found.add(square)
+    return found
 
-    def marked(self, kit: Kit, pose: Pose, luma: Luma, squares: Collection[Square]) -> set[Square]:
-        """On which of these squares is something that resembles a marker, read or not?"""
-        found = set()
-        for square in squares:
-            for height in _heights(kit):
-                view = _view_of(kit, pose, luma, {square}, height)
-                hits = self._finder.find(view.luma, 0.5 * view.side)
-                quads = [s.corners_px for s in hits.sightings]
-                quads += [quad for quad in hits.rejected if resembles_marker(view.luma, quad)]
-                if any(view.square_of(quad) == square for quad in quads):
-                    found.add(square)
-        return found
 
-    def corners(self, board: Board, pose: Pose, luma: Luma, seen: Collection[int]) -> tuple[Sighting, ...]:
-        """Corner markers of the board that were overlooked, searched for where a rough pose puts them."""
-        found = []
-        for marker in set(board.corners) - set(seen):
-            x, y = board.corner_centres_mm[marker]
-            # Two corners say little about where the others are.
-            room = (1.7 if len(seen) > 2 else 3.0) * board.corner_mm
-            maps = pose.plane_maps((x - room, y - room), (x + room, y + room), 0.0, _MARKER_PX / board.corner_mm)
-            view = _View(maps, maps.rectify(luma), _MARKER_PX)
-            likeness, place = _most_like(view.luma, marker)
-            off_px = np.linalg.norm(place.mean(axis=0) + 0.5 - np.array(view.luma.shape[::-1]) / 2)
-            least = _LEAST_LIKENESS if off_px <= _ASTRAY * _MARKER_PX else _CORNER_LIKENESS
-            if len(seen) > 2 and likeness < least:
-                continue
-            shown = list(self._at(view, set(board.corners), lambda _: True, (*PLAIN, *BETTER)))
-            if likeness >= _CORNER_LIKENESS and all(sighting.marker != marker for sighting in shown):
-                # What touches a marker joins its outline, which is no quadrangle then.
-                guess = best_guess(view.luma, place, board.corners)
-                shown += [guess] if guess is not None else []
-            for sighting in shown:
-                if sighting.marker == marker and sighting.score >= _CORNER_LIKENESS:
-                    corners = pose.to_px(flat(maps.to_board(sighting.corners_px)))
-                    found.append(Sighting(marker, refined(luma, [corners])[0], sighting.score))
-                    break
-        return tuple(found)
+def lost_corners(board: Board, pose: Pose, luma: Luma, seen: Collection[int]) -> tuple[Sighting, ...]:
+    """Corner markers of the board that were overlooked, searched for where a rough pose puts them."""
+    found = []
+    for marker in set(board.corners) - set(seen):
+        x, y = board.corner_centres_mm[marker]
+        # Two corners say little about where the others are.
+        room = (1.7 if len(seen) > 2 else 3.0) * board.corner_mm
+        maps = pose.plane_maps((x - room, y - room), (x + room, y + room), 0.0, _MARKER_PX / board.corner_mm)
+        view = _View(maps, maps.rectify(luma), _MARKER_PX)
+        likeness, place = _most_like(view.luma, marker)
+        off_px = np.linalg.norm(place.mean(axis=0) + 0.5 - np.array(view.luma.shape[::-1]) / 2)
+        least = _LEAST_LIKENESS if off_px <= _ASTRAY * _MARKER_PX else _CORNER_LIKENESS
+        if len(seen) > 2 and likeness < least:
+            continue
+        shown = list(_at(view, set(board.corners), lambda _: True, (*PLAIN, *BETTER)))
+        if likeness >= _CORNER_LIKENESS and all(sighting.marker != marker for sighting in shown):
+            # What touches a marker joins its outline, which is no quadrangle then.
+            guess = best_guess(view.luma, place, board.corners)
+            shown += [guess] if guess is not None else []
+        for sighting in shown:
+            if sighting.marker == marker and sighting.score >= _CORNER_LIKENESS:
+                corners = pose.to_px(flat(maps.to_board(sighting.corners_px)))
+                found.append(Sighting(marker, refined(luma, [corners])[0], sighting.score))
+                break
+    return tuple(found)
 
-    def _at(
-        self,
-        view: _View,
-        wanted: set[int],
-        is_open: Callable[[Points], bool],
-        ways: Sequence[Way],
-    ) -> Iterator[Sighting]:
-        """What is found of the wanted ids in one view, prepared in these ways, each once, in pixels of the view."""
-        for prepare in ways:
-            picture = prepare(view.luma)
-            hits = self._finder.find(picture, 0.5 * view.side)
-            for sighting in (*hits.sightings, *_guesses(picture, hits, view.side, wanted, is_open)):
-                if sighting.marker in wanted:
-                    wanted = wanted - {sighting.marker}
-                    yield sighting
-            if not wanted:
-                return
+
+def _at(
+    view: _View,
+    wanted: set[int],
+    is_open: Callable[[Points], bool],
+    ways: Sequence[Way],
+) -> Iterator[Sighting]:
+    """What is found of the wanted ids in one view, prepared in these ways, each once, in pixels of the view."""
+    for prepare in ways:
+        picture = prepare(view.luma)
+        hits = _FINDER.find(picture, 0.5 * view.side)
+        for sighting in (*hits.sightings, *_guesses(picture, hits, view.side, wanted, is_open)):
+            if sighting.marker in wanted:
+                wanted = wanted - {sighting.marker}
+                yield sighting
+        if not wanted:
+            return
 
 
 def _most_like(view: Luma, marker: int) -> tuple[float, Points]:

@@ -14,8 +14,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.order_statistics import median, quantiles
-
 Values = NDArray[np.float32]
 
 _REACHES_DEG: tuple[tuple[float, ...], ...] = ((-20, -10, 10, 20), (-6, -3, 3, 6), (-1.5, 1.5))
@@ -139,10 +137,10 @@ def _goes_on(cell: _Cell) -> bool:
     if cell.is_beyond.all() or not cell.is_beyond.any():  # paper on one side alone tells nothing
         return False
     (dark, bright), (dark_beyond, bright_beyond) = (
-        quantiles(own[part], *shares) for part, shares in ((~cell.is_beyond, _MOST), (cell.is_beyond, _ALL))
+        np.quantile(own[part], shares) for part, shares in ((~cell.is_beyond, _MOST), (cell.is_beyond, _ALL))
     )
     most = _STRAY + cell.print_.step
-    return dark > dark_beyond - most and bright < bright_beyond + most
+    return bool(dark > dark_beyond - most and bright < bright_beyond + most)
 
 
 def _direction(values: Values, inside: NDArray[np.int_], beyond: NDArray[np.int_]) -> float:
@@ -187,11 +185,11 @@ def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
         mean = np.bincount(steps, even - tone * cell.is_beyond) / np.maximum(number, 1)
         if cell.is_beyond.any():
             off = even - tone * cell.is_beyond - mean[steps]
-            step = median(off[cell.is_beyond]) - median(off[~cell.is_beyond])
+            step = np.median(off[cell.is_beyond]) - np.median(off[~cell.is_beyond])
             tone = min(max(tone + step, -cell.print_.step), cell.print_.step)
     light = _Light(angle, (known, mean[known]), slopes, first_mm)
     off = own - tone * cell.is_beyond - light.at(places_mm)
-    strays = float(np.count_nonzero(np.abs(off - median(off)) > _STRAY) / off.size)
+    strays = float(np.count_nonzero(np.abs(off - np.median(off)) > _STRAY) / off.size)
     return replace(light, strays=strays, narrow=_has_narrow_stripes(mean[known]))
 
 

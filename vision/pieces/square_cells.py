@@ -6,7 +6,7 @@ at once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import lru_cache
 
 import cv2
@@ -71,17 +71,10 @@ class SquareCells:
         free = set(board.squares) - board.holes - self.marked
         self.next_to_paper: Mask = self._is_next(free) | bool(board.gap_mm)
         """(N, 4): the sides beyond which there is plain paper."""
-        self._corners = np.array([self._corner(square) for square in board.squares])
-
-    def corners(self, squares: Sequence[Square] | None = None) -> Places:
-        """(N, 2): row and column of the upper left pixel of cells in the view; of all squares or of these."""
-        if squares is None:
-            return self._corners
-        return np.asarray(self._corners[[self.number[square] for square in squares]])
-
-    def _corner(self, square: Square) -> tuple[int, int]:
-        row = self.strip + (self.board.ranks - 1 - square.rank) * self.pitch - self.edge
-        return row, self.strip + square.file * self.pitch - self.edge
+        files, ranks = np.array(board.squares).T
+        rows = self.strip + (board.ranks - 1 - ranks) * self.pitch - self.edge
+        self.corners: Places = np.column_stack([rows, self.strip + files * self.pitch - self.edge])
+        """(N, 2): row and column of the upper left pixel of each cell in the view."""
 
     def _axis(self) -> NDArray[np.float64]:
         """(side,): how far pixels lie from the middle of a cell, mm."""

@@ -15,7 +15,6 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
-from vision.order_statistics import quantiles
 from vision.pose.board_fit import Belief, Evidence, Fit, fit_board, fit_lines, fit_seen_lines
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, solve_pose
@@ -96,7 +95,7 @@ def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
     if lines.is_found.sum() < _LEAST_SEEN * max(8, lines.is_in.sum()):
         return pose.rms_px <= _MOST_OFF_PX * scale
     off = np.abs(lines.off_px[lines.is_found])
-    return quantiles(off, 0.75)[0] <= _MOST_OFF_PX * scale
+    return bool(np.quantile(off, 0.75) <= _MOST_OFF_PX * scale)
 
 
 def checked_fit(luma: Luma, board: Board, evidence: Evidence, pose: Pose, lens_spread: Points) -> Fit | None:
@@ -109,7 +108,7 @@ def checked_fit(luma: Luma, board: Board, evidence: Evidence, pose: Pose, lens_s
     is_right, is_upper = middles[:, 0] > board.width_mm / 2, middles[:, 1] > board.height_mm / 2
     for quarter in (is_right & is_upper, is_right & ~is_upper, ~is_right & is_upper, ~is_right & ~is_upper):
         off = np.abs(lines.off_px[quarter & lines.is_found])
-        if off.size < _LEAST_LINES * quarter.sum() or quantiles(off, 0.75)[0] > _QUARTER_OFF_PX * scale:
+        if off.size < _LEAST_LINES * quarter.sum() or np.quantile(off, 0.75) > _QUARTER_OFF_PX * scale:
             return None
     return fit_seen_lines(evidence, pose, lens_spread, middles, lines)
 

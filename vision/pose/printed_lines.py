@@ -17,7 +17,6 @@ from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
 from vision.pose.pose import Points, Pose, flat
-from vision.profiles import profiles
 
 _STEP_PX = 0.5
 _WIDEST_PX = 40.0
@@ -32,6 +31,20 @@ _RIVAL = 0.75
 _RIVAL_PX = 3.0
 _OF_PERIOD = 0.45
 """A line is never looked for farther off than this share of the way to the next one."""
+
+
+def profiles(
+    luma: NDArray[np.uint8], places: NDArray[np.floating], ways: NDArray[np.floating], steps: NDArray[np.floating]
+) -> NDArray[np.uint8]:
+    """Return (N, K): how bright a (height, width) picture is along short lines, between its pixels.
+
+    They run through (N, 2) `places` px, and each is looked at so many `steps` (K,) of its (N, 2) px `ways` from there.
+    Both coordinates of all places are worked out step by step: numpy takes seven times as long for the two of each.
+    """
+    x = (places[:, 0] + steps[:, None] * ways[:, 0]).astype(np.float32, copy=False)
+    y = (places[:, 1] + steps[:, None] * ways[:, 1]).astype(np.float32, copy=False)
+    seen = cv2.remap(luma, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return np.ascontiguousarray(seen.T, np.uint8)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,7 @@ from functools import partial
 import numpy as np
 
 from companion.core.grid import Square
-from companion.core.kit import Deck, Face, Kit, Layout, Seat
-from vision.pieces.tags import TOP_TO_TAG, covered, middle_mm, nearest_first, tags_of, top_mm, turned_size
+from companion.core.kit import TOP_TO_TAG, Deck, Face, Kit, Layout, Seat
 from vision.pose.pose import Points
 from vision.simulation.objects import RenderedBlock
 from vision.simulation.printed import Bgr, PrintedKit, unpacked
@@ -127,14 +126,14 @@ class Tags(MovablePieces):
 
     def all(self) -> list[Piece]:
         """Every physical piece."""
-        tags = enumerate(tags_of(self._kit))
+        tags = enumerate(self._kit.tags)
         found = [Piece(number, tuple(self._top(face, marker) for face, marker in piece)) for number, piece in tags]
         self._places = {number: place for right in (False, True) for number, place in self._columns(found, right)}
         return found
 
     def _top(self, face: Face, marker: int) -> Top:
         kit = self._kit
-        width, depth = top_mm(kit, face)
+        width, depth = kit.top_mm(face)
         own = kit.sides[face.seat].rgb if face.seat else _NOBODYS
         rgb = STONE if self._is_big(face.name) else own
         picture = partial(unpacked, self._printed.tops[marker])
@@ -153,17 +152,17 @@ class Tags(MovablePieces):
 
     def square_of(self, piece: Piece) -> Square | None:
         """Of a piece of several squares the lowest left of those over which it lies best."""
-        board, size = self._kit.board, turned_size(self._kit.face(piece.top.name), piece.turn_deg)
+        board, size = self._kit.board, self._kit.face(piece.top.name).turned_size(piece.turn_deg)
         if board.square_at(piece.x_mm, piece.y_mm) is None or size == (1, 1):
             return board.square_at(piece.x_mm, piece.y_mm)
-        first = nearest_first(board, size, piece.x_mm, piece.y_mm)[0]
+        first = board.nearest_first(size, piece.x_mm, piece.y_mm)[0]
         return Square(max(0, first.file), max(0, first.rank))
 
     def squares_of(self, piece: Piece) -> tuple[Square, ...]:
         """Of a piece of several squares all that it covers."""
         first = self.square_of(piece)
-        size = turned_size(self._kit.face(piece.top.name), piece.turn_deg)
-        return () if first is None else covered(first, size)
+        size = self._kit.face(piece.top.name).turned_size(piece.turn_deg)
+        return () if first is None else first.area(size)
 
     def put_beside(self, pieces: Iterable[Piece]) -> None:
         """Each to its own place, North's to the right of the board, all others to the left."""
@@ -184,8 +183,8 @@ class Tags(MovablePieces):
 
     def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:  # noqa: ARG002 - cards need it
         """In the middle of the square, or of all squares of which this is the lowest on the left."""
-        size = turned_size(self._kit.face(piece.top.name), piece.turn_deg)
-        piece.x_mm, piece.y_mm = middle_mm(self._kit.board, square, size)
+        size = self._kit.face(piece.top.name).turned_size(piece.turn_deg)
+        piece.x_mm, piece.y_mm = self._kit.board.middle_mm(square, size)
 
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:
         """Far stacks first, and within a stack from the bottom to the top."""

@@ -13,8 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.core.kit import Board, Kit
-from vision.pieces.tags import TOP_TO_TAG, top_mm
+from companion.core.kit import TOP_TO_TAG, Board, Kit
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, flat
 from vision.simulation.degradations import (
@@ -42,7 +41,7 @@ def camera_pose(kit: Kit, view: View) -> Pose:
     """The pose with which the whole board and the room beside it fill the picture."""
     board, lens = kit.board, Lens(view.focal_ratio, view.k1)
     tag = kit.tag_mm * TOP_TO_TAG
-    widest = max((top_mm(kit, face)[0] for face in kit.faces), default=0.0)
+    widest = max((kit.top_mm(face)[0] for face in kit.faces), default=0.0)
     room = kit.deck.width_mm + BESIDE_CARDS_MM if kit.deck else max(tag * BESIDE_TOPS, widest + tag / 2)
     beyond = board.strip_mm + (BESIDE_ROW_MM + kit.order_tiles.row_depth_mm if kit.order_tiles else 0.0)
     low = (-room, -beyond - 6)
