@@ -149,39 +149,34 @@ class BoardEye:
         Keeps references and computes nothing, unless this frame says nothing new: then what is kept is packed.
         """
         before = self._last
-        look = _Look(next(self._numbers), self._reader.as_read(frame), reading, self._reader.seen)
+        look = _Look(next(self._numbers), self._reader.mirror.as_read(frame), reading, self._reader.seen)
         self._last = look
         if not reading.quiet:
             return
         if before is not None and before.reading == reading:
-            self._pack()
+            self.pack(0)
             return
         kept = self.settled_frames
         with self._lock:
-            boards = {each.reading.game for each in kept} - {None, reading.game}
-            if boards and reading.game is not None:
+            if kept and reading.game is not None and kept[-1].reading.game not in (None, reading.game):
                 kept.clear()  # large pictures, such as those of cards, are not kept through another game
             if kept and kept[-1].reading == reading:
                 kept.pop()  # the board is as before something moved: the newest picture of it counts
             kept.append(look)
-        self._pack(UNPACKED)
+        self.pack(UNPACKED)
 
-    def make_room(self) -> None:
-        """Pack a settled frame where as many wait as may; in the watcher's thread, after a round.
-
-        So the next one need not wait for it before the table hears of it.
-        """
-        self._pack(UNPACKED - 1)
-
-    def _pack(self, most: int = 0) -> None:
+    def pack(self, most: int = UNPACKED - 1) -> None:
         """Pack the oldest settled frame where more than these are not packed yet.
 
-        Only the watcher's thread changes what is kept.
+        Called in the watcher's thread, also after a round: so the next frame need not wait for it before the table
+        hears of it. Only that thread changes what is kept.
         """
         kept = self.settled_frames
-        waiting = [place for place, look in enumerate(kept) if not isinstance(look.frame, _PackedFrame)]
-        if len(waiting) > most:
-            place = waiting[0]
+        packed_ones = 0
+        for look in kept:
+            packed_ones += isinstance(look.frame, _PackedFrame)
+        if len(kept) - packed_ones > most:
+            place = packed_ones
             packed = replace(kept[place], frame=_PackedFrame(kept[place].frame))
             with self._lock:
                 kept[place] = packed

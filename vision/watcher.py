@@ -158,7 +158,7 @@ class Watcher(Closeable):
             self._next_s = self._clock.monotonic_s()
             self._report.expect()
         now = self._clock.monotonic_s()
-        if not self.link.is_open and now < self._next_s:
+        if now < self._next_s and not self.link.is_open:
             return None
         self._next_s = now + self.pace.period_s
         self._asked_s = now

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from operator import attrgetter
 
 from companion.core.grid import Square
 from companion.core.i18n import say
@@ -348,7 +349,7 @@ class Kit:
     @cached_property
     def tallest_mm(self) -> float:
         """Height of the highest marker of a piece."""
-        return max((face.height_mm for face in self.faces), default=0.0)
+        return max(map(attrgetter("height_mm"), self.faces), default=0.0)
 
     def has_wide_rim(self, face: Face) -> bool:
         """Is there something to read round the marker: a letter, or which of two faces this is?"""
@@ -373,15 +374,20 @@ class Kit:
 
     def kind(self, face: str) -> str:
         """The first face of the piece that can show this face: the same before and after it is turned over."""
-        return self.faces_beside(face)[0]
+        return self._turned.get(face, (face,))[0]
 
     def faces_beside(self, face: str) -> tuple[str, ...]:
         """All faces, this one among them, of the piece that can show it."""
         return self._turned.get(face, (face,))
 
+    @cached_property
+    def large(self) -> frozenset[str]:
+        """The faces of pieces that cover several squares."""
+        return frozenset(face.name for face in self.faces if face.size != (1, 1))
+
     def anchored(self, layout: Mapping[Square, tuple[str, ...]]) -> Layout:
         """The layout with every piece that covers several squares in the first of them alone."""
-        big = {name for name, face in self._by_name.items() if face.size != (1, 1)}
+        big = self.large
         if not big:
             return layout
         anchors: dict[str, Square] = {}

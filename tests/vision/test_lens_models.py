@@ -161,12 +161,12 @@ def test_a_camera_that_begins_to_mirror_is_noticed_at_once_and_a_mirror_on_the_t
         assert reader.read(Frame(luma, number / 5, number)).game == ARENA.game
     elsewhere = np.roll(turned, 40, axis=1)
     assert reader.read(Frame(elsewhere, 1.0, 5)).game is None
-    assert not reader.is_mirrored
+    assert not reader.mirror.is_mirrored
     assert reader.read(Frame(luma, 1.2, 6)).game == ARENA.game
     assert reader.read(Frame(turned, 1.4, 7)).game == ARENA.game
-    assert reader.is_mirrored
+    assert reader.mirror.is_mirrored
     assert reader.read(Frame(luma, 1.6, 8)).game == ARENA.game
-    assert not reader.is_mirrored
+    assert not reader.mirror.is_mirrored
 
 
 def test_a_picture_without_a_board_is_not_looked_at_twice_every_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,11 +57,6 @@ class Sighting:
         return np.asarray(a + reach * across)
 
     @cached_property
-    def bounds_px(self) -> tuple[float, ...]:
-        """Left, top, right and bottom."""
-        return (*self.corners_px.min(axis=0).tolist(), *self.corners_px.max(axis=0).tolist())
-
-    @cached_property
     def side_px(self) -> float:
         """Square root of its area."""
         return float(np.sqrt(cv2.contourArea(self.corners_px.astype(np.float32))))
@@ -75,6 +70,7 @@ class Found:
     rejected: Points
 
 
+@lru_cache(maxsize=8)
 def dictionary_of(name: str) -> cv2.aruco.Dictionary:
     """OpenCV's dictionary of that name, such as `DICT_6X6_250`; raises `Malformed`."""
     number = getattr(cv2.aruco, name, None)

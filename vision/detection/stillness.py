@@ -22,7 +22,7 @@ Blocks = NDArray[np.bool_]
 """(rows, columns): which blocks of a picture."""
 
 # ---- light ----
-_SAMPLE = 6
+SAMPLE = 6
 """Every so many rows and columns are enough to tell the light of a whole picture."""
 _BURNT = 245.0
 """A block that is lighter than this may hide how bright it is."""
@@ -69,6 +69,11 @@ _MANY = 0.02
 """That can be told of this share of the picture."""
 
 
+def wider(blocks: Blocks, side: int = 3) -> Blocks:
+    """Return these blocks and those around them, `side` being that of the square which each one becomes."""
+    return np.asarray(cv2.dilate(blocks.view(np.uint8), np.ones((side, side), np.uint8)), bool)
+
+
 class Exposure(NamedTuple):
     """How a picture is brought to the light of another: `gain` times it plus `offset`, (rows, 1) each."""
 
@@ -86,21 +91,18 @@ def exposure_between(before: Small, now: Small) -> Exposure:
     """
     rows = _gains_of_rows(before[:, 2::4], now[:, 2::4])
     plain = Exposure(rows, np.zeros_like(rows))
-    lit = (before[::_SAMPLE, ::_SAMPLE] * rows[::_SAMPLE]).ravel()
-    gain, offset = _gain_and_offset(lit, now[::_SAMPLE, ::_SAMPLE].ravel())
+    lit = (before[::SAMPLE, ::SAMPLE] * rows[::SAMPLE]).ravel()
+    gain, offset = _gain_and_offset(lit, now[::SAMPLE, ::SAMPLE].ravel())
     whole = Exposure((rows * np.float32(gain)).clip(*_GAINS), np.full_like(rows, offset))
     if abs(offset) >= _SLIGHT:
         more = _gains_of_rows(before[:, 2::4] * whole.gain + whole.offset, now[:, 2::4])
         whole = Exposure((whole.gain * more).clip(*_GAINS), whole.offset)
-    is_better = _misfit(before, now, whole) < _MUCH_BETTER * _misfit(before, now, plain)
-    return whole if is_better else plain
-
-
-def _misfit(before: Small, now: Small, exposure: Exposure) -> float:
-    """Return by how much the middling block differs in the same light."""
-    some = slice(None, None, _SAMPLE)
-    lit = before[some, some] * exposure.gain[some] + exposure.offset[some]
-    return _middle(np.abs(now[some, some] - lit))
+    # By how much the middling block differs in either light.
+    some, misfits = slice(None, None, SAMPLE), []
+    for gains, offsets in (whole, plain):
+        lit = before[some, some] * gains[some] + offsets[some]
+        misfits.append(middle_of(np.abs(now[some, some] - lit)))
+    return whole if misfits[0] < _MUCH_BETTER * misfits[1] else plain
 
 
 def _gains_of_rows(before: Small, now: Small) -> Small:
@@ -122,25 +124,19 @@ def _gain_and_offset(before: Small, now: Small) -> tuple[float, float]:
     dark_was = float(before[dark[third // 2]])
     bright_was = float(before[bright[third // 2]])
     if bright_was - dark_was < _CONTRAST:
-        offset = _middle(now - before)
+        offset = middle_of(now - before)
         return 1.0, float(np.clip(offset, -_MOST_OFFSET, _MOST_OFFSET))
-    dark_is = _middle(now[dark])
-    bright_is = _middle(now[bright])
+    dark_is = middle_of(now[dark])
+    bright_is = middle_of(now[bright])
     gain = float(np.clip((bright_is - dark_is) / (bright_was - dark_was), *_GAINS))
     offset = bright_is - gain * bright_was
     return gain, float(np.clip(offset, -_MOST_OFFSET, _MOST_OFFSET))
 
 
-def _middle(values: Small) -> float:
+def middle_of(values: Small) -> float:
     """Return the median; `np.median` takes several times as long for so few."""
     place = values.size // 2
     return float(np.partition(values, place, axis=None)[place])
-
-
-def brightness(now: Small, before: Small) -> float:
-    """Return how bright a picture is by another one."""
-    some = slice(None, None, _SAMPLE)
-    return _middle((now[some, some] + 1) / (before[some, some] + 1))
 
 
 def unexplained(before: Small, now: Small, exposure: Exposure) -> tuple[Small, Small]:

@@ -72,7 +72,7 @@ def empty_among(bare: Bare, board: Board, shot: Snapshot, squares: Iterable[Squa
     for alike, is_marked in ((plain, False), (marked, True)):
         if alike:
             is_paper = _as_paper(bare, cells, shot, alike, is_marked)
-            found.update(alike[number] for number in np.flatnonzero(is_paper))
+            found.update(map(alike.__getitem__, np.flatnonzero(is_paper)))
     return found
 
 
@@ -127,7 +127,8 @@ def _as_paper(bare: Bare, cells: SquareCells, shot: Snapshot, squares: Sequence[
 
     All squares at once: one by one they would take most of a picture's time.
     """
-    rows, wanted = shot.rows(squares), cells.middle if is_marked else cells.paper
+    rows = np.array(list(map(shot.row.__getitem__, squares)))
+    wanted = cells.middle if is_marked else cells.paper
     tones = shot.tones.reshape(len(shot.tones), -1)[rows][:, wanted]
     seen = shot.visible.reshape(len(shot.tones), -1)[rows][:, wanted]
     own = _ninth_decile(tones, seen)

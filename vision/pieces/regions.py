@@ -27,18 +27,14 @@ _LEAST_INSIDE = 0.7
 # ---- blocks ----------------------------------------------------------------------------------------------------------
 
 
-def grown(blocks: Blocks) -> Blocks:
-    """Return these blocks and their neighbours: what changed a little next to them counts too."""
-    return np.asarray(cv2.dilate(blocks.astype(np.uint8), np.ones((3, 3), np.uint8)), bool)
-
-
 def with_markers(blocks: Blocks, sightings: Iterable[Sighting]) -> tuple[Blocks, list[Sighting]]:
     """Return the markers that show in one of these blocks, and the blocks with all in which one of them shows."""
     rows, columns = blocks.shape
     wide, touched = blocks.copy(), []
     for sighting in sightings:
-        left, top, right, bottom = (int(bound / BLOCK_PX) for bound in sighting.bounds_px)
-        part = slice(max(0, top), min(bottom + 1, rows)), slice(max(0, left), min(right + 1, columns))
+        places = (sighting.corners_px / BLOCK_PX).astype(int).clip(0)
+        (left, top), (right, bottom) = places.min(axis=0).tolist(), places.max(axis=0).tolist()
+        part = slice(top, min(bottom + 1, rows)), slice(left, min(right + 1, columns))
         if blocks[part].any():
             wide[part] = True
             touched.append(sighting)

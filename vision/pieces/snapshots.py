@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TypeVar
 
 import cv2
@@ -43,7 +42,8 @@ _UNIT_MM = 100.0
 class Snapshot:
     """What one picture shows of (N,) squares, by their cells, see `SquareCells`."""
 
-    squares: tuple[Square, ...]
+    row: Mapping[Square, int]
+    """Which row is a square's."""
     tones: Tone
     """(N, side, side)."""
     visible: Mask
@@ -58,15 +58,6 @@ class Snapshot:
     """(12,): what the parts of an outline can be expected to have in this picture; 0 when none can be made out."""
     line_share: Tone
     """(12,): the same by the brightness of the paper next to each part."""
-
-    @cached_property
-    def row(self) -> Mapping[Square, int]:
-        """Which of the rows are a square's."""
-        return dict(zip(self.squares, range(len(self.squares)), strict=True))
-
-    def rows(self, squares: Iterable[Square]) -> NDArray[np.int_]:
-        """Return (M,): those of several squares."""
-        return np.array(list(map(self.row.__getitem__, squares)), int)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +115,8 @@ def take_snapshot(
     shades[cells.walled[numbers]] = np.nan
     if squares is None:
         sheet = _with_lines(sheet, lines, shades)
-    shot = Snapshot(chosen, tones, seen, glare, lines, shades, sheet.line_depth, sheet.line_share)
+    row = dict(zip(chosen, range(len(chosen)), strict=True))
+    shot = Snapshot(row, tones, seen, glare, lines, shades, sheet.line_depth, sheet.line_share)
     return shot, sheet
 
 

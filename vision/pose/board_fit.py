@@ -143,7 +143,8 @@ def tag_errors(pose: Pose, tags: Sequence[Tag]) -> Points:
 def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Points:
     """(N,): one standard deviation of where the pose puts points along their normals, px."""
     assert pose.covariance is not None
-    slopes = np.hstack(pose.slopes(points_mm)).reshape(-1, 2, 9)
+    _, by_place, by_lens = pose.project(points_mm)
+    slopes = np.hstack([by_place, by_lens]).reshape(-1, 2, 9)
     along = np.einsum("nij,ni->nj", slopes, normals)
     return np.asarray(np.sqrt(np.einsum("ni,ij,nj->n", along, pose.covariance, along).clip(0)))
 
@@ -170,7 +171,7 @@ class _TagScene:
         squares = (middles + self._models * turns).ravel()
         corners = np.column_stack([squares.real, squares.imag])
         points = np.column_stack([np.vstack([places, corners]), np.tile(self._heights, 2)])
-        seen, by_place, by_lens = pose.lens.project(points, pose.rotation, pose.translation, pose.size)
+        seen, by_place, by_lens = pose.project(points)
         slopes = np.hstack([by_place, by_lens]).reshape(-1, 2, 9)
         along = slopes[:, :, 3:6] @ pose.axes[:, :2]  # how a pixel moves with a point in its plane
         moves = self._moves(slopes[:number], along[:number], ends - middles, turns)
@@ -247,7 +248,7 @@ class _Problem:
         """Residuals (M,), the last three of what is believed about the lens, and slopes (M, 9)."""
         pose = self.pose(change)
         points = np.vstack([self._evidence.points_mm, self._lines_mm])
-        seen, by_place, by_lens = pose.lens.project(points, pose.rotation, pose.translation, pose.size)
+        seen, by_place, by_lens = pose.project(points)
         slopes = np.hstack([by_place, by_lens])
         number = len(self._evidence.points_mm)
         corners = (seen[:number] - self._evidence.points_px).ravel()

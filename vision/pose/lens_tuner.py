@@ -100,7 +100,7 @@ def _linearised(points_mm: Points, points_px: Points, guess: Pose, lens: Lens) -
     pose = pose or solve_pose(points_mm, points_px, lens, guess.size)
     if pose is None:
         return None
-    seen, by_pose, by_lens = lens.project(points_mm, pose.rotation, pose.translation, pose.size)
+    seen, by_pose, by_lens = pose.project(points_mm)
     by_lens = by_lens[:, :2]
     # What a change of the pose makes good does not count.
     slopes = by_lens - by_pose @ np.linalg.solve(by_pose.T @ by_pose, by_pose.T @ by_lens)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -41,12 +42,12 @@ class Lens:
         focal = self.focal_ratio * width
         return np.array([[focal, 0, (width - 1) / 2], [0, focal, (height - 1) / 2], [0, 0, 1]])
 
-    @property
+    @cached_property
     def distortion(self) -> Points:
         """OpenCV's coefficients, (4,)."""
         return np.array([self.k1, self.k2, 0.0, 0.0])
 
-    @property
+    @cached_property
     def bends(self) -> bool:
         """Are straight lines curved in the picture?"""
         return bool(self.k1 or self.k2 or self.is_fisheye)
@@ -79,23 +80,6 @@ class Lens:
             slope = 1 + flat * (3 * self.k1 + 5 * self.k2 * flat)
             angles = (angles - (there - radii) / np.maximum(slope, 0.2)).clip(0, _WIDEST)
         return np.asarray(bent * (np.tan(angles) / radii))
-
-    def project(
-        self, points_mm: Points, rotation: Points, translation: Points, size: tuple[int, int]
-    ) -> tuple[Points, Points, Points]:
-        """(N, 2) pixels of (N, 3) points, (2N, 6) slopes by rotation vector and translation, and (2N, 3) by the
-        logarithm of the focal length, k1 and k2."""
-        points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 1, 3)
-        turn, way = np.asarray(rotation).reshape(3, 1), np.asarray(translation).reshape(3, 1)
-        matrix = self.matrix(size)
-        if self.is_fisheye:
-            seen, slopes = cv2.fisheye.projectPoints(points, turn, way, matrix, self.distortion)
-            focal, bend, place = slopes[:, :2], slopes[:, 4:6], slopes[:, 8:14]
-        else:
-            seen, slopes = cv2.projectPoints(points, turn, way, matrix, self.distortion)
-            focal, bend, place = slopes[:, 6:8], slopes[:, 10:12], slopes[:, :6]
-        by_lens = np.column_stack([matrix[0, 0] * focal.sum(axis=1), bend])
-        return np.asarray(seen, np.float64).reshape(-1, 2), np.asarray(place, np.float64), by_lens
 
     def changed(self, by: Points) -> Lens:
         """The lens whose logarithm of the focal length, k1 and k2 differ by so much, (3,)."""

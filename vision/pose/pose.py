@@ -76,6 +76,22 @@ class Pose:
             reach = np.where(reach > 0, reach, np.nan)
         return np.asarray(eye[:2] + rays[:, :2] * reach[:, None], dtype=np.float64)
 
+    def project(self, points_mm: Points) -> tuple[Points, Points, Points]:
+        """Return (N, 2) pixels of (N, 3) points, and how they move with the pose and with the lens.
+
+        That is (2N, 6) by rotation vector and translation, and (2N, 3) by the logarithm of the focal length, k1 and k2.
+        """
+        points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 1, 3)
+        turn, way = self.rotation.reshape(3, 1), self.translation.reshape(3, 1)
+        if self.lens.is_fisheye:
+            seen, slopes = cv2.fisheye.projectPoints(points, turn, way, self.matrix, self.lens.distortion)
+            focal, bend, place = slopes[:, :2], slopes[:, 4:6], slopes[:, 8:14]
+        else:
+            seen, slopes = cv2.projectPoints(points, turn, way, self.matrix, self.lens.distortion)
+            focal, bend, place = slopes[:, 6:8], slopes[:, 10:12], slopes[:, :6]
+        by_lens = np.column_stack([self.matrix[0, 0] * focal.sum(axis=1), bend])
+        return np.asarray(seen, np.float64).reshape(-1, 2), np.asarray(place, np.float64), by_lens
+
     def px_per_mm(self, x_mm: float, y_mm: float, z_mm: float = 0.0) -> float:
         """How large the board appears at a point: the smaller of both directions."""
         here, right, up = self.to_px(np.array([[x_mm, y_mm, z_mm], [x_mm + 1, y_mm, z_mm], [x_mm, y_mm + 1, z_mm]]))
@@ -87,7 +103,8 @@ class Pose:
         if self.covariance is None:
             return np.zeros(len(points))
         number = len(self.covariance)
-        slopes = np.hstack(self.slopes(points))[:, :number].reshape(-1, 2, number)
+        _, *slopes_by = self.project(points)
+        slopes = np.hstack(slopes_by)[:, :number].reshape(-1, 2, number)
         errors = slopes @ self.covariance @ slopes.swapaxes(1, 2)
         one, other, both = errors[:, 0, 0], errors[:, 1, 1], errors[:, 0, 1]
         largest = np.sqrt(((one + other) / 2 + np.sqrt(((one - other) / 2) ** 2 + both**2)).clip(0))
@@ -95,11 +112,6 @@ class Pose:
         here = self.to_px(around.reshape(-1, 3)).reshape(-1, 3, 2)
         scale = np.linalg.norm(here[:, 1:] - here[:, :1], axis=2).min(axis=1)
         return np.asarray(largest / np.maximum(scale, 1e-6), dtype=np.float64)
-
-    def slopes(self, points_mm: Points) -> tuple[Points, Points]:
-        """(2N, 6) by rotation vector and translation, (2N, 3) by the lens: how the pixels of (N, 3) points move."""
-        _, by_place, by_lens = self.lens.project(points_mm, self.rotation, self.translation, self.size)
-        return by_place, by_lens
 
     def plane_maps(
         self,
@@ -165,20 +177,15 @@ class Maps:
 
     def part(self, rows: slice, columns: slice) -> Maps:
         """A part of the view."""
-        low_x, high_x = (self.low_mm[0] + column / self.scale for column in (columns.start, columns.stop))
-        low_y, high_y = (self.high_mm[1] - row / self.scale for row in (rows.stop, rows.start))
-        return Maps(self.pixels[rows, columns], (low_x, low_y), (high_x, high_y), self.z_mm, self.scale)
-
-    @cached_property
-    def _to_view(self) -> tuple[Points, Points]:
-        """(2,) each: what board coordinates are multiplied by, and what is added then."""
-        factors = np.array([self.scale, -self.scale])
-        return factors, -factors * (self.low_mm[0], self.high_mm[1]) - 0.5
+        (left, _), (_, top) = self.low_mm, self.high_mm
+        low = left + columns.start / self.scale, top - rows.stop / self.scale
+        high = left + columns.stop / self.scale, top - rows.start / self.scale
+        return Maps(self.pixels[rows, columns], low, high, self.z_mm, self.scale)
 
     def to_view(self, points_mm: Points) -> Points:
         """(N, 2) board coordinates to (N, 2) pixels of the view."""
-        factors, start = self._to_view
-        return np.asarray(np.asarray(points_mm, dtype=np.float64).reshape(-1, 2) * factors + start)
+        corner = np.array([self.low_mm[0], self.high_mm[1]])
+        return np.asarray((points_mm.reshape(-1, 2) - corner) * (self.scale, -self.scale) - 0.5)
 
     def to_board(self, points: Points) -> Points:
         """(N, 2) pixels of the view to (N, 2) board coordinates."""
@@ -302,7 +309,7 @@ def _stepped(start: Pose, points_mm: Points, points_px: Points) -> tuple[Points,
     place = np.concatenate([start.rotation.ravel(), start.translation.ravel()])
 
     def at(place: Points) -> tuple[Points, Points]:
-        seen, by_place, _ = start.lens.project(points_mm, place[:3], place[3:], start.size)
+        seen, by_place, _ = replace(start, rotation=place[:3], translation=place[3:]).project(points_mm)
         return (seen - points_px).ravel(), by_place
 
     rest, slopes = at(place)
@@ -323,7 +330,7 @@ def _stepped(start: Pose, points_mm: Points, points_px: Points) -> tuple[Points,
 
 def _with_covariance(pose: Pose, points_mm: Points) -> Pose:
     """Add how certain the pose is; corners are never trusted to better than 0.4 px, or 0.8 px while some are hidden."""
-    slopes = pose.slopes(points_mm)[0]
+    _, slopes, _ = pose.project(points_mm)
     normal = slopes.T @ slopes
     try:
         inverse = np.linalg.inv(normal)

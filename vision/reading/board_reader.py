@@ -89,7 +89,8 @@ class BoardReader:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self.seen = Seen(memory.located.tuner.lens)
-        self._mirror = Mirror()
+        self.mirror = Mirror()
+        """Turns pictures back; `pose` holds in what it answers."""
         self._lock, self._asking = threading.Lock(), threading.Lock()
         self._asked: tuple[Kit | None] | None = None
 
@@ -97,15 +98,6 @@ class BoardReader:
     def is_stirred(self) -> bool:
         """Whether something moved in the last frame."""
         return not self.memory.still_frames
-
-    @property
-    def is_mirrored(self) -> bool:
-        """Whether the camera mirrors its pictures, as webcams do for whoever looks at himself."""
-        return self._mirror.is_mirrored
-
-    def as_read(self, frame: Frame) -> Frame:
-        """Return the frame as it is read: a mirrored one turned back. `pose` holds in that."""
-        return self._mirror.as_read(frame)
 
     @property
     def learned(self) -> LensTuner:
@@ -120,7 +112,7 @@ class BoardReader:
     def use_lens(self, lens: Lens, exact: bool = False) -> None:
         """Go on with another camera and its lens; an exact one is not refined. Waits for the reader."""
         with self._lock:
-            self._mirror = Mirror()
+            self.mirror = Mirror()
             memory = replace(self.memory, located=with_lens(lens, exact), pose=None, last=None)
             self.memory = replace(memory, settled=None, latest=None, votes=())
             self.seen = Seen(lens)
@@ -142,16 +134,14 @@ class BoardReader:
         with self._lock:
             if self._asked is not None:
                 self._restart()
-            frame = self._mirror.as_read(frame)
+            frame = self.mirror.as_read(frame)
             look = self._through(Look(frame.luma, may_glance=glance))
             if look.is_known:
                 settled = self.memory.settled
                 last = settled or self.memory.latest
                 assert last is not None
                 return self._reading(last, frame, quiet=settled is not None)
-            if look.told.game is not None:
-                self._mirror.sees_board()
-            elif self._mirror.turns_round(frame.luma, self.memory):
+            if look.told.game is None and self.mirror.turns_round(frame.luma, self.memory):
                 self.memory = replace(self.memory, votes=(), background=Background(), last=None, settled=None)
                 look = self._through(Look(mirrored(frame.luma)))
             self._look_back(look)
@@ -163,7 +153,7 @@ class BoardReader:
             self._restart()
             self.memory = replace(self.memory, background=Background())
             look = self._through(Look(luma, _ALONE))
-            if look.vote.game is None and (turned := self._mirror.turned_picture(luma, self.memory)) is not None:
+            if look.vote.game is None and (turned := self.mirror.turned_picture(luma, self.memory)) is not None:
                 self.memory = replace(self.memory, background=Background())
                 look = self._through(Look(turned, _ALONE))
             self._look_back(look)
@@ -221,7 +211,10 @@ class BoardReader:
 
     def _look_back(self, look: Look) -> None:
         """Remember what there is to say of a picture that was read."""
-        located, pose, vague, advice, notes = self.memory.located, look.pose, "", [], [self.memory.located.twin]
+        located, pose, mirror = self.memory.located, look.pose, self.mirror
+        advice, notes = list[Advice](), [located.twin]
+        if look.told.game is not None:
+            mirror.blind, mirror.is_proven, mirror.is_inverted = 0, True, False
         if located.twin:
             twins = say("The same board is seen twice.")
             advice.append(Advice(say("Put the second board away"), twins, Weakness.TWIN))
@@ -235,9 +228,9 @@ class BoardReader:
             advice.append(Advice(say("Print board and pieces at 100 %"), why, Weakness.SMALL))
             notes.append(say("Board and pieces do not have the same scale: print both at 100 %"))
         problem = located.problem
-        if self._mirror.is_mirrored:
+        if mirror.is_mirrored:
             notes.append(say("The camera mirrors its picture, and the companion turns it back"))
-        if self._mirror.is_inverted:
+        if mirror.is_inverted:
             problem = say("The board is printed white on black: print it again, black on white")
         note = joined(". ", notes)
         kit = self.memory.kit
@@ -262,9 +255,9 @@ class Mirror:
 
     def __init__(self) -> None:
         self.is_mirrored = self.is_inverted = False
-        self._is_proven = False
+        self.is_proven = False
         """Has a board been read the way round that pictures are taken now?"""
-        self._blind = 0
+        self.blind = 0
         """Pictures without a board since."""
         self._turned: tuple[Frame, Frame] | None = None
 
@@ -276,27 +269,23 @@ class Mirror:
             self._turned = frame, replace(frame, luma=mirrored(frame.luma), colours=turned_back(frame.colours))
         return self._turned[1]
 
-    def sees_board(self) -> None:
-        """Note that a board was read the way round that pictures are taken now."""
-        self._blind, self._is_proven, self.is_inverted = 0, True, False
-
     def turns_round(self, luma: Luma, memory: Memory) -> bool:
         """After a picture without a board, tell whether its mirror image shows one: then all later ones are turned.
 
         Looked at now and then, as it takes as long as the picture itself.
         """
-        self._blind += 1
-        every = _TURN_BACK_FRAMES if self._is_proven else _TURN_FRAMES
-        if self._is_proven and self._blind == 1:
+        self.blind += 1
+        every = _TURN_BACK_FRAMES if self.is_proven else _TURN_FRAMES
+        if self.is_proven and self.blind == 1:
             is_board = shows_board_in_place
-        elif self._blind % every == (0 if self._is_proven else 1):
+        elif self.blind % every == (0 if self.is_proven else 1):
             is_board = shows_board
         else:
             return False
         if not is_board(mirrored(luma), memory):
             self.is_inverted = shows_board(255 - luma, memory)
             return False
-        self.is_mirrored, self._blind = not self.is_mirrored, 0
+        self.is_mirrored, self.blind = not self.is_mirrored, 0
         return True
 
     def turned_picture(self, luma: Luma, memory: Memory) -> Luma | None:

@@ -10,7 +10,8 @@ import numpy as np
 from companion.core.kit import Kit
 from vision.detection.markers import Luma, MarkerFinder, Sighting, boxes_of, is_large, scan_parts, scan_quickly
 from vision.detection.rectified_search import lost_corners
-from vision.pieces.regions import grown, with_markers
+from vision.detection.stillness import wider
+from vision.pieces.regions import with_markers
 from vision.pose.pose import Points, corner_points_mm, nearest_pose, rough_pose
 from vision.reading.locate import held, is_in_place
 from vision.reading.look import NO_SQUARES, Look, Memory
@@ -52,7 +53,11 @@ def _quick(luma: Luma) -> tuple[Sighting, ...]:
 
 def corners_among(kit: Kit, sightings: Iterable[Sighting]) -> dict[int, Points]:
     """Return the places (4, 2) of the board's corner markers, by id."""
-    return {s.marker: s.corners_px for s in sightings if s.marker in kit.board.corners}
+    corners = {}
+    for sighting in sightings:
+        if sighting.marker in kit.board.corners:
+            corners[sighting.marker] = sighting.corners_px
+    return corners
 
 
 # ---- all of the picture ----------------------------------------------------------------------------------------------
@@ -117,7 +122,7 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
     if kit is None or pose is None:
         return None
     tag_px = kit.tag_mm * pose.px_per_mm(kit.board.width_mm / 2, kit.board.height_mm / 2)
-    wide, touched = with_markers(grown(look.due), last.sightings)
+    wide, touched = with_markers(wider(look.due), last.sightings)
     boxes = boxes_of(wide, 0.5 * tag_px, luma)
     area = 0
     for rows, columns in boxes:
@@ -125,7 +130,9 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
     if area > _PART * luma.size:
         return None
     gone = frozenset(touched)
-    kept = set(last.sightings) - gone
+    kept = [*last.sightings]
+    for sighting in touched:
+        kept.remove(sighting)
     new, foreign = [], set[int]()
     for other in memory.kits.values():
         if other is not kit:
@@ -135,7 +142,7 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
             return None
         if not _is_known(sighting, kept):
             new.append(sighting)
-    sightings = (*(sighting for sighting in last.sightings if sighting in kept), *new)
+    sightings = (*kept, *new)
     if not _is_held(kit, kept, new, touched):
         located = held(memory.located, kit.board, sightings)
         if located is None:

@@ -15,7 +15,7 @@ from vision.detection.rectified_search import BETTER, PLAIN, Way, read_closer
 from vision.pieces.empty_squares import empty_among, learn_bare, shaded_among
 from vision.pieces.snapshots import Snapshot, take_snapshot
 from vision.reading.look import Look, Memory, Pieces, Vote
-from vision.reading.place import hiding_mm, placed_pieces
+from vision.reading.place import bodies_mm, placed_pieces
 
 _CLEARLY = 0.85
 """A marker that does not decode and correlates so well with a print is that one without doubt."""
@@ -56,7 +56,7 @@ def _snapshot(look: Look, memory: Memory, pieces: Pieces, squares: Set[Square] |
     assert sheet is not None
     if not sheet.has_looked:
         squares = None
-    bodies = hiding_mm(pieces, pieces.kit.board.squares if squares is None else squares)
+    bodies = bodies_mm(pieces.kit, pieces.pose, pieces.placed)
     corners = set(pieces.kit.board.corners).intersection(map(attrgetter("marker"), look.sightings))
     shot, sheet = take_snapshot(sheet, look.luma, pieces.pose, corners, bodies, squares=squares)
     return shot, replace(memory, sheet=sheet)
@@ -71,7 +71,8 @@ def _look_closer(  # noqa: PLR0917 - what is known of one picture
     asked. Returns the look and the pieces with those that were read, and the empty squares.
     """
     board, bare = pieces.kit.board, set[Square]()
-    asked = _first(missing, look.budget.closer, times)
+    # A marker has more contrast than print or shadows.
+    asked = _first(missing, look.budget.closer, times, shot, most=1)
     for ways in (PLAIN, BETTER):
         more = _read_closer(look, pieces, asked, ways)
         if not more:
@@ -87,15 +88,22 @@ def _look_closer(  # noqa: PLR0917 - what is known of one picture
         if not asked:
             break
     if look.still:
-        shaded = _first(missing - pieces.doubtful - look.vague, look.budget.shaded, times)
+        shaded = _first(missing - pieces.doubtful - look.vague, look.budget.shaded, times, shot, most=-1)
         times.update(shaded)
         bare |= shaded_among(board, shot, shaded)
     return look, pieces, bare
 
 
-def _first(squares: Set[Square], number: int, times: Counter[Square]) -> set[Square]:
-    """Return so many of the squares, those first that were asked least often."""
-    return set(sorted(squares, key=lambda square: (times[square], square))[:number])
+def _first(squares: Set[Square], number: int, times: Counter[Square], shot: Snapshot, *, most: int) -> set[Square]:
+    """Return so many of the squares, those first that were asked least often.
+
+    Of these come first those with the most contrast, or with the least where `most` is -1.
+    """
+    ranked = []
+    for square in squares:
+        contrast = float(shot.tones[shot.row[square]].std())
+        ranked.append((times[square], -most * contrast, square))
+    return {square for _, _, square in sorted(ranked)[:number]}
 
 
 def _read_closer(look: Look, pieces: Pieces, squares: Set[Square], ways: Sequence[Way]) -> tuple[Sighting, ...]:

@@ -16,15 +16,17 @@ from numpy.typing import NDArray
 from vision.detection.markers import Luma
 from vision.detection.stillness import (
     BLOCK_PX,
+    SAMPLE,
     Background,
     Blocks,
     Noise,
     Small,
     bounds_of,
-    brightness,
     exposure_between,
     learn_noise,
+    middle_of,
     unexplained,
+    wider,
 )
 from vision.pieces.regions import blocks_over
 from vision.pose.pose import Points
@@ -117,32 +119,39 @@ def compare(past: Background, luma: Luma) -> tuple[Stir, Background]:
     exposure = exposure_between(past.read, now)
     rest, shift = unexplained(past.read, now, exposure)
     changed, faint, strongest = _cluster(past.noise, rest, shift, past.faint_read)
-    light = 1.0 if past.whole is None else brightness(now, past.whole)
-    lights = past.lights
+    light, lights = 1.0, past.lights
+    if past.whole is not None:
+        light = middle_of((now[::SAMPLE, ::SAMPLE] + 1) / (past.whole[::SAMPLE, ::SAMPLE] + 1))
     # Forgotten are frames before it was nearly as bright as when it was read.
     if abs(light - 1) <= RELIT or (lights and (light > 1) != (lights[-1] > 1)):
         lights = ()
     if abs(light - 1) > RELIT:
         lights = (*lights, light)[-_LASTING:]
     seen = replace(past, now=now, exposure=exposure, faint_read=faint, lights=lights)
+    places, near = None, None
     if changed is None:
         # While nothing differs from what was read last, one comparison tells both.
-        return Stir(False, len(lights) == _LASTING, None, np.zeros(now.shape, bool), light), _calm(seen, now, rest)
-    if past.was_calm and strongest >= _SUDDEN:
-        # It looked as it was read until a frame ago: what has changed has moved since then.
-        moving: Blocks | None = changed
-        before = _followed(now, rest, _wider(changed, 3))
-        seen = replace(seen, before=before, faint_before=None, was_calm=False)
+        stir = Stir(False, len(lights) == _LASTING, None, np.zeros(now.shape, bool), light)
+        seen = _calm(seen, rest)
     else:
-        moving, seen = _moving(seen, now)
-    places = None
-    if moving is not None:
-        rows, columns = np.nonzero(moving)
-        places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
-    return Stir(moving is not None, True, places, changed, light), seen
+        moving: Blocks | None = changed
+        if past.was_calm and strongest >= _SUDDEN:
+            # It looked as it was read until a frame ago: what has changed has moved since then.
+            seen = replace(seen, faint_before=None)
+        else:
+            moving, rest, seen = _moving(seen, now)
+        if moving is not None:
+            near = wider(moving)
+            rows, columns = np.nonzero(moving)
+            places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
+        stir = Stir(moving is not None, True, places, changed, light)
+    # The next frame is compared with this one without noise, but where something has moved.
+    followed = now - rest * np.float32(1 - _FOLLOW)
+    before = followed if near is None else np.where(near, now, followed)
+    return stir, replace(seen, before=before, was_calm=changed is None)
 
 
-def _calm(seen: Background, now: Small, rest: Small) -> Background:
+def _calm(seen: Background, rest: Small) -> Background:
     """Learn the noise where nothing differs from what was read, and what the blocks look like without it."""
     assert seen.read is not None
     assert seen.looks is not None
@@ -153,28 +162,20 @@ def _calm(seen: Background, now: Small, rest: Small) -> Background:
     if young.any():
         read = read + np.where(young, rest / (looks + 1), 0)
         looks = looks + young
-    before = _followed(now, rest, None)
-    return replace(
-        seen, noise=noise, read=read, looks=looks, before=before, calm=calm, was_calm=True, faint_before=None
-    )
+    return replace(seen, noise=noise, read=read, looks=looks, calm=calm, faint_before=None)
 
 
-def _moving(seen: Background, now: Small) -> tuple[Blocks | None, Background]:
-    """Return which blocks differ from the frames before, None being none, and learn the noise of the others."""
+def _moving(seen: Background, now: Small) -> tuple[Blocks | None, Small, Background]:
+    """Return which blocks differ from the frames before, None being none, and by how much all do.
+
+    Of the others the noise is learned.
+    """
     assert seen.before is not None
     exposure = exposure_between(seen.before, now)
     rest, shift = unexplained(seen.before, now, exposure)
     moving, faint, _ = _cluster(seen.noise, rest, shift, seen.faint_before)
-    near = None if moving is None else _wider(moving, 3)
-    noise = learn_noise(seen.noise, rest, near)
-    before = _followed(now, rest, near)
-    return moving, replace(seen, noise=noise, before=before, faint_before=faint, was_calm=False)
-
-
-def _followed(now: Small, rest: Small, near: Blocks | None) -> Small:
-    """Return what the next frame is compared with: this one without noise, but where something has moved `near`."""
-    followed = now - rest * np.float32(1 - _FOLLOW)
-    return followed if near is None else np.where(near, now, followed)
+    noise = learn_noise(seen.noise, rest, None if moving is None else wider(moving))
+    return moving, rest, replace(seen, noise=noise, faint_before=faint)
 
 
 def _cluster(
@@ -195,17 +196,12 @@ def _cluster(
     lasting = sums >= _CLEAR
     if faint is not None and faint.shape == cores.shape:
         lasting |= cores & faint
-    near = _wider(cores, 3)
+    near = wider(cores, 3)
     if not lasting.any():
         return None, near, strongest
-    around = _wider(lasting, 5)
+    around = wider(lasting, 5)
     found = np.asarray(around & near & (share >= _PART), bool)
     return found, near & ~around, strongest
-
-
-def _wider(blocks: Blocks, side: int) -> Blocks:
-    """Return these blocks and those around them, `side` being that of the square which each one becomes."""
-    return np.asarray(cv2.dilate(blocks.view(np.uint8), np.ones((side, side), np.uint8)), bool)
 
 
 def _shrunk(luma: Luma) -> Small:

@@ -13,7 +13,6 @@ from operator import attrgetter
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit
@@ -24,6 +23,7 @@ from vision.pieces.snapshots import Sheet
 from vision.pose.pose import Points, Pose, rectangle_corners_mm
 from vision.reading.look import Look, Memory, Pieces, Placed
 
+_ONE = rectangle_corners_mm(0.0, 0.0, 1.0, 1.0, 0.0)
 _ROUND_MM = 5.0
 """How much larger than its tag a piece may be."""
 _ABOVE_MM = 3.0
@@ -83,8 +83,7 @@ def _asked(
             asked |= piece.squares
     if resigned:
         # Of these a piece that was not there before may hide a part.
-        hidden = np.any(_may_hide(kit.board, bodies_mm(kit, pose, come), resigned), axis=0)
-        asked.update(square for square, is_hidden in zip(resigned, hidden, strict=True) if is_hidden)
+        asked |= _hidden_among(kit.board, bodies_mm(kit, pose, come), resigned)
     return frozenset(asked)
 
 
@@ -247,28 +246,16 @@ def _faces_on_squares(
 
 def misprinted_size(placed: Collection[Placed]) -> float | None:
     """Return how large pieces are by the size that this board asks for, when most are alike and not of that size."""
-    off = [piece.size for piece in placed if not piece.fits]
+    off = []
+    for piece in placed:
+        if not piece.fits:
+            off.append(piece.size)
     if len(off) < max(_MIN_MISPRINTS, len(placed) / 2) or max(off) - min(off) > _ALIKE:
         return None
     return float(np.median(off))
 
 
 # ---- what pieces hide ------------------------------------------------------------------------------------------------
-
-
-def hiding_mm(pieces: Pieces, squares: Collection[Square]) -> Points:
-    """Return (N, 16, 2): what those pieces hide that may hide one of these squares, see `bodies_mm`."""
-    bodies = bodies_mm(pieces.kit, pieces.pose, pieces.placed)
-    return bodies[np.any(_may_hide(pieces.kit.board, bodies, squares), axis=1)]
-
-
-def _may_hide(board: Board, bodies: Points, squares: Iterable[Square]) -> NDArray[np.bool_]:
-    """Return (bodies, squares): may the one hide a part of the other?"""
-    centres = np.array(list(map(board.centre_mm, squares))).reshape(-1, 2)
-    half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + _ROUND_MM
-    low = bodies.min(axis=1, keepdims=True) - half
-    high = bodies.max(axis=1, keepdims=True) + half
-    return np.asarray(((centres > low) & (centres < high)).all(axis=2))
 
 
 def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[Placed]) -> Points:
@@ -291,10 +278,23 @@ def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[Placed]) -> Points:
         turns.append(piece.turn_deg)
     angles = np.radians(turns)
     axes = np.array([[np.cos(angles), np.sin(angles)], [-np.sin(angles), np.cos(angles)]]).transpose(2, 0, 1)
-    corners = rectangle_corners_mm(0.0, 0.0, 1.0, 1.0, 0.0) * np.reshape(sizes, (-1, 1, 2)) @ axes
+    corners = _ONE * np.reshape(sizes, (-1, 1, 2)) @ axes
     feet = corners[:, None] + np.reshape(middles, (-1, 2, 1, 2))
     # A ray from the eye past the top meets the board farther off: by as much as the eye is above it.
     eye = pose.eye_mm
     above = np.maximum(eye[2] - np.reshape(heights, (-1, 2, 1, 1)), 1.0)
     behind = eye[:2] + (feet - eye[:2]) * eye[2] / above
     return np.concatenate([feet, behind], axis=2).reshape(-1, 16, 2)
+
+
+def _hidden_among(board: Board, bodies: Points, squares: Iterable[Square]) -> set[Square]:
+    """Return those of these squares of which one of the bodies (N, 16, 2) may hide a part."""
+    half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + _ROUND_MM
+    low = bodies.min(axis=1) - half
+    high = bodies.max(axis=1) + half
+    hidden = set()
+    for square in squares:
+        centre = board.centre_mm(square)
+        if ((low < centre) & (centre < high)).all(axis=1).any():
+            hidden.add(square)
+    return hidden

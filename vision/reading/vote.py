@@ -6,7 +6,6 @@ squares that have become empty because what lay on them is read somewhere else.
 
 from __future__ import annotations
 
-from collections.abc import Set
 from dataclasses import replace
 
 import numpy as np
@@ -15,13 +14,13 @@ from companion.core.grid import Square
 from vision.cards.fans import agreed_fans
 from vision.detection.foreign_objects import lying_free
 from vision.detection.rectified_search import marked_squares
+from vision.detection.stillness import wider
 from vision.pieces.empty_squares import covered_among
-from vision.pieces.regions import grown
 from vision.pieces.snapshots import take_snapshot
 from vision.pose.pose import Pose, flat
-from vision.reading.look import NO_SQUARES, Look, Memory, Vote
+from vision.reading.look import Look, Memory, Vote
 from vision.reading.motion import mark_read
-from vision.reading.place import hiding_mm
+from vision.reading.place import bodies_mm
 
 _SAME_PX = 2.0
 """Poses that differ by less are one."""
@@ -30,10 +29,15 @@ _CORNERS_MM = flat(np.array([[-100.0, -100.0], [100.0, -100.0], [100.0, 100.0], 
 
 def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Join a look with those before it, and remember it."""
-    memory = _marked_read(look, memory)
+    # Later pictures are compared with this one, as far as it was looked at.
+    looked = None if look.before is None or look.due is None else wider(look.due)
+    background, fresh = mark_read(memory.background, looked), memory.fresh
+    if looked is None and background.now is not None:
+        fresh = np.ones(background.now.shape, dtype=bool)
+    memory = replace(memory, background=background, fresh=fresh, since_look=0)
     latest, votes = memory.latest, memory.votes
     # What was read with a worse pose has no vote.
-    is_apart = latest is None or not _agree(look.pose, latest.pose)
+    is_apart = latest is None or (look.pose is not latest.pose and not _agree(look.pose, latest.pose))
     if not look.still or is_apart or (votes and votes[-1].stirred):
         votes = ()
     votes = (*votes, look.vote)[-memory.frames :]
@@ -55,21 +59,9 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     return look, _with_foreign(look, memory)
 
 
-def _marked_read(look: Look, memory: Memory) -> Memory:
-    """Compare later pictures with this one, as far as it was looked at."""
-    looked = grown(look.due) if look.before is not None and look.due is not None else None
-    background = mark_read(memory.background, looked)
-    fresh = memory.fresh
-    if looked is None and background.now is not None:
-        fresh = np.ones(background.now.shape, dtype=bool)
-    return replace(memory, background=background, fresh=fresh, since_look=0)
-
-
 def _agree(pose: Pose | None, before: Pose | None) -> bool:
     """Tell whether two poses put the board in the same place of the picture."""
-    if pose is before or pose is None or before is None:
-        return pose is before
-    if pose.size != before.size:
+    if pose is None or before is None or pose.size != before.size:
         return False
     middle = before.to_plane(np.array([pose.size]) / 2)[0]
     around = _CORNERS_MM + np.array([*middle, 0.0])
@@ -78,26 +70,22 @@ def _agree(pose: Pose | None, before: Pose | None) -> bool:
 
 def _with_foreign(look: Look, memory: Memory) -> Memory:
     """Remember on which unknown squares of a board that lies still something has lain for long that is no piece."""
-    foreign, last, small = memory.foreign & look.told.unknown, memory.last, memory.background.now
-    if last is None or last.kit is None or last.pose is None or small is None:
-        return replace(memory, foreign=foreign)
-    squares = _covered(last, memory, look.told.unknown)
-    if not squares:
-        return replace(memory, foreign=foreign, bare=(last.pose, small))
-    if look.still and look.is_retry and memory.bare is not None and memory.bare[0] is last.pose:
-        foreign = lying_free(last.kit, last.pose, squares, small, memory.bare[1]) & look.told.unknown
-    return replace(memory, foreign=foreign)
-
-
-def _covered(last: Look, memory: Memory, squares: Set[Square]) -> Set[Square]:
-    """Return those of these squares of the last look that are covered by what shows no marker."""
-    pieces, sheet = last.pieces, memory.sheet
-    if not squares or pieces is None or sheet is None:
-        return NO_SQUARES
-    bodies = hiding_mm(pieces, squares)
-    shot, _ = take_snapshot(sheet, last.luma, pieces.pose, (), bodies, squares=squares)
-    hidden = covered_among(memory.bare_looks, shot, squares)
-    return hidden - marked_squares(pieces.kit, pieces.pose, last.luma, hidden)
+    unknown, last, small, sheet = look.told.unknown, memory.last, memory.background.now, memory.sheet
+    memory = replace(memory, foreign=memory.foreign & unknown)
+    if last is None or last.pieces is None or small is None or sheet is None:
+        return memory
+    kit, pose, covered = last.pieces.kit, last.pieces.pose, set[Square]()
+    if unknown:
+        bodies = bodies_mm(kit, pose, last.pieces.placed)
+        shot, _ = take_snapshot(sheet, last.luma, pose, (), bodies, squares=unknown)
+        hidden = covered_among(memory.bare_looks, shot, unknown)
+        covered = hidden - marked_squares(kit, pose, last.luma, hidden)
+    if not covered:
+        return replace(memory, bare=(pose, small))
+    if look.still and look.is_retry and memory.bare is not None and memory.bare[0] is pose:
+        foreign = lying_free(kit, pose, covered, small, memory.bare[1])
+        memory = replace(memory, foreign=foreign & unknown)
+    return memory
 
 
 # ---- what several pictures say ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from itertools import count
 
@@ -53,7 +53,6 @@ class SimulatedTable:
         self._version = 0
         self._stage: LitTable | None = None
         self._drawn: tuple[int, Bgr] | None = None
-        self._tint: tuple[Bgr, Colours] | None = None
         self._noise: NDArray[np.int8] | None = None
         self._rng = np.random.default_rng(self._view.seed)
         self.use(kit)
@@ -238,13 +237,11 @@ class SimulatedTable:
             noise = self._next_noise()
             return luma if noise is None else _with_noise(luma, noise)
 
-    def tint(self) -> Colours:
-        """The colours of the picture now, small and without noise; worked out once for every change."""
+    def tint(self) -> Callable[[], Colours]:
+        """Return what works out the colours of the picture now, small and without noise, when somebody asks."""
         with self._lock:
             picture = self._picture()
-            if self._tint is None or self._tint[0] is not picture:
-                self._tint = picture, colours.of_bgr(picture)
-            return self._tint[1]
+        return lambda: colours.of_bgr(picture)
 
     def _picture(self) -> Bgr:
         """Without noise; drawn once for every change."""
@@ -362,7 +359,7 @@ class RenderedCamera(Closeable):
         if self._closed:
             raise CameraError(say("The camera of the simulated table is closed: open it again"))
         luma, tint = self._table.render_luma(), self._table.tint()
-        return Frame(luma, self._clock.monotonic_s(), next(self._numbers), lambda: tint)
+        return Frame(luma, self._clock.monotonic_s(), next(self._numbers), tint)
 
     def close(self) -> None:
         """Nothing is held; later frames are refused."""

@@ -22,6 +22,6 @@ class TilesBeside:
     def see(self, frame: Frame, reading: Reading) -> tuple[Frame, RowsSeen | None]:
         """The frame without what lies beside the board, and the rows of tiles if they were wanted and are read."""
         pose = self._reader.pose if reading.game == self._watch.kit.game else None
-        as_read = self._reader.as_read(frame)
+        as_read = self._reader.mirror.as_read(frame)
         shown = self._board_only.shown(as_read, pose)
-        return self._reader.as_read(shown), self._watch.see(as_read.luma, frame.at_s, pose)
+        return self._reader.mirror.as_read(shown), self._watch.see(as_read.luma, frame.at_s, pose)
