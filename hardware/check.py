@@ -40,7 +40,7 @@ class PanelTrial:
             self._tell()
 
     def renew(self) -> None:
-        """Somebody still looks: without this it ends within seconds."""
+        """Go on: without this it ends within seconds."""
         with self._lock:
             now_s = self._clock.monotonic_s()
             if now_s < self._until_s:
@@ -55,7 +55,7 @@ class PanelTrial:
                 self._tell()
 
     def light(self, lamp: str, on: bool) -> None:
-        """Light a lamp, or darken it; raises KeyError for one that there is not."""
+        """Light a lamp, or darken it. Raises KeyError for one that there is not."""
         if lamp not in self.lamps:
             raise KeyError(lamp)
         with self._lock:
@@ -69,7 +69,7 @@ class PanelTrial:
             self._tell(Signal(cue, seats, 1))
 
     def trial(self) -> Trial:
-        """How it stands now."""
+        """Return how it stands now."""
         with self._lock:
             left_s = max(0.0, self._end_s - self._clock.monotonic_s()) if self._is_on() else 0.0
             if not left_s:

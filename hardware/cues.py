@@ -74,11 +74,11 @@ class Track:
 
     @property
     def ms(self) -> float:
-        """How long it lasts."""
+        """Return how long it lasts."""
         return math.inf if self.is_cycle else sum(step.ms for step in self.steps)
 
     def at(self, t_ms: float) -> tuple[LampLevel | None, float]:
-        """The level at a time since the beginning (None: it has ended), and the ms until that may change."""
+        """Return the level at a time since the beginning (None: it has ended), and the ms until that may change."""
         if self.is_cycle:
             t_ms %= sum(step.ms for step in self.steps)
         for step in self.steps:
@@ -141,24 +141,27 @@ _ROWS: Mapping[Cue, _Row] = {
 
 @lru_cache(maxsize=256)
 def _row(cue: Cue | EventCue) -> _Row:
-    """The row of a cue; that of an event's is made of what the game says of it."""
+    """Return the row of a cue. That of an event's is made of what the game says of it."""
     if isinstance(cue, Cue):
         return _ROWS[cue]
     return _Row(Rank.TURN if cue.is_call else Rank.REVEAL, tone(cue.tone), cue.for_both)
 
 
 def tone_of(cue: Cue | EventCue) -> Tone:
-    """The tone of a cue. It knows neither seat nor key nor number: whose key it was, and which, is never heard."""
+    """Return the tone of a cue.
+
+    It knows neither seat nor key nor number: whose key it was, and which, is never heard.
+    """
     return _row(cue).tone
 
 
 def rank_of(cue: Cue | EventCue) -> Rank:
-    """The rank of a cue."""
+    """Return the rank of a cue."""
     return _row(cue).rank
 
 
 def seats_of(signal: Signal) -> frozenset[Seat]:
-    """Whose lamps a signal concerns: those it names, or both where the row says so or nobody is named."""
+    """Return whose lamps a signal concerns: those it names, or both where the row says so or nobody is named."""
     return frozenset(SEATS) if _row(signal.cue).for_both or not signal.seats else signal.seats
 
 
@@ -169,7 +172,7 @@ _WON_RUNS = 3
 
 
 def _run_up(runs: int) -> dict[str, Track]:
-    """The lamps fill up from left to right, 100 ms each, so often."""
+    """Fill the lamps up from left to right, 100 ms each, so many times."""
     tracks = {}
     for place, lamp in enumerate(LAMPS):
         once = ((place * _RUN_STEP_MS, LampLevel.OFF), ((len(LAMPS) - place) * _RUN_STEP_MS, LampLevel.ON))
@@ -178,7 +181,7 @@ def _run_up(runs: int) -> dict[str, Track]:
 
 
 def _awake() -> dict[str, Track]:
-    """Each lamp for 60 ms, from left to right."""
+    """Light each lamp for 60 ms, from left to right."""
     before_after = ((60.0 * place, 60.0 * (len(LAMPS) - 1 - place)) for place in range(len(LAMPS)))
     return {
         lamp: _track((before, LampLevel.OFF), (60.0, LampLevel.ON), (after, LampLevel.OFF))
@@ -214,7 +217,9 @@ _LOST = _all(_track((_WON_RUNS * len(LAMPS) * _RUN_STEP_MS, LampLevel.OFF)))
 
 
 def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, Track]:
-    """What a signal does to a seat's lamps until they return to their state; lamps left out are not touched.
+    """Return what a signal does to a seat's lamps until they return to their state.
+
+    Lamps left out are not touched.
 
     With `silent`, the turn lamp plays the rhythm of the tone. Empty for a seat that the signal does not concern; only
     the loser of a game goes dark without being named.
@@ -230,7 +235,7 @@ def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, T
 
 
 def rhythm_of(notes: Tone) -> Track:
-    """A tone for the eye: the opposite for each note (at least 60 ms), the same for pauses."""
+    """Return a tone for the eye: the opposite for each note (at least 60 ms), the same for pauses."""
     steps: list[LampStep] = []
     for note in notes:
         if not note.name:

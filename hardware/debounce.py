@@ -11,6 +11,8 @@ HOLD_S = 1.0
 """How long a key is down before it counts as held."""
 LONG_S = 2.0
 """How long a key is down before it counts as held for long."""
+LOST_EDGE_S = 1.0
+"""How long after a press began its end may still be on the way. A busy machine passes edges on late."""
 _ROUNDING_S = 1e-6
 
 
@@ -72,7 +74,7 @@ class Debouncer:
             return self._pass_time(now_s)
         if self.is_waiting and not is_down:
             # The edge that ended this is on its way, and its stamp decides. A lost one was a spike.
-            if now_s - self.due_s >= self._debounce_s:
+            if now_s - self.due_s >= LOST_EDGE_S:
                 self.is_waiting = False
                 self._is_down = False
             return ()

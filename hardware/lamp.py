@@ -77,7 +77,10 @@ class Sense:
         return LampState.BOOTING if mark is None else self._last
 
     def _read(self) -> tuple[int, str] | None:
-        """When the word was written, and the word; None: there is none. The wall clock may jump: only changes count."""
+        """Return when the word was written, and the word.
+
+        None: there is none. The wall clock may jump: only changes count.
+        """
         try:
             return self._word.stat().st_mtime_ns, self._word.read_text(encoding="ascii").strip()
         except (OSError, UnicodeDecodeError):
@@ -93,7 +96,10 @@ class SystemLamp(Closeable):
         self._since_s = 0.0
 
     def show(self, shown: LampState, now_s: float) -> float:
-        """Drive the lamp for this moment; answers in how many seconds it wants to be driven again."""
+        """Drive the lamp for this moment.
+
+        Return in how many seconds it wants to be driven again.
+        """
         if shown is not self._shown:
             self._shown, self._since_s = shown, now_s
         t_ms = round((now_s - self._since_s) * 1000, 3)

@@ -107,7 +107,7 @@ class Outputs:
     # ---- time ----
 
     def _rest_s(self) -> float | None:
-        """How long nothing is due; None: nothing at all is."""
+        """Return how long nothing is due. None: nothing at all is."""
         now_s = self._clock.monotonic_s()
         change_s = (self._shown(now_s).next_change_ms(_ms(now_s)) - _ms(now_s)) / 1000
         if self._tried_out is not None:
@@ -160,7 +160,7 @@ class Outputs:
             self._drive(pin.name, partial(lamp.show, is_lit))
 
     def _shown(self, now_s: float) -> CuePlayer:
-        """Whose lamps and tones are shown: the table's, unless something is tried out."""
+        """Return whose lamps and tones are shown: the table's, unless something is tried out."""
         if self._tried_out is not None and now_s >= self._tried_out.until_s:
             self._tried_out, self._trial = None, CuePlayer()
         return self._player if self._tried_out is None else self._trial

@@ -55,7 +55,7 @@ class _Edge(NamedTuple):
 
 
 def _nothing(_: Press) -> None:
-    """Nobody asks when a key is let go."""
+    """Ignore a key that is let go."""
 
 
 class Panel(Closeable):
@@ -118,7 +118,7 @@ class Panel(Closeable):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """A sentence for every pin that cannot be used, with what to do."""
+        """Return a sentence for every pin that cannot be used, with what to do."""
         return self._problems
 
     @property
@@ -133,21 +133,21 @@ class Panel(Closeable):
 
     @property
     def has_buzzer(self) -> bool:
-        """Was the buzzer opened?"""
+        """Return whether the buzzer was opened."""
         return self._buzzer is not None
 
     def signal(self, signal: Signal) -> None:
-        """Announce a cue; returns at once."""
+        """Announce a cue, without waiting."""
         if not self._is_closed:
             self._outputs.orders.put(signal)
 
     def show(self, lamps: Mapping[Seat, SeatLamps], trouble: bool = False) -> None:
-        """Set the lasting lamps of both seats (a seat left out is dark); returns at once."""
+        """Set the lasting lamps of both seats (a seat left out is dark). Returns at once."""
         if not self._is_closed:
             self._outputs.orders.put(Show(dict(lamps), trouble))
 
     def alarms(self, alarms: Sequence[Alarm]) -> None:
-        """Replace all pending alarms; each is played at its own time. Returns at once.
+        """Replace all pending alarms, each of which is played at its own time. Returns at once.
 
         One that has begun and is handed in once more goes on; a cue of a short time that has begun and is not handed in
         any more ends its blinking. What is more than 250 ms late shows, but makes no sound.
@@ -179,11 +179,14 @@ class Panel(Closeable):
         return self._tried
 
     def forget_tried(self) -> None:
-        """A check begins."""
+        """Begin a check."""
         self._tried = frozenset()
 
     def step(self) -> None:
-        """Take in all edges, cues, states and alarms, and drive the outputs for this moment; only without threads."""
+        """Take in all edges, cues, states and alarms, and drive the outputs for this moment.
+
+        Only without threads.
+        """
         if self._threads:
             raise RuntimeError("the panel's own threads do this: open it with threads=False to step it")
         if self._is_closed:
@@ -219,7 +222,7 @@ class Panel(Closeable):
     # ---- opening and losing pins ----
 
     def _open(self, name: str, pin: int, opening: Callable[[], _Opened]) -> _Opened | None:
-        """The device, or None and a problem."""
+        """Return the device, or None and a problem."""
         try:
             return opening()
         except Exception as error:  # every pin library has its own; one bad pin must not take the rest with it
@@ -245,7 +248,7 @@ class Panel(Closeable):
         _log.warning("%s", problem)
 
     def _lose(self, name: str, error: Exception) -> None:
-        """A pin that fails while it is in use is named once and left alone."""
+        """Name a pin that fails while it is in use, once, and leave it alone."""
         self._complain(say("{name} no longer works: {remedy}", name=name, remedy=_remedy(error)))
 
     def _release(self, name: str, closing: Callable[[], None]) -> None:
@@ -277,11 +280,15 @@ class Panel(Closeable):
             if key.debouncer.is_latched:
                 rest_s.append(_POLL_S)
             if key.debouncer.is_waiting:
-                rest_s.append(max(_SOONEST_S, key.debouncer.due_s - now_s))
+                is_late = now_s > key.debouncer.due_s + _POLL_S
+                rest_s.append(_POLL_S if is_late else max(_SOONEST_S, key.debouncer.due_s - now_s))
         return min(rest_s, default=None)
 
     def _settle(self) -> None:
-        """Let time pass for keys that are down; reads their lines, for an edge may have got lost."""
+        """Let time pass for keys that are down.
+
+        Reads their lines, for an edge may have got lost.
+        """
         for key in self._keys.values():
             is_under_way = key.debouncer.is_latched or key.debouncer.is_waiting
             if not is_under_way or key.pin.name in self._failed or self._is_closed:
@@ -322,7 +329,7 @@ class Panel(Closeable):
 
 
 def _remedy(error: Exception) -> str:
-    """What is wrong with a pin and what to do."""
+    """Return what is wrong with a pin and what to do."""
     if isinstance(error, GPIOPinInUse):
         return say("another button, lamp or buzzer has this pin. Give each its own in [panel]")
     return say(
@@ -337,7 +344,7 @@ def open_panel(
     on_press: Callable[[Press], None],
     on_release: Callable[[Press], None] = _nothing,
 ) -> Panel | None:
-    """The panel on the machine's own pins, or None where there is none (`panel_reason` says why).
+    """Return the panel on the machine's own pins, or None where there is none (`panel_reason` says why).
 
     `enabled = "auto"`: None when there are no usable pins; `"yes"`: raises `PanelError` instead; `"no"`: None.
     """
@@ -353,7 +360,9 @@ def open_panel(
 
 
 def panel_reason(settings: PanelSettings) -> str | None:
-    """Why there is no panel and what to do about it, as a sentence; None: nothing speaks against one.
+    """Return why there is no panel and what to do about it, as a sentence.
+
+    None: nothing speaks against one.
 
     Opens nothing, so it may be asked while a panel is in use.
     """

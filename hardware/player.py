@@ -48,7 +48,7 @@ class _Voice:
     tone: Tone
 
     def at(self, now_ms: float) -> tuple[float | None, float]:
-        """The frequency (None: a pause or the end), and the ms until that changes (infinite: it has ended)."""
+        """Return the frequency (None: a pause or the end), and the ms until that changes (infinite: it has ended)."""
         t_ms = now_ms - self.start_ms
         for note in self.tone:
             if t_ms < note.ms:
@@ -87,7 +87,10 @@ class CuePlayer:
         self._again: tuple[float, Signal] | None = None
 
     def show(self, lamps: Mapping[Seat, SeatLamps], trouble: bool, now_ms: float) -> None:
-        """Take the whole lasting state; a seat left out is dark. `trouble` is above all other turn lamp patterns."""
+        """Take the whole lasting state.
+
+        A seat left out is dark. `trouble` is above all other turn lamp patterns.
+        """
         for seat, state in self._seats.items():
             shown = lamps.get(seat, SeatLamps())
             if trouble:
@@ -127,19 +130,19 @@ class CuePlayer:
             self._again = now_ms + REPEAT_AFTER_MS[signal.cue], signal
 
     def be_silent(self, silent: bool) -> None:
-        """Tones or their rhythm on the lamps from now on; a tone that sounds ends."""
+        """Choose tones, or their rhythm on the lamps, from now on. A tone that sounds ends."""
         self._silent = silent
         if silent:
             self._voice = None
 
     def keep_short(self, seats: Set[Seat], now_ms: float) -> None:
-        """Only the turns of these seats are still short of time: the lamps of the others end their blinking."""
+        """Keep the turns of these seats short of time: the lamps of the others end their blinking."""
         for seat, state in self._seats.items():
             if state.short_ms is not None and seat not in seats:
                 state.short_ms, state.changed_ms = None, now_ms
 
     def _sounds(self, signal: Signal, rank: Rank, now_ms: float) -> bool:
-        """May the tone be played: nothing higher sounds, and the same was not heard (seen) just now?"""
+        """Return whether the tone may be played: nothing higher sounds, and the same was not heard (seen) just now."""
         heard_by = seats_of(signal) if self._silent else frozenset()
         name = tone_of(signal.cue), heard_by
         may_repeat = rank is Rank.KEY or signal.cue in TICKS
@@ -160,7 +163,7 @@ class CuePlayer:
                 self._again = None
 
     def tone_hz(self, now_ms: float) -> float | None:
-        """What the buzzer sounds; None: silence."""
+        """Return what the buzzer sounds. None: silence."""
         return self._voice.at(now_ms)[0] if self._voice is not None else None
 
     def is_lit(self, seat: Seat, lamp: str, now_ms: float) -> bool:
@@ -168,7 +171,7 @@ class CuePlayer:
         return self._lamp(seat, lamp, now_ms)[0]
 
     def next_change_ms(self, now_ms: float) -> float:
-        """When the next change is due, if nothing comes in; infinite: never."""
+        """Return when the next change is due, if nothing comes in. Infinite: never."""
         lefts = [self._lamp(seat, lamp, now_ms)[1] for seat in SEATS for lamp in LAMPS]
         if self._voice is not None:
             lefts.append(self._voice.at(now_ms)[1])

@@ -91,7 +91,7 @@ class PowerKey(Closeable):
             self._since_s, self._waiting = press.at_s, [press]
 
     def step(self) -> bool:
-        """Do what is due by now; answers whether anything may still come."""
+        """Do what is due by now. Return whether anything may still come."""
         now_s = self._clock.monotonic_s()
         with self._lock:
             if self._asked_s is not None and now_s - self._asked_s >= LOST_S:

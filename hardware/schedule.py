@@ -20,12 +20,15 @@ class Schedule:
         self._begun: frozenset[Alarm] = frozenset()
 
     def replace(self, alarms: Sequence[Alarm]) -> None:
-        """Take these alarms instead of all others; one that has begun is known again and does not begin anew."""
+        """Take these alarms instead of all others.
+
+        One that has begun is known again and does not begin anew.
+        """
         self._begun &= frozenset(alarms)
         self._waiting = sorted(frozenset(alarms) - self._begun, key=lambda alarm: alarm.at_s)
 
     def due(self, now_s: float) -> tuple[Alarm, ...]:
-        """The alarms whose time has come since the last call, in order; they have begun."""
+        """Return the alarms that have begun since the last call, in order."""
         due = tuple(alarm for alarm in self._waiting if alarm.at_s <= now_s + _ROUNDING_S)
         self._waiting = self._waiting[len(due) :]
         self._begun |= frozenset(due)
@@ -33,12 +36,12 @@ class Schedule:
 
     @property
     def next_s(self) -> float:
-        """When the next alarm is due; infinite: never."""
+        """Return when the next alarm is due. Infinite: never."""
         return self._waiting[0].at_s if self._waiting else math.inf
 
     @property
     def short(self) -> frozenset[Seat]:
-        """The seats whose time has been said to be short, by an alarm that is still held."""
+        """Return the seats whose time has been said to be short, by an alarm that is still held."""
         return frozenset(
             seat for alarm in self._begun if alarm.signal.cue in SHORT_LAMPS for seat in seats_of(alarm.signal)
         )

@@ -80,7 +80,7 @@ class SimulatedPanelHands:
         return tuple(self.held_buttons)
 
     def view(self) -> PanelView:
-        """Lamps and tone at this moment; a closed panel is dark and silent."""
+        """Return lamps and tone at this moment. A closed panel is dark and silent."""
         lamps = {}
         for name, (pin, is_active_low) in self.lamps.items():
             is_driven = pin.function == "output"
@@ -89,11 +89,17 @@ class SimulatedPanelHands:
         return PanelView(lamps, hz)
 
     def lit_s(self, lamp: str) -> tuple[float, ...]:
-        """When a lamp wired to ground came on, as `tones_began_s`. Raises KeyError for one that is not wired."""
+        """Return when a lamp wired to ground came on, as `tones_began_s`.
+
+        Raises KeyError for one that is not wired.
+        """
         return tuple(self.lamps[lamp][0].began_s)
 
     def tones_began_s(self) -> tuple[float, ...]:
-        """When the buzzer's pin began each tone, in seconds of the machine's monotonic clock; the last thousand."""
+        """Return when the buzzer's pin began each tone, in seconds of the machine's monotonic clock.
+
+        The last thousand.
+        """
         return tuple(self._buzzer.began_s) if self._buzzer is not None else ()
 
 
@@ -104,7 +110,10 @@ def simulated_panel(
     threads: bool = True,
     on_release: Callable[[Press], None] = lambda _: None,
 ) -> tuple[Panel, SimulatedPanelHands]:
-    """The panel on mock pins of its own, and the hands for it. The caller closes the panel."""
+    """Return the panel on mock pins of its own, and the hands for it.
+
+    The caller closes the panel.
+    """
     factory = MockFactory(revision=_BOARD, pin_class=_StampedPin)
     panel = Panel(settings, clock, on_press, factory, on_release=on_release, threads=threads)
     for pin in factory.pins.values():

@@ -56,11 +56,11 @@ class MachineVoice(Closeable):
 
     @property
     def is_there(self) -> bool:
-        """Is `espeak-ng` installed?"""
+        """Return whether `espeak-ng` is installed."""
         return not self._is_lost and shutil.which(self._command) is not None
 
     def say(self, text: str, language: str) -> None:
-        """Speak a sentence as soon as those before it are spoken; returns at once."""
+        """Speak a sentence as soon as those before it are spoken, without waiting."""
         with self._changed:
             if not self._is_closed and not self._is_lost:
                 self._waiting.append((text, language))
@@ -74,11 +74,11 @@ class MachineVoice(Closeable):
                 self._speaking.kill()
 
     def change(self, settings: VoiceSettings) -> None:
-        """Another volume and speed from the next sentence on."""
+        """Set another volume and speed, from the next sentence on."""
         self._settings = settings
 
     def step(self) -> None:
-        """Speak all that waits, in the caller's thread; only without a thread of its own."""
+        """Speak all that waits, in the caller's thread."""
         if self._thread:
             raise RuntimeError("the voice's own thread does this: open it with threads=False to step it")
         while self._waiting:

@@ -44,7 +44,7 @@ class LampPin:
 
 
 def button_pins(settings: PanelSettings) -> tuple[ButtonPin, ...]:
-    """All wired buttons."""
+    """Return all wired buttons."""
     buttons = []
     for seat in SEATS:
         pins = settings.south if seat is Seat.SOUTH else settings.north
@@ -58,7 +58,7 @@ def button_pins(settings: PanelSettings) -> tuple[ButtonPin, ...]:
 
 
 def lamp_pins(settings: PanelSettings) -> tuple[LampPin, ...]:
-    """All wired lamps."""
+    """Return all wired lamps."""
     lamps = []
     for seat in SEATS:
         pins = settings.south if seat is Seat.SOUTH else settings.north

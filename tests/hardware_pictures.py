@@ -60,7 +60,7 @@ PARTS = tuple(
 
 
 def wiring_svg() -> str:
-    """The drawing of `/check` with the default settings, as a picture of its own."""
+    """The drawing of the page Health with the default settings, as a picture of its own."""
     css = (DOCS.parent / "web/static/owner.css").read_text(encoding="utf-8")
     rules = re.findall(r"^(?:\.wiring|:is\(\.wiring,\.wp\)).*$", css, re.MULTILINE)
     colours = {"ink": _INK, "ink-2": _INK_2, "paper": _PAPER, "plate": _PLATE, "well": _WELL, "sans": "sans-serif"}

@@ -374,7 +374,20 @@ WITHOUT_WINDOWS = "/usr/lib/chromium/chromium-headless-shell"
 """Debian's command of this name starts it as a child, which would outlive it."""
 
 
-def _started(is_whole: bool) -> Window:
+@contextmanager
+def browser_with(*flags: str) -> Iterator[Window]:
+    """A whole phone's browser of one's own, started with some flags."""
+    window = _started(True, flags)
+    try:
+        width, height = PHONE
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": True}
+        window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        yield window
+    finally:
+        window.quit()
+
+
+def _started(is_whole: bool, flags: tuple[str, ...] = ()) -> Window:
     light = None if is_whole else shutil.which(WITHOUT_WINDOWS)
     chromium, driver = light or shutil.which("chromium"), shutil.which("chromedriver")
     if not chromium or not driver:
@@ -386,7 +399,7 @@ def _started(is_whole: bool) -> Window:
     for flag in (
         "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
         "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-        "--hide-scrollbars", "--no-proxy-server",
+        "--hide-scrollbars", "--no-proxy-server", *flags,
     ):  # fmt: skip
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})

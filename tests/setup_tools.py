@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flask.testing import FlaskClient
+from web_fixtures import FakeHealth
 
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, load_settings
@@ -107,7 +108,7 @@ def kept(folder: Path, text: str = "", with_panel: bool = True) -> Iterator[Kept
             room = CheckRoom(
                 settings.panel, check if with_panel else None, "" if with_panel else "No pins here.", with_panel
             )
-            app = create_app(table, GAMES, clock, site, Features(upkeep=upkeep, check=room))
+            app = create_app(table, GAMES, clock, site, Features(upkeep=upkeep, check=room, health=FakeHealth()))
             host = app.test_client()
             host.post("/host", data={"key": HOST_KEY})
             yield Kept(table, host, clock, path, upkeep, panel, hands, check, used, restarts)

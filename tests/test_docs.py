@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+import settings_table
 
 from companion.bots.characters import cast
 from companion.cli.main import parser
@@ -215,13 +216,18 @@ def test_the_engine_dialogue() -> None:
 
 
 def test_the_settings_examples() -> None:
-    whole, engines, broker = map(read_settings, blocks("docs/interfaces.md", "toml"))
+    (whole,) = map(read_settings, blocks("docs/settings.md", "toml"))
+    engines, broker = map(read_settings, blocks("docs/interfaces.md", "toml"))
     assert [character.name for character in cast(engines.bots.engines)][3:] == ["Ada"]
     (loudness,) = map(read_settings, blocks("docs/playing.md", "toml"))
     assert (broker.mqtt.enabled, broker.mqtt.staff) == (True, True)
     assert whole.panel.south.up == ""
     assert whole.camera.source == "usb:0"
     assert (loudness.quiet.begin, loudness.voice) == ("22:00", VoiceSettings())
+
+
+def test_every_setting_is_a_line_of_the_docs() -> None:
+    assert settings_table.PATH.read_text(encoding="utf-8") == settings_table.table(), "run tests/settings_table.py"
 
 
 def test_the_wiring_table_is_the_default_wiring() -> None:

@@ -14,7 +14,6 @@ EXAMPLES = {"seat": "south", "page": "watch", "form": "json", "number": "1", "ga
 """What stands in an address for its parts."""
 NO_PAGES = {
     "/camera/settled/<int:number>.jpg",
-    "/camera/settled/<int:number>/board.jpg",
     "/history/<int:number>/scene/<int:place>",
     "/history/<int:number>/turn/<int:turn>.webp",
     "/history/<int:number>/turn/<int:turn>/better",

@@ -174,9 +174,7 @@ class Tour:
         yield Stop("statistics", "/statistics")
         yield Stop("kit", "/kit")
         yield Stop("settings", "/settings")
-        yield Stop("check", "/check")
-        yield Stop("doctor", "/doctor")
-        yield Stop("camera", "/camera")
+        yield Stop("health", "/host/health")
         if self.companion.eye and (frames := self.companion.eye.settled()):
             yield Stop("camera-settled", f"/camera/settled/{frames[-1].number}")
         yield Stop("pass", "/pass")

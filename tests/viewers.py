@@ -14,11 +14,11 @@ PUBLIC = (
     "/", "/watch", "/join", "/join/south", "/host", "/rules/outbuffered", "/api/view", "/health", "/workbench",
     "/workbench/state", "/seat/south", "/api/seat/south/view", "/live/seat/south", "/api/seat/south/mine", "/nowhere",
     "/history", "/history/1", "/history/1/scene/0", "/history/1.webp", "/history/1/turn/1.webp",
-    "/api/history", "/pass", "/camera", "/api/photographs", "/api/photograph/1/1.0", "/doctor", "/api/doctor", "/doctor/bundle.zip",
+    "/api/history", "/pass", "/api/photographs", "/api/photograph/1/1.0", "/host/health", "/api/doctor", "/host/health/bundle.zip",
 )  # fmt: skip
 NORTH = ("/seat/north", "/api/seat/north/view")
 STREAMS = (
-    "/live/table", "/live/watch", "/live/seat/north", "/live/host", "/workbench/live", "/live/camera", "/live/pass",
+    "/live/table", "/live/watch", "/live/seat/north", "/live/host", "/workbench/live", "/live/health", "/live/pass",
     "/live/table?voice",
 )  # fmt: skip
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
@@ -24,6 +24,7 @@ from companion.core.ports import (
     BoardSeen,
     CameraOffer,
     Frame,
+    Outline,
     Reading,
     SettledFrame,
     SquareSeen,
@@ -43,6 +44,9 @@ from vision.readability import (
 )
 from vision.reading.board_reader import BoardReader, Seen
 
+if TYPE_CHECKING:
+    from vision.cameras.camera_link import CameraLink
+
 Picture = NDArray[np.uint8]
 """What is shown: (height, width) in grey, or (height, width, 3) in BGR."""
 Area = tuple[float, float, float, float]
@@ -54,7 +58,6 @@ UNPACKED = 2
 _PACKING = (cv2.IMWRITE_PNG_COMPRESSION, 1, cv2.IMWRITE_PNG_STRATEGY, cv2.IMWRITE_PNG_STRATEGY_HUFFMAN_ONLY)
 """What packs a noisy picture smallest is the fastest as well: 40 ms at 1080p, 20 to unpack it."""
 _PICTURE_PX, _PICTURE_QUALITY = 960, 70
-_BOARD_PX, _BOARD_QUALITY = 640, 75
 _PHOTOGRAPH_PX, _PHOTOGRAPH_BYTES, _PHOTOGRAPH_QUALITIES = 640, 32_000, (80, 70, 60, 50, 40, 30)
 _MEASURED_FRAMES = 30
 """Weak places are measured anew after so many frames, or when the board was moved."""
@@ -62,28 +65,6 @@ _TALL_MM = 15.0
 """Pieces rise at most so high above the board."""
 _EDGE_MM = 4.0
 """So much paper around the corner markers belongs to the printed board."""
-
-
-class Steering(Protocol):
-    """What the eye asks of the camera that is watched."""
-
-    @property
-    def camera(self) -> str:
-        """The name of the camera that is open; empty: none."""
-
-    @property
-    def source(self) -> str | None:
-        """The source that was chosen; None: that of the settings."""
-
-    @property
-    def locks(self) -> tuple[bool | None, bool | None] | None:
-        """Are focus and exposure locked?"""
-
-    def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
-        """Lock them, or let them follow."""
-
-    def choose(self, source: str) -> None:
-        """Use another camera."""
 
 
 class _PackedFrame(Frame):
@@ -129,7 +110,7 @@ class BoardEye:
         kept: int = SETTLED,
     ) -> None:
         self._reader = reader
-        self._steering: Steering | None = None
+        self._steering: CameraLink | None = None
         self._source = source
         self._numbers = count(1)
         self._offers = offers
@@ -139,7 +120,7 @@ class BoardEye:
         self._lock = threading.Lock()
         self.settled_frames: deque[_Look] = deque(maxlen=kept)
 
-    def steer(self, steering: Steering) -> None:
+    def steer(self, steering: CameraLink) -> None:
         """From now on this camera is asked to lock, and to give way to another one."""
         self._steering = steering
 
@@ -221,6 +202,7 @@ class BoardEye:
                 look.seen.sureness.get(square, 0.0 if square in reading.unknown else 1.0),
                 weak[square],
                 measures[square].module_px,
+                _corners_px(look, kit, pose, square),
             )
             for square in measures
         )
@@ -228,13 +210,14 @@ class BoardEye:
         last = [each for each in look.seen.advice if each.weakness is not Weakness.TWIN]
         advice = (*first, *advise(kit, pose, measures, weak), *last)
         middle = flat(np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2]]))[0]
+        height, width = look.frame.luma.shape
         return BoardSeen(
             frame=look.number,
-            picture=self._board_picture(look, kit, pose),
+            size_px=(width, height),
+            outline_px=_corners(pose.to_px(board_outline_mm(kit.board))),
             kit=kit,
             reading=reading,
             squares=squares,
-            area_mm=_area_mm(kit),
             advice=advice,
             distance_mm=float(np.linalg.norm(pose.eye_mm - middle)),
             tilt_deg=tilt_deg(pose),
@@ -317,9 +300,6 @@ class BoardEye:
         self._measured = (pose, look.number, measures)
         return measures
 
-    def _board_picture(self, look: _Look, kit: Kit, pose: Pose) -> bytes:
-        return _jpeg(self._from_above(look.frame, pose, _area_mm(kit), _BOARD_PX), _BOARD_QUALITY)
-
     def _from_above(self, frame: Frame, pose: Pose, area_mm: Area, longest_px: int) -> Picture:
         """A rectangle of the board, longer side so many pixels; the way there is kept while the board lies still."""
         key, maps = (pose, area_mm, longest_px), self._maps
@@ -340,9 +320,17 @@ def _faces(reading: Reading, square: Square) -> tuple[str, ...]:
     return (reading.seen[square],) if square in reading.seen else ()
 
 
+def _corners_px(look: _Look, kit: Kit, pose: Pose, square: Square) -> Outline:
+    """Return a square in the picture, as high above the board as the piece that is read on it."""
+    corners_mm = square_mm(kit.board, square).copy()
+    if not kit.deck and square in look.reading.seen:
+        corners_mm[:, 2] = kit.face(look.reading.seen[square]).height_mm
+    return _corners(pose.to_px(corners_mm))
+
+
 def _settled_frame(look: _Look) -> SettledFrame:
-    outline: tuple[tuple[float, float], ...] = ()
-    squares: dict[Square, tuple[tuple[float, float], ...]] = {}
+    outline: Outline = ()
+    squares: dict[Square, Outline] = {}
     if look.seen.kit is not None and look.seen.pose is not None:
         foot = board_outline_mm(look.seen.kit.board, _EDGE_MM)
         body = np.vstack([foot, foot + np.array([0.0, 0.0, _TALL_MM])])
@@ -357,7 +345,7 @@ def _settled_frame(look: _Look) -> SettledFrame:
     return SettledFrame(look.number, look.frame, look.reading, lens, outline, squares)
 
 
-def _corners(points: Points) -> tuple[tuple[float, float], ...]:
+def _corners(points: Points) -> Outline:
     return tuple((round(float(x), 1), round(float(y), 1)) for x, y in points)
 
 

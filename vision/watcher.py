@@ -182,7 +182,7 @@ class Watcher(Closeable):
         ended_s = self._clock.monotonic_s()
         self._next_s = max(self._next_s, ended_s + self.pace.read(ended_s, ended_s - begun_s, self._reader.is_stirred))
         self._tell(frame, reading, tiles, now)
-        self.link.learn(now)
+        self.link.learn(now, self._reader.is_stirred or not reading.quiet)
         return reading
 
     def _tell(self, frame: Frame, reading: Reading, tiles: TilesBeside | None, now_s: float) -> None:

@@ -14,18 +14,20 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import BadRequest
 
 from companion.core.clock import Clock
+from companion.core.config import WebSettings
 from companion.core.i18n import Said, best_language, speak, spoken, translate
 from companion.core.log_fields import SLOW_S, log_fields
 from companion.games.base import Game
 from companion.table.table import Table
 from web import error_pages
 from web.context import PageContext
-from web.features import Features, Site
+from web.features import Features, PhoneRoom, Site
+from web.phone_camera import PhoneCameraPages, PhoneOwnerPages
 from web.routes.api.host import HostDoors
 from web.routes.api.seat import SeatDoors
 from web.routes.api.table import TableDoors
-from web.routes.camera import CameraPage
-from web.routes.check import CheckPage
+from web.routes.camera import CameraPictures
+from web.routes.check import PanelTrials
 from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
 from web.routes.host import HostPages
@@ -80,6 +82,12 @@ def create_app(
     if features.health:
         app.extensions["refusals"] = features.health.tally
     watch_requests(app, table.now_s, lambda: table.settings.language, guard, names=names, join_urls=site.join_urls)
+
+    @app.before_request
+    def name_players() -> None:
+        if request.path.startswith(AT_TABLE):
+            speak(spoken(), table.player_names())
+
     rooms = [
         room(page_context)
         for room in (
@@ -97,13 +105,33 @@ def create_app(
         )
     ]
     there: tuple[tuple[Any, Any], ...] = (
-        (SettingsPage, features.upkeep), (CheckPage, features.check), (HealthPages, features.health),
+        (SettingsPage, features.upkeep), (PanelTrials, features.check), (HealthPages, features.health),
         (StaffKeys, features.staff), (HubDoor, features.hub),
         (HistoryPages, features.past), (Bench, features.workbench),
-        (KitPages, features.printer), (CameraPage, features.camera),
+        (KitPages, features.printer), (CameraPictures, features.camera),
     )  # fmt: skip
     rooms += [room(page_context, what) for room, what in there if what]
+    if features.camera and features.camera.phone:
+        phone = features.camera.phone
+        is_secure = bool(site.settings.certificate)
+        add_routes(app, PhoneCameraPages(guard, phone, is_secure))
+        add_routes(app, PhoneOwnerPages(guard, streams, phone))
     for room in (StaticFiles(), Description(), *rooms):
+        add_routes(app, room)
+    return app
+
+
+def create_phone_app(main: Flask, phone: PhoneRoom, settings: WebSettings) -> Flask:
+    """The application that a table serves by its own HTTPS: the old phone's page, and nothing of the table."""
+    app = bare_app(None)
+    app.extensions |= {name: main.extensions[name] for name in ("guard", "now_s", "paragraph", "streams")}
+    register_template_helpers(app)
+    app.jinja_env.bytecode_cache = main.jinja_env.bytecode_cache
+    error_pages.register(app)
+    guard: Auth = main.extensions["guard"]
+    names = Names((*settings.names, settings.host))
+    watch_requests(app, main.extensions["now_s"], lambda: "auto", guard, names=names, join_urls=phone.urls)
+    for room in (StaticFiles(), PhoneCameraPages(guard, phone, is_secure=True)):
         add_routes(app, room)
     return app
 
@@ -136,6 +164,8 @@ def bare_app(compiled: Path | None) -> Flask:
     return app
 
 
+AT_TABLE = ("/api/seat/", "/api/table/")
+"""What answers people at the table, with the names of those who play."""
 SCREENS = ("/", "/live/table", "/live/wall")
 """The pages of a screen that everybody looks at: it has a language of its own."""
 

@@ -13,7 +13,7 @@ from flask import Request, render_template
 
 from companion.core.clock import Clock
 from companion.core.errors import Illegal, Refusal
-from companion.core.i18n import say, spoken
+from companion.core.i18n import naming, say, spoken
 from companion.core.kit import SEATS, Seat
 from companion.core.network import shown
 from companion.games.base import Game
@@ -119,16 +119,17 @@ class PageContext:
         known = view if asked.viewer is None else table.view()
         while known.version != view.version:  # both of one moment: what is secret is told by their difference
             view, known = table.view(asked.viewer), table.view()
-        html = render_template(
-            f"_{asked.page}.html",
-            view=view,
-            known=known.board.tableau,
-            viewer=asked.viewer,
-            own_screen=asked.own_screen,
-            **self._about_game(view, asked),
-            **self._about_room(asked),
-            **self._for_surface(view, asked),
-        )
+        with naming(table.player_names()):
+            html = render_template(
+                f"_{asked.page}.html",
+                view=view,
+                known=known.board.tableau,
+                viewer=asked.viewer,
+                own_screen=asked.own_screen,
+                **self._about_game(view, asked),
+                **self._about_room(asked),
+                **self._for_surface(view, asked),
+            )
         return view.version, html
 
     def _about_game(self, view: TableView, asked: _Asked) -> dict[str, Any]:
@@ -142,6 +143,8 @@ class PageContext:
             "opened": view.board.suggested or self.table.remembered or next(iter(self.games)),
             "plays": self.table.coaching.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             "south": self.table.settings.tip_south,
+            # On the table screen the seat that sits at its left comes first, in whatever has a part for each.
+            "SEATS": SEATS if asked.page != "table" or self.table.settings.tip_south == "left" else SEATS[::-1],
             "tip": tip_of(view, self.table.settings.tip_south) if asked.page != "seat" else "",
             "state": device_words(view),
             "coach": self.table.coaching.of(asked.viewer).about if asked.viewer and self.features.coach else (),

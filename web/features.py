@@ -11,15 +11,18 @@ from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
 from companion.bots.characters import Character
 from companion.bots.coach import Coach
+from companion.core.clock import Clock
 from companion.core.config import WebSettings
 from companion.core.kit import Seat
 from companion.core.network import Wifi
-from companion.core.ports import Eye, PanelHands, Spoken
+from companion.core.ports import CameraStatus, Eye, PanelHands, Spoken
 from companion.diagnostics.findings import HealthRoom
 from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import KitPrinter
 from companion.table.seats.staff_call import StaffBell
+from vision.network.phone import PHONE, PhoneLine
+from web.security.phone_pairing import PhonePairing
 
 if TYPE_CHECKING:
     from vision.simulation.table import SimulatedTable
@@ -61,11 +64,46 @@ class Welcome:
 
 
 @dataclass(frozen=True)
+class PhoneRoom:
+    """What an old phone needs to be the camera.
+
+    `eye` is None while no camera is watched, `status` tells how the camera is. `urls` are the addresses of all pages,
+    `address` opens the way by HTTPS and returns its address; it raises a `CompanionError`.
+    """
+
+    line: PhoneLine
+    pairing: PhonePairing
+    eye: Callable[[], Eye | None]
+    status: Callable[[], CameraStatus]
+    urls: Callable[[], tuple[str, ...]]
+    address: Callable[[], str]
+    clock: Clock
+
+    @property
+    def is_camera(self) -> bool:
+        """Return whether an old phone is the camera now."""
+        return bool(self.pairing.phone)
+
+    def use(self) -> None:
+        """Have the paired phone watched, or the camera of the settings when there is none."""
+        self.line.phone = self.pairing.phone
+        eye = self.eye()
+        if eye:
+            eye.choose(PHONE if self.is_camera else "")
+
+    def remove(self) -> None:
+        """Let the phone be the camera no longer."""
+        self.pairing.remove()
+        self.use()
+
+
+@dataclass(frozen=True)
 class CameraRoom:
-    """What the camera page needs: the eye (None: no camera), and the photographs."""
+    """The camera for pages: the eye (None: no camera), the photographs, and what an old phone needs."""
 
     eye: Eye | None
     album: PhotographFolder
+    phone: PhoneRoom | None = None
 
 
 class HubSeat(Protocol):

@@ -1,6 +1,8 @@
-"""What was made of the games played and can be made anew: summaries and pictures. May be deleted at any time.
+"""What was made of the games played and can be made anew: summaries and pictures.
 
-Each carries the stamp of its game, which changes with the game; a full disk only costs time.
+May be deleted at any time.
+
+Each carries the stamp of its game, which changes with the game. A full disk only costs time.
 """
 
 from __future__ import annotations
@@ -24,13 +26,16 @@ class _Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SummaryFolder:
-    """Summaries of games that are over, one small file each; whatever is wrong with one, it is made anew."""
+    """Summaries of games that are over, one small file each.
+
+    Whatever is wrong with one, it is made anew.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def get(self, number: int, stamp: str) -> Summary | None:
-        """The summary that was made when the game had this stamp."""
+        """Return the summary that was made when the game had this stamp."""
         try:
             note = msgspec.json.decode(self._path(number).read_bytes(), type=_Note)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -38,7 +43,7 @@ class SummaryFolder:
         return note.summary if (note.version, note.stamp) == (__version__, stamp) else None
 
     def keep(self, number: int, stamp: str, summary: Summary) -> None:
-        """Keep one; a full disk only costs time."""
+        """Keep one. A full disk only costs time."""
         with contextlib.suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             unfinished = self._path(number).with_suffix(".part")
@@ -55,7 +60,7 @@ class SummaryFolder:
 
 
 class PictureFolder:
-    """Drawn pictures by game and its stamp, the newest few of them; a full disk only costs time."""
+    """Drawn pictures by game and its stamp, the newest few of them. A full disk only costs time."""
 
     MOST = 40
 
@@ -63,7 +68,7 @@ class PictureFolder:
         self._folder = folder
 
     def get(self, number: int, stamp: str) -> bytes | None:
-        """A picture that was drawn before; None: there is none."""
+        """Return a picture that was drawn before. None: there is none."""
         with contextlib.suppress(OSError):
             return self._path(number, stamp).read_bytes()
         return None

@@ -21,12 +21,12 @@ from companion.games.events import CommonEvent, EventKind
 
 _MORNING_H = 5
 """An evening ends at this hour, not at midnight."""
-_MOST_COUNTS = 3
+_MAX_COUNTS = 3
 _CAME_TO_NOTHING = frozenset({CommonEvent.IDLE, CommonEvent.MISS, CommonEvent.BOUNCE})
 
 
 def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
-    """The end of a game; `evening` are the games of its evening, itself among them."""
+    """Return the end of a game. `evening` are the games of its evening, itself among them."""
     line, turns, evening = told.line, len(told.turns), tuple(evening)
     counted = told.turns[-1].counted if turns else 0
     turn = turning_point(told.leads, line.winners)
@@ -55,7 +55,9 @@ def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
 
 
 def turning_point(leads: Sequence[float], winners: Sequence[Seat]) -> int | None:
-    """The turn after which the winner led to the end; None: nobody has won alone, or the winner did not lead.
+    """Return the turn after which the winner led to the end.
+
+    None: nobody has won alone, or the winner did not lead.
 
     Where the winner never was behind, it is the turn but the last by which the lead grew most.
 
@@ -78,7 +80,7 @@ def turning_point(leads: Sequence[float], winners: Sequence[Seat]) -> int | None
 
 
 def turns_to_review(leads: Sequence[float], winners: Sequence[Seat]) -> tuple[int, ...]:
-    """The turns after which it is worth asking what would have been better, in their order.
+    """Return the turns after which it is worth asking what would have been better, in their order.
 
     They are the turning point, and the turn in which each seat lost most.
 
@@ -93,7 +95,9 @@ def turns_to_review(leads: Sequence[float], winners: Sequence[Seat]) -> tuple[in
 
 
 def best_turn(leads: Sequence[float], seat: Seat, turns: Iterable[int]) -> int | None:
-    """The first of some turns after which a seat led most, or was least behind; None: there are none.
+    """Return the first of some turns after which a seat led most, or was least behind.
+
+    None: there are none.
 
     >>> best_turn((0, -1, 2, 2, -3), Seat.SOUTH, range(1, 4)), best_turn((0, 1), Seat.NORTH, ())
     (2, None)
@@ -103,7 +107,8 @@ def best_turn(leads: Sequence[float], seat: Seat, turns: Iterable[int]) -> int |
 
 
 def _best(told: Retelling, seat: Seat) -> int | None:
-    """The best turn but the last in which a seat did what people remember, else by which it got ahead."""
+    """Return the best turn but the last in which a seat did what people remember, else by which it
+    got ahead."""
     leads, sign = told.leads, 1 if seat is Seat.SOUTH else -1
     if not leads:
         return None
@@ -114,18 +119,19 @@ def _best(told: Retelling, seat: Seat) -> int | None:
 
 
 def _deeds(told: Retelling, turn: int, seat: Seat) -> list[Event]:
-    """What a seat did in a turn, without what came to nothing and what it lost."""
+    """Return what a seat did in a turn, without what came to nothing and what it lost."""
     own = [event for event in told.events_of(turn) if event.seat is seat and not event.kind.is_loss]
     return [event for event in own if event.kind not in _CAME_TO_NOTHING]
 
 
 def evening_of(at: float) -> date:
-    """The day to which somebody who is still up counts a time (Unix time)."""
+    """Return the day to which somebody who is still up counts a time (Unix time)."""
     return (datetime.fromtimestamp(at, UTC).astimezone() - timedelta(hours=_MORNING_H)).date()
 
 
 def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, int] | None:
-    """How many games of an evening each of the two has won against the other, whatever the game and the side.
+    """Return how many games of an evening each of the two has won against the other, whatever the
+    game and the side.
 
     None: one of them has no name, or both have the same.
     """
@@ -141,7 +147,8 @@ def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, int] 
 
 
 def coached_in(line: GameLine, evening: Iterable[GameLine]) -> tuple[Seat, ...]:
-    """The seats whose players asked the coach in this game, or in one of the evening's that counts in its score."""
+    """Return the seats whose players asked the coach in this game, or in one of the evening's that
+    counts in its score."""
     pair = _pair(line) or {}
     names = {
         sides[seat]
@@ -153,7 +160,7 @@ def coached_in(line: GameLine, evening: Iterable[GameLine]) -> tuple[Seat, ...]:
 
 
 def _pair(line: GameLine) -> dict[Seat, str] | None:
-    """The names of both who sat there last, as they are told apart."""
+    """Return the names of both who sat there last, as they are told apart."""
     names = {seat: sitters[-1].name.casefold() for seat, sitters in line.players.items() if sitters}
     told_apart = len(set(names.values()) - {"", NOBODY}) == len(SEATS)
     return names if told_apart else None
@@ -174,17 +181,18 @@ def _headline(told: Retelling) -> str:
 
 
 def _counts(told: Retelling) -> tuple[str, ...]:
-    """How often the things happened that people remember, those that weigh most first."""
+    """Return how often the things happened that people remember, those that weigh most first."""
     counted: Counter[EventKind] = Counter(each.event.kind for each in told.highlights)
     kinds = sorted((kind.highlight.weight, kind) for kind in counted if kind.highlight)
-    weighty = [kind for _, kind in reversed(kinds)][:_MOST_COUNTS]
+    weighty = [kind for _, kind in reversed(kinds)][:_MAX_COUNTS]
     return tuple(kind.highlight.counted(counted[kind]) for kind in weighty if kind.highlight)
 
 
 def _shown(turn: int, turns: Iterable[int]) -> tuple[int, ...]:
-    """The three turns of the tableau, of those that can be told: before the framed one, this, and the last.
+    """Return the three turns of the tableau, of those that can be told: before the framed one,
+    this, and the last.
 
-    Fewer in a short game; `turn` is 0 where none was played.
+    Fewer in a short game. `turn` is 0 where none was played.
 
     >>> _shown(4, (1, 2, 4, 9)), _shown(9, (7, 8, 9)), _shown(1, (1, 3, 5)), _shown(1, (1,)), _shown(0, ())
     ((2, 4, 9), (7, 8, 9), (1, 3, 5), (1,), ())
@@ -197,13 +205,19 @@ def _shown(turn: int, turns: Iterable[int]) -> tuple[int, ...]:
 
 
 def _turned(told: Retelling, turn: int, winner: Seat) -> Still:
-    """The turn in which the game turned; of things remembered alike, what the winner did or the other side lost."""
+    """Return the turn in which the game turned.
+
+    Of things remembered alike, what the winner did or the other side lost.
+    """
     events = told.events_of(turn)
     return _still(told, turn, sorted(events, key=lambda event: (event.seat is winner) is not event.kind.is_loss))
 
 
 def _still(told: Retelling, turn: int, events: Sequence[Event] = ()) -> Still:
-    """A turn when what people remember of it (or of some of its events) happened; hidden hands stay so."""
+    """Return a turn when what people remember of it (or of some of its events) happened.
+
+    Hidden hands stay so.
+    """
     past = told.turns[turn - 1]
     events = events or told.events_of(turn)
     event = _memorable(events)
@@ -221,7 +235,10 @@ def _still(told: Retelling, turn: int, events: Sequence[Event] = ()) -> Still:
 
 
 def _memorable(events: Sequence[Event]) -> Event | None:
-    """The last of what people remember most of a turn, above all how it ended; else the last thing that is told."""
+    """Return the last of what people remember most of a turn, above all how it ended.
+
+    Else the last thing that is told.
+    """
     if ends := [event for event in events if event.kind in (CommonEvent.WON, CommonEvent.TIE)]:
         return ends[-1]
     weighed = [(event.kind.highlight.weight, event) for event in events if event.kind.highlight]

@@ -24,7 +24,7 @@ _LONGEST_NAME = 24
 
 
 def read_game(content: bytes) -> GameFile:
-    """The game of a file in JSON or in notation; raises `Malformed`."""
+    """Return the game of a file in JSON or in notation. Raises `Malformed`."""
     if len(content) > MOST_BYTES:
         raise Malformed(say("A game file may have at most {number} bytes", number=MOST_BYTES))
     try:
@@ -60,7 +60,10 @@ def check_game(played: GameFile) -> None:
 
 
 def end_reason(played: GameFile) -> str:
-    """How a game ended, after it was played again; raises `Malformed` where it does not fit, or is not over."""
+    """Return how a game ended, after it was played again.
+
+    Raises `Malformed` where it does not fit, or is not over.
+    """
     blank = GameLine(0, played.game, "", 0.0, 0.0, {}, (), 0, Ending.ON)
     told = Retelling(blank, played)
     if told.trouble:

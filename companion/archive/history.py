@@ -1,6 +1,6 @@
 """The games played: folded once each, listed, told again, given away, brought in, removed.
 
-Implements `companion.archive.played_games.Past`. Everything is read in the caller's thread; of the journal's lock each
+Implements `companion.archive.played_games.Past`. Everything is read in the caller's thread. Of the journal's lock each
 query holds only what one `SELECT` takes, so that the table never waits for a page.
 """
 
@@ -30,7 +30,7 @@ from companion.archive.played_games import (
 from companion.archive.replay import GameFile, game_file
 from companion.archive.retelling import HOST_ENDED, Retelling
 from companion.archive.scoresheet import write_sheet
-from companion.archive.statistics import records_of
+from companion.archive.statistics import records_of, typical_minutes
 from companion.archive.summaries import Summaries, is_brought
 from companion.archive.summary import Summary, digest_of, reason_of
 from companion.core.clock import Clock
@@ -44,9 +44,9 @@ from companion.storage.journal import Journal
 from companion.table.session import MACHINE, chosen_words
 
 _REPLAYS = 6
-"""So many games told again stay in memory."""
+"""Number of retold games that stay in memory."""
 Painter = Callable[[Retelling, int, Callable[[str], bytes | None]], bytes]
-"""Draws a game or one of its turns; the last is asked for photographs by their moments."""
+"""Draws a game or one of its turns. The last is asked for photographs by their moments."""
 
 
 class History:
@@ -75,12 +75,15 @@ class History:
         self._summaries = Summaries(journal, folder, self._may_keep)
         self._pictures = PictureFolder(folder / "pictures") if folder else None
         self.has_room: Callable[[], bool] = lambda: True
-        """Is there room on the disk for what can be made anew?"""
+        """Return whether the disk has room for what can be made anew."""
         self._lock = threading.RLock()
         self._drawing = threading.Lock()
         self._bringing = threading.Lock()
         """The pairs of people of these games, so that pages between two games need not count anew."""
         self._retold: OrderedDict[tuple[int, str, str], Retelling] = OrderedDict()
+
+        self._minutes: tuple[tuple[tuple[int, str], ...], Mapping[str, int]] | None = None
+        """How long games take, with the newest game that was counted."""
 
     def _may_keep(self) -> bool:
         return self.has_room()
@@ -88,15 +91,15 @@ class History:
     # ---- the list ----------------------------------------------------------------------------------------------------
 
     def count(self) -> int:
-        """How many games there are."""
+        """Return how many games there are."""
         return len(self._summaries.numbers())
 
     def lines(self, first: int = 0, most: int = 50) -> Sequence[GameLine]:
-        """Some of the games, the newest first."""
+        """Return some of the games, the newest first."""
         return [self._line(number, stamp) for number, stamp in self._summaries.numbers()[first : first + most]]
 
     def line(self, number: int) -> GameLine | None:
-        """One of them; None: there is no such game."""
+        """Return one of them. None: there is no such game."""
         stamp = self._summaries.stamp(number)
         return None if stamp is None else self._line(number, stamp)
 
@@ -147,7 +150,10 @@ class History:
     # ---- telling again -----------------------------------------------------------------------------------------------
 
     def replay(self, number: int) -> Retelling:
-        """A game told again; raises `Illegal` while it is on, `Malformed` when there is none or it cannot be read."""
+        """Return a game told again.
+
+        Raises `Illegal` while it is on, `Malformed` when there is none or it cannot be read.
+        """
         line = self.line(number)
         if line is None:
             raise Malformed(say("There is no game {number}: look at the list of games", number=number))
@@ -165,7 +171,7 @@ class History:
         return self._told(line)
 
     def _told(self, line: GameLine) -> Retelling:
-        """A game that is over, told again; pages may show it only where `replay` does."""
+        """Return a game that is over, told again. Pages may show it only where `replay` does."""
         number = line.number
         photographs = self._album.moments(number) if self._album and not line.is_imported else ()
         key = (number, str(self._summaries.stamp(number)), f"{len(photographs)} {line.players}")
@@ -179,7 +185,10 @@ class History:
         return told
 
     def finale(self, number: int) -> Finale | None:
-        """The end of a game, also of one that may still be taken back; None: it is not over, or cannot be told."""
+        """Return the end of a game, also of one that may still be taken back.
+
+        None: it is not over, or cannot be told.
+        """
         line = self.line(number)
         if line is None or not (line.has_replay or line.is_closed):
             return None
@@ -189,7 +198,10 @@ class History:
             return None
 
     def _of_evening(self, line: GameLine) -> Iterator[GameLine]:
-        """The games of the same evening up to this one, the newest first; of a game without a date itself alone."""
+        """Yield the games of the same evening up to this one, the newest first.
+
+        Of a game without a date itself alone.
+        """
         if not line.begun:
             yield line
             return
@@ -204,7 +216,10 @@ class History:
                 yield other
 
     def file(self, number: int) -> GameFile:
-        """A game that is over as a file, names of players who are forgotten left out; raises as `replay`."""
+        """Return a game that is over as a file, names of players who are forgotten left out.
+
+        Raises as `replay`.
+        """
         line = self.line(number)
         if line is None:
             raise Malformed(say("There is no game {number}: look at the list of games", number=number))
@@ -216,17 +231,20 @@ class History:
         return msgspec.structs.replace(game_file(session, players, line.begun), machines=machines)
 
     def as_json(self, number: int) -> bytes:
-        """The game as a file; raises as `replay`."""
+        """Return the game as a file. Raises as `replay`."""
         self.replay(number)
         return msgspec.json.format(msgspec.json.encode(self.file(number)))
 
     def as_text(self, number: int) -> str:
-        """The game in notation; raises as `replay`."""
+        """Return the game in notation. Raises as `replay`."""
         self.replay(number)
         return write_sheet(self.file(number))
 
     def picture(self, number: int, turn: int = 0) -> bytes:
-        """The board through the game, or a turn (from 1); raises as `replay`, and `Illegal` while others are drawn."""
+        """Return the board through the game, or a turn (from 1).
+
+        Raises as `replay`, and `Illegal` while others are drawn.
+        """
         told = self.replay(number)
         if not 0 <= turn <= len(told.turns):
             raise Malformed(say("The game has no turn {number}", number=turn))
@@ -270,7 +288,10 @@ class History:
             self._bringing.release()
 
     def remove(self, number: int) -> None:
-        """Remove a game with its photographs; raises `Illegal` for the one that lies on the table."""
+        """Remove a game with its photographs.
+
+        Raises `Illegal` for the one that lies on the table.
+        """
         if self.line(number) is None:
             raise Malformed(say("There is no game {number}: look at the list of games", number=number))
         if self._lies_on_table(number):
@@ -293,7 +314,9 @@ class History:
                 ) from None
 
     def forget(self, name: str) -> int:
-        """Take a name out of all games up to now; answers out of how many. The inputs of the journal stay as they are.
+        """Take a name out of all games up to now.
+
+        Return out of how many. The inputs of the journal stay as they are.
 
         What is kept of the name is a salted digest.
         """
@@ -312,8 +335,16 @@ class History:
     # ---- statistics --------------------------------------------------------------------------------------------------
 
     def statistics(self) -> Sequence[PlayerRecord]:
-        """What each player did in the games that are over, who played most first."""
+        """Return what each player did in the games that are over, who played most first."""
         return records_of(self._over())
+
+    def minutes(self) -> Mapping[str, int]:
+        """How many minutes each game takes here, of those that were played often enough."""
+        newest = tuple(self._summaries.numbers()[:1])
+        with self._lock:
+            if self._minutes is None or self._minutes[0] != newest:
+                self._minutes = (newest, typical_minutes(self._over()))
+            return self._minutes[1]
 
     def _over(self) -> list[tuple[GameLine, Summary]]:
         stamps = reversed(self._summaries.numbers())
@@ -322,13 +353,13 @@ class History:
 
 
 def _hides(summary: Summary) -> bool:
-    """Does anything in such a game stay hidden to its end, as cards face down do?"""
+    """Return whether anything in such a game stays hidden to its end, as cards face down do."""
     game = game_named(summary.game)
     return game.hides(game.options(summary.options)) and not summary.is_disclosed
 
 
 def _chosen(summary: Summary) -> str:
-    """What of its chance was chosen, as a sentence; empty: nothing."""
+    """Return what of its chance was chosen, as a sentence. Empty: nothing."""
     game = GAMES.get(summary.game)
     if game is None or summary.trouble:
         return ""
@@ -336,7 +367,7 @@ def _chosen(summary: Summary) -> str:
 
 
 def _choices(rows: Sequence[OptionRow], options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The options that differ from the usual: title, and the choice in words."""
+    """Return the options that differ from the usual: title, and the choice in words."""
     found = []
     for row in rows:
         usual = row.choices[0][1]

@@ -1,7 +1,8 @@
-"""A photograph of the board with every turn: taken when hands are done, kept on disk as evidence and for the replay.
+"""A photograph of the board with every turn: taken when hands are done, kept on disk as evidence
+and for the replay.
 
-One JPEG of some 30 kB a turn, `photographs/GAME/MOMENT.jpg` in the state directory; its moment is that of the turn that
-is done, `GAME.0` for the set-up. Written in a thread of its own; a full disk is told once and harms nothing else.
+One JPEG of some 30 kB a turn, `photographs/GAME/MOMENT.jpg` in the state directory. Its moment is that of the turn that
+is done, `GAME.0` for the set-up. Written in a thread of its own. A full disk is told once and harms nothing else.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 
 _WAIT_S = 0.5
 _PATIENCE_S = 20.0
-"""So long a photograph waits for a board that lies still; by then the turn is another one."""
+"""Timeout in seconds for a board to lie still. By then the turn is another one."""
 _MOMENT = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 _MEGABYTE = 1_000_000
 _THIN_FROM = 8
@@ -44,18 +45,18 @@ class PhotographFolder:
         self._limit = limit_mb * _MEGABYTE
         self._total: int | None = None
         self.has_room: Callable[[], bool] = lambda: True
-        """Is there room on the disk for what can be done without?"""
+        """Return whether the disk has room for what can be done without."""
 
     def moments(self, game: int) -> tuple[str, ...]:
-        """The moments of a game of which there is a photograph, oldest first."""
+        """Return the moments of a game of which there is a photograph, oldest first."""
         return tuple(path.stem for path in self._of(self.folder / str(game)))
 
     def games(self) -> tuple[int, ...]:
-        """The games of which there are photographs, oldest first."""
+        """Return the games of which there are photographs, oldest first."""
         return tuple(int(path.name) for path in self._games())
 
     def photograph(self, game: int, moment: str) -> bytes | None:
-        """The board when that turn was done, as JPEG; None: there is none."""
+        """Return the board when that turn was done, as JPEG. None: there is none."""
         if not _MOMENT.fullmatch(moment):
             return None
         try:
@@ -64,11 +65,11 @@ class PhotographFolder:
             return None
 
     def path(self, game: int, moment: str) -> Path:
-        """Where the photograph of a moment lies, or would."""
+        """Return where the photograph of a moment lies, or would."""
         return self.folder / str(game) / f"{moment}.jpg"
 
     def keep(self, game: int, moment: str, picture: bytes) -> None:
-        """Write one, whole or not at all, and make room for it; raises `OSError`."""
+        """Write one, whole or not at all, and make room for it. Raises `OSError`."""
         if not self._limit or not _MOMENT.fullmatch(moment):
             return
         if not self.has_room():
@@ -91,7 +92,7 @@ class PhotographFolder:
             self._total = self._measured()
 
     def remove(self, game: int) -> None:
-        """Remove all photographs of a game; raises `OSError`."""
+        """Remove all photographs of a game. Raises `OSError`."""
         for path in self._of(self.folder / str(game)):
             path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
@@ -99,7 +100,10 @@ class PhotographFolder:
         self._total = None
 
     def _thin(self) -> bool:
-        """Remove some of the oldest game that still has many, else all of the oldest; False: nothing can go."""
+        """Remove some of the oldest game that still has many, else all of the oldest.
+
+        False: nothing can go.
+        """
         games = self._games()
         long = next((game for game in games if len(self._of(game)) >= _THIN_FROM), None)
         if long is not None:
@@ -142,10 +146,12 @@ class _Due:
 
 
 class Photographer(Closeable):
-    """Takes the photographs: watches the table, asks `take` for the board, writes. `close` may be called twice.
+    """Takes the photographs: watches the table, asks `take` for the board, writes.
 
-    `take` answers a JPEG, or None while the board does not lie still in view. `start` runs a thread of its own;
-    without it the caller's `step` does the work. `tell` hears a sentence when a photograph could not be written.
+    `close` may be called twice.
+
+    `take` answers a JPEG, or None while the board does not lie still in view. `start` runs a thread of its own.
+    Without it the caller's `step` does the work. `tell` hears a sentence when a photograph could not be written.
     """
 
     def __init__(
@@ -166,11 +172,11 @@ class Photographer(Closeable):
         self._follower = Follower(table, "photographer", self._step_by_itself, _WAIT_S)
 
     def start(self) -> None:
-        """Begin in a thread of its own; a second call does nothing."""
+        """Begin in a thread of its own. A second call does nothing."""
         self._follower.start()
 
     def close(self) -> None:
-        """Stop; what is being written is finished."""
+        """Stop. What is being written is finished."""
         self._follower.close()
 
     def _step_by_itself(self) -> None:
@@ -198,7 +204,7 @@ class Photographer(Closeable):
             self._write(due, picture)
 
     def _turn_over(self, before: Progress, now: Progress) -> None:
-        """Note the turn that the table has just left behind; the set-up is the first of them."""
+        """Note the turn that the table has just left behind. The set-up is the first of them."""
         self._due = None
         if before.number != now.number or now.phase not in (Phase.ORDERS, Phase.OVER):
             return

@@ -1,6 +1,6 @@
 """What may be known of the games that were played: lines of a list, replays in scenes, statistics.
 
-A game that is still on has a line and nothing else; whatever is hidden in one that is over may be told.
+A game that is still on has a line and nothing else. Whatever is hidden in one that is over may be told.
 """
 
 from __future__ import annotations
@@ -43,9 +43,11 @@ class SeatedPlayer:
 
 @dataclass(frozen=True)
 class GameLine:
-    """A game in the list. `begun` is Unix time (0: not known), `length_s` without pauses (0: not known).
+    """A game in the list.
 
-    `players` of a seat sat there one after the other, the last one at the end. `reason` is a sentence; for a broken
+    `begun` is Unix time (0: not known), `length_s` without pauses (0: not known).
+
+    `players` of a seat sat there one after the other, the last one at the end. `reason` is a sentence. For a broken
     game it says what is wrong. `options` are those that differ from the usual, each as its title and its choice.
     `is_closed`: it is over, but lies on the table and may be taken back, and its notation tells what is hidden.
     """
@@ -64,13 +66,13 @@ class GameLine:
     is_imported: bool = False
     is_closed: bool = False
     chosen: str = ""
-    """What of its chance the host has chosen, as a sentence; empty: nothing."""
+    """What of its chance the host has chosen, as a sentence. Empty: nothing."""
     coached: tuple[Seat, ...] = ()
     """The seats that have asked the coach."""
 
     @property
     def has_replay(self) -> bool:
-        """Is it over for good, so that everything in it may be told?"""
+        """Return whether it is over for good, so that everything in it may be told."""
         return self.ending in (Ending.WON, Ending.TIE, Ending.ABANDONED) and not self.is_closed
 
 
@@ -86,9 +88,10 @@ class Proof:
 
 @dataclass(frozen=True)
 class PastTurn:
-    """A turn in the notation: its number from 1, its moment, what each seat did, and its scenes `first` to `last`.
+    """A turn in the notation: its number from 1, its moment, what each seat did, and its scenes
+    `first` to `last`.
 
-    `counted` is its number as the game counts, in which a turn may have several lines; 0: a part of the set-up.
+    `counted` is its number as the game counts, in which a turn may have several lines. 0: a part of the set-up.
     """
 
     number: int
@@ -110,10 +113,12 @@ class HighlightedEvent:
 
 @dataclass(frozen=True)
 class ReplayStep:
-    """One step of a replay: the board when a stage was done. `turn` 0 is the start, `stage` counts from 1.
+    """One step of a replay: the board when a stage was done.
+
+    `turn` 0 is the start, `stage` counts from 1.
 
     `moves` are the ways that pieces have gone in it, each from one square to another. `lanes`, `count` and `hands` are
-    there in a game of cards, with everything that any seat saw; `orders` are those of this and the earlier stages.
+    there in a game of cards, with everything that any seat saw. `orders` are those of this and the earlier stages.
     """
 
     place: int
@@ -144,19 +149,20 @@ class Still:
     turn: int
     """The number of the turn as the game counts it."""
     photograph: str
-    """The moment of its photograph; empty: there is none."""
+    """The moment of its photograph. Empty: there is none."""
     words: str
     square: str = ""
-    """Where that was; empty: nowhere in particular."""
+    """Where that was. Empty: nowhere in particular."""
 
 
 @dataclass(frozen=True)
 class Finale:
-    """The end of a game, with nothing in it that anybody at the table may not know while it can be taken back.
+    """The end of a game, with nothing in it that anybody at the table may not know while it can be
+    taken back.
 
     `names` are those of the seats at the end, or of their sides. `turning` is the turn after which the winner led to
-    the end, `best` the one after which a seat led most or was least behind; there may be none. `evening`: how many
-    games each of these two has won since the morning; None: they have no names by which they could be told apart.
+    the end, `best` the one after which a seat led most or was least behind. There may be none. `evening`: how many
+    games each of these two has won since the morning. None: they have no names by which they could be told apart.
     """
 
     number: int
@@ -179,7 +185,10 @@ class Finale:
 
 @dataclass(frozen=True)
 class Tendency:
-    """What a player did in a game: `median_s` of a turn (None: not known); the commands with how often, most first."""
+    """What a player did in a game: `median_s` of a turn (None: not known).
+
+    The commands with how often, most first.
+    """
 
     game: str
     title: str

@@ -28,7 +28,7 @@ class PlayedOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One turn; `moment` is the one that the receipts name."""
+    """One turn. `moment` is the one that the receipts name."""
 
     moment: str
     orders: dict[Seat, PlayedOrder]
@@ -37,7 +37,7 @@ class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A finished game: enough to play it again.
 
-    `players` are the names of who sat there, `begun` is the Unix time of its first input; both may be missing.
+    `players` are the names of who sat there, `begun` is the Unix time of its first input. Both may be missing.
     """
 
     game: str
@@ -49,9 +49,12 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     players: dict[Seat, str] = {}
     begun: float = 0.0
     chance: FairChance | None = None
-    """Where the seed comes from; None: it was chosen, or an older version of the program has drawn it."""
+    """Where the seed comes from.
+
+    None: it was chosen, or an older version of the program has drawn it.
+    """
     is_chosen: bool = False
-    """Did the host choose the seed?"""
+    """Return whether the host chose the seed."""
     machines: tuple[Seat, ...] = ()
     """The seats that a program played at the end."""
     coached: tuple[Seat, ...] = ()
@@ -59,12 +62,12 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def counts_turns(self) -> bool:
-        """Is the chance of a turn that of its number, and not that of its moment's tick?"""
+        """Return whether the chance of a turn is that of its number, and not of its moment's tick."""
         return self.chance is not None or self.is_chosen
 
 
 def game_file(session: Session, players: Mapping[Seat, str] | None = None, begun: float = 0.0) -> GameFile:
-    """The file of a finished game, with who played it when.
+    """Return the file of a finished game, with who played it when.
 
     Raises `Illegal` while it is on, because it would tell what is hidden.
     """
@@ -96,7 +99,7 @@ def game_file(session: Session, players: Mapping[Seat, str] | None = None, begun
 
 
 def load_game(path: Path) -> GameFile:
-    """A game from a file; raises `Malformed` that says what is wrong with it."""
+    """Return a game from a file. Raises `Malformed` that says what is wrong with it."""
     try:
         return msgspec.json.decode(read_file(path, MAX_GAME), type=GameFile)
     except OSError as error:
@@ -106,7 +109,7 @@ def load_game(path: Path) -> GameFile:
 
 
 def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
-    """Every turn with the state before it and what comes of it.
+    """Yield every turn with the state before it and what comes of it.
 
     Raises a `CompanionError` where file, rules and receipts disagree, about the outcome after the last turn.
     """
@@ -143,7 +146,10 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
 
 
 def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
-    """Where the chance of a game came from; `number` is the game's where it has one. None: there is none in it."""
+    """Return where the chance of a game came from.
+
+    `number` is the game's where it has one. None: there is none in it.
+    """
     game = game_named(played.game)
     options = game.options(played.options)
     chosen = chosen_words(game, options, played.is_chosen)
@@ -155,7 +161,10 @@ def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
 
 
 def tell_chance(played: GameFile) -> list[str]:
-    """Where the chance of a game came from, in sentences; raises `Malformed` where something does not fit."""
+    """Return where the chance of a game came from, in sentences.
+
+    Raises `Malformed` where something does not fit.
+    """
     told = chance_of(played)
     if told is None:
         return []
@@ -172,7 +181,10 @@ def tell_chance(played: GameFile) -> list[str]:
 
 
 def retell(played: GameFile) -> Iterator[str]:
-    """The game in sentences, turn by turn; raises a `CompanionError` where file, rules and receipts disagree."""
+    """Yield the game in sentences, turn by turn.
+
+    Raises a `CompanionError` where file, rules and receipts disagree.
+    """
     if chance_told := tell_chance(played):
         yield from chance_told
     for seat in played.coached:

@@ -66,28 +66,36 @@ class Retelling:
             self.trouble = joined(" ", [*self.chance.faults, *filter(None, [self.trouble])])
 
     def _counted(self, state: Any, number: int) -> int:
-        """The number of the turn that is due in a state, as the game counts; where it does not, that of its line."""
+        """Return the number of the turn that is due in a state, as the game counts.
+
+        Where it does not, that of its line.
+        """
         counted = self._game.turn_number(state)
         return number if counted is None else counted
 
     @property
     def turns(self) -> Sequence[PastTurn]:
-        """The notation."""
+        """Return the notation."""
         return [played.turn for played in self._turns]
 
     @property
     def places(self) -> int:
-        """How many scenes there are; the first is the start."""
+        """Return how many scenes there are. The first is the start."""
         return self._turns[-1].turn.last + 1 if self._turns else 1
 
     def photograph(self, turn: int) -> str:
-        """The moment of the photograph that shows the board after a turn (0: the set-up); empty: there is none."""
+        """Return the moment of the photograph that shows the board after a turn (0: the set-up).
+
+        Empty: there is none.
+        """
         moment = self._turns[turn - 1].turn.moment if turn else f"{self.line.number}{_SET_UP}"
         return moment if moment in self.photographs else ""
 
     @cached_property
     def leads(self) -> tuple[float, ...]:
-        """By how much South led at the start and after every turn (see `Game.lead`); empty: nobody can say.
+        """Return by how much South led at the start and after every turn (see `Game.lead`).
+
+        Empty: nobody can say.
 
         A game that was won by its rules ends with a lead of its winner, as great as any before.
         """
@@ -104,12 +112,12 @@ class Retelling:
 
     @property
     def lead_words(self) -> str:
-        """What `leads` count."""
+        """Return what `leads` count."""
         return self._game.lead_words
 
     @cached_property
     def highlights(self) -> tuple[HighlightedEvent, ...]:
-        """What people will remember of it, in its order."""
+        """Return what people will remember of it, in its order."""
         return tuple(
             HighlightedEvent(played.turn.first + index, played.turn.number, event)
             for played in self._turns
@@ -119,11 +127,14 @@ class Retelling:
         )
 
     def events_of(self, turn: int) -> Sequence[Event]:
-        """What happened in a turn, counted from 1."""
+        """Return what happened in a turn, counted from 1."""
         return self._turns[turn - 1].step.events
 
     def known(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
-        """What a seat could know when it acted in a turn, counted from 1, and what it did; None: it did nothing."""
+        """Return what a seat could know when it acted in a turn, counted from 1, and what it did.
+
+        None: it did nothing.
+        """
         played = self._turns[turn - 1]
         done = next((proof.action for proof in played.turn.proofs if proof.seat is seat), None)
         if done is None:
@@ -144,23 +155,26 @@ class Retelling:
         return told, done
 
     def spelt(self, turn: int, seat: Seat, action: str) -> tuple[SpeltOrder, ...]:
-        """A legal action for a turn in words and drawings; raises a `CompanionError` for any other."""
+        """Return a legal action for a turn in words and drawings.
+
+        Raises a `CompanionError` for any other.
+        """
         state = self._turns[turn - 1].state
         self._game.check(state, seat, self._game.parse(action))
         return spelt(self._game, state, seat, action)
 
     @property
     def proofs(self) -> int:
-        """How many receipts there are; all of them fit unless there is `trouble`."""
+        """Return how many receipts there are. All of them fit unless there is `trouble`."""
         return sum(len(played.turn.proofs) for played in self._turns)
 
     @property
     def game(self) -> Game[Any, Any]:
-        """Its rules."""
+        """Return its rules."""
         return self._game
 
     def scene(self, place: int) -> ReplayStep:
-        """One of the scenes; raises IndexError."""
+        """Return one of the scenes. Raises IndexError."""
         if place == 0:
             return self._shown(ReplayStep(0, 0, 0, 0, say("The start"), self._layout_of(self._first)), self._first)
         played = next((each for each in self._turns if each.turn.first <= place <= each.turn.last), None)
@@ -169,7 +183,7 @@ class Retelling:
         return self._scene_of(played, place - played.turn.first)
 
     def _scene_of(self, played: _Played, index: int) -> ReplayStep:
-        """The board when a stage of a turn was done; a turn without any has one scene."""
+        """Return the board when a stage of a turn was done. A turn without any has one scene."""
         stages, turn = played.step.stages, played.turn
         before = self._before(played, index)
         is_last = index + 1 >= len(stages)
@@ -203,7 +217,7 @@ class Retelling:
         return self._game.opened(played.state, actions, played.step.stages, index)
 
     def _before(self, played: _Played, index: int) -> Layout:
-        """How the board lay before a stage."""
+        """Return how the board lay before a stage."""
         earlier = played.step.stages[index - 1].expected if index else None
         return earlier if earlier is not None else self._layout_of(played.state)
 
@@ -211,7 +225,10 @@ class Retelling:
         return self._game.expected(state) or {}
 
     def _shown(self, bare: ReplayStep, state: Any, is_last: bool = True) -> ReplayStep:
-        """A scene with what the game shows beside the board; figures at pieces hold only when a turn is done."""
+        """Return a scene with what the game shows beside the board.
+
+        Figures at pieces hold only when a turn is done.
+        """
         changed: dict[str, Any] = {}
         if standing := self._game.standing(state, None):
             changed = {"facts": standing.facts, "cards": standing.hands, "badges": standing.badges if is_last else {}}
@@ -220,7 +237,7 @@ class Retelling:
         return ReplayStep(**{**vars(bare), **changed})
 
     def _cards(self, state: Any, tableau: CardUi) -> dict[str, Any]:
-        """Each seat's hand as its owner saw it: the game is over."""
+        """Return each seat's hand as its owner saw it: the game is over."""
         own = {seat: self._game.tableau(state, seat) for seat in SEATS}
         return {
             "facts": tableau.facts,
@@ -230,12 +247,15 @@ class Retelling:
         }
 
     def outcome(self) -> Outcome | None:
-        """How it ended by its rules; None: it was ended by somebody's word, or by a clock."""
+        """Return how it ended by its rules.
+
+        None: it was ended by somebody's word, or by a clock.
+        """
         return self._game.outcome(self.end)
 
     @property
     def end(self) -> Any:
-        """The state after the last turn."""
+        """Return the state after the last turn."""
         return self._turns[-1].step.state if self._turns else self._first
 
 
@@ -257,7 +277,10 @@ def _tallies(shown: Sequence[Stage]) -> Any:
 
 
 def ended_by_word(game: Game[Any, Any], told: dict[str, Any]) -> Outcome:
-    """The end that no rule but somebody's word or a clock has brought; raises `Malformed` for words of no such end."""
+    """Return the end that no rule but somebody's word or a clock has brought.
+
+    Raises `Malformed` for words of no such end.
+    """
     names = {seat: game.sides[seat].name for seat in SEATS}
     ends = [Outcome(frozenset(), HOST_ENDED), Outcome(frozenset(), say("A draw."))]
     if told.get("reason") == "Both agreed on a draw.":  # as games of earlier versions say it

@@ -1,4 +1,5 @@
-"""A finished game as text: tags as in chess's PGN, then its turns to be read by people, then what proves them.
+"""A finished game as text: tags as in chess's PGN, then its turns to be read by people, then what
+proves them.
 
     [Game "outbuffered"]
     [Options {}]
@@ -16,21 +17,21 @@
     1. 3.1 | south 0f3a… 6b5e… | north 77c1… 09ad…
     2. 3.2 | south …
 
-The grammar, in the notation of RFC 5234; lines end with LF (CR LF is read as well), blank lines mean nothing:
+The grammar, in the notation of RFC 5234. Lines end with LF (CR LF is read as well), blank lines mean nothing:
 
     sheet   = 1*tag 1*LF *turn LF "[Receipts]" LF *proof
-    tag     = "[" name SP json "]" LF       ; name: Game Options Seed Begun South North Chance Chosen
-                                            ; Machines Coached Result Reason
+    tag     = "[" name SP json "]" LF       . Name: Game Options Seed Begun South North Chance Chosen
+                                            . Machines Coached Result Reason
     turn    = number "." SP act [" | " act] LF          act   = seat SP text
     proof   = number "." SP text " | " sealed [" | " sealed] LF     sealed = seat SP text SP text
     seat    = "south" / "north"
-    text    = plain / json                  ; plain: printable ASCII without `|`, `"` and two blanks in a row, not `-`
-                                            ; in a proof without blanks; an empty text is `-`
+    text    = plain / json                  . Plain: printable ASCII without `|`, `"` and two blanks in a row, not `-`
+                                            . In a proof without blanks. An empty text is `-`
 
 A proof's first text is the moment, then follow the salt and the receipt: SHA-256 of `MOMENT SEAT ACTION SALT`. Result
-is `"south"`, `"north"`, `"tie"`, `"south north"`, or `"*"` for a game without one; Options is an object, Seed a number,
+is `"south"`, `"north"`, `"tie"`, `"south north"`, or `"*"` for a game without one. Options is an object, Seed a number,
 Begun the time of the first input in UTC to the microsecond. Chance is an object with the
-commitment, the secret and the contributions; Chosen is true where the host chose the seed. Machines and Coached are
+commitment, the secret and the contributions. Chosen is true where the host chose the seed. Machines and Coached are
 the seats that a program played and that asked the coach. Game, Options, Seed and Result must be there.
 """
 
@@ -61,7 +62,7 @@ _Proofs = tuple[str, dict[Seat, tuple[str, str]]]
 
 
 def write_sheet(played: GameFile) -> str:
-    """A finished game as text; `read_sheet` answers it again."""
+    """Return a finished game as text. `read_sheet` answers it again."""
     tags: list[tuple[str, Any]] = [("Game", played.game), ("Options", played.options), ("Seed", played.seed)]
     if played.begun:
         tags.append(("Begun", _time_text(played.begun)))
@@ -79,7 +80,10 @@ def write_sheet(played: GameFile) -> str:
 
 
 def read_sheet(text: str) -> GameFile:
-    """The game of a text; raises `Malformed` that names the line and says what was expected."""
+    """Return the game of a text.
+
+    Raises `Malformed` that names the line and says what was expected.
+    """
     reader = _Reader(text)
     tags, acts, proofs = reader.read()
     if len(acts) != len(proofs):
@@ -143,7 +147,7 @@ def _result_tags(outcome: dict[str, Any] | None) -> list[tuple[str, Any]]:
 
 
 def _time_text(at: float) -> str:
-    """Unix time as text.
+    """Return Unix time as text.
 
     >>> _time_text(1763755200.25)
     '2025-11-21T20:00:00.250000Z'
@@ -160,14 +164,14 @@ MAX_LINE = 40_000
 
 
 class _Reader:
-    """Goes through the lines; knows which one it is at."""
+    """Goes through the lines. Knows which one it is at."""
 
     def __init__(self, text: str) -> None:
         self._lines = (line.strip(" \t\r\n") for line in io.StringIO(text, newline="\n"))
         self._at = 0
 
     def read(self) -> tuple[dict[str, Any], list[_Acts], list[_Proofs]]:
-        """Tags, the actions of each turn, and what proves them."""
+        """Return tags, the actions of each turn, and what proves them."""
         tags: dict[str, Any] = {}
         acts: list[_Acts] = []
         proofs: list[_Proofs] = []
@@ -246,7 +250,7 @@ class _Reader:
 
 
 def _parts(line: str) -> list[str]:
-    """The parts of a line between bars; a bar inside a JSON text parts nothing."""
+    """Return the parts of a line between bars. A bar inside a JSON text parts nothing."""
     return [part.strip() for part in _split(line, "|")]
 
 
@@ -287,7 +291,7 @@ def _outcome(tags: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _time(text: Any) -> float:
-    """Unix time from text; raises `Malformed`."""
+    """Return Unix time from text. Raises `Malformed`."""
     if text is None:
         return 0.0
     try:

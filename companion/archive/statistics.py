@@ -1,13 +1,15 @@
-"""Statistics per player and game, from the games that are over. Players are told apart by name, whatever its capitals.
+"""Statistics per player and game, from the games that are over.
 
-Who sat at a seat last has played the game; who played against himself has not. A game from elsewhere counts as well,
+Players are told apart by name, whatever its capitals.
+
+Who sat at a seat last has played the game. Who played against himself has not. A game from elsewhere counts as well,
 but nobody knows how long its turns took. The machine is no player: games against its characters are counted apart. A
 game in which a player asked the coach does not count for that player.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import median
@@ -27,7 +29,9 @@ from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.table.session import MACHINE
 
-MOST_COMMANDS = 3
+MAX_COMMANDS = 3
+ENOUGH_GAMES = 5
+"""From so many games on their own length tells how long the next one takes."""
 
 
 @dataclass
@@ -47,7 +51,10 @@ class _Sum:
 
 
 def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord, ...]:
-    """What each player did, who played most first; `games` are over, the oldest first. Abandoned ones do not count."""
+    """Return what each player did, who played most first.
+
+    `games` are over, the oldest first. Abandoned ones do not count.
+    """
     names: dict[str, str] = {}
     sums: dict[str, dict[str, _Sum]] = {}
     against: dict[str, dict[str, _Sum]] = {}
@@ -66,6 +73,15 @@ def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord,
     return tuple(sorted(records, key=lambda record: (-_all_games(record), record.name.casefold())))
 
 
+def typical_minutes(games: Iterable[tuple[GameLine, Summary]]) -> dict[str, int]:
+    """How many minutes a game takes here: the median of those that were won or tied, where there are enough."""
+    lengths: defaultdict[str, list[float]] = defaultdict(list)
+    for line, summary in games:
+        if line.ending is not Ending.ABANDONED and summary.length_s:
+            lengths[line.game].append(summary.length_s)
+    return {game: max(1, round(median(each) / 60)) for game, each in lengths.items() if len(each) >= ENOUGH_GAMES}
+
+
 def _all_games(record: PlayerRecord) -> int:
     return record.total.games + sum(machine.games for machine in record.against)
 
@@ -76,13 +92,13 @@ def _last(line: GameLine, seat: Seat) -> SeatedPlayer | None:
 
 
 def _machine(line: GameLine, seat: Seat) -> str:
-    """The name of the character that played a seat; empty: a person did."""
+    """Return the name of the character that played a seat. Empty: a person did."""
     last = _last(line, seat)
     return last.name if last and last.door == MACHINE else ""
 
 
 def _players(line: GameLine) -> Iterator[tuple[Seat, str]]:
-    """The people with names who played against somebody else."""
+    """Yield the people with names who played against somebody else."""
     last = {seat: one for seat in SEATS if (one := _last(line, seat))}
     people = {seat: one.name for seat, one in last.items() if one.door != MACHINE}
     if len({name.casefold() for name in people.values()}) < len(people):
@@ -116,5 +132,5 @@ def _tendency(game: str, title: str, one: _Sum) -> Tendency:
         wins=one.wins,
         ties=one.ties,
         median_s=median(one.times) if one.times else None,
-        commands=tuple(one.commands.most_common(MOST_COMMANDS)),
+        commands=tuple(one.commands.most_common(MAX_COMMANDS)),
     )

@@ -1,4 +1,7 @@
-"""Every game in a few figures: from memory, from a file, or folded now; those of the journal and those brought in."""
+"""Every game in a few figures: from memory, from a file, or folded now.
+
+Those of the journal and those brought in.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,9 @@ _LARGEST = 2**63 - 1
 
 
 class Summaries:
-    """The summaries of one journal's games; `folder` holds those of games that are over, None: none are kept there.
+    """The summaries of one journal's games.
+
+    `folder` holds those of games that are over, None: none are kept there.
 
     `has_room` answers whether there is room on the disk for what can be made anew.
     """
@@ -37,7 +42,7 @@ class Summaries:
         self._seated: tuple[int, list[Entry]] = (-1, [])
 
     def stamp(self, number: int) -> str | None:
-        """A text that changes with a game; None: there is no such game."""
+        """Return a text that changes with a game. None: there is no such game."""
         if number > _LARGEST:
             return None
         stamp = self._journal.archive.stamp(number)
@@ -47,12 +52,13 @@ class Summaries:
         return None if digest is None else f"{_BROUGHT}{digest}"
 
     def numbers(self) -> list[tuple[int, str]]:
-        """Every game with a stamp that changes with the game, the newest first."""
+        """Return every game with a stamp that changes with the game, the newest first."""
         brought = {number: f"{_BROUGHT}{kept.digest}" for number, kept in self._journal.archive.imported().items()}
         return sorted({**brought, **self._journal.archive.stamps()}.items(), reverse=True)
 
     def summary(self, number: int, stamp: str) -> Summary:
-        """A game in a few figures: from memory, from its file, or folded now, one game at a time."""
+        """Return a game in a few figures: from memory, from its file, or folded now, one game at a
+        time."""
         known = self._known.get(number)
         if known and known[0] == stamp:
             return known[1]
@@ -79,7 +85,7 @@ class Summaries:
             return _unreadable(error.message)
 
     def _sittings(self, last: int) -> list[Entry]:
-        """Who sat down and stood up until some input; read anew when there may be more."""
+        """Return who sat down and stood up until some input. Read anew when there may be more."""
         known, seated = self._seated
         if known < last:
             seated, _ = self._journal.legible(0)
@@ -87,7 +93,7 @@ class Summaries:
         return seated
 
     def imported(self, number: int) -> GameFile:
-        """A game that was brought in, as its file has it; raises `Malformed`."""
+        """Return a game that was brought in, as its file has it. Raises `Malformed`."""
         content = self._journal.archive.imported_file(number)
         if content is None:
             raise Malformed(say("There is no game {number}: look at the list of games", number=number))
@@ -105,7 +111,7 @@ class Summaries:
 
 
 def is_brought(stamp: str) -> bool:
-    """Does a stamp say that the game comes from elsewhere?"""
+    """Return whether a stamp says that the game comes from elsewhere."""
     return stamp.startswith(_BROUGHT)
 
 

@@ -52,7 +52,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
-    """By what a game is known again: the moments and receipts of its turns, which no other game has."""
+    """Return by what a game is known again: the moments and receipts of its turns, which no other game has."""
     told = [
         [turn.moment, [[seat, turn.orders[seat].receipt] for seat in SEATS if seat in turn.orders]] for turn in turns
     ]
@@ -60,7 +60,8 @@ def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
 
 
 def length_s(entries: Sequence[Entry]) -> float:
-    """How long a game took: the gaps between its inputs, of each at most `NAP_S`, and none while the service slept."""
+    """Return how long a game took: the gaps between its inputs, of each at most `NAP_S`, and none
+    while the service slept."""
     total = 0.0
     for before, after in itertools.pairwise(entries):
         slept = isinstance(after.record, Pause) and after.record.by == "restart"
@@ -69,7 +70,8 @@ def length_s(entries: Sequence[Entry]) -> float:
 
 
 def players_of(entries: Sequence[Entry], seated: Sequence[Entry]) -> dict[Seat, tuple[tuple[str, str], ...]]:
-    """Who sat where when a game began, and who sat down until its last input, by name and door."""
+    """Return who sat where when a game began, and who sat down until its last input, by name and
+    door."""
     here: dict[Seat, list[tuple[str, str]]] = {seat: [] for seat in SEATS}
     first, last = entries[0].id, entries[-1].id
     for entry in seated:
@@ -87,7 +89,8 @@ def players_of(entries: Sequence[Entry], seated: Sequence[Entry]) -> dict[Seat, 
 
 
 def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[Entry]) -> tuple[Summary, Session]:
-    """A game's summary and the session at its end, however far its inputs can be read and its rules still fit.
+    """Return a game's summary and the session at its end, however far its inputs can be read and
+    its rules still fit.
 
     `broken` is the first entry that cannot be read. `entries` begin with the game's own `NewGame`.
     """
@@ -126,7 +129,10 @@ def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[En
 
 
 def summary_of_file(played: GameFile, reason: str) -> Summary:
-    """The summary of a game from elsewhere; `reason` is its end as a sentence that can be translated."""
+    """Return the summary of a game from elsewhere.
+
+    `reason` is its end as a sentence that can be translated.
+    """
     game = GAMES[played.game]
     commands: dict[Seat, Counter[str]] = {seat: Counter() for seat in SEATS}
     for turn in played.turns:
@@ -159,7 +165,7 @@ class _Stopwatch:
         self._paused_at: float | None = None
 
     def saw(self, entry: Entry, session: Session) -> None:
-        """An input, and the session after it."""
+        """Take an input, and the session after it."""
         record = entry.record
         if isinstance(record, Pause):
             self._paused_at = entry.at
@@ -174,7 +180,8 @@ class _Stopwatch:
             self._asked.setdefault(session.moment, entry.at)
 
     def times(self, session: Session) -> dict[Seat, tuple[float, ...]]:
-        """Seconds a turn of each seat, for the turns that count in the end and that no clock ended."""
+        """Return seconds a turn of each seat, for the turns that count in the end and that no clock
+        ended."""
         return {
             seat: tuple(
                 round(self._took[seat, turn.moment], 1)
@@ -196,11 +203,11 @@ def _commands(session: Session) -> dict[Seat, dict[str, int]]:
 
 
 def reason_of(summary: Summary) -> str:
-    """How a game ended, or what is wrong with it, as a sentence."""
+    """Return how a game ended, or what is wrong with it, as a sentence."""
     return str_of(summary.reason or summary.trouble)
 
 
 def str_of(plain: Any) -> str:
-    """A packed sentence."""
+    """Return a packed sentence."""
     text = unpacked(plain)
     return text if isinstance(text, str) else ""

@@ -22,16 +22,17 @@ _BOTS = {
     "kahmate": "KahmateBot",
     "binmat": "BinmatBot",
 }
-"""The class of each game's opponent; its module has the game's name."""
+"""The class of each game's opponent. Its module has the game's name."""
 
 
 def knows(game: str) -> bool:
-    """Is there an opponent for this game?"""
+    """Return whether there is an opponent for this game."""
     return game in _BOTS and find_spec(f"companion.bots.{game}") is not None
 
 
 def bot_for(game: str, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> Bot:
-    """A new opponent for a game, a seat, the game's options, one of the levels, and a seed of its own.
+    """Return a new opponent for a game, a seat, the game's options, one of the levels, and a seed
+    of its own.
 
     Raises `Malformed` for a game without opponents, and for options that the game does not take.
     """

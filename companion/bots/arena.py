@@ -1,6 +1,7 @@
-"""An opponent for Robot Arena: both sides' orders as a game of numbers, in which only orders that matter are written.
+"""An opponent for Robot Arena: both sides' orders as a game of numbers, in which only orders that
+matter are written.
 
-All orders of a turn are 11 to the power of the robots. So each side begins with a few plans; a plan is answered robot
+All orders of a turn are 11 to the power of the robots. So each side begins with a few plans. A plan is answered robot
 by robot (the best order for one while the others keep theirs, until nothing gets better), the answers are plans too,
 and the small table of plans against plans is solved with mixed strategies by regret matching (double oracle: McMahan,
 Gordon and Blum, 2003). A part of the opponent is taken to be what it was seen to be (restricted Nash response:
@@ -45,7 +46,10 @@ class Strength:
     noise: float
     learns: bool
     rashness: float
-    """How much it wants to be near the enemy, beside what that is worth; beginners run into fire."""
+    """How much it wants to be near the enemy, beside what that is worth.
+
+    Beginners run into fire.
+    """
 
 
 STRENGTHS = {
@@ -54,10 +58,10 @@ STRENGTHS = {
     3: Strength(7000, 6, 2, 0.0, True, 1.0),
 }
 _A_GAME = 200.0
-"""So many points decide a game, as a rule: about four robots."""
-_LEAST_TRUST, _MOST_TRUST = 0.1, 0.6
+"""Lead in points that decides a game, as a rule: about four robots."""
+_MIN_TRUST, _MOST_TRUST = 0.1, 0.6
 _FEW = 2
-"""So many robots left to the other side at most that all its orders are tried against a plan that may win at once."""
+"""Maximum number of enemies for which all orders are tried against a plan that may win at once."""
 _STEPS = 240
 """Rounds of regret matching."""
 
@@ -86,12 +90,13 @@ class ArenaBot(Bot):
         self._guess = {}
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
-        """Orders for every robot, drawn from the mixed strategy with a seed of the turn's own."""
+        """Return orders for every robot, drawn from the mixed strategy with a seed of the turn's
+        own."""
         robots = robots_of(view, self._field.ground)
         search = _Search(self._field, robots, self._side, self._strength.nodes)
         trust = 0.0
         if self._strength.learns:
-            trust = min(_MOST_TRUST, max(_LEAST_TRUST, 1.5 * self._right / self._guessed - 0.6))
+            trust = min(_MOST_TRUST, max(_MIN_TRUST, 1.5 * self._right / self._guessed - 0.6))
         plan = search.plan(self._strength, trust, Random(f"{self._seed}/{robots.turn}"))
         self._expect(search)
         mine = [index for index, side in enumerate(robots.sides) if side == self._side]
@@ -125,7 +130,10 @@ class ArenaBot(Bot):
 
 
 class _Search:
-    """One turn's game of plans; plans are tuples of orders, the own side's robots 0, the other's 1."""
+    """One turn's game of plans.
+
+    Plans are tuples of orders, the own side's robots 0, the other's 1.
+    """
 
     def __init__(self, field: Field, robots: Robots, side: int, nodes: int) -> None:
         self.field, self.robots, self.left, self.nodes = field, robots, nodes, 0
@@ -138,7 +146,7 @@ class _Search:
         self._choices = tuple(tuple(self._orders(index) for index in units) for units in self.units)
 
     def joined(self, mine: Sequence[int], theirs: Sequence[int]) -> list[int]:
-        """The orders of all robots in their order."""
+        """Return the orders of all robots in their order."""
         codes = [NOTHING] * len(self.robots.sides)
         for units, plan in zip(self.units, (mine, theirs), strict=True):
             for index, code in zip(units, plan, strict=True):
@@ -146,12 +154,12 @@ class _Search:
         return codes
 
     def worth(self, mine: Sequence[int], theirs: Sequence[int]) -> float:
-        """What comes of two plans, for the own side."""
+        """Return what comes of two plans, for the own side."""
         self.nodes += 1
         return self.sign * self.field.after(self.robots, self.joined(mine, theirs))
 
     def plan(self, strength: Strength, trust: float, rng: Random) -> Codes:
-        """The plan to play."""
+        """Return the plan to play."""
         for who in (0, 1):
             for plan in (self.plain(who), tuple([DEFEND] * len(self.units[who]))):
                 self._add(who, plan)
@@ -180,11 +188,14 @@ class _Search:
         return rng.choices(self.plans[0], weights)[0]
 
     def _staying(self) -> Codes:
-        """The other side's plain plan without its moves."""
+        """Return the other side's plain plan without its moves."""
         return tuple([code if code >= 4 else NOTHING for code in self.plans[1][0]])
 
     def _sure(self) -> Codes | None:
-        """A plan that wins in this turn whatever the other side orders; None: none is found."""
+        """Return a plan that wins in this turn whatever the other side orders.
+
+        None: none is found.
+        """
         robots = self.robots
         is_last = robots.turn >= self.field.options.turns
         if len(self.units[1]) > _FEW or not (is_last or all(map(self._may_fall, self.units[1]))):
@@ -205,26 +216,28 @@ class _Search:
         return None
 
     def _may_fall(self, index: int) -> bool:
-        """Can a robot of the other side be brought down in this turn although it defends itself?"""
+        """Return whether a robot of the other side can be brought down although it defends itself."""
         field, robots, options = self.field, self.robots, self.field.options
         place = robots.places[index]
         near = sum(field.ways[place][robots.places[mine]] <= 3 for mine in self.units[0])
         return near * (max(options.attack, options.blast) // 2) >= robots.points[index]
 
     def _sum_against(self, plan: Sequence[int], replies: Sequence[Codes]) -> float:
-        """What a plan is worth against all these replies together; wins are alike."""
+        """Return what a plan is worth against all these replies together. Wins are alike."""
         self.left += len(replies)  # no part of what a level may try
         values = [self.worth(plan, reply) for reply in replies]
         return sum([DECIDED if value >= DECIDED / 2 else value for value in values])
 
     def judged(self, codes: Codes) -> tuple[Codes, float]:
-        """The best plan against the other side's mix of plans, and by how much it is better than these orders."""
+        """Return the best plan against the other side's mix of plans, and by how much it is better
+        than these orders."""
         mix = list(zip(self.plans[1], self._solved(0.0)[1], strict=True))
         best = max(self.plans[0], key=lambda plan: self._against(0, plan, mix))
         return best, self._against(0, best, mix) - self._against(0, codes, mix)
 
     def lines(self, plan: Codes, strength: Strength, trust: float) -> tuple[str, ...]:
-        """The other side's likeliest plan, what comes of it, and by which orders the next best plan differs."""
+        """Return the other side's likeliest plan, what comes of it, and by which orders the next
+        best plan differs."""
         mix = self._seen(1, self._solved(trust)[1], trust) if strength.rounds else [(self._staying(), 1.0)]
         theirs, share = mix[0]
         reply = expected(self._words(1, theirs), share)
@@ -245,7 +258,7 @@ class _Search:
         return reasons_of(reply, told, next_best(self._words(0, differing), less / scale))
 
     def _words(self, who: int, plan: Sequence[int | None]) -> list[str]:
-        """A side's orders in words; None is left out."""
+        """Return a side's orders in words. None is left out."""
         numbers = [self.robots.numbers[index] for index in self.units[who]]
         return [order_words(n, CODES[code]) for n, code in zip(numbers, plan, strict=True) if code is not None]
 
@@ -254,7 +267,7 @@ class _Search:
             self.plans[who].append(plan)
 
     def _seen(self, who: int, mix: Sequence[float], trust: float) -> list[tuple[Codes, float]]:
-        """The plans of a side with their shares, the plain plan trusted so far."""
+        """Return the plans of a side with their shares, the plain plan trusted so far."""
         shares = [(plan, share * (1 - trust)) for plan, share in zip(self.plans[who], mix, strict=True)]
         if trust:
             shares.append((self.plans[who][0], trust))
@@ -262,7 +275,8 @@ class _Search:
         return [(plan, share) for plan, share in shares[:5] if share > 0.03]
 
     def plain(self, who: int) -> Codes:
-        """What many players do: hit the weakest neighbour, otherwise go to the nearest enemy."""
+        """Return what many players do: hit the weakest neighbour, otherwise go to the nearest
+        enemy."""
         robots, field = self.robots, self.field
         foes = {robots.places[index]: robots.points[index] for index in self.units[1 - who]}
         taken = {robots.places[index] for index in self.units[who]}
@@ -284,7 +298,7 @@ class _Search:
         return tuple(plan)
 
     def _orders(self, index: int) -> tuple[int, ...]:
-        """The orders of a robot that can matter."""
+        """Return the orders of a robot that can matter."""
         field, robots = self.field, self.robots
         side, place = robots.sides[index], robots.places[index]
         foes = [other for each, other in zip(robots.sides, robots.places, strict=True) if each != side]
@@ -302,7 +316,8 @@ class _Search:
         return tuple(found)
 
     def _answer(self, who: int, mix: list[tuple[Codes, float]], sweeps: int) -> Codes:
-        """The best plan that is found against a mixture, robot by robot, from the best plan so far."""
+        """Return the best plan that is found against a mixture, robot by robot, from the best plan
+        so far."""
         plans = self.plans[who]
         best = max(plans, key=lambda plan: self._against(who, plan, mix))
         value, plan = self._against(who, best, mix), list(best)
@@ -325,13 +340,14 @@ class _Search:
         return tuple(plan)
 
     def _against(self, who: int, plan: Sequence[int], mix: list[tuple[Codes, float]]) -> float:
-        """What a plan of a side is worth to it against a mixture of the other's."""
+        """Return what a plan of a side is worth to it against a mixture of the other's."""
         if who == 0:
             return sum([share * self.worth(plan, other) for other, share in mix])
         return -sum([share * self.worth(other, plan) for other, share in mix])
 
     def _solved(self, trust: float) -> tuple[list[float], list[float]]:
-        """Mixed strategies of both sides in the table of all plans so far, by regret matching."""
+        """Return mixed strategies of both sides in the table of all plans so far, by regret
+        matching."""
         mine, theirs = self.plans
         for row, plan in enumerate(mine):
             for column, other in enumerate(theirs):
@@ -345,7 +361,8 @@ class _Search:
 
 
 def solved(rows: list[list[float]]) -> tuple[list[float], list[float]]:
-    """The average strategies of regret matching in a game of two, of which one wins what the other loses.
+    """Return the average strategies of regret matching in a game of two, of which one wins what the
+    other loses.
 
     >>> mine, theirs = solved([[1.0, -1.0], [-1.0, 1.0]])
     >>> round(mine[0], 1), round(theirs[0], 1)
@@ -369,7 +386,10 @@ def solved(rows: list[list[float]]) -> tuple[list[float], list[float]]:
 
 
 def _next(gains: list[float], mix: list[float], regrets: list[float]) -> list[float]:
-    """The next mixed strategy; regrets never fall below nought (regret matching plus: Tammelin, 2014)."""
+    """Return the next mixed strategy.
+
+    Regrets never fall below nought (regret matching plus: Tammelin, 2014).
+    """
     mean = sum([share * gain for share, gain in zip(mix, gains, strict=True)])
     for index, gain in enumerate(gains):
         regrets[index] = max(0.0, regrets[index] + gain - mean)
@@ -378,7 +398,7 @@ def _next(gains: list[float], mix: list[float], regrets: list[float]) -> list[fl
 
 
 def _reasons(field: Field, robots: Robots, mine: list[int], plan: Codes) -> tuple[str, ...]:
-    """Why these orders, in sentences, the main thing first."""
+    """Return why these orders, in sentences, the main thing first."""
     told = []
     foes = {place for place, side in zip(robots.places, robots.sides, strict=True) if side != robots.sides[mine[0]]}
     attacks = [(index, code - 4) for index, code in zip(mine, plan, strict=True) if 4 <= code < DEFEND]

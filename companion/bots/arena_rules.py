@@ -42,18 +42,21 @@ class Weights(NamedTuple):
     spawn: float = 0.55
     """Of a new robot that is kept from coming, by who stands on its point, if it were due at once."""
     near: float = 0.8
-    """Every step of an own robot towards the next enemy; what the enemy wants to be near is not asked."""
+    """Every step of an own robot towards the next enemy.
+
+    What the enemy wants to be near is not asked.
+    """
     together: float = 0.5
     """A friend within two steps."""
 
 
 def bent(weights: Weights, rng: Random, noise: float) -> Weights:
-    """The same weights, each bent by up to this share, fixed for a game."""
+    """Return the same weights, each bent by up to this share, fixed for a game."""
     return Weights(*[weight * (1 + noise * rng.uniform(-1, 1)) for weight in weights]) if noise else weights
 
 
 def robots_of(view: Mapping[str, Any], ground: Ground) -> Robots:
-    """The position that a view shows."""
+    """Return the position that a view shows."""
     places = {text: place for place, text in enumerate(ground.texts)}
     rows = [
         (side, int(number), places[robot["square"]], robot["points"])
@@ -73,7 +76,10 @@ class Field:
         self.ahead = tuple(tuple(_OFF if place is None else place for place in ways) for ways in ground.ahead)
         self.around, self.spawns = ground.around, ground.spawns
         self.ways = [self._flooded(place) for place in range(len(self.ahead))]
-        """How many steps a robot needs from a place to each other one, robots left out; many where no way leads."""
+        """How many steps a robot needs from a place to each other one, robots left out.
+
+        Many where no way leads.
+        """
         self._beside = [sum(1 << other for other in ways if other != _OFF) for ways in self.ahead]
         self._friendly = [sum(1 << place for place, way in enumerate(ways) if 0 < way < 3) for ways in self.ways]
 
@@ -88,7 +94,7 @@ class Field:
         return ways
 
     def play(self, robots: Robots, codes: Sequence[int]) -> Robots:
-        """The robots after a turn with these orders, those without hit points gone."""
+        """Return the robots after a turn with these orders, those without hit points gone."""
         sides, places, points = list(robots.sides), self.moved(robots.places, codes), list(robots.points)
         numbers, orders = list(robots.numbers), list(codes)
         at = {place: index for index, place in enumerate(places)}
@@ -113,11 +119,11 @@ class Field:
         return Robots(next(columns), next(columns), next(columns), next(columns), robots.turn + 1)
 
     def is_spawning(self, turn: int) -> bool:
-        """Do spawn points act in this turn?"""
+        """Return whether spawn points act in this turn."""
         return self.options.spawn_every > 0 and turn % self.options.spawn_every == 0
 
     def moved(self, places: Sequence[int], codes: Sequence[int]) -> list[int]:
-        """Where the robots stand after all moves, made at once."""
+        """Return where the robots stand after all moves, made at once."""
         after = list(places)
         tries: dict[int, int] = {}
         comers: dict[int, list[int]] = {}
@@ -142,7 +148,7 @@ class Field:
         return after
 
     def _born(self, sides: Sequence[int], at: Mapping[int, int]) -> list[tuple[int, int]]:
-        """The sides and places of the robots that appear."""
+        """Return the sides and places of the robots that appear."""
         found = []
         for side, spawns in enumerate(self.spawns):
             room = self.options.max_robots - sides.count(side)
@@ -153,7 +159,7 @@ class Field:
     def _fire(
         self, sides: list[int], places: list[int], points: list[int], codes: list[int], at: Mapping[int, int]
     ) -> None:
-        """Attacks and blasts; hit points may fall below nought."""
+        """Carry out attacks and blasts. Hit points may fall below nought."""
         options = self.options
         armed = []
         for index, code in enumerate(codes):
@@ -173,11 +179,14 @@ class Field:
             points[index] = 0
 
     def after(self, robots: Robots, codes: Sequence[int]) -> float:
-        """What the position after a turn is worth to South."""
+        """Return what the position after a turn is worth to South."""
         return self.value(self.play(robots, codes))
 
     def value(self, robots: Robots) -> float:
-        """Robots and hit points; who can be hit by how many; spawn points held; nearness to the enemy."""
+        """Return robots and hit points.
+
+        Who can be hit by how many. Spawn points held. Nearness to the enemy.
+        """
         south = robots.sides.count(0)
         north = len(robots.sides) - south
         if not south or not north:
@@ -192,7 +201,8 @@ class Field:
         return material + self._places(robots, material) + self._held(robots, (south, north))
 
     def _places(self, robots: Robots, material: float) -> float:
-        """What the places are worth: who can hit, who can be brought down, friends at hand, how near the enemy is."""
+        """Return what the places are worth: who can hit, who can be brought down, friends at hand,
+        how near the enemy is."""
         weights, masks = self.weights, [0, 0]
         for side, place in zip(robots.sides, robots.places, strict=True):
             masks[side] |= 1 << place
@@ -214,7 +224,7 @@ class Field:
         return total
 
     def _held(self, robots: Robots, counts: tuple[int, int]) -> float:
-        """What it is worth to stand on spawn points, the more the sooner they act."""
+        """Return what it is worth to stand on spawn points, the more the sooner they act."""
         every = self.options.spawn_every
         if not every:
             return 0.0

@@ -14,7 +14,7 @@ from companion.core.kit import Seat
 LEVELS = (1, 2, 3)
 """Beginner, club player, as strong as it can be."""
 _LIKELY = 10
-"""So many times in a hundred, at least, what the other side is likeliest to do is worth a word."""
+"""Minimum chance in percent at which an expected reply is worth a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a bot thinks of an action: what it would have done, and how much worse the action is by its own judgement.
+    """What a bot thinks of an action: what it would have done, and how much worse the action is by
+    its own judgement.
 
-    `loss` is a share of a whole game, 0 to 1, as far as such a thing can be said; None: it cannot compare them.
+    `loss` is a share of a whole game, 0 to 1, as far as such a thing can be said. None: it cannot compare them.
     """
 
     best: Choice
@@ -38,14 +39,18 @@ class Verdict:
 
 
 def said_by_bot(reasons: Iterable[str]) -> tuple[str, ...]:
-    """Reasons of one of our own as sentences for every language, also those without parts, which are plain English."""
+    """Return reasons of one of our own as sentences for every language, also those without parts,
+    which are plain English."""
     return tuple(
         line if isinstance(line, Said) else unpacked({"say": line, "many": "", "parts": {}}) for line in reasons
     )
 
 
 def expected(orders: Iterable[str], share: float = 1.0) -> str:
-    """What the other side is likeliest to do, in words, and how likely it is; where nothing is likely: no sentence."""
+    """Return what the other side is likeliest to do, in words, and how likely it is.
+
+    Where nothing is likely: no sentence.
+    """
     words, percent = joined("; ", orders), round(100 * share)
     if not words or percent < _LIKELY:
         return ""
@@ -55,7 +60,8 @@ def expected(orders: Iterable[str], share: float = 1.0) -> str:
 
 
 def next_best(orders: Iterable[str], share: float) -> str:
-    """What else was thought of, in words, and how much less it is worth, as a share of a game."""
+    """Return what else was thought of, in words, and how much less it is worth, as a share of a
+    game."""
     words, percent = joined("; ", orders), min(100, round(100 * share))
     if not words:
         return ""
@@ -65,7 +71,7 @@ def next_best(orders: Iterable[str], share: float) -> str:
 
 
 def reasons_of(*lines: str) -> tuple[str, ...]:
-    """These sentences without the empty ones."""
+    """Return these sentences without the empty ones."""
     return tuple(line for line in lines if line)
 
 
@@ -87,8 +93,8 @@ class Bot(ABC):
 
     @abstractmethod
     def choose(self, view: Mapping[str, Any]) -> Choice:
-        """The action for this view, in which the seat has to act."""
+        """Return the action for this view, in which the seat has to act."""
 
     @abstractmethod
     def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
-        """How good a legal action for such a view is, from what the view tells alone."""
+        """Return how good a legal action for such a view is, from what the view tells alone."""

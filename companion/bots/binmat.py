@@ -1,7 +1,8 @@
-"""An opponent for BINMAT: what it cannot see is dealt out again and again, and each deal is played on by thumb rules.
+"""An opponent for BINMAT: what it cannot see is dealt out again and again, and each deal is played
+on by thumb rules.
 
 It remembers which cards the other side was seen to draw. Of the legal actions the most promising ones are tried, in
-rounds of which each keeps the better half (sequential halving: Karnin, Koren and Somekh, 2013); all actions of a round
+rounds of which each keeps the better half (sequential halving: Karnin, Koren and Somekh, 2013). All actions of a round
 are tried on the same deals.
 """
 
@@ -42,7 +43,7 @@ _CHECKS = 6
 _PRIOR = (0.05, 0.15)
 """What a point by rule of thumb counts beside a game won in every playout, for the defender and the attacker."""
 _LONGEST = 110
-"""Turns of a playout; a game of more turns is left undecided there."""
+"""Turns of a playout. A game of more turns is left undecided there."""
 _SURE = 100.0
 _UNSEEN_POWER = 1.6
 """What a wall face down is taken to be worth by a rule of thumb."""
@@ -61,7 +62,7 @@ STRENGTHS = {1: Strength(0, (), 9.0), 2: Strength(5, (2, 3), 1.8), 3: Strength(1
 
 
 class BinmatBot(Bot):
-    """Plays a seat of BINMAT; where people hold the cards it can only say that its turn is done."""
+    """Plays a seat of BINMAT. Where people hold the cards it can only say that its turn is done."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
@@ -71,7 +72,7 @@ class BinmatBot(Bot):
         self._held: set[str] = set()
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
-        """Which cards lay open and are with the other side now."""
+        """Remember which cards lay open and are with the other side now."""
         if "lanes" in view:
             self._remember(table_of(view, self._index)[0])
 
@@ -82,7 +83,7 @@ class BinmatBot(Bot):
         self._tops = [deck[-1] for deck, is_open in zip(table.decks, table.are_open, strict=True) if deck and is_open]
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
-        """The action that does best in the playouts."""
+        """Return the action that does best in the playouts."""
         if "lanes" not in view:
             return Choice(_DONE, 1)
         table, hidden = table_of(view, self._index)
@@ -119,7 +120,7 @@ class BinmatBot(Bot):
         return Verdict(choice, min(1.0, max(0.0, better / deals)))
 
     def _noise(self, action: Action) -> float:
-        """How much its judgement of such actions is bent, fixed for a game."""
+        """Return how much its judgement of such actions is bent, fixed for a game."""
         kind = (action[0], action[1][:1])
         if kind not in self._bent:
             self._bent[kind] = self._strength.noise * Random(f"{self._seed}/{kind}").uniform(-1, 1)
@@ -128,8 +129,10 @@ class BinmatBot(Bot):
     def _tried(
         self, table: Table, hidden: list[Hidden], points: Mapping[Action, float], rng: Random
     ) -> tuple[Action, int, tuple[str, ...]]:
-        """The action that does best in playouts and by its points, which come best first; how many there were; and what
-        they say for it."""
+        """Return the action that does best in playouts and by its points, which come best first.
+
+        How many there were. And what they say for it.
+        """
         left, nodes = _apart(table, list(points))[: self._strength.tried], 0
         scores = dict.fromkeys(left, 0.0)
         order = {action: place for place, action in enumerate(left)}
@@ -152,7 +155,10 @@ class BinmatBot(Bot):
         return left[0], nodes, reasons_of(told, less)
 
     def _playout(self, table: Table, action: Action, rng: Random) -> float:
-        """How well a deal ends for this seat after an action, 0 to 1; the attacker's early win counts more."""
+        """Return how well a deal ends for this seat after an action, 0 to 1.
+
+        The attacker's early win counts more.
+        """
         whole, end = table.left, table.left - _LONGEST
         table.play(action, rng)
         while table.winner is None and table.left > end:
@@ -164,7 +170,7 @@ class BinmatBot(Bot):
 
 
 def text_of(action: Action) -> str:
-    """The notation of an action."""
+    """Return the notation of an action."""
     if action == PASS:
         return "--"
     letter, card, lane = action
@@ -172,7 +178,7 @@ def text_of(action: Action) -> str:
 
 
 def _words(action: Action) -> str:
-    """An action in words."""
+    """Return an action in words."""
     _, card, lane = action
     word = command_word(text_of(action))
     if lane not in LANES:
@@ -189,7 +195,8 @@ def _wins(deal: Table, action: Action, seat: int) -> bool:
 
 
 def _apart(table: Table, ranked: list[Action]) -> list[Action]:
-    """The same without actions that differ in nothing but a suit, or in a lane where all is alike."""
+    """Return the same without actions that differ in nothing but a suit, or in a lane where all is
+    alike."""
     seen, found = set(), []
     for action in ranked:
         letter, card, lane = action
@@ -207,12 +214,12 @@ def _apart(table: Table, ranked: list[Action]) -> list[Action]:
 
 
 def points_of(table: Table, action: Action) -> float:
-    """How promising an action looks to the seat on turn."""
+    """Return how promising an action looks to the seat on turn."""
     return _attack_points(table, action) if table.acts == ATTACKS else _defence_points(table, action)
 
 
 def _left_in(table: Table, lane: int) -> int:
-    """How many cards a lane can still lose."""
+    """Return how many cards a lane can still lose."""
     return len(table.decks[lane]) + (len(table.discards[lane]) if table.is_hackmud else 0)
 
 
@@ -262,7 +269,8 @@ def _defence_points(table: Table, action: Action) -> float:
 
 
 def attacker_move(table: Table, rng: Random) -> Action:
-    """What the attacker does in a playout: what brings most a turn, a draw, a combat, or a stack to be built."""
+    """Return what the attacker does in a playout: what brings most a turn, a draw, a combat, or a
+    stack to be built."""
     hand, random = table.hands[ATTACKS], rng.random
     room = max(0.0, 1.2 - 0.15 * len(hand))
     best, most = PASS, -9.0
@@ -300,7 +308,7 @@ def attacker_move(table: Table, rng: Random) -> Action:
 
 
 def _wall_power(table: Table, lane: int, random: Callable[[], float]) -> int:
-    """How strong a playout's attacker takes a wall to be."""
+    """Return how strong a playout's attacker takes a wall to be."""
     wall = table.defence[lane]
     if not wall:
         return 0
@@ -308,7 +316,8 @@ def _wall_power(table: Table, lane: int, random: Callable[[], float]) -> int:
 
 
 def _plan(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[str | None, float]:
-    """The first card of the one or two that bring most a turn in a lane, the combat included, and how much."""
+    """Return the first card of the one or two that bring most a turn in a lane, the combat
+    included, and how much."""
     wall, mine = table.defence[lane], table.attack[lane]
     left = _left_in(table, lane) + len(wall)
     weight, theirs = 1 + 6 / (left + 1), _wall_power(table, lane, rng.random)
@@ -334,7 +343,7 @@ def _plan(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[str | 
 
 
 def defender_move(table: Table, rng: Random) -> Action:
-    """What the defender does in a playout."""
+    """Return what the defender does in a playout."""
     hand = table.hands[1 - ATTACKS]
     if hand:
         bare = [lane for lane in LANES if not table.defence[lane]]
@@ -356,7 +365,10 @@ def defender_move(table: Table, rng: Random) -> Action:
 
 
 def _best_card(hand: list[str], stack: list[str], rng: Random) -> str | None:
-    """The card that lifts a stack most; towards a power of two where none gets there. BREAKs are kept."""
+    """Return the card that lifts a stack most.
+
+    Towards a power of two where none gets there. BREAKs are kept.
+    """
     best, most, before, random = None, -9.0, sum([WORTH[card] for card in stack]), rng.random
     for card in hand:
         value = card[0]
@@ -371,7 +383,7 @@ def _best_card(hand: list[str], stack: list[str], rng: Random) -> str | None:
 
 
 def _reason(table: Table, action: Action) -> str:
-    """Why this action, in a sentence that betrays no card."""
+    """Return why this action, in a sentence that betrays no card."""
     letter, card, lane = action
     if letter == "d":
         return say("This draws where it costs least.")

@@ -1,6 +1,8 @@
-"""The rules of BINMAT as playouts need them: lists that change, no sentences; and how a view is dealt out.
+"""The rules of BINMAT as playouts need them: lists that change, no sentences.
 
-Decks are listed from the bottom, so that the top card is popped; stacks and piles from the oldest card. Seats are 0
+And how a view is dealt out.
+
+Decks are listed from the bottom, so that the top card is popped. Stacks and piles from the oldest card. Seats are 0
 (South, the defender) and 1 (North, the attacker). An action is `(letter, card, lane)`, as in
 `companion.games.binmat.orders.CardAction`.
 """
@@ -27,7 +29,7 @@ DEFENDS, ATTACKS = 0, 1
 
 
 def power(stack: Iterable[str]) -> int:
-    """The attack power of a stack.
+    """Return the attack power of a stack.
 
     >>> power(["5&", "3%", ">+"]), power(["*&", "*%"]), power(["4^", "2#"])
     (3, 2, 0)
@@ -37,7 +39,7 @@ def power(stack: Iterable[str]) -> int:
 
 @cache
 def power_of(worth: int) -> int:
-    """The attack power of a stack by the sum of what its cards add."""
+    """Return the attack power of a stack by the sum of what its cards add."""
     wilds, total = divmod(worth, _A_WILD)
     for _ in range(wilds):
         total = 1 << total.bit_length() if total else 2
@@ -45,7 +47,7 @@ def power_of(worth: int) -> int:
 
 
 class Table:
-    """A game that goes on; `winner` is a seat once it is over."""
+    """A game that goes on. `winner` is a seat once it is over."""
 
     def __init__(self, is_hackmud: bool, left: int, acts: int) -> None:
         self.is_hackmud, self.left, self.acts = is_hackmud, left, acts
@@ -63,7 +65,7 @@ class Table:
         self.winner: int | None = None
 
     def copy(self) -> Table:
-        """The same game, to be played on by itself."""
+        """Return the same game, to be played on by itself."""
         other = Table(self.is_hackmud, self.left, self.acts)
         for name in ("decks", "discards", "defence", "attack"):
             setattr(other, name, [list(cards) for cards in getattr(self, name)])
@@ -76,11 +78,12 @@ class Table:
     # ---- what is legal ----------------------------------------------------------------------------------------------
 
     def can_draw(self, lane: int) -> bool:
-        """May the attacker draw from this lane deck?"""
+        """Return whether the attacker may draw from this lane deck."""
         return not self.defence[lane] and (self.is_hackmud or bool(self.decks[lane] or self.discards[lane]))
 
     def faces(self, lane: int, value: str) -> str:
-        """How the seat on turn may play a card of this value there, as `companion.games.binmat.orders.faces`."""
+        """Return how the seat on turn may play a card of this value there, as
+        `companion.games.binmat.orders.faces`."""
         if self.acts == ATTACKS:
             if value == BREAK:
                 return "pu" if self.attack[lane] else ""
@@ -95,7 +98,7 @@ class Table:
         return ("" if is_up else "p") + ("u" if may_attack else "")
 
     def legal(self) -> list[Action]:
-        """All legal actions of the seat on turn, the pass last."""
+        """Return all legal actions of the seat on turn, the pass last."""
         is_attacker, hand = self.acts == ATTACKS, self.hands[self.acts]
         piles = bool(self.attacker_deck or self.attacker_discard)
         found: list[Action] = []
@@ -143,7 +146,7 @@ class Table:
             self.winner = DEFENDS
 
     def _is_spent(self) -> bool:
-        """Has the attacker no card and nothing to draw?"""
+        """Return whether the attacker has no card and nothing to draw."""
         return not self.hands[1] and not any(self.attack) and not any(self.can_draw(lane) for lane in LANES)
 
     def _draw(self, lane: int, rng: Random) -> None:
@@ -208,7 +211,7 @@ class Table:
             min(self.discards, key=len).append(card)
 
     def _fight(self, lane: int, rng: Random) -> None:
-        """A combat, as `companion.games.binmat.combat` works it out."""
+        """Work a combat out, as `companion.games.binmat.combat` works it out."""
         mine, theirs = self.attack[lane], self.defence[lane]
         had_cards = bool(mine)
         opened = self.attack_up.intersection(mine)
@@ -248,7 +251,7 @@ class Table:
 
 
 def damage_of(mine: Sequence[str], strength: int, theirs: Sequence[str], wall: int, is_hackmud: bool) -> int:
-    """The damage of an attack that is not weaker than the wall."""
+    """Return the damage of an attack that is not weaker than the wall."""
     in_attack = any(card[0] == BREAK for card in mine)
     if not is_hackmud:
         return strength if in_attack else strength - wall + 1
@@ -271,7 +274,7 @@ class Hidden(NamedTuple):
 
 
 def table_of(view: Mapping[str, Any], seat: int) -> tuple[Table, list[Hidden]]:
-    """A table as a seat sees it, with `X` for backs, and where those lie."""
+    """Return a table as a seat sees it, with `X` for backs, and where those lie."""
     acts = SEATS.index(view["to_act"][0]) if view["to_act"] else 0
     table = Table(view["edition"] == "hackmud", view["turns_left"], acts)
     for lane, plain in enumerate(view["lanes"]):
@@ -299,20 +302,23 @@ def table_of(view: Mapping[str, Any], seat: int) -> tuple[Table, list[Hidden]]:
 
 
 def cards_shown(table: Table) -> set[str]:
-    """Every card that can be seen on it."""
+    """Return every card that can be seen on it."""
     places = [*table.decks, *table.discards, *table.defence, *table.attack, *table.hands]
     places += [table.attacker_deck, table.attacker_discard]
     return {card for cards in places for card in cards} - {HIDDEN}
 
 
 def cards_unseen(table: Table) -> list[str]:
-    """Every card that lies face down or is in the other hand."""
+    """Return every card that lies face down or is in the other hand."""
     shown = cards_shown(table)
     return [card for card in DECK if card not in shown]
 
 
 def dealt(table: Table, hidden: list[Hidden], unseen: Iterable[str], held: set[str], rng: Random) -> Table:
-    """The same table with one of the `unseen` cards for every back; those `held` are with the opponent."""
+    """Return the same table with one of the `unseen` cards for every back.
+
+    Those `held` are with the opponent.
+    """
     known: list[str] = []
     others: list[str] = []
     for card in unseen:

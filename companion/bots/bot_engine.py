@@ -1,7 +1,9 @@
-"""An opponent as JSON lines: one request a line, one reply a line; the process behind a seat that the machine plays.
+"""An opponent as JSON lines: one request a line, one reply a line.
+
+The process behind a seat that the machine plays.
 
 Requests: `new` (seat and options), `see` (the view after a turn, and its events), `choose` (the view in which the seat
-has to act), `judge` (such a view, and an action: how good is it?); see docs/interfaces.md. Whatever is wrong gets an
+has to act), `judge` (such a view, and an action: how good is it?). See docs/interfaces.md. Whatever is wrong gets an
 `error` and changes nothing.
 """
 
@@ -26,9 +28,9 @@ from companion.core.kit import Seat
 from companion.games import game_named
 
 MAX_LINE = 1_000_000
-"""So many bytes a request or a reply has at most."""
+"""Maximum size of a request or a reply, in bytes."""
 MEMORY_BYTES = 192 << 20
-"""So much private memory may be asked for: about three times what an opponent ever holds."""
+"""Maximum private memory: about three times what an opponent ever holds."""
 Reply = dict[str, Any]
 
 
@@ -65,7 +67,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class BotEngine:
-    """One opponent driven by requests; `answer` never raises.
+    """One opponent driven by requests. `answer` never raises.
 
     >>> BotEngine("outbuffered", level=1, seed=7).answer(b'{"new": {"seat": "south"}}')
     b'{"ready":true}'
@@ -76,7 +78,7 @@ class BotEngine:
         self._bot: Bot | None = None
 
     def answer(self, line: bytes) -> bytes:
-        """The reply to one request, both without the line's end."""
+        """Return the reply to one request, both without the line's end."""
         try:
             return _encode(self._reply(_request(line)))
         except CompanionError as error:
@@ -119,7 +121,7 @@ def _plain(choice: Choice) -> Reply:
 
 
 def _told(line: object) -> object:
-    """A sentence, or a part of one, so that the table can say it in every language."""
+    """Return a sentence, or a part of one, so that the table can say it in every language."""
     if isinstance(line, Said) and line.parts:
         return {"say": line.pattern, "with": {name: _told(part) for name, part in line.parts.items()}}
     return line if isinstance(line, int) else str(line)
@@ -142,7 +144,7 @@ def _error(kind: str, message: str) -> bytes:
 
 
 def serve_lines(engine: BotEngine, source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer requests line by line until the source ends; blank lines are passed over."""
+    """Answer requests line by line until the source ends. Blank lines are passed over."""
     while line := source.readline(MAX_LINE + 2):
         if len(line) > MAX_LINE + 1 and not line.endswith(b"\n"):
             _skip_line(source)
@@ -161,7 +163,7 @@ def _skip_line(source: BinaryIO) -> None:
 
 
 def confine() -> None:
-    """Low priority, a long slice, bounded memory, no files written, no core dump.
+    """Give this process low priority, a long slice, bounded memory, no files written, no core dump.
 
     What the system refuses is left as it is.
     """
@@ -175,7 +177,7 @@ def confine() -> None:
 
 
 def run_bot(game: str, level: int, seed: int) -> int:
-    """Play a seat over standard input and output until the input ends; answers the exit status."""
+    """Play a seat over standard input and output until the input ends. Return the exit status."""
     if not knows(game):
         raise Malformed(f"There is no opponent for {game}")
     confine()
@@ -184,14 +186,14 @@ def run_bot(game: str, level: int, seed: int) -> int:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What the command takes: the game, the level, the seed."""
+    """Add what the command takes: the game, the level, the seed."""
     parser.add_argument("game")
     parser.add_argument("--level", type=int, choices=LEVELS, default=LEVELS[-1], help="from 1, a beginner, to 3")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="the opponent’s own; the same plays the same")
 
 
 def main() -> int:
-    """`python -m companion.bots.bot_engine GAME --level N --seed N`."""
+    """Run `python -m companion.bots.bot_engine GAME --level N --seed N`."""
     parser = argparse.ArgumentParser(prog="bot_engine", description=__doc__)
     add_options(parser)
     options = parser.parse_args()

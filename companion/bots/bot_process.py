@@ -27,9 +27,9 @@ from companion.core.kit import Seat
 from companion.core.names import is_printable
 
 MAX_LINE = 1_000_000
-"""So many bytes a request or a reply has at most."""
-MOST_MEMORY_BYTES = 512 << 20
-"""So much private memory any program may ask for; our own ask for less."""
+"""Maximum size of a request or a reply, in bytes."""
+MAX_MEMORY_BYTES = 512 << 20
+"""Maximum private memory of any program. Our own ask for less."""
 _MAX_ACTION, _MAX_REASONS, _MAX_REASON = 10_000, 12, 400
 _ROOT = Path(__file__).parents[2]
 """The folder of the packages: there the child finds the same program, installed or not."""
@@ -39,15 +39,18 @@ _PATTERN = re.compile(r"(?:[^{}]|\{[a-z]\w*(?:!c)?\})+")
 _MARK = "TABLETOP_OPPONENT"
 """The variable by which everything is found that an opponent has begun, whatever session it went to."""
 _SWEEPS = 20
-"""So often at most it is looked for what an opponent has begun: what is being ended may still begin more."""
+"""Maximum number of searches for what an opponent has begun: it may still begin more."""
 _LAST_MOMENT_S = 0.5
-"""So long a child whose pipe broke may take to end by itself, so that its own status is told."""
+"""Timeout in seconds for a child whose pipe broke to end by itself with its own status."""
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 R = TypeVar("R")
 
 
 class BotFailure(CompanionError, RuntimeError):
-    """The opponent was killed, hung, late or answered nonsense; the message says which, and never what it chose."""
+    """The opponent was killed, hung, late or answered nonsense.
+
+    The message says which, and never what it chose.
+    """
 
     kind = "bot"
 
@@ -84,12 +87,13 @@ _chosen = msgspec.json.Decoder(_Chosen).decode
 
 
 def bot_command(game: str, level: int, seed: int) -> list[str]:
-    """The command of our own opponents."""
+    """Return the command of our own opponents."""
     return [sys.executable, "-m", "companion.bots.bot_engine", game, "--level", str(level), "--seed", str(seed)]
 
 
 def _environment() -> dict[str, str]:
-    """What a child is told of its surroundings: where programs are, and what makes it the same at every start."""
+    """Return what a child is told of its surroundings: where programs are, and what makes it the
+    same at every start."""
     kept = {name: os.environ[name] for name in ("PATH", "VIRTUAL_ENV") if name in os.environ}
     return {
         **kept,
@@ -101,10 +105,10 @@ def _environment() -> dict[str, str]:
 
 
 class BotProcess:
-    """One opponent and its process; a context manager.
+    """One opponent and its process. A context manager.
 
-    Any failure ends the child and raises `BotFailure`; after that, and after `close`, every call fails. Calls come one
-    at a time; `close` may come from another thread, which ends a call that waits.
+    Any failure ends the child and raises `BotFailure`. After that, and after `close`, every call fails. Calls come one
+    at a time. `close` may come from another thread, which ends a call that waits.
 
     :param command: a program that speaks the protocol of `bot_engine`
     """
@@ -127,13 +131,13 @@ class BotProcess:
         except (OSError, ValueError, IndexError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or "not a command"
             raise BotFailure(f"The opponent’s program cannot be started: {reason}") from None
-        give_way(self.child.pid, MOST_MEMORY_BYTES)
+        give_way(self.child.pid, MAX_MEMORY_BYTES)
         self._is_open = True
         for pipe in (self.child.stdin, self.child.stdout):
             os.set_blocking(_pipe(pipe), False)
 
     def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
-        """Begin a game in that seat; `deadline_s` is how long the answer may take."""
+        """Begin a game in that seat. `deadline_s` is how long the answer may take."""
         said = self._ask({"new": {"seat": seat, "options": dict(options)}}, _ready, deadline_s)
         if not said.ready:
             self._fail("is not ready")
@@ -145,12 +149,15 @@ class BotProcess:
             self._fail("did not take what it was shown")
 
     def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
-        """The action for this view; whether the rules allow it is for the caller to check."""
+        """Return the action for this view.
+
+        Whether the rules allow it is for the caller to check.
+        """
         said = self._ask({"choose": {"view": view}}, _chosen, deadline_s)
         return self._choice(said)
 
     def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
-        """How good an action for this view is, and what would have been better."""
+        """Return how good an action for this view is, and what would have been better."""
         said = self._ask({"judge": {"view": view, "action": action}}, _judged, deadline_s)
         if said.loss is not None and not 0 <= said.loss <= 1:
             self._fail("answered nonsense")
@@ -166,7 +173,7 @@ class BotProcess:
         return Choice(said.action, max(0, said.nodes), reasons)
 
     def close(self) -> None:
-        """End the child; may be called twice, and while another thread waits for an answer."""
+        """End the child. May be called twice, and while another thread waits for an answer."""
         self._end()
         with self._calls:
             for pipe in (self.child.stdin, self.child.stdout):
@@ -183,7 +190,10 @@ class BotProcess:
         self.close()
 
     def _end(self) -> int:
-        """Kill the child and whatever it has begun; answers how it ended, a negative number for a signal."""
+        """Kill the child and whatever it has begun.
+
+        Return how it ended, a negative number for a signal.
+        """
         with self._ends:
             self._is_open = False
             if self.child.returncode is None:
@@ -228,7 +238,7 @@ class BotProcess:
                 self._fail_ended()
 
     def _read_line(self, ends_s: float, deadline_s: float) -> bytes:
-        """The one line that the child answers, without its end."""
+        """Return the one line that the child answers, without its end."""
         pipe = _pipe(self.child.stdout)
         answer = bytearray()
         while not answer.endswith(b"\n"):
@@ -247,7 +257,7 @@ class BotProcess:
         return bytes(answer[:-1])
 
     def _wait_for(self, pipe: int, event: int, ends_s: float, deadline_s: float) -> None:
-        """Until the pipe is ready, or fail when it is too late."""
+        """Wait until the pipe is ready, or fail when it is too late."""
         poll = select.poll()
         poll.register(pipe, event)
         left_s = ends_s - time.monotonic()
@@ -255,7 +265,7 @@ class BotProcess:
             self._fail(f"did not answer within {deadline_s:g} s")
 
     def _fail_ended(self) -> NoReturn:
-        """The pipe broke: the child has ended by itself, was killed, or has closed its end."""
+        """Explain a broken pipe: the child has ended by itself, was killed, or has closed its end."""
         is_over = not self._is_open or _has_ended(self.child.pid)
         status = self._end()
         if not is_over:
@@ -266,7 +276,10 @@ class BotProcess:
 
 
 def _reason(told: str | _Sentence) -> str:
-    """A reason, or a part of one; raises `ValueError` and `KeyError` for what is no sentence, or too long for one."""
+    """Return a reason, or a part of one.
+
+    Raises `ValueError` and `KeyError` for what is no sentence, or too long for one.
+    """
     if isinstance(told, str):
         return _shown(told[:_MAX_REASON])
     if len(told.pattern) > _MAX_REASON or not _PATTERN.fullmatch(told.pattern):
@@ -279,7 +292,8 @@ def _reason(told: str | _Sentence) -> str:
 
 
 def _shown(reason: str) -> str:
-    """A program's words in one line, without what cannot be shown or turns the writing round."""
+    """Return a program's words in one line, without what cannot be shown or turns the writing
+    round."""
     return " ".join("".join(each for each in reason if each.isspace() or is_printable(each)).split())
 
 
@@ -300,7 +314,7 @@ def _end_marked(mark: str) -> None:
 
 
 def _marked(variable: bytes) -> Iterator[int]:
-    """The living processes that were begun with this in their environment."""
+    """Yield the living processes that were begun with this in their environment."""
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError):  # it has ended meanwhile, or is another user's
@@ -309,7 +323,7 @@ def _marked(variable: bytes) -> Iterator[int]:
 
 
 def _has_ended(pid: int) -> bool:
-    """Does the child end within a moment? Nobody waits for it yet, so that its group can still be killed."""
+    """Return whether the child ends within a moment. Nobody waits for it yet, so that its group can still be killed."""
     try:
         handle = os.pidfd_open(pid)
     except OSError:

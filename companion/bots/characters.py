@@ -12,7 +12,10 @@ from companion.core.i18n import say
 
 @dataclass(frozen=True)
 class Character:
-    """An opponent as people meet it. `level` 0: nobody knows; `command`: the engine from outside that plays for it."""
+    """An opponent as people meet it.
+
+    `level` 0: nobody knows. `command`: the engine from outside that plays for it.
+    """
 
     name: str
     level: int
@@ -29,7 +32,9 @@ CHARACTERS = (
 
 
 def cast(engines: Iterable[str]) -> tuple[Character, ...]:
-    """Everybody who can be asked: our own, then the settings' engines (`NAME=COMMAND`); our names stay ours.
+    """Return everybody who can be asked: our own, then the settings' engines (`NAME=COMMAND`).
+
+    Our names stay ours.
 
     >>> [character.name for character in cast(["Ada=/opt/ada --fast", "Bo=/opt/other"])]
     ['Pip', 'Bo', 'Zeno', 'Ada']

@@ -29,20 +29,23 @@ from companion.table.table import Table
 log = logging.getLogger(__name__)
 
 TRIES = 2
-"""So often a process is begun for one question."""
+"""Attempts to get an answer from a process, for one question."""
 _GOOD, _FAIR = 0.02, 0.08
 """Up to so much of a game, by its own judgement, an action is as good as the best, or nearly so."""
 
 
 Spell = Callable[[Seat, str, str], tuple[SpeltOrder, ...]]
-"""An action of a seat for a moment in words; raises `Malformed` or `Illegal` for one that is not legal there."""
+"""An action of a seat for a moment in words.
+
+Raises `Malformed` or `Illegal` for one that is not legal there.
+"""
 
 
 @dataclass(frozen=True)
 class Hint:
     """What the coach says to a seat: an action in notation and in words, and why in sentences.
 
-    `judgement` is what it thinks of what was done, as a sentence; empty: nothing was done yet. `is_best`: nothing would
+    `judgement` is what it thinks of what was done, as a sentence. Empty: nothing was done yet. `is_best`: nothing would
     have been better, so that the action is the one that was done or as good as that. `is_theirs`: it is the machine's
     own action and its own reasons, and `judgement` says whose and when.
     """
@@ -56,7 +59,7 @@ class Hint:
 
 
 class Coach:
-    """Answers the seats of a table, one question at a time; any thread may ask.
+    """Answers the seats of a table, one question at a time. Any thread may ask.
 
     `key` is the installation's secret from which the seeds come, so that the same question has the same answer.
     """
@@ -70,7 +73,8 @@ class Coach:
         self._busy = threading.Lock()
 
     def ask(self, seat: Seat, moment: str, about: About) -> Hint:
-        """What it would do now, what it thinks of the seat's last action, or why the machine opposite did its last.
+        """Return what it would do now, what it thinks of the seat's last action, or why the machine
+        opposite did its last.
 
         Raises `CompanionError`s in sentences.
         """
@@ -82,7 +86,8 @@ class Coach:
             return self._answer(turn, done, self._table.coaching.spelt)
 
     def review(self, turn: MachineTurn, done: str, spell: Spell) -> Hint:
-        """What it thinks of an action of a game that is over, from the view that the seat had then."""
+        """Return what it thinks of an action of a game that is over, from the view that the seat
+        had then."""
         self._require_known(turn.game)
         with self._alone():
             return self._answer(turn, done, spell)
@@ -136,7 +141,7 @@ class CoachFailure(CompanionError, RuntimeError):
 
 
 def _theirs(told: MachineReasons) -> Hint:
-    """The machine's own words."""
+    """Return the machine's own words."""
     return Hint(told.action, told.orders, told.why, told.heading, is_theirs=True)
 
 
@@ -145,7 +150,7 @@ def _is_best(verdict: Verdict, done: str) -> bool:
 
 
 def _sentence(verdict: Verdict, is_best: bool) -> str:
-    """The judgement of an action in a sentence."""
+    """Return the judgement of an action in a sentence."""
     if is_best:
         return say("That was as good as anything the coach can think of.")
     if verdict.loss is None:

@@ -31,21 +31,27 @@ log = logging.getLogger(__name__)
 TEMPO_S = (1.0, 3.0)
 """A person's pace: so long at least, and at most where it had nothing to think about."""
 THINK_S = 8.0
-"""The longest that a process may think, clock or not; then it is begun anew."""
+"""The longest that a process may think, clock or not. Then it is begun anew."""
 START_S = 15.0
-"""So long a process may take to begin and to be told what was."""
+"""Timeout in seconds for a process to begin and to be told what was."""
 TRIES = 3
-"""So often a process is begun anew for one decision before chance decides."""
+"""Attempts with a new process for one decision, before chance decides."""
 PATIENCE_S = (20.0, 5.0)
-"""So long all of them together may take; half of it after each decision that chance had to make, but never less than
-the second figure, so that nobody waits long for a program that always hangs."""
+"""Timeout in seconds for all of them together.
+
+Half of it after each decision that chance had to make, but never less than the second figure, so
+that nobody waits long for a program that always hangs.
+"""
 LOOK_S = 0.5
 _AGAIN_S = 2.0
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be handed in for a moment, and not before `at_s`; without a choice chance decides."""
+    """What is to be handed in for a moment, and not before `at_s`.
+
+    Without a choice chance decides.
+    """
 
     moment: str
     choice: Choice | None
@@ -63,7 +69,7 @@ class _Casting:
 
 
 class MachinePlayers(Closeable):
-    """Both seats' machines; a context manager, and `close` may be called twice.
+    """Both seats' machines. A context manager, and `close` may be called twice.
 
     `key` is a secret of this installation, from which the seeds of the opponents come. Without `start` nothing happens
     by itself: `step` does what is due, and waits for the process meanwhile.
@@ -111,7 +117,7 @@ class MachinePlayers(Closeable):
 
 
 class _MachinePlayer:
-    """One seat; what it needs of the table it asks anew at each step."""
+    """One seat. What it needs of the table it asks anew at each step."""
 
     def __init__(self, seat: Seat, table: Table, clock: Clock, casting: _Casting) -> None:
         self._seat = seat
@@ -128,7 +134,10 @@ class _MachinePlayer:
         self._closing = False
 
     def step(self) -> float:
-        """Do what is due; answers in how many seconds there is more (0: after the table's next change)."""
+        """Do what is due.
+
+        Return in how many seconds there is more (0: after the table's next change).
+        """
         turn = next((turn for turn in self._table.machines.turns() if turn.seat is self._seat), None)
         if turn is None:
             self.close()
@@ -155,7 +164,7 @@ class _MachinePlayer:
             process.close()
 
     def close(self) -> None:
-        """End the process; a later step begins another one."""
+        """End the process. A later step begins another one."""
         process, self._process = self._process, None
         self._told = self._plan = None
         if process is not None:
@@ -185,7 +194,8 @@ class _MachinePlayer:
         return 0.0
 
     def _reasons(self, choice: Choice | None) -> tuple[str, ...]:
-        """The reasons of a choice: our own opponents' in every language, foreign ones as they are."""
+        """Return the reasons of a choice: our own opponents' in every language, foreign ones as
+        they are."""
         if choice is None:
             return ()
         character = self._casting.characters.get(self._told.name if self._told else "")
@@ -194,13 +204,16 @@ class _MachinePlayer:
         return said_by_bot(choice.why)
 
     def _pause_s(self, turn: MachineTurn, now_s: float) -> float:
-        """From being asked to handing in, at least: never a notable part of what a clock leaves."""
+        """Return the time from being asked to handing in, at least: never a notable part of what a clock leaves."""
         low_s, high_s = self._casting.tempo_s
         pause_s = Random(secrets.randbits(32)).uniform(low_s, high_s)
         return pause_s if turn.due_s is None else min(pause_s, max(0.0, (turn.due_s - now_s) / 3))
 
     def _choice(self, turn: MachineTurn) -> Choice | None:
-        """What the process chooses; None after it has failed too often, or the clock leaves no time."""
+        """Return what the process chooses.
+
+        None after it has failed too often, or the clock leaves no time.
+        """
         if turn.asked is not None:
             return Choice(turn.asked, 0)
         if not (knows(turn.game) or self._casting.characters.get(turn.name, CHARACTERS[0]).command):
@@ -228,13 +241,13 @@ class _MachinePlayer:
         return None
 
     def _complain(self, sentence: str) -> None:
-        """Let the pages say what is wrong with its program; nothing: all is well."""
+        """Let the pages say what is wrong with its program. Nothing: all is well."""
         if sentence != self._complaint:
             self._complaint = sentence
             self._table.notice("machines", sentence)
 
     def _knowing(self, turn: MachineTurn, deadline_s: float) -> BotProcess:
-        """The process, told of every turn up to this one; raises `BotFailure`."""
+        """Return the process, told of every turn up to this one. Raises `BotFailure`."""
         told = self._told
         is_new = told is None or (told.number, told.name, told.game) != (turn.number, turn.name, turn.game)
         if not is_new and told is not None and turn.events[: len(told.events)] != told.events:
@@ -252,7 +265,8 @@ class _MachinePlayer:
         return self._process
 
     def _command(self, turn: MachineTurn) -> list[str]:
-        """Our own opponent, with a seed that is the same after a restart, or the engine of that name."""
+        """Return our own opponent, with a seed that is the same after a restart, or the engine of
+        that name."""
         character = self._casting.characters.get(turn.name) or self._casting.characters["Bo"]
         if character.command:
             return [*character.command, turn.game]

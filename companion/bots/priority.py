@@ -16,25 +16,27 @@ from pathlib import Path
 
 NICENESS = 10
 SLICE_NS = 100_000_000
-"""So long an opponent would compute at a time (the kernel's own maximum): whoever wakes up and asks for less goes
+"""Slice of an opponent (the kernel's own maximum): whoever wakes up and asks for less goes
 first, at once (Linux 6.12 and newer, "PREEMPT_SHORT"), so that no lamp waits for the end of its slice."""
 LETS_IN_S, ASIDE_S = 0.0005, 0.00005
-"""So often an opponent that computes lets others in, and so long it sleeps then. Who has just had more than a fair
+"""Interval at which a computing opponent lets others in, and how long it sleeps. Who has just had more than a fair
 share of the processor does not go first when it wakes up: without this it waits for the kernel's next tick, for
 instance 4 ms. `sched_yield` would cost it a whole slice (seen on Linux 6.18): beside a busy program it hardly ran."""
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
-"""The kernel's number of that call where programs have 64 bits; Python has no function for it."""
-MOST_TASKS = 1000
-"""So many processes and threads the service's user may have before an opponent can begin no more: fewer than the
+"""The kernel's number of that call where programs have 64 bits. Python has no function for it."""
+MAX_TASKS = 1000
+"""Maximum number of the user's processes and threads before an opponent can begin no more: fewer than the
 service may have (`TasksMax`), so that the table always gets its own."""
 _FIRST_TO_GO = 800
 """Of 1,000: how gladly the kernel ends a process when memory runs out."""
 
 
 def give_way(pid: int, memory_bytes: int) -> None:
-    """Lower a process's priority and bound its memory and children; what the system refuses is left as it is.
+    """Lower a process's priority and bound its memory and children.
 
-    :param pid: of this user's; its later children and threads take it over
+    What the system refuses is left as it is.
+
+    :param pid: of this user's. Its later children and threads take it over
     """
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, max(NICENESS, os.getpriority(os.PRIO_PROCESS, pid)))
@@ -49,14 +51,16 @@ def give_way(pid: int, memory_bytes: int) -> None:
             # size, SCHED_OTHER, flags, nice, priority, slice, deadline, period
             wanted = struct.pack("=IIQiIQQQ", 48, 0, 0, nice, 0, SLICE_NS, 0, 0)
             ctypes.CDLL(None).syscall(call, pid, wanted, 0)
-    for limit, most in ((resource.RLIMIT_DATA, memory_bytes), (resource.RLIMIT_NPROC, MOST_TASKS)):
+    for limit, most in ((resource.RLIMIT_DATA, memory_bytes), (resource.RLIMIT_NPROC, MAX_TASKS)):
         with contextlib.suppress(OSError, ValueError):
             resource.prlimit(pid, limit, (most, most))
 
 
 @contextlib.contextmanager
 def letting_in() -> Iterator[None]:
-    """Meanwhile this process steps aside for a moment again and again; only in a program's main thread.
+    """Let this process step aside for a moment again and again.
+
+    Only in a program's main thread.
 
     The signal's handler stays: one that comes late, without it, would end the process.
     """

@@ -27,14 +27,14 @@ from companion.games.scouts.state import moved as after_play
 
 _SURE = WIN / 2
 _BOREDOM = 2.0
-"""So much less a position is worth every time that this game's own turns have led to it before."""
+"""Worth, in ranks, that a position loses each time own turns of this game have led to it."""
 _LEAP = 6.0
-"""So much more than alone a play may be worth after another one that opens its way."""
+"""Maximum gain, in ranks, of a play after another one that opens its way."""
 _ROCK_WORTH = 3.0
 """What a rock is worth that is not laid yet."""
-_MOST_TURNS, _LAST_HOPES, _ROCKS_TRIED = 150, 120, 24
+_MAX_TURNS, _LAST_HOPES, _ROCKS_TRIED = 150, 120, 24
 _A_GAME = 40.0
-"""So many ranks decide a game, as a rule."""
+"""Lead in ranks that decides a game, as a rule."""
 _SQUARE = re.compile(r"[a-h](?:10|[1-9])")
 _SET_UPS = ("cdefb", "decfg", "dcefb")
 """The files of the scouts at the start, in the order of placing."""
@@ -52,8 +52,11 @@ class Strength:
     lays_rocks: bool
 
     def known_by(self, node: Node) -> tuple[int, ...]:
-        """The part of a position by which it is known again. Who looks no ply ahead goes by its own scouts alone, above
-        and beneath: while both sides wander and hold each other down, no whole position comes again for very long."""
+        """Return the part of a position by which it is known again.
+
+        Who looks no ply ahead goes by its own scouts alone, above and beneath: while both sides
+        wander and hold each other down, no whole position comes again for very long.
+        """
         return node if self.widths else (node[0], node[2])
 
 
@@ -82,7 +85,7 @@ class ScoutsBot(Bot):
         self._left: Counter[tuple[int, ...]] = Counter()
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
-        """The next decision of a turn; the whole turn is decided with its first one."""
+        """Return the next decision of a turn. The whole turn is decided with its first one."""
         position = position_of(view, self._may_stack)
         if position.to_place:
             return Choice(f"@{NAMES[self._place(position)]}", 1)
@@ -118,20 +121,20 @@ class ScoutsBot(Bot):
         return Verdict(choice, _share(best_turn[0] - tried))
 
     def _covered(self, action: str) -> int | None:
-        """The squares that a rock of this notation covers; None: it lays none."""
+        """Return the squares that a rock of this notation covers. None: it lays none."""
         return sum_of_masks(1 << NUMBERS[name] for name in _SQUARE.findall(action)) if "@" in action else None
 
     def _ground(self, position: Position) -> Ground:
         return Ground(self._values, position.stone, position.may_stack)
 
     def _place(self, position: Position) -> int:
-        """The next free file of the set-up that this game is begun with."""
+        """Return the next free file of the set-up that this game is begun with."""
         rank = 0 if position.seat == 0 else 9
         squares = [ord(file) - ord("a") + FILES * rank for file in (*self._files, *"abcdefgh")]
         return next(square for square in squares if not position.own >> square & 1)
 
     def _remember(self, position: Position, plays: Plays, rock: tuple[int, int] | None) -> None:
-        """The decisions of a turn by the positions in which they are due."""
+        """Remember the decisions of a turn by the positions in which they are due."""
         self._plan = {}
         for origin, target in plays:
             self._plan[position] = _play_text(position, origin, target)
@@ -143,7 +146,7 @@ class ScoutsBot(Bot):
 
 
 def _play_text(position: Position, origin: int, target: int) -> str:
-    """A dash where one leads there, otherwise the shortest chain of jumps."""
+    """Return a dash where one leads there, otherwise the shortest chain of jumps."""
     start, end = origin.bit_length() - 1, target.bit_length() - 1
     return (
         f"{NAMES[start]}-{NAMES[end]}" if dashes(position, start) & target else chain_text(_chain(position, start, end))
@@ -155,7 +158,7 @@ def _chain(position: Position, start: int, end: int) -> tuple[int, ...]:
 
 
 def _words(position: Position, plays: Plays) -> Iterator[str]:
-    """The plays of a turn in words."""
+    """Yield the plays of a turn in words."""
     for origin, target in plays:
         start, end = origin.bit_length() - 1, target.bit_length() - 1
         is_dash = dashes(position, start) & target
@@ -169,7 +172,10 @@ def _rock_text(kind: int, covered: int) -> str:
 
 
 class _Search:
-    """Looks at turns from one position; what was `left` by a turn before is worth less every time."""
+    """Looks at turns from one position.
+
+    What was `left` by a turn before is worth less every time.
+    """
 
     def __init__(self, ground: Ground, seat: int, left: Mapping[tuple[int, ...], int]) -> None:
         self.ground, self.seat, self.left, self.nodes = ground, seat, left, 0
@@ -177,7 +183,10 @@ class _Search:
         """The turns that were compared at last, the best first."""
 
     def best(self, position: Position, strength: Strength) -> Turn | None:
-        """The turn to play, with what it is worth as far as was looked; None where nothing can be played."""
+        """Return the turn to play, with what it is worth as far as was looked.
+
+        None where nothing can be played.
+        """
         node = position[:6]
         value = self.ground.value(node, self.seat)
         turns = [
@@ -197,7 +206,8 @@ class _Search:
         return ranked[0]
 
     def _ranked(self, turns: list[Turn], widths: tuple[int, ...]) -> list[Turn]:
-        """The first of these turns, looked at one ply deeper than the widths tell, the best first."""
+        """Return the first of these turns, looked at one ply deeper than the widths tell, the best
+        first."""
         found, alpha = [], -inf
         for _, plays, after in turns[: widths[0]]:
             first = self.ground.value(after, self.seat)
@@ -208,7 +218,10 @@ class _Search:
         return sorted(found, key=_worth_of, reverse=True)
 
     def _turns(self, node: Node, seat: int, value: float, due: int = 2, played: int = 0) -> list[Turn]:
-        """The turns that can be played, each position once, the best at first sight first; only one that wins."""
+        """Return the turns that can be played, each position once, the best at first sight first.
+
+        Only one that wins.
+        """
         self.nodes += 1
         ground = self.ground
         found: list[Turn] = []
@@ -229,7 +242,10 @@ class _Search:
     def _turn(
         self, node: Node, value: float, widths: tuple[int, ...], window: tuple[float, float], mine: bool = False
     ) -> float:
-        """What a position is worth to the side that has its whole turn before it; `window` is alpha and beta."""
+        """Return what a position is worth to the side that has its whole turn before it.
+
+        `window` is alpha and beta.
+        """
         seat = self.seat if mine else 1 - self.seat
         alpha, beta = window
         if not widths:
@@ -245,7 +261,8 @@ class _Search:
         return best if best > -inf else value
 
     def _last_turn(self, node: Node, seat: int, value: float, beta: float) -> float:
-        """The same at the end of a line: the best pair of plays, of which the second is not made."""
+        """Return the same at the end of a line: the best pair of plays, of which the second is not
+        made."""
         self.nodes += 1
         ground = self.ground
         firsts = sorted(ground.moves(node, seat, 0), reverse=True)
@@ -264,7 +281,10 @@ class _Search:
         return WIN if best > _SURE else best
 
     def rock(self, position: Position, turn: Turn, strength: Strength) -> tuple[int, int] | None:  # noqa: ARG002
-        """The rock to lay after the plays of a turn: its kind and what it covers; None: better kept."""
+        """Return the rock to lay after the plays of a turn: its kind and what it covers.
+
+        None: better kept.
+        """
         for origin, target in turn[1]:
             position = after_play(position, origin, target)
         node = swapped(turn[2])
@@ -284,7 +304,7 @@ class _Search:
         return best
 
     def after(self, position: Position, strength: Strength) -> float:
-        """What the best turn that goes on from here is worth."""
+        """Return what the best turn that goes on from here is worth."""
         if position.is_won:
             return WIN
         node = position[:6]
@@ -294,7 +314,10 @@ class _Search:
         return self._ranked([(self.ground.value(node, self.seat), (), node)], (1, *widths[1:]))[0][0]
 
     def laid(self, position: Position, covered: int | None) -> float:
-        """What a turn whose plays are made is worth when a rock covers these squares; None: it is kept."""
+        """Return what a turn whose plays are made is worth when a rock covers these squares.
+
+        None: it is kept.
+        """
         node = swapped(position[:6])
         value = self.ground.value(node, 1 - self.seat)
         if covered is None:
@@ -303,7 +326,7 @@ class _Search:
         return -search._last_turn(node, 1 - self.seat, value, inf) - _ROCK_WORTH
 
     def reasons(self, position: Position, turn: Turn, rock: tuple[int, int] | None) -> tuple[str, ...]:
-        """Why this turn, in sentences, the main thing first."""
+        """Return why this turn, in sentences, the main thing first."""
         worth, _, node = turn
         before, told = position[:6], []
         if worth >= _SURE:
@@ -321,7 +344,7 @@ class _Search:
     def lines(
         self, position: Position, turn: Turn, rock: tuple[int, int] | None, strength: Strength
     ) -> tuple[str, ...]:
-        """The other side's best answer to a turn, and which turn was next best."""
+        """Return the other side's best answer to a turn, and which turn was next best."""
         worth, plays, _ = turn
         if abs(worth) >= _SURE:
             return ()
@@ -338,19 +361,19 @@ class _Search:
 
 
 def _completed(turns: list[Turn], seat: int) -> list[Turn]:
-    """The best turns with the nodes after them, each node once."""
+    """Return the best turns with the nodes after them, each node once."""
     done: dict[Node, Turn] = {}
     for worth, plays, after in turns:
         node = masks_after(after, seat, *plays[1]) if len(plays) > 1 else after
         if node not in done:
             done[node] = (worth, plays, node)
-            if len(done) == _MOST_TURNS:
+            if len(done) == _MAX_TURNS:
                 break
     return list(done.values())
 
 
 def _share(ranks: float) -> float:
-    """A difference of worths as a share of a game."""
+    """Return a difference of worths as a share of a game."""
     return min(1.0, max(0.0, ranks / _A_GAME))
 
 
@@ -359,5 +382,5 @@ def _worth_of(turn: Turn) -> float:
 
 
 def sum_of_masks(masks: Iterable[int]) -> int:
-    """All squares of these masks."""
+    """Return all squares of these masks."""
     return reduce(or_, masks, 0)

@@ -28,7 +28,10 @@ _UNDER_OWN, _UNDER_FOE = 0.85, 0.35
 
 
 def rank_values(rng: Random, noise: float) -> list[float]:
-    """What a scout is worth by the ranks it still has to go (0 to 18); `noise` bends the curve, fixed for a game."""
+    """Return what a scout is worth by the ranks it still has to go (0 to 18).
+
+    `noise` bends the curve, fixed for a game.
+    """
     values = [WAY - left + _HURRY * _FADE**left for left in range(WAY + 1)]
     if noise:
         values = [value * (1 + noise * rng.uniform(-1, 1)) for value in values]
@@ -44,13 +47,13 @@ class Ground:
         """By seat: of a plain scout on each square (its mask), and of one with intel."""
 
     def with_stone(self, covered: int) -> Ground:
-        """The same with one more rock."""
+        """Return the same with one more rock."""
         other = copy(self)
         other.stone |= covered
         return other
 
     def value(self, node: Node, seat: int) -> float:
-        """What all scouts are worth to the side that plays."""
+        """Return what all scouts are worth to the side that plays."""
         own, foe, own_low, foe_low, intel, low_intel = node
         mine, theirs = self.worth[seat], self.worth[1 - seat]
         total = sum(mine[bool(intel & bit)][bit] for bit in bits(own))
@@ -63,7 +66,10 @@ class Ground:
         )
 
     def moves(self, node: Node, seat: int, played: int) -> list[Move]:
-        """Every play of the side that plays, once for each target; of scouts other than the one `played`."""
+        """Return every play of the side that plays, once for each target.
+
+        Of scouts other than the one `played`.
+        """
         own, foe, own_low, foe_low, intel, _ = node
         scouts, low = own | foe, own_low | foe_low
         shut = self.stone | (low if self.may_stack else scouts)
@@ -97,14 +103,14 @@ class Ground:
         return found
 
     def _uncovered(self, node: Node, seat: int, bit: int) -> float:
-        """What it is worth that the scout beneath is free again."""
+        """Return what it is worth that the scout beneath is free again."""
         _, _, own_low, _, _, low_intel = node
         if own_low & bit:
             return self.worth[seat][bool(low_intel & bit)][bit] * (1 - _UNDER_OWN)
         return -self.worth[1 - seat][bool(low_intel & bit)][bit] * (1 - _UNDER_FOE)
 
     def _covered(self, node: Node, seat: int, bit: int) -> float:
-        """What it is worth that the scout on this square is buried."""
+        """Return what it is worth that the scout on this square is buried."""
         own, _, _, _, intel, _ = node
         if own & bit:
             return -self.worth[seat][bool(intel & bit)][bit] * (1 - _UNDER_OWN)
@@ -112,7 +118,7 @@ class Ground:
 
 
 def _worth(values: list[float], seat: int) -> tuple[dict[int, float], dict[int, float]]:
-    """By the mask of a square: what a scout of a seat is worth there, plain and with intel, more in the middle."""
+    """Return what a scout of a seat is worth by the mask of its square, plain and with intel."""
     plain, turned = {}, {}
     for number in range(len(AROUND)):
         rank, file = divmod(number, FILES)
@@ -124,7 +130,7 @@ def _worth(values: list[float], seat: int) -> tuple[dict[int, float], dict[int, 
 
 
 def _jumps(number: int, single: int, empty: int, stop: int) -> int:
-    """Where a scout gets by jumps, as a mask; a chain ends on `stop`."""
+    """Return where a scout gets by jumps, as a mask. A chain ends on `stop`."""
     if not BESIDE[number] & single:
         return 0
     reached, work = 0, [number]
@@ -138,13 +144,13 @@ def _jumps(number: int, single: int, empty: int, stop: int) -> int:
 
 
 def swapped(node: Node) -> Node:
-    """The same seen from the other side."""
+    """Return the same seen from the other side."""
     own, foe, own_low, foe_low, intel, low_intel = node
     return foe, own, foe_low, own_low, intel, low_intel
 
 
 def bits(mask: int) -> Iterator[int]:
-    """The masks of the single squares of a mask."""
+    """Yield the masks of the single squares of a mask."""
     while mask:
         low = mask & -mask
         yield low
@@ -152,7 +158,7 @@ def bits(mask: int) -> Iterator[int]:
 
 
 def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
-    """The position that a view shows, from the side that is on turn."""
+    """Return the position that a view shows, from the side that is on turn."""
     seat = SEATS.index(view["to_act"][0])
     upper, lower, intel, low_intel = [0, 0], [0, 0], 0, 0
     for side, name in enumerate(SEATS):

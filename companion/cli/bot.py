@@ -6,7 +6,7 @@ import argparse
 
 
 def add_bot(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """`companion bot` with its options."""
+    """Add `companion bot` with its options."""
     from companion.bots.bot_engine import add_options  # noqa: PLC0415
 
     command = commands.add_parser("bot", help="an opponent as JSON lines on standard input and output")

@@ -28,7 +28,7 @@ _LASTING = 20
 
 
 def print_page(path: Path, paper: Paper) -> str:
-    """Write the page to be printed; answers what to do with it."""
+    """Write the page to be printed. Return what to do with it."""
     from companion.printing.lens_page import calibration_page  # noqa: PLC0415 - the PDF library is slow to import
 
     try:
@@ -42,9 +42,10 @@ def print_page(path: Path, paper: Paper) -> str:
 
 
 def measure_live(settings: Settings, tell: Callable[[str], None]) -> LensFit:
-    """Measure the settings' camera, saying after each view what is still missing, and keep the lens.
+    """Measure the settings' camera, saying after each view what is still missing, and keep the
+    lens.
 
-    Raises `CameraError` when the camera fails or the views do not fit together; nothing is kept then.
+    Raises `CameraError` when the camera fails or the views do not fit together. Nothing is kept then.
     """
     with closing(open_camera(settings.camera, RealClock())) as camera:
         first = camera.frame()  # only now is it known how much of the sensor a picture shows
@@ -95,7 +96,7 @@ def _pictures(camera: Camera) -> Iterator[Luma]:
 
 
 def _collect(work: Calibration, pictures: Iterator[Luma], tell: Callable[[str], None]) -> None:
-    """Take views until they suffice; raises `CameraError` when the camera ends before."""
+    """Take views until they suffice. Raises `CameraError` when the camera ends before."""
     tell(f"{work.missing()[0]}.")
     before, times = "", 0
     for luma in pictures:
@@ -115,7 +116,10 @@ def _collect(work: Calibration, pictures: Iterator[Luma], tell: Callable[[str], 
 
 
 def _result(work: Calibration, tell: Callable[[str], None]) -> LensFit:
-    """What the views say; raises `CameraError` when that is nothing or does not fit together."""
+    """Return what the views say.
+
+    Raises `CameraError` when that is nothing or does not fit together.
+    """
     tell("Working out the lens: this takes some seconds.")
     measured = work.solve()
     if measured is None:

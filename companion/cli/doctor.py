@@ -42,13 +42,16 @@ from web.security.tls import BadCertificate, certificate_context
 __all__ = ["Finding", "Grade", "ask_service", "examine", "report"]
 
 HELLO_S = 3.0
-"""So long a running companion may take to say that it is one; whatever else listens there may say nothing at all."""
+"""Timeout in seconds for a running companion to say that it is one.
+
+Whatever else listens there may say nothing at all.
+"""
 ANSWER_S = 15.0
-"""So long it may take to look at everything."""
+"""Timeout in seconds for looking at everything."""
 
 
 def report(settings: Settings, as_json: bool = False, path: Path | None = None) -> int:
-    """Look, or have the running companion look, and print what was found; answers the exit status.
+    """Look, or have the running companion look, and print what was found. Return the exit status.
 
     `path` is the settings file.
     """
@@ -73,7 +76,7 @@ def _all(settings: Settings, path: Path | None) -> Iterable[Finding]:
 def save_bundle(settings: Settings, target: Path, path: Path | None = None) -> int:
     """Write a support bundle: the running companion's own, or else what can be found out from here."""
     key = _host_key(settings)
-    bundle = _fetch(settings, "/doctor/bundle.zip", {"X-Host-Key": key}, ANSWER_S) if key else None
+    bundle = _fetch(settings, "/host/health/bundle.zip", {"X-Host-Key": key}, ANSWER_S) if key else None
     if bundle is None:
         bundle = make_bundle(_all(settings, path), private=[str(settings.journal_path.parent)])
     try:
@@ -88,7 +91,7 @@ def save_bundle(settings: Settings, target: Path, path: Path | None = None) -> i
 
 
 def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
-    """What the companion that runs with these settings finds; None: none does.
+    """Return what the companion that runs with these settings finds. None: none does.
 
     Where its journal, and in it the host key, may not be read, only what everybody may know is told.
     """
@@ -108,7 +111,7 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
 
 
 def _host_key(settings: Settings) -> str:
-    """Return the key of the host; empty where the journal may not be read."""
+    """Return the key of the host. Empty where the journal may not be read."""
     try:
         with closing(Journal(settings.journal_path, read_only=True)) as journal:
             return host_key_text(journal.key("host"))
@@ -117,7 +120,10 @@ def _host_key(settings: Settings) -> str:
 
 
 def fetch(settings: Settings, path: str, headers: dict[str, str], timeout_s: float = HELLO_S) -> dict[str, Any] | None:
-    """Return a JSON object of this machine's own pages; None: nobody answers with one within `timeout_s`."""
+    """Return a JSON object of this machine's own pages.
+
+    None: nobody answers with one within `timeout_s`.
+    """
     content = _fetch(settings, path, headers, timeout_s)
     try:
         found = json.loads(content or b"")
@@ -127,7 +133,7 @@ def fetch(settings: Settings, path: str, headers: dict[str, str], timeout_s: flo
 
 
 def _fetch(settings: Settings, path: str, headers: dict[str, str], timeout_s: float) -> bytes | None:
-    """Return what this machine's own pages answer, by HTTP or HTTPS; None: nothing."""
+    """Return what this machine's own pages answer, by HTTP or HTTPS. None: nothing."""
     place = bracketed(from_here(settings.web.host))
     anyone = ssl.create_default_context()  # this machine itself, by an address that no certificate names
     anyone.check_hostname, anyone.verify_mode = False, ssl.CERT_NONE
@@ -196,7 +202,7 @@ def _camera(settings: Settings) -> Iterator[Finding]:
 
 
 def _picture(name: str, frame: Frame | None) -> Finding:
-    """What the first picture shows."""
+    """Return what the first picture shows."""
     if frame is None:
         return Finding("camera", Grade.FAIL, f"{name} gives no picture: check the cable, restart the Pi.")
     height, width = frame.luma.shape
@@ -214,7 +220,7 @@ def _lens_words(settings: Settings, camera: Camera) -> str:
 
 
 def _pins(settings: Settings) -> Iterator[Finding]:
-    """Can the pins be used?"""
+    """Find out whether the pins can be used."""
     if settings.panel.enabled == "no":
         yield Finding("pins", Grade.NOTE, "Switched off in the settings: phones only.")
         return
@@ -230,7 +236,7 @@ def _pins(settings: Settings) -> Iterator[Finding]:
 
 
 def _certificate(web: WebSettings) -> Iterator[Finding]:
-    """Can it be used, and will phones take it today?"""
+    """Find out whether it can be used, and whether phones will take it today."""
     if not web.certificate:
         return
     try:
@@ -242,7 +248,7 @@ def _certificate(web: WebSettings) -> Iterator[Finding]:
 
 
 def journal_finding(settings: Settings) -> Iterator[Finding]:
-    """Is the journal whole?"""
+    """Find out whether the journal is whole."""
     path = settings.journal_path
     if not path.exists():
         return

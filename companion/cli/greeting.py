@@ -1,6 +1,6 @@
 """What is said to somebody at a terminal.
 
-At the start of `companion play` what was found, the addresses, and QR codes; else how far a command has come.
+At the start of `companion play` what was found, the addresses, and QR codes. Else how far a command has come.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def greeting_of(companion: Companion, on_terminal: bool) -> str:
-    """What a companion that has just begun says."""
+    """Return what a companion that has just begun says."""
     network, simulated = companion.network, companion.simulation is not None
     network.wifi()
     network.settle()
@@ -47,7 +47,9 @@ def greeting(
     code: str = "",
     key_command: str = "companion host-key",
 ) -> str:
-    """The text for the console. The Wi-Fi's password is in its code alone, and codes only go to a terminal.
+    """Return the text for the console.
+
+    The Wi-Fi's password is in its code alone, and codes only go to a terminal.
 
     An empty `host_key` is not told, because a file or a log is read by others: `key_command` tells it.
     """
@@ -71,14 +73,14 @@ def greeting(
 
 
 def qr_text(text: str) -> str:
-    """A QR code in half-block characters, dark on light for a terminal."""
+    """Return a QR code in half-block characters, dark on light for a terminal."""
     out = io.StringIO()
     segno.make(text, error="m", micro=False).terminal(out, compact=True)
     return out.getvalue().rstrip("\n")
 
 
 def begin(what: str) -> None:
-    """Say what is being done; programs read the result alone."""
+    """Say what is being done. Programs read the result alone."""
     if sys.stderr.isatty():
         print(what, file=sys.stderr, flush=True)
 

@@ -67,13 +67,13 @@ def _history(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _last_game(journal: Journal) -> Callable[[], int]:
-    """The game that would lie on the table: the newest of the journal's own."""
+    """Return the game that would lie on the table: the newest of the journal's own."""
     games = journal.games()
     return lambda: games[-1] if games else 0
 
 
 def _words(line: GameLine) -> str:
-    """A game on one line: number, date, title, players, decisions, end."""
+    """Return a game on one line: number, date, title, players, decisions, end."""
     at = f"{datetime.fromtimestamp(line.begun).astimezone():%Y-%m-%d %H:%M}" if line.begun else "-"
     players = " – ".join(_player(line, seat) for seat in SEATS)
     end = line.reason or {"on": "still on", "unfinished": "never ended"}.get(line.ending, line.ending)
@@ -83,7 +83,8 @@ def _words(line: GameLine) -> str:
 
 
 def _record_words(record: PlayerRecord) -> str:
-    """A player: games won, tied and lost against people, then against each of the machine's characters."""
+    """Return a player: games won, tied and lost against people, then against each of the machine's
+    characters."""
 
     def counted(games: int, wins: int, ties: int) -> str:
         word = "game" if games == 1 else "games"
@@ -97,7 +98,8 @@ def _record_words(record: PlayerRecord) -> str:
 
 
 def _player(line: GameLine, seat: Seat) -> str:
-    """Who played a seat at the end, whether it was the machine, and whether the coach was asked."""
+    """Return who played a seat at the end, whether it was the machine, and whether the coach was
+    asked."""
     last = line.players[seat][-1] if line.players.get(seat) else None
     marks = {"machine": last is not None and last.door == MACHINE, "coach": seat in line.coached}
     told = ", ".join(mark for mark, holds in marks.items() if holds)
@@ -130,7 +132,7 @@ def _kept_game(number: int, settings: Settings, as_text: bool) -> str:
 
 
 def plain_game(played: GameFile) -> str:
-    """A game as a file, to be read by people as well."""
+    """Return a game as a file, to be read by people as well."""
     return msgspec.json.format(msgspec.json.encode(played)).decode()
 
 
@@ -194,7 +196,8 @@ def _replay(options: argparse.Namespace, settings_of: SettingsOf) -> int:
 
 
 def _played_here(number: int, settings: Settings) -> tuple[Session | None, Callable[[], GameFile]]:
-    """The session of a game that was played here (None: it was brought in), and how its file is got."""
+    """Return the session of a game that was played here (None: it was brought in), and how its file
+    is got."""
     from companion.archive.history import History  # noqa: PLC0415
     from companion.core.clock import RealClock  # noqa: PLC0415 - brings the games
     from companion.storage.journal import Journal  # noqa: PLC0415
@@ -208,7 +211,7 @@ def _played_here(number: int, settings: Settings) -> tuple[Session | None, Calla
 
 
 def _played_file(path: Path) -> GameFile:
-    """A game in JSON or in notation."""
+    """Return a game in JSON or in notation."""
     from companion.archive.replay import load_game  # noqa: PLC0415 - brings the games
     from companion.archive.scoresheet import read_sheet  # noqa: PLC0415
 
@@ -222,7 +225,7 @@ def _played_file(path: Path) -> GameFile:
 
 
 def _photographs_of(settings: Settings, session: Session) -> list[tuple[str, Path]]:
-    """The photographs of a game with what they show, oldest first."""
+    """Return the photographs of a game with what they show, oldest first."""
     from companion.archive.photographs import PhotographFolder  # noqa: PLC0415
     from companion.table.views import turn_title  # noqa: PLC0415
 

@@ -18,7 +18,7 @@ def add_host_key(
     settings_of: Callable[[argparse.Namespace], Settings],
     port: Callable[[str], int],
 ) -> None:
-    """`companion host-key` with its options."""
+    """Add `companion host-key` with its options."""
     command = commands.add_parser("host-key", help="show the host key, or change it")
     add_settings(command)
     command.add_argument(
@@ -43,5 +43,8 @@ def _host_key(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def change_running(web: WebSettings, key: str) -> str:
-    """Have the companion that is running change its host key; answers the new one. Raises `SystemTrouble`."""
+    """Have the companion that is running change its host key.
+
+    Return the new one. Raises `SystemTrouble`.
+    """
     return str(ask_running(web, key, "/api/host/new-key", {})["host_key"])

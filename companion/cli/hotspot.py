@@ -1,4 +1,6 @@
-"""`companion hotspot`: a Wi-Fi of the machine's own, by a profile of NetworkManager; only when somebody wants it.
+"""`companion hotspot`: a Wi-Fi of the machine's own, by a profile of NetworkManager.
+
+Only when somebody wants it.
 
 The profile lies in `systemd/hotspot.nmconnection`. Its password is made here, never given on a command line (others
 could read it in the list of processes), and printed by nobody but the table's own code for phones.
@@ -35,7 +37,7 @@ _OWN = "# before="
 _WAIT_S = 60.0
 
 Run = Callable[[Sequence[str]], tuple[int, str]]
-"""Runs a command; answers its exit status and what it said."""
+"""Runs a command. Return its exit status and what it said."""
 
 
 class NoHotspot(SystemTrouble):
@@ -49,7 +51,7 @@ def add_hotspot(
     add_settings: Callable[[argparse.ArgumentParser], None],
     settings_path: Callable[[argparse.Namespace], Path],
 ) -> None:
-    """`companion hotspot` with its options."""
+    """Add `companion hotspot` with its options."""
     command = commands.add_parser("hotspot", help="this machine’s own Wi-Fi for phones: on or off")
     add_settings(command)
     command.add_argument("task", choices=("on", "off"))
@@ -66,13 +68,16 @@ def run_hotspot(options: argparse.Namespace, settings: Path) -> int:
 
 @dataclass(frozen=True)
 class _Profile:
-    """NetworkManager's file; in a comment of it the `[wifi]` of the settings that comes back when the hotspot goes."""
+    """NetworkManager's file.
+
+    In a comment of it the `[wifi]` of the settings that comes back when the hotspot goes.
+    """
 
     text: str
 
     @property
     def password(self) -> str:
-        """Empty: there is none."""
+        """Return the password. Empty: there is none."""
         return self._value(r"^psk=(\S+)$")
 
     @property
@@ -84,7 +89,7 @@ class _Profile:
             return WifiSettings()
 
     def is_told_in(self, wifi: WifiSettings) -> bool:
-        """Do the settings name this hotspot, and not what somebody has written there since?"""
+        """Return whether the settings name this hotspot, and not what somebody wrote since."""
         return (wifi.name, wifi.password) == (self._value(r"^ssid=(.+)$"), self.password)
 
     def _value(self, pattern: str) -> str:
@@ -94,7 +99,7 @@ class _Profile:
 
 @dataclass
 class Hotspot:
-    """The hotspot of one machine; `root` and `run` are others in tests."""
+    """The hotspot of one machine. `root` and `run` are others in tests."""
 
     settings: Path
     root: Path = Path("/")

@@ -15,7 +15,7 @@ from companion.core.errors import PanelError
 RUN = Path("/run/tabletop-companion")
 """The service's folder (`RuntimeDirectory` of companion.service)."""
 PATIENCE_S, AGAIN_S = 60, 1
-"""So long, and so often, the pins are tried while the machine still boots."""
+"""Timeout and interval in seconds for trying the pins while the machine still boots."""
 ENDS = frozenset({signal.SIGTERM, signal.SIGINT})
 
 
@@ -24,7 +24,7 @@ def add_lamp(
     add_settings: Callable[[argparse.ArgumentParser], None],
     settings_of: Callable[[argparse.Namespace], Settings],
 ) -> None:
-    """`companion lamp` with its options."""
+    """Add `companion lamp` with its options."""
     command = commands.add_parser("lamp", help="drive the system lamp: booting, ready, fault, safe to unplug")
     add_settings(command)
     command.add_argument("--run", type=Path, default=RUN, metavar="DIR", dest="folder", help=f"the service’s ({RUN})")
@@ -32,7 +32,9 @@ def add_lamp(
 
 
 def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
-    """Show what the service says until SIGTERM; answers the exit status. Without a lamp or pins there is nothing to do.
+    """Show what the service says until SIGTERM.
+
+    Return the exit status. Without a lamp or pins there is nothing to do.
 
     The machine takes its time: SIGTERM comes last of all, once every service has ended and the disks are synced.
     """
@@ -55,7 +57,10 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
 
 
 def _pins() -> Any:
-    """The machine's pins, which may come late at the start; None, and a word: there are none, or the end came first."""
+    """Return the machine's pins, which may come late at the start.
+
+    None, and a word: there are none, or the end came first.
+    """
     from hardware.pins import open_factory  # noqa: PLC0415
 
     for attempt in range(1, PATIENCE_S // AGAIN_S + 1):

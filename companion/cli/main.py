@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; answers the exit status."""
+    """Run one command. Return the exit status."""
     load_games()
     options = parser().parse_args(arguments)
     logs.begin(options.verbose)
@@ -57,7 +57,7 @@ class _Parser(argparse.ArgumentParser):
     """Says of what it does not know how its own command is used, not how the program is."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As the base class, which leaves it to the program to refuse what a command does not know."""
+        """Parse as the base class, which leaves it to the program to refuse what a command does not know."""
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -88,7 +88,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _settings_path(options: argparse.Namespace) -> Path:
-    """The file that is named, else the installation's, which its `companion` names in the environment."""
+    """Return the file that is named, else the installation's, which its `companion` names in the
+    environment."""
     installed = os.environ.get("COMPANION_SETTINGS") if options.state_dir is None else None
     found = find_settings(options.settings or (Path(installed) if installed else None), options.state_dir)
     try:
@@ -101,7 +102,7 @@ def _settings_path(options: argparse.Namespace) -> Path:
 
 
 def _settings_of(options: argparse.Namespace) -> Settings:
-    """The settings file, with what the command line changes."""
+    """Return the settings file, with what the command line changes."""
     found = _settings_path(options)
     settings = load_settings(found if options.settings or found.exists() else None)
     web, camera = settings.web, settings.camera
@@ -192,7 +193,7 @@ def _read(options: argparse.Namespace) -> int:
 
 
 def _add_game_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """What games bring of their own."""
+    """Add what games bring of their own."""
     for game in GAMES.values():
         for brought in tools_of(game).commands:
             command = commands.add_parser(brought.name, help=brought.help)
@@ -209,15 +210,15 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     _add_settings(command)
     command.add_argument("--port", type=_port, help="port of the running companion, if not the one in the settings")
     command.add_argument("--json", action="store_true", help="the same as JSON")
-    command.add_argument("--bundle", type=Path, metavar="FILE.zip", help="save what to send when something is wrong")
+    command.add_argument("--save", type=Path, metavar="FILE.zip", help="save what to send when something is wrong")
     command.set_defaults(run=_doctor)
 
 
 def _doctor(options: argparse.Namespace) -> int:
     from companion.cli.doctor import report, save_bundle  # noqa: PLC0415 - brings camera and web libraries
 
-    if options.bundle:
-        return save_bundle(_settings_of(options), options.bundle, _settings_path(options))
+    if options.save:
+        return save_bundle(_settings_of(options), options.save, _settings_path(options))
     return report(_settings_of(options), options.json, _settings_path(options))
 
 

@@ -16,7 +16,10 @@ ANSWERS_S = 20.0
 
 
 def ask_running(web: WebSettings, key: str, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Ask something of the companion that is running; answers its JSON. Raises `SystemTrouble` where it refuses."""
+    """Ask something of the companion that is running.
+
+    Return its JSON. Raises `SystemTrouble` where it refuses.
+    """
     host = from_here(web.host)
     line: http.client.HTTPConnection
     if web.certificate and host not in ("127.0.0.1", "::1", "localhost"):

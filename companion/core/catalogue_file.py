@@ -20,20 +20,26 @@ class Message:
 
 
 def read_catalogue(path: Path) -> Iterator[Message]:
-    """Every message, the header without a pattern first; raises OSError, and ValueError for a foreign line."""
+    """Return every message, the header without a pattern first.
+
+    Raises OSError, and ValueError for a foreign line.
+    """
     with path.open(encoding="utf-8") as file:
         for block in _blocks(file):
             yield _message(block)
 
 
 def plural_of(header: Message) -> str:
-    """Which form counts, in C, by the header's `Plural-Forms`; as in English where it says nothing."""
+    """Return which form counts, in C, by the header's `Plural-Forms`.
+
+    As in English where it says nothing.
+    """
     found = re.search(r"^Plural-Forms:.*\bplural=([^;\n]+)", "".join(header.words), re.MULTILINE)
     return found[1] if found else "(n != 1)"
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """The lines between empty ones."""
+    """Return the lines between empty ones."""
     block: list[str] = []
     for line in lines:
         if text := line.strip():

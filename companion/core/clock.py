@@ -17,7 +17,7 @@ class Clock(Protocol):
         """Seconds that never jump."""
 
     def wall_s(self) -> float:
-        """Unix time in seconds; may jump."""
+        """Return the Unix time in seconds, which may jump."""
 
 
 class RealClock:
@@ -45,7 +45,7 @@ class FakeClock:
         self._lock = threading.Lock()
 
     def monotonic_s(self) -> float:
-        """The time that was last set."""
+        """Return the time that was last set."""
         return self._now_s
 
     def wall_s(self) -> float:
@@ -53,13 +53,13 @@ class FakeClock:
         return self._now_s + self._wall_offset_s
 
     def advance(self, seconds: float) -> None:
-        """Let time pass; never backwards."""
+        """Let time pass, never backwards."""
         if seconds < 0:
             raise ValueError("time does not run backwards")
         with self._lock:
             self._now_s += seconds
 
     def set_wall(self, wall_s: float) -> None:
-        """Set the wall clock, back or forth; the monotonic one does not notice."""
+        """Set the wall clock, back or forth. The monotonic one does not notice."""
         with self._lock:
             self._wall_offset_s = wall_s - self._now_s

@@ -10,7 +10,9 @@ from pathlib import Path
 
 
 def command_words(name: str, state_dir: str = "") -> str:
-    """A command as it works where this program was started; `state_dir` is named where it is not the usual one.
+    """Return a command as it works where this program was started.
+
+    `state_dir` is named where it is not the usual one.
 
     As a service it is `companion`, which the installation has put on everybody's path together with its settings. From
     a clone it is what was typed there, such as `.venv/bin/companion`.
@@ -29,6 +31,6 @@ def command_words(name: str, state_dir: str = "") -> str:
 
 
 def public_command(name: str) -> str:
-    """As `command_words`, for pages that strangers see: no folder of this machine is named."""
+    """Do as `command_words`, for pages that strangers see: no folder of this machine is named."""
     words = command_words(name)
     return f"companion {name}" if words.startswith(("/", "'")) else words

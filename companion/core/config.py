@@ -31,10 +31,7 @@ class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PadPins(_Section, frozen=True, forbid_unknown_fields=True):
-    """BCM numbers of one side's buttons and lamps; leave an entry out (`""` in TOML) when it is not wired.
-
-    The entries of `lamps_active_low` are lamps wired between 3V3 and the pin.
-    """
+    """BCM numbers of one side's buttons and lamps. Leave an entry out, or write `""`, when it is not wired."""
 
     up: Pin | Literal[""] = ""
     down: Pin | Literal[""] = ""
@@ -49,6 +46,7 @@ class PadPins(_Section, frozen=True, forbid_unknown_fields=True):
     lamp_3: Pin | Literal[""] = ""
     lamp_turn: Pin | Literal[""] = ""
     lamps_active_low: tuple[str, ...] = ()
+    """Lamps that are wired between 3V3 and the pin."""
 
 
 SOUTH_PINS = PadPins(5, 6, 13, 19, 26, 11, 9, 10, 17, 27, 22, 4)
@@ -56,46 +54,52 @@ NORTH_PINS = PadPins(12, 16, 20, 21, 7, 8, 25, 24, 23, 15, 14, 2, ("lamp_2", "la
 
 
 class PanelSettings(_Section, frozen=True, forbid_unknown_fields=True):
-    """Pads, lamps and buzzer. `silent` plays every tone on the turn lamps instead.
-
-    `switch_off`: the table button, held for five seconds, switches the machine off. `system_lamp` says booting, ready,
-    fault, safe to unplug; wired between 3V3 and its pin while `system_lamp_active_low`. GPIO 1 is all that the two pads
-    leave: the firmware asks it for add-on boards at the start, through which such a lamp is high, as it has to be.
-    """
+    """Pads, lamps and buzzer."""
 
     enabled: Literal["auto", "yes", "no"] = "auto"
+    """Whether there is a panel. `auto` asks the machine for pins."""
     south: PadPins = SOUTH_PINS
+    """Pins of South's pad. A table of its own replaces all of them."""
     north: PadPins = NORTH_PINS
+    """Pins of North's pad."""
     buzzer: Pin | Literal[""] = 18
+    """Pin of the buzzer."""
     table_button: Pin | Literal[""] = 3
+    """Pin of the table button. GPIO 3 also wakes a halted machine."""
     switch_off: bool = True
+    """Whether the table button, held for five seconds, switches the machine off."""
     system_lamp: Pin | Literal[""] = 1
+    """Pin of the lamp for booting, ready, fault, safe to unplug. The firmware leaves GPIO 1 high."""
     system_lamp_active_low: bool = True
+    """Whether the system lamp is wired between 3V3 and its pin."""
     silent: bool = False
+    """Whether the turn lamps show every tone instead of the buzzer."""
     debounce_ms: Annotated[int, Meta(ge=1, le=200)] = 20
+    """Milliseconds for which a key has to be up before it counts again."""
 
 
 class CameraSettings(_Section, frozen=True, forbid_unknown_fields=True):
-    """Where frames come from: `auto`, `none`, `picamera`, `usb:0`, a path of an image, a folder or a video file.
-
-    `picamera:imx708` is the Raspberry Pi camera with this sensor, `picamera:/base/…` that of libcamera's id,
-    `picamera:1` the second one; `usb:C920` is the USB camera with these words in its name, whatever its number. `size`
-    is asked of cameras; `auto` is 1920x1080, on boards with little memory 1280x720. `model` gives nominal lens data,
-    `auto` guesses it from the sensor; `field_of_view_deg` is the horizontal angle of any other lens, from its data
-    sheet. `fps` bounds the work of the reader. `mains_hz` is the mains frequency of the lamps: exposures of whole
-    periods show no bands.
-    """
+    """Where pictures of the board come from."""
 
     source: str = "auto"
+    """Camera: `auto`, `none`, `picamera`, `usb:0`, or the path of a picture, a folder or a film.
+
+    `picamera:imx708` has this sensor, `usb:C920` these words in its name.
+    """
     size: Literal["auto", "1280x720", "1920x1080"] = "auto"
+    """Size that is asked of the camera. `auto` is 1920x1080, with little memory 1280x720."""
     model: Literal[
         "auto", "camera-module-1", "camera-module-2", "camera-module-3", "camera-module-3-wide", "hq-6mm", "webcam"
     ] = "auto"
+    """Model of the camera, for its lens. `auto` asks the sensor."""
     field_of_view_deg: Annotated[float, Meta(ge=20, le=140)] | None = None
+    """Horizontal angle of any other lens in degrees, from its data sheet."""
     fps: Annotated[float, Meta(gt=0, le=60)] = 10.0
+    """Maximum number of pictures a second that are read."""
     mains_hz: Literal[50, 60] = 50
+    """Frequency of the mains, whose lamps flicker."""
     photographs_mb: Annotated[int, Meta(ge=0, le=100_000)] = 200
-    """How much disk the photographs of all games' turns may take; 0: none is taken."""
+    """Megabytes that photographs of turns may take. With 0 none is taken."""
 
     @property
     def size_px(self) -> tuple[int, int]:
@@ -107,7 +111,7 @@ class CameraSettings(_Section, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_small(self) -> bool:
-        """Are pictures small and few boards kept, because the machine has little memory and nobody said otherwise?"""
+        """Return whether pictures are small, because the machine has little memory."""
         return self.size == "auto" and is_small_machine()
 
 
@@ -116,120 +120,133 @@ Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,251}[A-Za-z0
 
 
 class WebSettings(_Section, frozen=True, forbid_unknown_fields=True):
-    """The pages' address, who gets in, and how many may follow at once: the number of spectators is `viewers`.
-
-    `names` are further names under which the pages are asked for, beside the machine's own name and addresses. `join`:
-    `code` asks whoever sits down for the code on the table's own screen. `certificate` and `key` are PEM files; with
-    both the pages come by HTTPS.
-    """
+    """The pages: their address, and who gets in."""
 
     host: str = "0.0.0.0"
+    """Address to listen on."""
     port: Annotated[int, Meta(ge=0, le=65535)] = 8080
+    """Port of the pages."""
     viewers: Annotated[int, Meta(ge=4, le=1000)] = 64
+    """Maximum number of spectators."""
     join: Literal["open", "code"] = "open"
+    """Who may sit down: everybody, or who enters the code of the table screen."""
     names: tuple[Name, ...] = ()
+    """Further names under which the pages are asked for."""
     proxies: tuple[str, ...] = ()
-    """Addresses and networks, such as `10.0.0.2` or `172.30.32.0/23`, of proxies whose forwarded headers count."""
+    """Addresses or networks of proxies whose forwarded headers count, such as `172.30.32.0/23`."""
     certificate: str = ""
+    """PEM file of the certificate. With a key the pages come by HTTPS."""
     key: str = ""
+    """PEM file of its key."""
 
 
 class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
-    """`reading_time_s`: how long a stage without anything to move stays on the screen.
-
-    `tip_south`: to which edge of the table screen the sign's tip points for South.
-    `language`: of the table screen, the voice and the console; `auto`: the browser's, else English.
-    `coach`: who may ask it: people who play against the machine, everybody, or nobody.
-    """
+    """The table screen and the game."""
 
     reading_time_s: Annotated[float, Meta(ge=0, le=60)] = 3.0
+    """Seconds for which a step without anything to move stays on the screen."""
     tip_south: Literal["left", "right"] = "left"
+    """Side of the table screen on which South sits."""
     theme: Literal["system", "light", "dark"] = "system"
+    """Colours of the table screen."""
     language: Literal["auto", "en", "es", "fr"] = "auto"
+    """Language of the table screen, the voice and the console. `auto` is the browser's."""
     coach: Literal["machine", "always", "never"] = "machine"
+    """Who may ask the coach: who plays against the machine, everybody, or nobody."""
 
 
 class HistorySettings(_Section, frozen=True, forbid_unknown_fields=True):
-    """Which games are kept: `all`, the newest `games` of them, or those of the last `days`; the others are removed.
-
-    Games that were brought in from elsewhere are always kept.
-    """
+    """Which finished games are kept. Those that were brought in from elsewhere always are."""
 
     keep: Literal["all", "games", "days"] = "all"
+    """Games that are kept: all, the newest, or those of the last days."""
     games: Annotated[int, Meta(ge=1, le=100_000)] = 500
+    """Number of the newest games."""
     days: Annotated[int, Meta(ge=1, le=36_500)] = 365
+    """Number of the last days."""
 
 
 class WifiSettings(_Section, frozen=True, forbid_unknown_fields=True):
-    """The network that phones join by a QR code; empty `name`: the machine's own hotspot, when it runs one.
-
-    An empty `password` is an open network. It is shown on the table screen, printed, and in no log.
-    """
+    """The network that phones join by a QR code."""
 
     name: Annotated[str, Meta(max_length=32)] = ""
+    """Name of the network. Empty is the machine's own hotspot, when it runs one."""
     password: Annotated[str, Meta(pattern=r"^([ -~]{8,63})?$")] = ""
+    """Password, which the table screen shows. Empty is an open network."""
     hidden: bool = False
+    """Whether the network does not tell its name."""
 
     def __repr__(self) -> str:
         return f"WifiSettings(name={self.name!r}, password=…)"
 
 
 class VoiceSettings(_Section, frozen=True, forbid_unknown_fields=True):
-    """Who says aloud what happens: the table screen's browser, `espeak-ng` on this machine, or nobody.
-
-    `auto`: the machine, unless a table screen speaks. `says`: whose turn it is, warnings and results, or all that
-    happens. `volume` 0..1; `speed` 1 is a calm talker's.
-    """
+    """The voice that says aloud what happens."""
 
     by: Literal["auto", "screen", "machine", "off"] = "auto"
+    """Speaker: the table screen's browser, `espeak-ng` on the machine, or nobody.
+
+    `auto` is the machine, unless a screen speaks.
+    """
     says: Literal["turns", "everything"] = "turns"
+    """What is said: turns, warnings and results, or all that happens."""
     volume: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.6
+    """Loudness from 0 to 1."""
     speed: Annotated[float, Meta(ge=0.5, le=2.0)] = 1.0
+    """Speed, where 1 is a calm talker's."""
 
 
 class QuietSettings(_Section, frozen=True, forbid_unknown_fields=True, rename={"begin": "from", "end": "to"}):
-    """Hours in which no tone and no voice is heard and lamps are dim, such as from 22:00 to 08:00; empty: none.
-
-    In the file they are `from` and `to`; both the same: the whole day.
-    """
+    """Hours without tones and voice. Both times alike are the whole day."""
 
     begin: TimeOfDay = ""
+    """Beginning of the quiet hours, such as `22:00`."""
     end: TimeOfDay = ""
+    """End of the quiet hours."""
 
 
 class LogSettings(_Section, frozen=True, forbid_unknown_fields=True):
-    """What the log says: from this level on, in systemd's journal and where more is asked for by `-v`."""
+    """What the log says."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
+    """Lowest level that is written."""
 
 
 class MqttSettings(_Section, frozen=True, forbid_unknown_fields=True):
-    """What the table tells a broker of the house; off as delivered.
-
-    `password_file` holds the password in its only line. `topic` is what all topics begin with: words of letters,
-    digits, `_` and `-`, with slashes between them; empty: `tabletop/` and this machine's name. `home_assistant`:
-    describe the table below `discovery`, so that Home Assistant makes a device of it. `names`: tell how the players are
-    called. `staff`: there is a key that calls somebody. `pause`: the clock may be stopped by a message.
-    """
+    """What the table tells a broker of the house."""
 
     enabled: bool = False
+    """Whether a broker is told anything."""
     host: Annotated[str, Meta(min_length=1, max_length=200)] = "localhost"
+    """Name or address of the broker."""
     port: Annotated[int, Meta(ge=1, le=65535)] = 1883
+    """Port of the broker."""
     user: Annotated[str, Meta(max_length=200)] = ""
+    """Name of the user."""
     password_file: Annotated[str, Meta(max_length=200)] = ""
+    """File whose only line is the password."""
     tls: bool = False
+    """Whether the line is encrypted."""
     ca_file: Annotated[str, Meta(max_length=200)] = ""
+    """PEM file of the authority that signed the broker's certificate."""
     topic: Annotated[str, Meta(max_length=64)] = ""
+    """Beginning of all topics. Empty is `tabletop/` and the machine's name."""
     home_assistant: bool = True
+    """Whether Home Assistant makes a device of the table."""
     discovery: Annotated[str, Meta(max_length=64)] = "homeassistant"
+    """Beginning of the topics by which it finds devices."""
     name: Annotated[str, Meta(min_length=1, max_length=64)] = "Tabletop"
+    """Name of the device."""
     names: bool = False
+    """Whether players' names are told."""
     staff: bool = False
+    """Whether there is a key that calls somebody."""
     pause: bool = False
+    """Whether a message may stop the clock."""
 
     @property
     def base_topic(self) -> str:
-        """What all topics of this table begin with."""
+        """Return what all topics of this table begin with."""
         if self.topic:
             return self.topic
         name = socket.gethostname().partition(".")[0]
@@ -237,19 +254,17 @@ class MqttSettings(_Section, frozen=True, forbid_unknown_fields=True):
 
 
 class BotsSettings(_Section, frozen=True, forbid_unknown_fields=True):
-    """Opponents from outside.
-
-    engines: `NAME=COMMAND` of each, a program that speaks the protocol of `companion bot`; the game's name is added as
-    its last word. Written into the file by hand: it is a program that runs here.
-    """
+    """Opponents from outside. They are programs that run here: write them into the file by hand."""
 
     engines: tuple[Annotated[str, Meta(max_length=300, pattern=r"^[^\W_][\w .-]{0,23}=\S.*$")], ...] = ()
+    """`NAME=COMMAND` of each, a program that speaks the protocol of `companion bot`."""
 
 
 class Settings(_Section, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
     state_dir: str = "~/.local/share/tabletop-companion"
+    """Folder of games and keys."""
     camera: CameraSettings = CameraSettings()
     panel: PanelSettings = PanelSettings()
     web: WebSettings = WebSettings()
@@ -283,7 +298,7 @@ MAX_KEY_PARTS = 32
 
 
 def read_settings(text: str, name: str = "settings.toml") -> Settings:
-    """Settings from TOML; raises `ConfigError` that names the place.
+    """Read settings from TOML. Raises `ConfigError` that names the place.
 
     >>> read_settings("[web]\\nport = 8765").web.port
     8765
@@ -313,7 +328,7 @@ def _tree_of(text: str) -> dict[str, Any]:
 
 
 def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
-    """Settings from sections and their values; raises `ConfigError` that names the place."""
+    """Make settings from sections and their values. Raises `ConfigError` that names the place."""
     try:
         settings = msgspec.convert(_without(tree, _retired_in(tree)), Settings)
     except msgspec.ValidationError as error:
@@ -375,14 +390,17 @@ def _without_one(tree: Mapping[str, Any], steps: list[str]) -> Mapping[str, Any]
 
 
 def find_settings(path: Path | None, state_dir: str | None) -> Path:
-    """The settings file: the one that is named, else `settings.toml` in the folder of the state; it may not exist."""
+    """Return the settings file: the one that is named, else `settings.toml` in the folder of the state.
+
+    It may not exist.
+    """
     if path is not None:
         return path
     return Path(state_dir or Settings().state_dir).expanduser() / "settings.toml"
 
 
 def load_settings(path: Path | None) -> Settings:
-    """Settings of a file, or the defaults for None; raises `ConfigError`."""
+    """Read the settings of a file, or take the defaults for None. Raises `ConfigError`."""
     if path is None:
         return Settings()
     try:

@@ -19,17 +19,17 @@ _DOT_PITCH, _DOT_AT, _DOT_RADIUS = 9.0, 2.6, 1.7
 
 
 def _solid(path: str, width: float, more: str = "") -> str:
-    """A path filled with the side's colour, in its outline."""
+    """Return a path filled with the side's colour, in its outline."""
     return f'<path d="{path}" fill="currentColor" stroke="{_EDGE}" stroke-width="{width:g}"{more}/>'
 
 
 def _dotted(path: str) -> str:
-    """North's dots over a polygon; the path uses absolute M, L, H, V and z only."""
+    """Draw North's dots over a polygon. The path uses absolute M, L, H, V and z only."""
     return f'<path d="{path}" fill="url(#dots)"/>'
 
 
 def _cased(path: str) -> str:
-    """A line in the side's colour between two thin outlines."""
+    """Return a line in the side's colour between two thin outlines."""
     return (
         f'<path d="{path}" fill="none" stroke="var(--line)" stroke-width="8" stroke-linecap="square"/>'
         f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="4.6" stroke-linecap="square"/>'
@@ -41,7 +41,7 @@ def _arrow(path: str) -> str:
 
 
 def _stroke(path: str) -> str:
-    """A line as heavy as a bold letter."""
+    """Return a line as heavy as a bold letter."""
     return f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="12"/>'
 
 
@@ -168,7 +168,7 @@ _RUN = 'fill="none" stroke="currentColor" stroke-width="11" stroke-linecap="roun
 
 
 def _player(head: tuple[int, int], limbs: str, speed: str = "") -> str:
-    """Somebody who plays rugby: a head, limbs, and lines behind a fast one."""
+    """Draw somebody who plays rugby: a head, limbs, and lines behind a fast one."""
     trail = f'<path d="{speed}" stroke="currentColor" stroke-width="7" stroke-linecap="round"/>' if speed else ""
     return f'<circle cx="{head[0]}" cy="{head[1]}" r="11" fill="currentColor"/><path d="{limbs}" {_RUN}/>{trail}'
 
@@ -280,7 +280,9 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def add(drawings: Mapping[str, str]) -> None:
-    """Add drawings of a game; raises ValueError, and adds none, for a name that is taken or no name, and for no SVG.
+    """Add drawings of a game.
+
+    Raises ValueError, and adds none, for a name that is taken or no name, and for no SVG.
 
     >>> add({"robot-s": "<path/>"})
     Traceback (most recent call last):
@@ -307,7 +309,7 @@ PATTERNS = (
 
 
 def sprite(names: Collection[str] | None = None) -> str:
-    """One hidden `<svg>` for a page: the patterns `dots` and `hatch` and a `<symbol>` for every drawing, or some.
+    """Return one hidden `<svg>` for a page: the patterns `dots` and `hatch`, and symbols of all or some drawings.
 
     Show a drawing with `<svg viewBox="0 0 100 100"><use href="#robot-s"/></svg>`; set `color`, `--edge` and `--face`.
     """
@@ -317,12 +319,12 @@ def sprite(names: Collection[str] | None = None) -> str:
 
 
 def symbols(names: Iterable[str]) -> str:
-    """A `<symbol>` for each of some drawings."""
+    """Return a `<symbol>` for each of some drawings."""
     return "".join(f'<symbol id="{name}" viewBox="0 0 100 100">{DRAWINGS[name]}</symbol>' for name in names)
 
 
 def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
-    """A complete SVG document of one drawing for a converter that knows neither CSS variables nor patterns.
+    """Return a complete SVG document of one drawing for a converter that knows neither CSS variables nor patterns.
 
     Colours are `#rgb` or `#rrggbb`: `colour` fills, `edge` outlines, `face` is printed on the fill. Dots become
     circles in a plain colour half-way between fill and face. Raises KeyError for an unknown name.
@@ -348,7 +350,7 @@ _PATH_STEP = re.compile(r"([MLHVz])([-\d. ]*)")
 
 
 def _mixed(one: str, other: str) -> str:
-    """The colour half-way between two, `#rrggbb`."""
+    """Return the colour half-way between two, `#rrggbb`."""
     pairs = zip(_channels(one), _channels(other), strict=True)
     return "#" + "".join(f"{(a + b) // 2:02X}" for a, b in pairs)
 
@@ -361,7 +363,7 @@ def _channels(colour: str) -> tuple[int, int, int]:
 
 
 def _dots(path: str, colour: str) -> Iterator[str]:
-    """The circles of the pattern `dots` that lie wholly inside a polygon's outline."""
+    """Return the circles of the pattern `dots` that lie wholly inside a polygon's outline."""
     corners = _polygon(path)
     steps = range(int(100 / _DOT_PITCH) + 1)
     for x, y in ((_DOT_AT + i * _DOT_PITCH, _DOT_AT + j * _DOT_PITCH) for j in steps for i in steps):
@@ -384,7 +386,10 @@ def _polygon(path: str) -> list[tuple[float, float]]:
 
 
 def _depth(x: float, y: float, corners: list[tuple[float, float]]) -> float:
-    """Distance from the edges of a convex polygon that runs clockwise on the screen; negative outside."""
+    """Return the distance from the edges of a convex polygon that runs clockwise on the screen.
+
+    Negative outside.
+    """
     depth = 100.0
     for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
         along_x, along_y = x1 - x0, y1 - y0

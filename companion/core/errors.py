@@ -1,4 +1,16 @@
-"""Every error this program raises on purpose; the root is `CompanionError`, each leaf is also a builtin.
+"""Errors that this program raises on purpose. Each leaf is also the builtin that fits.
+
+CompanionError
+├── Malformed (ValueError)          text, option or body of the wrong form
+├── Illegal (ValueError)            well-formed, but against the rules or the moment
+├── Ambiguous (ValueError)          several legal actions fit: somebody has to be asked
+├── Stale (RuntimeError)            belongs to a turn or a game that is past
+├── ConfigError (ValueError)        a wrong settings file
+└── SystemTrouble (OSError)         a file, device or port that cannot be used
+    ├── JournalError
+    │   └── JournalInUse
+    ├── CameraError
+    └── PanelError
 
 A message says what, where, and what to do. A refused input changes nothing.
 """
@@ -19,7 +31,7 @@ class CompanionError(Exception):
 
     @property
     def message(self) -> str:
-        """The sentence for people, in English or to be translated."""
+        """Return the sentence for people, in English or to be translated."""
         said = self.args[0] if self.args else self.kind
         return said if isinstance(said, str) else str(said)
 

@@ -23,7 +23,7 @@ class Note(NamedTuple):
 
     @property
     def hz(self) -> float | None:
-        """Its frequency; None for a pause."""
+        """Return its frequency, or None for a pause."""
         return NOTES_HZ[self.name] if self.name else None
 
 
@@ -32,7 +32,9 @@ Tone = tuple[Note, ...]
 
 @lru_cache(maxsize=256)
 def tone(text: str) -> Tone:
-    """The tone that a text spells: a note and its ms, `·n` for a pause of n ms; raises ValueError for another text.
+    """Return the tone that a text spells: a note and its ms, `·n` for a pause of n ms.
+
+    Raises ValueError for another text.
 
     >>> tone("A5 60 ·40 E6 60")
     (Note(name='A5', ms=60.0), Note(name='', ms=40.0), Note(name='E6', ms=60.0))
@@ -65,7 +67,7 @@ class EventCue:
 
     `name` is what a broker is told, `tone` as in `tone`. `for_both`: both pads show it, whomever it happens to.
     `is_call`: it calls people to the table and ranks with the turn's cues; else it is a part of the reveal. `words`
-    name it on the check page, where it can be tried; empty: it is not offered there.
+    name it on the page Health, where it can be tried; empty: it is not offered there.
     """
 
     name: str

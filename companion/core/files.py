@@ -41,12 +41,14 @@ _REASONS = {
 
 
 def why_refused(error: OSError) -> str:
-    """Why the system refused, in the reader's language where it is known."""
+    """Return why the system refused, in the reader's language where it is known."""
     return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
 def open_file(path: str | Path, follow_link: bool = True) -> BinaryIO:
-    """An ordinary file, open for reading; raises OSError, also for anything else that has this name.
+    """Return an ordinary file, open for reading.
+
+    Raises OSError, also for anything else that has this name.
 
     `follow_link=False`: a link in the last part of the path is refused, too. A device is not even opened, because some
     of them act on that alone.
@@ -64,7 +66,10 @@ def open_file(path: str | Path, follow_link: bool = True) -> BinaryIO:
 
 
 def read_file(path: str | Path, most: int) -> bytes:
-    """The content of an ordinary file of at most `most` bytes; raises OSError, also for a longer one."""
+    """Return the content of an ordinary file of at most `most` bytes.
+
+    Raises OSError, also for a longer one.
+    """
     with open_file(path) as file:
         _demand_size(os.fstat(file.fileno()).st_size, most, path)
         content = file.read(most + 1)
@@ -119,7 +124,10 @@ def as_owner_of(folder: Path) -> Iterator[None]:
 
 
 def expanded(path: str | Path) -> Path:
-    """A path with `~` replaced; raises OSError for what can be no path, such as one with the home of nobody."""
+    """Return a path with `~` replaced.
+
+    Raises OSError for what can be no path, such as one with the home of nobody.
+    """
     try:
         if "\0" in str(path):
             raise ValueError(path)
@@ -129,7 +137,7 @@ def expanded(path: str | Path) -> Path:
 
 
 def is_video_device(path: str | Path) -> bool:
-    """Is this a device of Video4Linux? It is not opened."""
+    """Return whether this is a device of Video4Linux. It is not opened."""
     try:
         found = os.stat(path)
     except OSError:
@@ -151,7 +159,10 @@ def _demand_size(size: int, most: int, path: str | Path) -> None:
 
 
 def _file_system(device: int) -> str:
-    """The kind of the file system with this number, such as `ext4`; empty: it has no mount of its own."""
+    """Return the kind of the file system with this number, such as `ext4`.
+
+    Empty: it has no mount of its own.
+    """
     number = f"{os.major(device)}:{os.minor(device)}"
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:

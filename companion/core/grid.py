@@ -27,7 +27,7 @@ class Square(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Square:
-        """The square of a text such as `c4`; raises `Malformed` for anything else."""
+        """Return the square of a text such as `c4`. Raises `Malformed` for anything else."""
         match = _SQUARE.fullmatch(text)
         if not match:
             message = say(
@@ -41,7 +41,7 @@ class Square(NamedTuple):
         return tuple(self.shifted(file, rank) for file in range(size[0]) for rank in range(size[1]))
 
     def shifted(self, files: int, ranks: int) -> Square:
-        """The square so many files and ranks further; may lie off the board."""
+        """Return the square some files and ranks further, which may lie off the board."""
         return Square(self.file + files, self.rank + ranks)
 
 
@@ -53,18 +53,18 @@ class TextMap(NamedTuple):
     tiles: dict[Square, str]
 
     def __iter__(self) -> Iterator[tuple[Square, str]]:  # type: ignore[override]
-        """All squares by file, then rank, with their character."""
+        """Return all squares by file, then rank, with their character."""
         for file in range(self.files):
             for rank in range(self.ranks):
                 yield Square(file, rank), self.tiles[Square(file, rank)]
 
     def squares_of(self, character: str) -> tuple[Square, ...]:
-        """The squares that show this character, by file, then rank."""
+        """Return the squares that show this character, by file, then rank."""
         return tuple(square for square, tile in self if tile == character)
 
 
 def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12) -> TextMap:
-    """Read a text map; every character must be one of `allowed`, all lines equally long.
+    """Read a text map. Every character must be one of `allowed`, all lines equally long.
 
     >>> parse_map("..\\n.#", ".#").tiles[Square(1, 0)]
     '#'
@@ -108,7 +108,9 @@ def _unknown_tile(tile: str, line: int, allowed: str) -> str:
 
 
 def parse_groups(text: str, files: int, ranks: int) -> tuple[tuple[Square, ...], ...]:
-    """Squares in groups, such as `c4 e4 / c6 e6`; raises `Malformed` for one that is off the board or there twice.
+    """Read squares in groups, such as `c4 e4 / c6 e6`.
+
+    Raises `Malformed` for one that is off the board or there twice.
 
     >>> [len(group) for group in parse_groups("c4 e4 / c6", 8, 8)]
     [2, 1]

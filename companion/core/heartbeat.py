@@ -30,7 +30,10 @@ class Heartbeats:
         self.bounds = dict(bounds)
 
     def beat(self, name: str) -> None:
-        """This loop has just done a round; a name without a bound is heard and never late."""
+        """Note that this loop has just done a round.
+
+        A name without a bound is heard and never late.
+        """
         self._heard_s[name] = self._clock.monotonic_s()
 
     @property
@@ -43,12 +46,14 @@ class Heartbeats:
         return heard_s
 
     def ages(self) -> Mapping[str, float]:
-        """How many seconds ago each was heard."""
+        """Return how many seconds ago each was heard."""
         now_s = self._clock.monotonic_s()
         return {name: max(0.0, now_s - heard_s) for name, heard_s in self.heard_s.items()}
 
     def late(self) -> Mapping[str, float]:
-        """Who was not heard for longer than its bound, with the seconds since then; empty: all are alive.
+        """Return who was not heard for longer than its bound, with the seconds since then.
+
+        Empty: all are alive.
 
         >>> from companion.core.clock import FakeClock
         >>> clock = FakeClock(); vitals = Heartbeats(clock, {"table": 5.0, "camera": 30.0})

@@ -17,6 +17,7 @@ from datetime import datetime
 from functools import cache, lru_cache
 from gettext import c2py
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from companion.core.catalogue_file import Message, plural_of, read_catalogue
@@ -35,6 +36,11 @@ CONTRACTIONS: Mapping[str, Mapping[str, str]] = {
 }
 LOCALE = Path(__file__).parents[1] / "locale"
 _spoken: ContextVar[str] = ContextVar("spoken", default="en")
+NOBODY: Mapping[str, str] = MappingProxyType({})
+_names: ContextVar[Mapping[str, str]] = ContextVar("names", default=NOBODY)
+"""Who plays each side, by the side's English word: whoever is told a sentence reads the name."""
+COLOUR = "colour"
+"""A part that is called so says how a piece looks, and stays the side's word."""
 
 
 class Said(str):
@@ -46,7 +52,7 @@ class Said(str):
     parts: Mapping[str, object]
 
     def capitalize(self) -> Said:
-        """With a capital letter, the rest as it is, in every language."""
+        """Return it with a capital letter, the rest as it is, in every language."""
         return _said("{text!c}", "", {"text": self})
 
 
@@ -64,7 +70,9 @@ class _Comma(float):
 
 
 def say(pattern: str, /, **parts: object) -> str:
-    """A sentence from its English pattern and what its `{names}` stand for; `{name!c}` begins with a capital letter.
+    """Return a sentence from its English pattern and what its `{names}` stand for.
+
+    `{name!c}` begins with a capital letter.
 
     >>> say("{side!c} is on {square}.", side="lime", square="c3")
     'Lime is on c3.'
@@ -73,7 +81,7 @@ def say(pattern: str, /, **parts: object) -> str:
 
 
 def say_n(one: str, many: str, n: int, /, **parts: object) -> str:
-    """A sentence about `{n}` things, with its pattern for one and for several.
+    """Return a sentence about `{n}` things, with its pattern for one and for several.
 
     >>> say_n("{n} piece to go.", "{n} pieces to go.", 2)
     '2 pieces to go.'
@@ -82,7 +90,9 @@ def say_n(one: str, many: str, n: int, /, **parts: object) -> str:
 
 
 def to_owner(text: str, name: str) -> str:
-    """A sentence for whoever has this name: without it, or "Both", in front; any other sentence as it is.
+    """Return a sentence for whoever has this name: without it, or "Both", in front.
+
+    Any other sentence as it is.
 
     >>> to_owner(say("{side!c}: choose a card", side="lime"), "lime"), to_owner(say("Choose a game"), "lime")
     ('Choose a card', 'Choose a game')
@@ -93,7 +103,7 @@ def to_owner(text: str, name: str) -> str:
 
 
 def before_colon(text: str) -> str:
-    """What a sentence says before its colon; all of it where there is none.
+    """Return what a sentence says before its colon, or all of it where there is none.
 
     >>> before_colon(say("The {piece} is seen twice: take one away.", piece="ball"))
     'The ball is seen twice.'
@@ -102,7 +112,7 @@ def before_colon(text: str) -> str:
 
 
 def initial(text: str) -> str:
-    """The first letter of a sentence in each language, such as the letter of an order.
+    """Return the first letter of a sentence in each language, such as the letter of an order.
 
     >>> initial(say("U for up"))
     'U'
@@ -111,7 +121,7 @@ def initial(text: str) -> str:
 
 
 def joined(separator: str, parts: Iterable[object]) -> str:
-    """Sentences one after the other; empty ones are left out.
+    """Join sentences. Empty ones are left out.
 
     >>> joined(" ", [say("Wait."), "", say("Then press ready.")])
     'Wait. Then press ready.'
@@ -127,7 +137,9 @@ def joined(separator: str, parts: Iterable[object]) -> str:
 
 
 def headed(head: str, text: str) -> str:
-    """What something is, a colon as each language sets it, and what there is to say of it; an empty part is left out.
+    """Return what something is, a colon as each language sets it, and what there is to say of it.
+
+    An empty part is left out.
 
     >>> headed(say("Lane {lane}", lane="2"), "5&")
     'Lane 2: 5&'
@@ -136,7 +148,7 @@ def headed(head: str, text: str) -> str:
 
 
 def listed(parts: Iterable[object], last: str = "and") -> str:
-    """A list in words; `last` is `and` or `or`.
+    """Return a list in words. `last` is `and` or `or`.
 
     >>> listed(["a2", "b3", "c4"])
     'a2, b3 and c4'
@@ -149,22 +161,30 @@ def listed(parts: Iterable[object], last: str = "and") -> str:
 
 
 def translate(text: object, language: str | None = None) -> str:
-    """What was said, in a language of `LANGUAGES` (None: the one spoken now); any other text as it is."""
+    """Return what was said, in a language of `LANGUAGES` (None: the one spoken now).
+
+    Any other text as it is.
+    """
     if not isinstance(text, Said):
         return str(text)
     language = _spoken.get() if language is None else language
-    return str.__str__(text) if language == "en" else _translate(text, language)
+    if language == "en" and not _names.get():
+        return str.__str__(text)
+    return _translate(text, language)
 
 
 def plain_words(value: object) -> str:
-    """What msgspec's `enc_hook` makes of a sentence: the words in the language spoken now."""
+    """Return what msgspec's `enc_hook` makes of a sentence: the words in the language spoken now."""
     if isinstance(value, Said | Verbatim):
         return translate(value)
     raise NotImplementedError(f"{type(value).__name__} has no plain form")
 
 
 def packed(text: object) -> Any:
-    """A sentence or one of its parts in plain JSON, to be kept; `unpacked` makes it again."""
+    """Return a sentence or one of its parts in plain JSON, to be kept.
+
+    `unpacked` makes it again.
+    """
     if isinstance(text, Said):
         return {
             "say": text.pattern,
@@ -177,7 +197,7 @@ def packed(text: object) -> Any:
 
 
 def unpacked(plain: Any) -> Any:
-    """What was packed."""
+    """Return what was packed."""
     if not isinstance(plain, dict):
         return plain
     if "typed" in plain:
@@ -186,13 +206,14 @@ def unpacked(plain: Any) -> Any:
 
 
 def spoken() -> str:
-    """The language that is spoken now, in this thread or task."""
+    """Return the language that is spoken now, in this thread or task."""
     return _spoken.get()
 
 
-def speak(language: str) -> None:
-    """Speak it from now on, in this thread or task."""
+def speak(language: str, names: Mapping[str, str] = NOBODY) -> None:
+    """Speak it from now on, in this thread or task, with these names for sides."""
     _spoken.set(language)
+    _names.set(names)
 
 
 @contextmanager
@@ -205,8 +226,28 @@ def speaking(language: str) -> Iterator[None]:
         _spoken.reset(token)
 
 
+def names_of_sides() -> Mapping[str, str]:
+    """Return the names that stand for sides now, by the side's English word."""
+    return _names.get()
+
+
+@contextmanager
+def naming(names: Mapping[str, str]) -> Iterator[None]:
+    """Say these names for sides for a while.
+
+    >>> with naming({"lime": "Ann"}):
+    ...     translate(say("{side!c} waits on {square}.", side="lime", square="c3"))
+    'Ann waits on c3.'
+    """
+    token = _names.set(names)
+    try:
+        yield
+    finally:
+        _names.reset(token)
+
+
 def best_language(wanted: Iterable[str]) -> str:
-    """The first of some codes (`es-MX`) that can be spoken; English when none can."""
+    """Return the first of some codes (`es-MX`) that can be spoken, or English."""
     for text in wanted:
         code = text.lower()[:2]
         if code in LANGUAGES:
@@ -215,7 +256,7 @@ def best_language(wanted: Iterable[str]) -> str:
 
 
 def words_for_scripts(language: str) -> Mapping[str, str]:
-    """The translations that the pages' scripts need: those whose pattern stands in one of them."""
+    """Return the translations that the pages' scripts need: those whose pattern stands in one of them."""
     return {} if language == "en" else catalogue_of(language).scripts
 
 
@@ -227,12 +268,15 @@ _CONVERTED = re.compile(r"\{(\w+)!([cowitT])\}")
 
 @lru_cache(maxsize=4096)
 def _conversions(pattern: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """A pattern whose `{name!c}` are `{name_c}`, and those pairs: `str.format` knows no such conversions."""
+    """Return a pattern whose `{name!c}` are `{name_c}`, and those pairs: `str.format` knows no such conversions."""
     return _CONVERTED.sub(r"{\1_\2}", pattern), tuple(_CONVERTED.findall(pattern))
 
 
 def _converted(text: str, conversion: str) -> str:
-    """`c`: with a capital letter. `i`: that letter alone. `o`: what stands behind the colon, `w`: before it."""
+    """Convert a part. `c`: with a capital letter. `i`: that letter alone.
+
+    `o`: what stands behind the colon. `w`: what stands before it.
+    """
     if conversion == "i":
         return text[:1].upper()
     before, colon, behind = text.partition(": ")
@@ -244,7 +288,7 @@ def _converted(text: str, conversion: str) -> str:
 
 
 def _with_article(name: str, language: str) -> str:
-    """A piece's name as a sentence in this language has it: `el robot`, `la bandera`, `l’éclaireur`."""
+    """Return a piece's name as a sentence in this language has it: `el robot`, `la bandera`, `l’éclaireur`."""
     usual, other = ARTICLES[language]
     noun = name.partition(" ")[0].lower()
     is_other = noun.endswith("a") if language == "es" else noun[:1] in "aeéèiou"
@@ -252,7 +296,7 @@ def _with_article(name: str, language: str) -> str:
 
 
 def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> str:
-    """A pattern with its parts; what has none stays as it is, braces and all.
+    """Return a pattern with its parts. What has none stays as it is, braces and all.
 
     `{name!t}` and, at the beginning of a sentence, `{name!T}` have an article: of translations alone.
     """
@@ -281,25 +325,40 @@ def _said(pattern: str, many: str, parts: Mapping[str, object]) -> Said:
 
 
 def _translate(text: Said, language: str) -> str:
-    parts = {name: _part(part, language) for name, part in text.parts.items()}
+    if not text.parts and (name := _names.get().get(text.pattern)):
+        return name
+    parts = {name: _part(part, language, name == COLOUR) for name, part in text.parts.items()}
     number = text.parts["n"] if text.many else None
-    pattern = lookup(language, text.pattern, text.many, number if isinstance(number, int) else None)
+    pattern = _pattern(language, text.pattern, text.many, number if isinstance(number, int) else None)
     return _fill(pattern, parts, language)
 
 
-def _part(part: object, language: str) -> object:
-    """A part in words: a sentence of its own, or a plain word that the catalogue may know, such as a piece's name."""
+def _part(part: object, language: str, is_colour: bool) -> object:
+    """Return a part in words: a sentence of its own or a word.
+
+    The word is one that the catalogue may know, such as a piece's name.
+    """
+    if is_colour and isinstance(part, str):
+        return _pattern(language, str(part), "", None)
+    if isinstance(part, str) and not isinstance(part, Verbatim) and (name := _names.get().get(part)):
+        return name
     if isinstance(part, Said):
         return _translate(part, language)
     if isinstance(part, float) and language in COMMA:
         return _Comma(part)
     if isinstance(part, Verbatim) or not isinstance(part, str):
         return part
-    return lookup(language, part, "", None)
+    return _pattern(language, part, "", None)
+
+
+def _pattern(language: str, one: str, many: str, n: int | None) -> str:
+    if language == "en":
+        return many if many and n != 1 else one
+    return lookup(language, one, many, n)
 
 
 def lookup(language: str, one: str, many: str, n: int | None) -> str:
-    """The pattern in a language; the English one where the catalogue has none."""
+    """Return the pattern in a language, or the English one where the catalogue has none."""
     catalogue = catalogue_of(language)
     words = catalogue.words.get(one)
     if not words:
@@ -318,7 +377,7 @@ class _Catalogue:
 
 @cache
 def catalogue_of(language: str) -> _Catalogue:
-    """The catalogue of a language, read at its first use."""
+    """Return the catalogue of a language, read at its first use."""
     words: dict[str, tuple[str, ...]] = {}
     scripts: dict[str, str] = {}
     plural = plural_of(Message())
@@ -352,7 +411,7 @@ _MONTHS: Mapping[str, tuple[str, ...]] = {
 
 
 def long_date(at: datetime, language: str) -> str:
-    """A day with its month in words.
+    """Return a day with its month in words.
 
     >>> long_date(datetime(2026, 11, 3), "es")
     '3 de noviembre de 2026'

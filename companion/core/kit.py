@@ -32,7 +32,7 @@ class Seat(StrEnum):
 
     @property
     def other(self) -> "Seat":
-        """The opposite seat."""
+        """Return the opposite seat."""
         return Seat.NORTH if self is Seat.SOUTH else Seat.SOUTH
 
 
@@ -160,7 +160,7 @@ class Board:
 
     @cached_property
     def squares(self) -> tuple[Square, ...]:
-        """All squares by file, then rank."""
+        """Return all squares by file, then rank."""
         return tuple(Square(f, r) for f in range(self.files) for r in range(self.ranks))
 
     def centre_mm(self, square: Square) -> tuple[float, float]:
@@ -184,7 +184,10 @@ class Board:
         return first, files - first.file, ranks - first.rank
 
     def square_at(self, x_mm: float, y_mm: float) -> Square | None:
-        """The square whose cell (half the gap included) holds the point; None beside the board."""
+        """Return the square whose cell (half the gap included) holds the point.
+
+        None beside the board.
+        """
         half_gap = self.gap_mm / 2
         file, rank = int((x_mm + half_gap) // self.pitch_mm), int((y_mm + half_gap) // self.rank_pitch_mm)
         return Square(file, rank) if 0 <= file < self.files and 0 <= rank < self.ranks else None
@@ -264,7 +267,7 @@ class OrderTiles:
 
     @property
     def row_width_mm(self) -> float:
-        """Of strip, wall and places."""
+        """Return the length of strip, wall and places."""
         return self.places * (self.width_mm + self.gap_mm) + self.gap_mm
 
     @property
@@ -274,22 +277,22 @@ class OrderTiles:
 
     @property
     def row_depth_mm(self) -> float:
-        """From the strip's outer edge to the wall."""
+        """Return the depth from the strip's outer edge to the wall."""
         return self.strip_mm + self.foot_mm + self.places_mm
 
     def strip_x_mm(self, number: int) -> float:
-        """Where the middle of a marker of the strip lies, counted from 0; y is 0."""
+        """Return the x of the middle of the strip's marker, counted from 0. Its y is 0."""
         reach = self.row_width_mm - self.strip_mm
         return reach * (number / (len(self.rows[Seat.SOUTH]) - 1) - 0.5)
 
     def place_centre_mm(self, place: int) -> tuple[float, float]:
-        """The middle of the tile that lies well in a place, counted from 0."""
+        """Return the middle of the tile that lies well in a place, counted from 0."""
         x = (place - (self.places - 1) / 2) * (self.width_mm + self.gap_mm)
         return x, self.strip_mm / 2 + self.gap_mm + self.depth_mm / 2
 
     @property
     def wall_y_mm(self) -> float:
-        """Where the wall stands."""
+        """Return where the wall stands."""
         return self.strip_mm / 2 + self.places_mm + self.foot_mm
 
 
@@ -328,7 +331,7 @@ class Kit:
             self._turned.update(dict.fromkeys(piece, piece))
 
     def face(self, name: str) -> Face:
-        """The face of that name; raises KeyError."""
+        """Return the face of that name. Raises KeyError."""
         return self._by_name[name]
 
     @cached_property
@@ -373,11 +376,11 @@ class Kit:
         return tops
 
     def kind(self, face: str) -> str:
-        """The first face of the piece that can show this face: the same before and after it is turned over."""
+        """Return the first face of the piece that can show this face: the same before and after it is turned over."""
         return self._turned.get(face, (face,))[0]
 
     def faces_beside(self, face: str) -> tuple[str, ...]:
-        """All faces, this one among them, of the piece that can show it."""
+        """Return all faces, this one among them, of the piece that can show it."""
         return self._turned.get(face, (face,))
 
     @cached_property
@@ -386,7 +389,7 @@ class Kit:
         return frozenset(face.name for face in self.faces if face.size != (1, 1))
 
     def anchored(self, layout: Mapping[Square, tuple[str, ...]]) -> Layout:
-        """The layout with every piece that covers several squares in the first of them alone."""
+        """Return the layout with every piece that covers several squares in the first of them alone."""
         big = self.large
         if not big:
             return layout
@@ -401,7 +404,7 @@ class Kit:
         return {square: faces for square, faces in kept.items() if faces}
 
     def face_of_marker(self, marker: int) -> Face | None:
-        """The face that this marker shows, or None when it is none of this game's."""
+        """Return the face that this marker shows, or None when it is none of this game's."""
         return self._by_marker.get(marker)
 
 

@@ -9,7 +9,7 @@ SLOW_S = 1.0
 
 
 def log_fields(event: str, /, **fields: object) -> dict[str, Any]:
-    """What to pass as `extra`: the event, and values that a machine may search by.
+    """Return what to pass as `extra`: the event, and values that a machine may search by.
 
     >>> log_fields("ready", seconds=1.2)
     {'log_fields': {'event': 'ready', 'seconds': 1.2}}

@@ -50,7 +50,7 @@ class Wifi:
 
     @property
     def text(self) -> str:
-        r"""What a QR code says so that a phone joins it.
+        r"""Return what a QR code says so that a phone joins it.
 
         >>> print(Wifi("Table; one", "ab:12345").text)
         WIFI:T:WPA;S:Table\; one;P:ab\:12345;;
@@ -62,7 +62,7 @@ class Wifi:
 
 
 def host_key_text(secret: bytes) -> str:
-    """The host key as people type it: ten letters and digits of a random secret, 50 bits.
+    """Return the host key as people type it: ten letters and digits of a random secret, 50 bits.
 
     >>> host_key_text(bytes(32))
     'aaaaa-aaaaa'
@@ -72,7 +72,7 @@ def host_key_text(secret: bytes) -> str:
 
 
 def seat_address(url: str, seat: Seat) -> str:
-    """The short address that takes a seat, under the table screen's.
+    """Return the short address that takes a seat, under the table screen's.
 
     >>> seat_address("http://192.0.2.7:8080/", Seat.SOUTH)
     'http://192.0.2.7:8080/s'
@@ -81,7 +81,7 @@ def seat_address(url: str, seat: Seat) -> str:
 
 
 def shown(url: str) -> str:
-    """An address as people type it.
+    """Return an address as people type it.
 
     >>> shown("http://192.0.2.7:8080/s"), shown("https://table.local/")
     ('192.0.2.7:8080/s', 'table.local')
@@ -90,12 +90,12 @@ def shown(url: str) -> str:
 
 
 def new_code(length: int) -> str:
-    """A code that nobody can guess, of letters and figures that nobody takes for others."""
+    """Return a code that nobody can guess, of letters and figures that nobody takes for others."""
     return "".join(secrets.choice(ALPHABET) for _ in range(length))
 
 
 def plain_code(typed: str) -> str:
-    """A code as people type it, without dashes, spaces and capitals.
+    """Return a code as people type it, without dashes, spaces and capitals.
 
     >>> plain_code(" K7M-2qx ")
     'k7m2qx'
@@ -104,7 +104,7 @@ def plain_code(typed: str) -> str:
 
 
 def shown_code(code: str) -> str:
-    """A code as people read it aloud.
+    """Return a code as people read it aloud.
 
     >>> shown_code("k7m2qx")
     'k7m-2qx'
@@ -122,7 +122,7 @@ def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
 
 
 def bracketed(host: str) -> str:
-    """A host as an address has it before a port.
+    """Return a host as an address has it before a port.
 
     >>> bracketed("::1"), bracketed("table.local")
     ('[::1]', 'table.local')
@@ -131,7 +131,7 @@ def bracketed(host: str) -> str:
 
 
 def from_here(host: str) -> str:
-    """How this machine itself reaches what listens on this host's addresses, or on all.
+    """Return how this machine itself reaches what listens on this host's addresses, or on all.
 
     >>> from_here("0.0.0.0"), from_here("192.168.1.5")
     ('127.0.0.1', '192.168.1.5')
@@ -183,7 +183,10 @@ def addresses(
 
 
 def routed_address() -> str:
-    """The address with which this machine goes out; empty: it has no way out, as in a hotspot of its own."""
+    """Return the address with which this machine goes out.
+
+    Empty: it has no way out, as in a hotspot of its own.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # a documentation address; nothing is sent
@@ -241,7 +244,7 @@ class Network:
         self._has_manager = run is not None or shutil.which("nmcli") is not None
 
     def wifi(self) -> Wifi | None:
-        """What is known of it now; returns at once."""
+        """Return what is known of it now, without waiting."""
         settings = self.settings
         if settings.name:
             return Wifi(settings.name, settings.password, settings.hidden)
@@ -273,7 +276,9 @@ class Network:
 
 
 def hotspot(run: Callable[[Sequence[str]], str]) -> Wifi | None:
-    """The hotspot that NetworkManager runs now, as `nmcli` tells it; None: there is none, or its password is not told.
+    """Return the hotspot that NetworkManager runs now, as `nmcli` tells it.
+
+    None: there is none, or its password is not told.
 
     `run` answers the output of a command, empty when it fails.
     """
@@ -292,7 +297,10 @@ def hotspot(run: Callable[[Sequence[str]], str]) -> Wifi | None:
 
 
 def _fields(text: str) -> dict[str, str]:
-    r"""What `nmcli -t` prints, a line for each field; a colon or backslash in a value has a backslash before it."""
+    r"""Return what `nmcli -t` prints, a line for each field.
+
+    A colon or backslash in a value has a backslash before it.
+    """
     found = {}
     for line in text.splitlines():
         name, _, value = line.partition(":")
@@ -301,7 +309,10 @@ def _fields(text: str) -> dict[str, str]:
 
 
 def output_of(command: Sequence[str], timeout_s: float) -> str:
-    """The output of a command; empty when it is not there, fails or takes too long. Nothing of it is logged."""
+    """Return the output of a command.
+
+    Empty when it is not there, fails or takes too long. Nothing of it is logged.
+    """
     if shutil.which(command[0]) is None:
         return ""
     try:

@@ -37,7 +37,10 @@ TIDYING = 10
 
 
 def save_memory() -> bool:
-    """Have freed memory given back; answers whether this C library can be told. Call it before threads are begun."""
+    """Have freed memory given back.
+
+    Return whether this C library can be told. Call it before threads are begun.
+    """
     libc = _glibc()
     if libc is None:
         return False
@@ -47,7 +50,7 @@ def save_memory() -> bool:
 
 
 def give_back() -> bool:
-    """Give back whole pages that are free between others, too; answers whether there were any.
+    """Give back whole pages that are free between others, too. Return whether there were any.
 
     It takes some milliseconds, in which other threads wait for memory: for quiet moments.
     """
@@ -57,7 +60,7 @@ def give_back() -> bool:
 
 @cache
 def _glibc() -> Any:
-    """The C library where it is glibc, else None."""
+    """Return the C library where it is glibc, else None."""
     if not sys.platform.startswith("linux"):
         return None
     libc = ctypes.CDLL(None)
@@ -66,7 +69,7 @@ def _glibc() -> Any:
 
 @cache
 def is_small_machine(root: Path = Path("/")) -> bool:
-    """Has it so little memory that pictures should be small and few be kept?
+    """Return whether it has so little memory that pictures should be small and few be kept.
 
     By `MemTotal` of `/proc/meminfo` below `root`; where that is not told, it has enough.
     """
@@ -79,7 +82,10 @@ def is_small_machine(root: Path = Path("/")) -> bool:
 
 
 def give_way(by: int) -> None:
-    """Let others go before the calling thread from now on, and before those that it starts; on Linux alone."""
+    """Let others go before the calling thread and before those that it starts.
+
+    On Linux alone.
+    """
     with contextlib.suppress(OSError, AttributeError):
         thread = threading.get_native_id()
         os.setpriority(os.PRIO_PROCESS, thread, min(19, os.getpriority(os.PRIO_PROCESS, thread) + by))

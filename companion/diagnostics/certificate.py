@@ -33,7 +33,7 @@ class Validity:
 
 
 def validity(served: ssl.SSLContext, certificate: str, names: Sequence[str] = ()) -> Validity:
-    """What a phone that trusts the issuer of this PEM file reads in it when it is served so."""
+    """Return what a phone that trusts the issuer of this PEM file reads in it when it is served so."""
     try:
         begins, ends = _dates(served, certificate)
     except ssl.SSLError as error:
@@ -48,7 +48,10 @@ def validity(served: ssl.SSLContext, certificate: str, names: Sequence[str] = ()
 
 
 def _dates(served: ssl.SSLContext, certificate: str, name: str | None = None) -> tuple[float, float]:
-    """Its first and last second, read by shaking hands in memory; raises `ssl.SSLError` when it is not for a name."""
+    """Return its first and last second, read by shaking hands in memory.
+
+    Raises `ssl.SSLError` when it is not for a name.
+    """
     phone = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     phone.check_hostname = name is not None
     phone.load_verify_locations(Path(certificate).expanduser())
@@ -64,7 +67,7 @@ def _dates(served: ssl.SSLContext, certificate: str, name: str | None = None) ->
 
 
 def certificate(found: Validity | None, now_s: float) -> Iterator[Finding]:
-    """Will phones take it today? None: the pages come by HTTP."""
+    """Return whether phones will take it today. None: the pages come by HTTP."""
     if found is None:
         return
     if found.refused:

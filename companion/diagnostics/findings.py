@@ -33,7 +33,7 @@ EXIT_STATUS: Mapping[Grade, int] = {Grade.OK: 0, Grade.NOTE: 0, Grade.WARN: 3, G
 
 
 def worst(findings: Iterable[Finding]) -> Grade:
-    """The most serious grade.
+    """Return the most serious grade.
 
     >>> worst([Finding("clock", Grade.NOTE, ""), Finding("disk", Grade.WARN, "")])
     <Grade.WARN: 'warn'>
@@ -79,12 +79,12 @@ class RefusalCounter:
         self._lock = threading.Lock()
 
     def refused(self, kind: str) -> None:
-        """A request was refused."""
+        """Count a refused request."""
         with self._lock:
             self._counts[kind] += 1
 
     def news(self) -> Mapping[str, int]:
-        """How many of each kind since this was asked last."""
+        """Return how many of each kind since this was asked last."""
         with self._lock:
             fresh, self._told = self._counts - self._told, self._counts.copy()
         return dict(sorted(fresh.items()))
@@ -96,13 +96,19 @@ class HealthRoom(Protocol):
     tally: RefusalCounter
 
     def state(self) -> Health:
-        """How it is now; costs next to nothing."""
+        """Return how it is now. Costs next to nothing."""
 
     def examine(self) -> tuple[Finding, ...]:
-        """Look at everything; takes up to some seconds."""
+        """Look at everything. Takes up to some seconds."""
 
     def line(self) -> str:
-        """The worst that is known to be wrong, as a sentence; empty: nothing is. Costs nothing."""
+        """Return the worst that is known to be wrong, as a sentence.
+
+        Empty: nothing is. Costs nothing.
+        """
 
     def bundle(self) -> bytes:
-        """Return the ZIP file that an owner sends when something is wrong; takes up to some seconds."""
+        """Return the ZIP file that an owner sends when something is wrong.
+
+        Takes up to some seconds.
+        """

@@ -10,7 +10,7 @@ from companion.games.outside import outside_games
 
 
 def games_from_outside() -> Iterator[Finding]:
-    """Which there are, and which cannot be used; nothing where nobody has installed one."""
+    """Return which there are, and which cannot be used."""
     for game in outside_games():
         parts = {"game": Verbatim(game.name), "package": Verbatim(game.package)}
         if not game.trouble:

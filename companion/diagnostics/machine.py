@@ -30,7 +30,7 @@ _SUPPLY = say("use the official power supply and a short, thick cable, and unplu
 
 
 def board(machine: Machine) -> Finding:
-    """Which machine it is, and its memory."""
+    """Return which machine it is, and its memory."""
     name, memory = probes.model(machine), probes.memory(machine)
     if memory is None:
         return Finding("machine", Grade.OK, say("{model}.", model=name or platform.machine()))
@@ -47,7 +47,7 @@ def board(machine: Machine) -> Finding:
 
 
 def picture_memory(machine: Machine) -> Iterator[Finding]:
-    """The memory for the pictures of a camera on the ribbon cable, where a machine has such memory."""
+    """Return the memory for the pictures of a camera on the ribbon cable, where a machine has such memory."""
     if (found := probes.contiguous_memory(machine)) is None:
         return
     text = say(
@@ -63,7 +63,7 @@ def picture_memory(machine: Machine) -> Iterator[Finding]:
 
 
 def warmth(machine: Machine) -> Iterator[Finding]:
-    """How warm the processor is."""
+    """Return how warm the processor is."""
     degrees = probes.temperature_c(machine)
     if degrees is None:
         return
@@ -79,7 +79,10 @@ def warmth(machine: Machine) -> Iterator[Finding]:
 
 
 def power(machine: Machine) -> Iterator[Finding]:
-    """Voltage and throttling, now and since the start; a machine that is no Raspberry Pi tells nothing of it."""
+    """Return voltage and throttling, now and since the start.
+
+    A machine that is no Raspberry Pi tells nothing of it.
+    """
     flags = probes.throttling(machine)
     if flags is None:
         if probes.model(machine).startswith("Raspberry Pi"):
@@ -106,7 +109,10 @@ def power(machine: Machine) -> Iterator[Finding]:
 
 
 def free_bytes(folder: Path) -> int:
-    """How much can still be written for a folder that need not exist yet; 0 when nobody can tell."""
+    """Return how much can still be written for a folder that need not exist yet.
+
+    0 when nobody can tell.
+    """
     try:
         return shutil.disk_usage(_existing(folder)).free
     except OSError:
@@ -114,7 +120,7 @@ def free_bytes(folder: Path) -> int:
 
 
 def is_writable(folder: Path) -> bool:
-    """May this process write there, and is the file system not fixed?"""
+    """Return whether this process may write there, and the file system is not read-only."""
     return os.access(_existing(folder), os.W_OK)
 
 
@@ -123,7 +129,7 @@ def _existing(folder: Path) -> Path:
 
 
 def space(machine: Machine, folder: Path) -> Finding:
-    """Can games be kept, and for how long?"""
+    """Return whether games can be kept, and for how long."""
     existing, free = _existing(folder), free_bytes(folder) // 1_000_000
     mount = probes.volume(machine, existing)
     if mount and mount.read_only:
@@ -146,13 +152,16 @@ def space(machine: Machine, folder: Path) -> Finding:
 
 
 def lasting(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """Are games still there after the power was off?"""
+    """Return whether games are still there after the power was off."""
     if sentence := forgetful(machine, folder):
         yield Finding("disk", Grade.FAIL, sentence)
 
 
 def forgetful(machine: Machine, folder: Path) -> str:
-    """A sentence for the pages where everything that is kept in a folder goes with the power; else empty."""
+    """Return a sentence for the pages where everything that is kept in a folder goes with the power.
+
+    Else empty.
+    """
     if not probes.is_lost_at_power_off(machine, folder.resolve()):
         return ""
     return say(
@@ -195,7 +204,7 @@ def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
 
 
 def clock(machine: Machine) -> Finding:
-    """Is the time of day right? Games do not need it, the history does."""
+    """Return whether the time of day is right. Games do not need it, the history does."""
     if time.time() < _EARLIEST_UNIX_S:
         text = say("The clock was never set: dates in the history will be wrong, games are not.")
         return Finding("clock", Grade.NOTE, text)
@@ -212,7 +221,7 @@ def clock(machine: Machine) -> Finding:
 
 
 def versions(machine: Machine) -> Finding:
-    """What runs here, for whoever is asked for help."""
+    """Return what runs here, for whoever is asked for help."""
     told = [f"companion {__version__}{_how_installed()}", f"Python {platform.python_version()}"]
     for package, title in (("opencv-python-headless", "OpenCV"), ("picamera2", "Picamera2"), ("lgpio", "lgpio")):
         with suppress(importlib.metadata.PackageNotFoundError):
@@ -229,7 +238,7 @@ def _how_installed() -> str:
 
 
 def quick_look(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """What is worth a look every minute: warmth, voltage, space, errors of the disk."""
+    """Return what is worth a look every minute: warmth, voltage, space, errors of the disk."""
     yield from warmth(machine)
     yield from power(machine)
     yield space(machine, folder)
@@ -237,7 +246,7 @@ def quick_look(machine: Machine, folder: Path) -> Iterator[Finding]:
 
 
 def thorough_look(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """All that there is to know of the machine."""
+    """Return all that there is to know of the machine."""
     yield board(machine)
     yield from picture_memory(machine)
     yield from quick_look(machine, folder)

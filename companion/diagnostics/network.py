@@ -18,7 +18,7 @@ _LOCAL = re.compile(r"(127\.0\.0\.1|\[?::1\]?|localhost)(:\d+)?")
 
 
 def port(host: str, number: int) -> Finding:
-    """Is the pages' port free? To be asked where no companion runs."""
+    """Return whether the pages' port is free. To be asked where no companion runs."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -36,7 +36,10 @@ def port(host: str, number: int) -> Finding:
 
 
 def reach(found: Sequence[str], hotspot: str = "") -> Iterator[Finding]:
-    """Where phones reach the table; `hotspot` is the name of the one that this machine runs."""
+    """Return where phones reach the table.
+
+    `hotspot` is the name of the one that this machine runs.
+    """
     if all(_LOCAL.fullmatch(each) for each in found):
         text = say("No network: phones cannot reach the table. Join a Wi-Fi or open a hotspot.")
         yield Finding("network", Grade.NOTE, text)
@@ -47,7 +50,7 @@ def reach(found: Sequence[str], hotspot: str = "") -> Iterator[Finding]:
 
 
 def name(machine: Machine) -> Finding:
-    """Does the machine's name work in the local network?"""
+    """Return whether the machine's name works in the local network."""
     local = f"{socket.gethostname().partition('.')[0]}.local"
     if probes.announces_name(machine):
         return Finding("network", Grade.OK, say("Its name on the network is {name}.", name=local))
@@ -58,7 +61,7 @@ def name(machine: Machine) -> Finding:
 
 
 def wifi(machine: Machine) -> Iterator[Finding]:
-    """Does the Wi-Fi sleep, is it weak or blocked?"""
+    """Return whether the Wi-Fi sleeps, is weak or is blocked."""
     if probes.is_radio_blocked(machine):
         text = say("The Wi-Fi is blocked: set its country with sudo raspi-config, or run rfkill unblock wlan.")
         yield Finding("wifi", Grade.NOTE, text)
@@ -86,7 +89,7 @@ def wifi(machine: Machine) -> Iterator[Finding]:
 
 
 def service(machine: Machine) -> Iterator[Finding]:
-    """Does systemd look after the companion?"""
+    """Return whether systemd looks after the companion."""
     found = probes.unit(machine, UNIT)
     if found is None:
         return

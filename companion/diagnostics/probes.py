@@ -27,7 +27,7 @@ Run = Callable[[Sequence[str]], str]
 
 
 def run_command(command: Sequence[str]) -> str:
-    """The output of a command; empty when it is not there, fails or takes too long."""
+    """Return the output of a command, empty when it is not there, fails or takes too long."""
     return output_of(command, COMMAND_S)
 
 
@@ -39,7 +39,10 @@ class Machine:
     run: Run = run_command
 
     def text(self, path: str) -> str:
-        """What a small file says, without blanks and zeros at its ends; empty when it cannot be read."""
+        """Return what a small file says, without blanks and zeros at its ends.
+
+        Empty when it cannot be read.
+        """
         try:
             with open(self.root / path, "rb") as file:
                 return file.read(1 << 16).decode(errors="replace").strip("\0 \t\r\n")
@@ -47,14 +50,14 @@ class Machine:
             return ""
 
     def number(self, path: str, base: int = 10) -> int | None:
-        """The first whole number that a small file says."""
+        """Return the first whole number that a small file says."""
         try:
             return int((self.text(path).split() or [""])[0], base)
         except ValueError:
             return None
 
     def found(self, pattern: str) -> list[str]:
-        """The paths below the root that a pattern fits, sorted."""
+        """Return the paths below the root that a pattern fits, sorted."""
         try:
             return sorted(str(path.relative_to(self.root)) for path in self.root.glob(pattern))
         except OSError:
@@ -65,12 +68,12 @@ class Machine:
 
 
 def model(machine: Machine) -> str:
-    """What kind of machine it is, such as `Raspberry Pi 5 Model B Rev 1.0`."""
+    """Return what kind of machine it is, such as `Raspberry Pi 5 Model B Rev 1.0`."""
     return machine.text("proc/device-tree/model") or machine.text("sys/class/dmi/id/product_name")
 
 
 def temperature_c(machine: Machine) -> float | None:
-    """How warm the processor is."""
+    """Return how warm the processor is."""
     zones = {
         machine.text(f"{zone}/type"): value
         for zone in machine.found("sys/class/thermal/thermal_zone*")
@@ -100,7 +103,7 @@ class Throttling:
 
 
 def throttling_of(bits: int) -> Throttling:
-    """The flags by name.
+    """Return the flags by name.
 
     >>> throttling_of(0x50001).under_voltage, throttling_of(0x50000).had_under_voltage
     (True, True)
@@ -109,7 +112,7 @@ def throttling_of(bits: int) -> Throttling:
 
 
 def throttling(machine: Machine) -> Throttling | None:
-    """What the firmware says, by the kernel's file, `vcgencmd`, or the alarm of the voltage alone."""
+    """Return what the firmware says, by the kernel's file, `vcgencmd`, or the alarm of the voltage alone."""
     for path in machine.found("sys/devices/platform/soc*/*firmware/get_throttled"):
         if (bits := machine.number(path, 16)) is not None:
             return throttling_of(bits)
@@ -132,7 +135,7 @@ class MachineMemory:
 
 
 def memory(machine: Machine) -> MachineMemory | None:
-    """How much memory there is."""
+    """Return how much memory there is."""
     told = dict(re.findall(r"^(\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
     if "MemTotal" not in told or "MemAvailable" not in told:
         return None
@@ -140,7 +143,10 @@ def memory(machine: Machine) -> MachineMemory | None:
 
 
 def contiguous_memory(machine: Machine) -> MachineMemory | None:
-    """The memory of one piece (CMA) out of which cameras on ribbon cables have their pictures; None: there is none."""
+    """Return the memory of one piece (CMA) out of which cameras on ribbon cables have their pictures.
+
+    None: there is none.
+    """
     told = dict(re.findall(r"^(Cma\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
     total_mb, free_mb = (int(told.get(name, 0)) // 1024 for name in ("CmaTotal", "CmaFree"))
     return MachineMemory(total_mb, free_mb) if total_mb else None
@@ -163,7 +169,10 @@ class Volume:
 
 
 def volume(machine: Machine, folder: Path) -> Volume | None:
-    """The mount that holds a folder: the longest mount point above it, the last one where several are the same."""
+    """Return the mount that holds a folder: the longest mount point above it.
+
+    The last one where several are the same.
+    """
     best, found = -1, None
     for line in machine.text("proc/self/mountinfo").splitlines():
         head, _, tail = line.partition(" - ")
@@ -180,7 +189,7 @@ def volume(machine: Machine, folder: Path) -> Volume | None:
 
 
 def is_lost_at_power_off(machine: Machine, folder: Path) -> bool:
-    """Is what is written to a folder kept in memory alone?
+    """Return whether what is written to a folder is kept in memory alone.
 
     On an overlay that depends on its upper folder. Where that cannot be seen it is a container's, which keeps it as
     long as the container, or the read-only root of `raspi-config`, which keeps it in memory.
@@ -206,7 +215,10 @@ class Disk:
 
 
 def disk(machine: Machine, device: str) -> Disk | None:
-    """The disk of a block device such as `179:2`; None for what is no disk, such as an overlay or a memory disk."""
+    """Return the disk of a block device such as `179:2`.
+
+    None for what is no disk, such as an overlay or a memory disk.
+    """
     try:
         part = (machine.root / "sys/dev/block" / device).resolve(strict=True)
     except OSError:
@@ -224,7 +236,10 @@ def disk(machine: Machine, device: str) -> Disk | None:
 
 
 def kernel_troubles(machine: Machine) -> int | None:
-    """How many lines of the kernel's log tell of errors of a disk; None: it may not be read here."""
+    """Return how many lines of the kernel's log tell of errors of a disk.
+
+    None: it may not be read here.
+    """
     try:
         handle = os.open(machine.root / "dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
@@ -247,7 +262,7 @@ def kernel_troubles(machine: Machine) -> int | None:
 
 
 def is_synchronised(machine: Machine) -> bool | None:
-    """Has the clock been set by the network? None: nobody can tell."""
+    """Return whether the clock has been set by the network. None: nobody can tell."""
     if (machine.root / "run/systemd/timesync/synchronized").exists():
         return True
     said = machine.run(["timedatectl", "show", "-p", "NTPSynchronized", "--value"]).strip()
@@ -255,7 +270,7 @@ def is_synchronised(machine: Machine) -> bool | None:
 
 
 def has_rtc(machine: Machine) -> bool:
-    """Is there a clock that goes on without power?"""
+    """Return whether there is a clock that goes on without power."""
     return bool(machine.found("sys/class/rtc/rtc*"))
 
 
@@ -272,7 +287,7 @@ class Wireless:
 
 
 def wireless(machine: Machine) -> tuple[Wireless, ...]:
-    """All wireless interfaces."""
+    """Return all wireless interfaces."""
     signals = dict(re.findall(r"^\s*(\w+):\s+\S+\s+\S+\s+(-\d+)", machine.text("proc/net/wireless"), re.MULTILINE))
     found = []
     for path in machine.found("sys/class/net/*/wireless"):
@@ -285,7 +300,7 @@ def wireless(machine: Machine) -> tuple[Wireless, ...]:
 
 
 def is_radio_blocked(machine: Machine) -> bool:
-    """Is a Wi-Fi switched off by software, as it is until its country is set, or by a switch?"""
+    """Return whether a Wi-Fi is switched off by software, as it is until its country is set, or by a switch."""
     return any(
         machine.text(f"{path}/type") == "wlan"
         and (machine.number(f"{path}/soft") == 1 or machine.number(f"{path}/hard") == 1)
@@ -294,7 +309,7 @@ def is_radio_blocked(machine: Machine) -> bool:
 
 
 def announces_name(machine: Machine) -> bool:
-    """Does something here answer for `<name>.local`?"""
+    """Return whether something here answers for `<name>.local`."""
     return (machine.root / "run/avahi-daemon/pid").exists()
 
 
@@ -302,18 +317,18 @@ def announces_name(machine: Machine) -> bool:
 
 
 def system_name(machine: Machine) -> str:
-    """The distribution, such as `Debian GNU/Linux 12 (bookworm)`."""
+    """Return the distribution, such as `Debian GNU/Linux 12 (bookworm)`."""
     found = re.search(r'^PRETTY_NAME="?([^"\n]*)"?$', machine.text("etc/os-release"), re.MULTILINE)
     return found[1] if found else platform.system()
 
 
 def kernel(machine: Machine) -> str:
-    """The kernel's version and the kind of processor."""
+    """Return the kernel's version and the kind of processor."""
     return f"{machine.text('proc/sys/kernel/osrelease')} {platform.machine()}".strip()
 
 
 def bootloader(machine: Machine) -> str:
-    """The bootloader's version, as far as a Raspberry Pi 4 or 5 tells it: its first ten digits."""
+    """Return the bootloader's version, as far as a Raspberry Pi 4 or 5 tells it: its first ten digits."""
     return machine.text("proc/device-tree/chosen/bootloader/version")[:10]
 
 
@@ -326,7 +341,7 @@ class SystemdUnit:
 
 
 def unit(machine: Machine, name: str) -> SystemdUnit | None:
-    """A service as systemd knows it; None: it does not, or there is no systemd."""
+    """Return a service as systemd knows it. None: it does not, or there is no systemd."""
     said = machine.run(["systemctl", "show", name, "-p", "LoadState,ActiveState,NRestarts"])
     told = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
     if told.get("LoadState") != "loaded":

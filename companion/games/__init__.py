@@ -17,7 +17,7 @@ GAMES: dict[str, Game[Any, Any]] = {game.name: game for game in (Outbuffered(), 
 
 
 def game_named(name: str) -> Game[Any, Any]:
-    """The game of that name; raises `Malformed` that lists the known ones."""
+    """Return the game of that name. Raises `Malformed` that lists the known ones."""
     if name not in GAMES:
         text = say(
             "There is no game “{name}”: choose one of {games}", name=Verbatim(name), games=Verbatim(", ".join(GAMES))
@@ -27,6 +27,6 @@ def game_named(name: str) -> Game[Any, Any]:
 
 
 def event_cues() -> tuple[EventCue, ...]:
-    """How events of all games are heard, each once: those of several games first."""
+    """Return how events of all games are heard, each once: those of several games first."""
     kinds = [*CommonEvent, *(kind for game in GAMES.values() for kind in game.events)]
     return tuple(dict.fromkeys(kind.cue for kind in kinds if kind.cue))

@@ -63,12 +63,15 @@ class Extras:
     hand_cards: tuple[str, ...] = ()
     """What stands on the cards that each seat holds, such as `1` to `6`."""
     tiles: tuple[OrderTile, ...] = ()
-    """Orders as tiles, for players who lay them instead of entering them; they lie behind a wall."""
+    """Orders as tiles, for players who lay them instead of entering them.
+
+    They lie behind a wall.
+    """
     places: int = 0
     """How many tiles a player lays."""
 
     @property
     def shared_points(self) -> tuple[AidPoint, ...]:
-        """The rules in brief that stand on the aids of all seats."""
+        """Return the rules in brief that stand on the aids of all seats."""
         aids = list(self.aids.values())
         return tuple(point for point in aids[0].points if all(point in aid.points for aid in aids)) if aids else ()

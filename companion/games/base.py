@@ -33,9 +33,11 @@ View = Mapping[str, Any]
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that happened. `text` is the sentence, `why` the reason, `rule` the paragraph it follows.
+    """One thing that happened.
 
-    `square` is where, `to` where it leads; `edge` is the direction (files, ranks) in which a move was refused.
+    `text` is the sentence, `why` the reason, `rule` the paragraph it follows.
+
+    `square` is where, `to` where it leads. `edge` is the direction (files, ranks) in which a move was refused.
     """
 
     kind: EventKind
@@ -52,7 +54,7 @@ class Order(msgspec.Struct, frozen=True):
     """One revealed command of a seat: its letter in the notation and the drawings that show it.
 
     `drawing` is how the owner ordered it, `on_board` where it leads on a picture with South below, `initial` the letter
-    that players read in their own language; empty: the notation's.
+    that players read in their own language. Empty: the notation's.
     """
 
     letter: str
@@ -65,7 +67,7 @@ class Order(msgspec.Struct, frozen=True):
 class Stage:
     """A part of a turn that hands carry out before the next one is shown.
 
-    `expected` is the layout after it; None when the board is not to be checked any more. `tallies` are sums to be
+    `expected` is the layout after it. None when the board is not to be checked any more. `tallies` are sums to be
     shown with it. `todo` says what hands do where no moves on squares do (cards): the seat and a sentence each.
     """
 
@@ -96,9 +98,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class OptionRow:
-    """One option on the set-up page: its name, a sentence, and labelled choices (the first is the default).
+    """One option on the set-up page: its name, a sentence, and labelled choices (the first is the
+    default).
 
-    `free_text` allows another text than the choices; the sentence then says how it is written.
+    `free_text` allows another text than the choices. The sentence then says how it is written.
     """
 
     name: str
@@ -119,10 +122,11 @@ class Preset:
 
 @dataclass(frozen=True)
 class Example:
-    """A picture to a paragraph: a part of a game played from its beginning, so that it cannot show what is not.
+    """A picture to a paragraph: a part of a game played from its beginning, so that it cannot show
+    what is not.
 
-    `actions` are its decisions in notation, those of both seats as `SOUTH | NORTH`; the picture is of the last one,
-    up to and with its `stage`, counted from 0. Only `files` and `ranks` from a1 on are drawn; 0: all. Without a
+    `actions` are its decisions in notation, those of both seats as `SOUTH | NORTH`. The picture is of the last one,
+    up to and with its `stage`, counted from 0. Only `files` and `ranks` from a1 on are drawn. 0: all. Without a
     `caption` it has the sentences of that stage.
     """
 
@@ -152,7 +156,10 @@ class Illustration:
 
 @dataclass(frozen=True)
 class Rule:
-    """A paragraph of the rules page, perhaps with a picture; `id` is what events and refusals refer to."""
+    """A paragraph of the rules page, perhaps with a picture.
+
+    `id` is what events and refusals refer to.
+    """
 
     id: str
     title: str
@@ -171,7 +178,7 @@ class Drawn(StrEnum):
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of a game's options; every field has a default."""
+    """Base of a game's options. Every field has a default."""
 
 
 class Game(ABC, Generic[S, A]):
@@ -185,6 +192,14 @@ class Game(ABC, Generic[S, A]):
     name: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]
+    """What it is about, in at most 41 characters."""
+    minutes: ClassVar[int] = 20
+    """How long it takes, as far as anybody knows before it has been played here."""
+    how_to_win: ClassVar[tuple[str, ...]] = ()
+    """What one does, what stands in the way, how it ends: a caption each, at most two lines of 17 characters.
+
+    The pictures to them are `win-1` to `win-3` in `pictures.svg` beside the game's module.
+    """
     sides: ClassVar[Mapping[Seat, Side]]
     options_type: ClassVar[type[Options]]
     option_rows: ClassVar[tuple[OptionRow, ...]]
@@ -194,23 +209,23 @@ class Game(ABC, Generic[S, A]):
     drawings: ClassVar[Mapping[str, str]] = {}
     """Shapes of a game that comes from outside, by name, as those of `companion.core.drawings`."""
     turn_rule: ClassVar[str | None] = None
-    """The paragraph that says who acts when; `end_rule`: the one that says how a game ends."""
+    """The paragraph that says who acts when. `end_rule`: the one that says how a game ends."""
     end_rule: ClassVar[str | None] = None
     presets: ClassVar[tuple[Preset, ...]] = (Preset("", {}),)
-    """The ways to begin it from a seat; the last one is meant when its board lies on the table."""
+    """The ways to begin it from a seat. The last one is meant when its board lies on the table."""
     help_words: ClassVar[Mapping[str, str]] = {}
     """What comes of each order, by its English word, in a few words: the answer to “What can I do now?”."""
     lesson: ClassVar[Lesson | None] = None
-    """The first game with a guide; None: there is none."""
+    """The first game with a guide. None: there is none."""
     replays_ties: ClassVar[bool] = False
-    """True when a tie is played again from the beginning; the match keeps the count."""
+    """True when a tie is played again from the beginning. The match keeps the count."""
     lead_words: ClassVar[str] = ""
-    """What `lead` counts, as the middle of a sentence; empty: nobody can say who leads."""
+    """What `lead` counts, as the middle of a sentence. Empty: nobody can say who leads."""
     seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the host.")
     """What everybody is told when the host has chosen the seed."""
 
     def options(self, raw: Mapping[str, Any]) -> Any:
-        """The game's options from plain JSON; raises `Malformed` naming the option."""
+        """Return the game's options from plain JSON. Raises `Malformed` naming the option."""
         try:
             return msgspec.convert(dict(raw), self.options_type)
         except msgspec.ValidationError as error:
@@ -218,30 +233,37 @@ class Game(ABC, Generic[S, A]):
 
     @abstractmethod
     def kit(self, options: Any) -> Kit:
-        """What lies on the table with these options."""
+        """Return what lies on the table with these options."""
 
     def extras(self, options: Any) -> Extras:  # noqa: ARG002
-        """What else is printed: player aids, cards for the hand, tiles."""
+        """Return what else is printed: player aids, cards for the hand, tiles."""
         return Extras()
 
     @abstractmethod
     def setup(self, options: Any, rng: Random) -> S:
-        """The first state."""
+        """Return the first state."""
 
     @abstractmethod
     def to_act(self, state: S) -> frozenset[Seat]:
-        """Who must act: one seat has the turn, several act sealed and at once, nobody: the game is over."""
+        """Return who must act: one seat has the turn, several act sealed and at once, nobody: the
+        game is over."""
 
     @abstractmethod
     def legal_actions(self, state: S, seat: Seat) -> Iterable[A]:
-        """All legal actions of a seat, lazily where there are many."""
+        """Return all legal actions of a seat, lazily where there are many."""
 
     def random_action(self, state: S, seat: Seat, rng: Random) -> A:
-        """A legal action drawn at random, for tests and self-play; overridden where all would be too many to list."""
+        """Return a legal action drawn at random, for tests and self-play.
+
+        Overridden where all would be too many to list.
+        """
         return rng.choice(list(self.legal_actions(state, seat)))
 
     def examples(self, state: S, seat: Seat) -> Iterable[A]:  # noqa: ARG002
-        """Sensible first actions, of which a phone fills in one for who asks; nothing later or where one tap acts."""
+        """Return sensible first actions, of which a phone fills in one for who asks.
+
+        Nothing later or where one tap acts.
+        """
         return ()
 
     @abstractmethod
@@ -254,86 +276,109 @@ class Game(ABC, Generic[S, A]):
 
     @abstractmethod
     def outcome(self, state: S) -> Outcome | None:
-        """How the game ended, or None."""
+        """Return how the game ended, or None."""
 
     @abstractmethod
     def view(self, state: S, seat: Seat | None) -> View:
-        """What that seat (None: everybody) may know."""
+        """Return what that seat (None: everybody) may know."""
 
     @abstractmethod
     def dump(self, state: S) -> View:
-        """Everything the state holds, hidden things too; for the engine protocol."""
+        """Return everything the state holds, hidden things too. For the engine protocol."""
 
     @abstractmethod
     def parse(self, text: str) -> A:
-        """The action of a notation; raises `Malformed`."""
+        """Return the action of a notation. Raises `Malformed`."""
 
     def lead(self, state: S) -> float | None:  # noqa: ARG002
-        """How far South leads by what everybody can see, in units of its own (below 0: North); None: nobody can say."""
+        """Return how far South leads by what everybody can see, in units of its own (below 0:
+        North). None: nobody can say."""
         return None
 
     def triumph(self, winner: str, state: S) -> str:  # noqa: ARG002
-        """That whoever has this name has won by the rules with this state, as a headline."""
+        """Return the headline that whoever has this name has won by the rules with this state."""
         return say("{name} wins.", name=winner)
 
     def format(self, action: A) -> str:
-        """The notation of an action."""
+        """Return the notation of an action."""
         return str(action)
 
     def drawn(self, options: Any) -> Drawn:  # noqa: ARG002
-        """When something is drawn from the random numbers that `setup` and `apply` are given."""
+        """Return when something is drawn from the random numbers that `setup` and `apply` are given."""
         return Drawn.NEVER
 
     def chosen(self, options: Any) -> str:  # noqa: ARG002
-        """What is usually drawn and was chosen by these options, as a sentence; empty: nothing."""
+        """Return what is usually drawn and was chosen by these options, as a sentence.
+
+        Empty: nothing.
+        """
         return ""
 
     def hides(self, options: Any) -> bool:  # noqa: ARG002
-        """Does anything stay hidden to the end of such a game, as cards face down do?"""
+        """Return whether anything stays hidden to the end of such a game, as cards face down do."""
         return False
 
     def is_dealt_by_hand(self, options: Any) -> bool:  # noqa: ARG002
-        """Do people deal cards themselves, so that a seat's own are known to nobody but its owner?"""
+        """Return whether people deal cards themselves, so that only their owner knows them."""
         return False
 
     def hidden_options(self, options: Any) -> frozenset[str]:  # noqa: ARG002
-        """The options that tell what is hidden from the seats, such as a deal that was chosen."""
+        """Return the options that tell what is hidden from the seats, such as a deal that was
+        chosen."""
         return frozenset()
 
     def commands(self, action: A) -> Iterable[str]:
-        """What an action orders, a word for each of its commands, to be counted; nothing for what the rules force."""
+        """Return what an action orders, a word for each of its commands, to be counted.
+
+        Nothing for what the rules force.
+        """
         return (self.format(action),)
 
     def is_reversible(self, state: S, seat: Seat, action: A) -> bool:  # noqa: ARG002
-        """May a seat that has taken the turn alone take this action back, because nobody has learned anything by it?"""
+        """Return whether a seat may take back this action, by which nobody has learned anything."""
         return False
 
     def expected(self, state: S) -> Layout | None:  # noqa: ARG002
-        """Which faces lie on which square now; None when the board is not checked."""
+        """Return which faces lie on which square now. None when the board is not checked."""
         return None
 
     def is_checked(self, state: S) -> bool:  # noqa: ARG002
-        """False while pieces may also lie where a hand has put them for an action that is not decided yet."""
+        """Return False while pieces may also lie where a hand has put them for an action that is not decided yet."""
         return True
 
     def turn_number(self, state: S) -> int | None:  # noqa: ARG002
-        """The number of the turn that is due as this game counts; 0: it is still set up. None: the table counts."""
+        """Return the number of the turn that is due as this game counts. 0: it is still set up.
+
+        None: the table counts.
+        """
         return None
 
     def time_limit(self, state: S) -> float | None:  # noqa: ARG002
-        """How many seconds the decision that is due may take, from its beginning; None: as long as it likes."""
+        """Return how many seconds the decision that is due may take, from its beginning.
+
+        None: as long as it likes.
+        """
         return None
 
     def chess_clock(self, state: S) -> ChessClock | None:  # noqa: ARG002
-        """The time while the clock of the seat on turn runs (who has none left, loses); None: no clock runs."""
+        """Return the time while the clock of the seat on turn runs (who has none left, loses).
+
+        None: no clock runs.
+        """
         return None
 
     def tableau(self, state: S, seat: Seat | None) -> CardUi | None:  # noqa: ARG002
-        """What a viewer (None: everybody) sees of a game of cards; None: the board says it all."""
+        """Return what a viewer (None: everybody) sees of a game of cards.
+
+        None: the board says it all.
+        """
         return None
 
     def standing(self, state: S, seat: Seat | None) -> BoardUi | None:  # noqa: ARG002
-        """What a viewer (None: everybody) sees of a game of pieces beside its board; None: the board says it all."""
+        """Return what a viewer (None: everybody) sees of a game of pieces beside its board.
+
+        None: the board says it all.
+        """
         return None
 
     def opened(
@@ -343,14 +388,17 @@ class Game(ABC, Generic[S, A]):
         stages: Sequence[Stage],  # noqa: ARG002
         stage: int,  # noqa: ARG002
     ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
-        """The orders of each seat's pieces in a turn from this state, as far as its stages up to this one open them.
+        """Return the orders of each seat's pieces in a turn from this state, as far as its stages
+        up to this one open them.
 
         Nothing where orders are no sheet for several pieces.
         """
         return {}
 
     def plays(self, state: S, seat: Seat) -> Iterable[Play]:
-        """The legal actions as a seat taps them, or as hands make them; one of several that mean the same.
+        """Return the legal actions as a seat taps them, or as hands make them.
+
+        One of several that mean the same.
 
         Unless overridden they are keys without squares.
         """
@@ -359,37 +407,44 @@ class Game(ABC, Generic[S, A]):
             yield Play(text, (), text, text)
 
     def as_laid(self, state: S, seat: Seat, action: A, step: Step[S]) -> Layout | None:  # noqa: ARG002
-        """How the board lies when a hand has just made a legal action, before anything follows; None: by no hand.
+        """Return how the board lies when a hand has just made a legal action, before anything
+        follows. None: by no hand.
 
         `step` is what `apply` answered. Unless overridden it is the layout of the first stage, or that of the end.
         """
         return step.stages[0].expected if step.stages else self.expected(step.state)
 
     def laid_out(self, state: S, seat: Seat, seen: Mapping[Square, str]) -> A | None:  # noqa: ARG002
-        """The action of a seat that the board shows while both act at once, such as a set-up laid openly; None: none.
+        """Return the action of a seat that the board shows while both act at once, such as a set-up
+        laid openly. None: none.
 
         `seen` is the face on top of each square. The seat says yes to it by ready.
         """
         return None
 
     def why_not(self, state: S, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:  # noqa: ARG002
-        """Which rule the board breaks that hands of the seat on turn have made of `expected`; None: no single play.
+        """Return which rule the board breaks that hands of the seat on turn have made of
+        `expected`. None: no single play.
 
         `seen` is the face on top of each square where one is seen. The message is two sentences at most, the first says
-        what is no play; `square` is what stands in the way.
+        what is no play. `square` is what stands in the way.
         """
         return None
 
     def pad(self, state: S, seat: Seat) -> PadGrammar | None:  # noqa: ARG002
-        """How a seat spells its action with keys; None: it does not."""
+        """Return how a seat spells its action with keys. None: it does not."""
         return None
 
     def plan(self, state: S, seat: Seat, entered: str) -> tuple[Square | None, ...]:  # noqa: ARG002
-        """Where each order entered so far would lead if nobody interfered; for the owner's eyes only."""
+        """Return where each order entered so far would lead if nobody interfered.
+
+        For the owner's eyes only.
+        """
         return ()
 
     def possible(self, state: S, seat: Seat, entered: str) -> Iterable[Possible]:  # noqa: ARG002
-        """What a seat may do next after the orders that it has planned, where `help_words` say too little."""
+        """Return what a seat may do next after the orders that it has planned, where `help_words`
+        say too little."""
         return ()
 
     def require(self, state: S, actions: Mapping[Seat, A]) -> None:
@@ -408,14 +463,15 @@ class Game(ABC, Generic[S, A]):
 
 
 def plain_layout(layout: Layout | None) -> dict[str, list[str]] | None:
-    """A layout in plain JSON: `{"c3": ["lime flag", "purple robot"]}`, bottom to top, or None."""
+    """Return a layout in plain JSON: `{"c3": ["lime flag", "purple robot"]}`, bottom to top, or
+    None."""
     if layout is None:
         return None
     return {str(square): [str(face) for face in faces] for square, faces in sorted(layout.items())}
 
 
 def plain_outcome(outcome: Outcome | None) -> dict[str, Any] | None:
-    """An outcome in plain JSON, or None."""
+    """Return an outcome in plain JSON, or None."""
     if outcome is None:
         return None
     return {"winners": sorted(outcome.winners), "reason": translate(outcome.reason)}

@@ -1,6 +1,7 @@
-"""The rules as JSON lines: one request a line, one reply a line, for bots and tests in any language.
+"""The rules as JSON lines: one request a line, one reply a line, for bots and tests in any
+language.
 
-Requests: `new`, `legal` (with `limit`), `is_legal`, `apply`, `state`, `view`; see docs/interfaces.md. Whatever is
+Requests: `new`, `legal` (with `limit`), `is_legal`, `apply`, `state`, `view`. See docs/interfaces.md. Whatever is
 wrong gets an `error` reply and changes nothing.
 """
 
@@ -20,7 +21,7 @@ from companion.games.base import Game, plain_outcome
 
 _MAX_LINE = 1_000_000
 _MAX_LEGAL = 50_000
-"""So many actions are listed, or drawn from, at most: sealed orders for many pieces can be millions."""
+"""Maximum number of listed actions: sealed orders for many pieces can be millions."""
 
 
 class _New(msgspec.Struct, forbid_unknown_fields=True):
@@ -47,7 +48,7 @@ Reply = dict[str, Any]
 
 
 class Engine:
-    """One game driven by requests; `answer` never raises.
+    """One game driven by requests. `answer` never raises.
 
     >>> from companion.games import game_named
     >>> engine = Engine(game_named("outbuffered"))
@@ -62,11 +63,14 @@ class Engine:
 
     @property
     def state(self) -> Any:
-        """The state of the game, for who drives the engine and looks on; None before the first `new`."""
+        """Return the state of the game, for who drives the engine and looks on.
+
+        None before the first `new`.
+        """
         return self._state
 
     def answer(self, line: bytes) -> bytes:
-        """The reply to one request, both without the line's end."""
+        """Return the reply to one request, both without the line's end."""
         try:
             if len(line) > _MAX_LINE:
                 raise Malformed(f"A request has at most {_MAX_LINE} bytes")
@@ -116,7 +120,7 @@ class Engine:
         return {"legal": [self._game.format(action) for action in _sample(actions, min(limit, _MAX_LEGAL), self._rng)]}
 
     def _is_legal(self, texts: Mapping[Seat, str]) -> Reply:
-        """Malformed texts are an error; whatever the rules or the turn forbid is false."""
+        """Answer whether actions are legal. Malformed texts are an error."""
         if not texts:
             raise Malformed("is_legal names a seat and its action")
         actions = self._parse(texts)
@@ -146,7 +150,7 @@ class Engine:
 
 
 def _sample(actions: Iterable[Any], limit: int, rng: Random) -> list[Any]:
-    """At most `limit` of the actions, each subset equally likely, in one pass (reservoir sampling, algorithm R).
+    """Return at most `limit` of the actions, each subset equally likely, in one pass (reservoir sampling, algorithm R).
 
     Of more than `_MAX_LEGAL` actions the first ones count.
     """
@@ -170,7 +174,7 @@ def _plain_error(error: CompanionError) -> Reply:
 
 
 def serve_lines(game: Game[Any, Any], source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer requests line by line until the source ends; blank lines are passed over."""
+    """Answer requests line by line until the source ends. Blank lines are passed over."""
     engine = Engine(game)
     for line in _lines(source):
         sink.write(engine.answer(line) + b"\n")

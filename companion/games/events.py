@@ -1,7 +1,8 @@
-"""What happens in games: each kind of event is one declaration, with how it is drawn, heard and lit.
+"""What happens in games: each kind of event is one declaration, with how it is drawn, heard and
+lit.
 
 `CommonEvent` are the kinds that several games share. A game declares its own as another `EventKind` in its
-`events.py` and names it as its `events`; pages, printed rules, pads, the broker and the voice find all they need in the
+`events.py` and names it as its `events`. Pages, printed rules, pads, the broker and the voice find all they need in the
 kind.
 """
 
@@ -21,7 +22,7 @@ class Reach(Enum):
 
     NONE = "none"
     HIT = "hit"
-    """A line of fire with a burst at its end; to a square beside it a blow."""
+    """A line of fire with a burst at its end. To a square beside it a blow."""
     MISS = "miss"
     """A blow at the square beside it, and nothing over a distance."""
 
@@ -30,7 +31,7 @@ class Reach(Enum):
 class Look:
     """How an event is drawn on the board while it is shown.
 
-    `around` is a drawing laid round the piece on its square, `size` of it in squares; `is_harm` draws it in the
+    `around` is a drawing laid round the piece on its square, `size` of it in squares. `is_harm` draws it in the
     colour of refusals. `swells`: the piece of which it tells grows for a moment. `is_told` False: the captions of
     pictures leave its sentence out.
     """
@@ -58,7 +59,7 @@ class Highlight:
 
 
 class EventKind(StrEnum):
-    """A vocabulary of events; the value is the name in views and on the engine's lines.
+    """A vocabulary of events. The value is the name in views and on the engine's lines.
 
     >>> class Weather(EventKind):
     ...     RAIN = "rain"
@@ -74,7 +75,7 @@ class EventKind(StrEnum):
     def __new__(
         cls, name: str, look: Look = Look(), cue: EventCue | None = None, highlight: Highlight | None = None
     ) -> Self:
-        """A kind by its name, with its look and cue, and what makes it worth remembering."""
+        """Return a kind by its name, with its look and cue, and what makes it worth remembering."""
         kind = str.__new__(cls, name)
         kind._value_ = name
         kind.look, kind.cue, kind.highlight = look, cue, highlight
@@ -82,7 +83,7 @@ class EventKind(StrEnum):
 
     @property
     def is_loss(self) -> bool:
-        """Whether it is remembered as something that its side has lost."""
+        """Return whether it is remembered as something that its side has lost."""
         return self.highlight is not None and self.highlight.is_loss
 
 

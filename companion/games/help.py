@@ -1,4 +1,7 @@
-"""“What can I do now?”: what a seat may do, in a word each with what comes of it; for itself or for everybody."""
+"""“What can I do now?”: what a seat may do, in a word each with what comes of it.
+
+For itself or for everybody.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,16 @@ from companion.games.screen import BoardUi, CardUi, Possible
 
 
 def possibilities(game: Game[Any, Any], state: Any, seat: Seat, entered: str = "") -> tuple[Possible, ...]:
-    """What a seat that is to act may do now, for its own eyes; `entered`: the orders it has planned before."""
+    """Return what a seat that is to act may do now, for its own eyes.
+
+    `entered`: the orders it has planned before.
+    """
     own = game.possible(state, seat, entered)
     return tuple(own) or tuple(_of_keys(game, state, seat, is_public=False))
 
 
 def public_possibilities(game: Game[Any, Any], state: Any) -> tuple[Possible, ...]:
-    """What the rules allow whoever is to act, without anything that only a seat may know."""
+    """Return what the rules allow whoever is to act, without anything that only a seat may know."""
     due = sorted(game.to_act(state))
     return tuple(_of_keys(game, state, due[0], is_public=True)) if due else ()
 
@@ -50,7 +56,7 @@ def _of_cards(tableau: CardUi, words: Any, *, is_public: bool) -> Iterator[Possi
 
 
 def _of_plays(game: Game[Any, Any], state: Any, seat: Seat, standing: BoardUi) -> Iterator[Possible]:
-    """The words of all plays, each once, with the squares on which they begin."""
+    """Yield the words of all plays, each once, with the squares on which they begin."""
     labels = {key.name: key.label for key in standing.keys}
     found: dict[str, dict[Square, None]] = {}
     for play in game.plays(state, seat):

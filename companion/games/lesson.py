@@ -19,9 +19,9 @@ from companion.games.events import EventKind
 class LessonStep:
     """One decision: the order of every seat that is to act, in notation.
 
-    `title` names the part of the lesson; steps with one title that follow each other are one part. `head` says what is
+    `title` names the part of the lesson. Steps with one title that follow each other are one part. `head` says what is
     about to happen, in at most 40 characters, `why` makes sense of it, `told` says it to the owner of each order.
-    `after` says what has happened; `shows` are events of which at least one of each kind happens, as often as named.
+    `after` says what has happened. `shows` are events of which at least one of each kind happens, as often as named.
     """
 
     title: str
@@ -45,9 +45,9 @@ class Lesson:
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """The parts, in their order."""
+        """Return the parts, in their order."""
         return tuple(title for title, _ in groupby(step.title for step in self.steps))
 
     def part_of(self, number: int) -> int:
-        """The part to which a step belongs, counted from 0."""
+        """Return the part to which a step belongs, counted from 0."""
         return len(list(groupby(step.title for step in self.steps[: number + 1]))) - 1

@@ -21,10 +21,12 @@ class CardGame(Game[S, A]):
 
     @abstractmethod
     def tableau(self, state: S, seat: Seat | None) -> CardUi:
-        """What a viewer (None: everybody) sees."""
+        """Return what a viewer (None: everybody) sees."""
 
     def laid_open(self, state: S, fans: Layout, before: Layout) -> A | None:  # noqa: ARG002
-        """The action that cards laid open mean, by the zones in which they lie; None while they mean none.
+        """Return the action that cards laid open mean, by the zones in which they lie.
+
+        None while they mean none.
 
         `before` are the cards that lay open when this decision became due.
         """
@@ -36,10 +38,13 @@ class TimedGame(Game[S, A]):
 
     @abstractmethod
     def time_limit(self, state: S) -> float | None:
-        """How many seconds the decision that is due may take, from its beginning; None: as long as it likes."""
+        """Return how many seconds the decision that is due may take, from its beginning.
+
+        None: as long as it likes.
+        """
 
     def on_timeout(self, state: S, seat: Seat) -> A | None:  # noqa: ARG002
-        """What happens for a seat whose time is over; None: only the alarm sounds."""
+        """Return what happens for a seat whose time is over. None: only the alarm sounds."""
         return None
 
 
@@ -48,4 +53,7 @@ class ChessClockGame(Game[S, A]):
 
     @abstractmethod
     def chess_clock(self, state: S) -> ChessClock | None:
-        """The time while the clock of the seat on turn runs (who has none left, loses); None: no clock runs."""
+        """Return the time while the clock of the seat on turn runs (who has none left, loses).
+
+        None: no clock runs.
+        """

@@ -1,7 +1,8 @@
-"""Games that other packages bring: found by the entry points of the group `tabletop_companion.games`.
+"""Games that other packages bring: found by the entry points of the group
+`tabletop_companion.games`.
 
 Each is looked at once, when the program starts. One that cannot be used is left out, and said by the doctor and in the
-log; it never keeps the others from being played. docs/a-new-game.md walks through a whole one.
+log. It never keeps the others from being played. docs/a-new-game.md walks through a whole one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 
 
 class UnusableGameError(ValueError):
-    """Something stands under an entry point that cannot be played; the message says what to change."""
+    """Something stands under an entry point that cannot be played.
+
+    The message says what to change.
+    """
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,10 @@ _found: dict[tuple[str, str, str], OutsideGame] = {}
 
 
 def load_games() -> tuple[OutsideGame, ...]:
-    """Add the games of other packages to `GAMES`; what was looked at before is not looked at again. Never raises."""
+    """Add the games of other packages to `GAMES`.
+
+    What was looked at before is not looked at again. Never raises.
+    """
     for point in _points():
         package = f"{point.dist.name} {point.dist.version}" if point.dist else "no package"
         key = (point.name, point.value, package)
@@ -52,7 +59,7 @@ def load_games() -> tuple[OutsideGame, ...]:
 
 
 def outside_games() -> tuple[OutsideGame, ...]:
-    """What `load_games` has found."""
+    """Return what `load_games` has found."""
     return tuple(_found.values())
 
 
@@ -61,7 +68,7 @@ def _points() -> Iterable[EntryPoint]:
 
 
 def _load(point: EntryPoint) -> str:
-    """Load a game and add it; answers why that is impossible, as a sentence."""
+    """Load a game and add it. Return why that is impossible, as a sentence."""
     try:
         found = point.load()
         game = found() if isinstance(found, type) else found
@@ -95,7 +102,7 @@ def _check(name: str, game: object) -> None:
 
 
 def _check_looks(game: Game[Any, Any], kit: Kit) -> None:
-    """Its drawings are there, its colours are those that the pages know, no event is declared twice."""
+    """Check that its drawings and colours are known and no event is declared twice."""
     known = {*drawings.DRAWINGS, *game.drawings}
     used = {*_drawings_of(game, kit)}
     if missing := sorted(used - known):
@@ -117,7 +124,7 @@ def _drawings_of(game: Game[Any, Any], kit: Kit) -> Iterator[str]:
 
 
 def _check_markers(kit: Kit) -> None:
-    """The corners of a board tell its game: no other board, and no piece, may have their markers."""
+    """Check the markers. The corners of a board tell its game: no other board, and no piece, may have their markers."""
     corners: dict[int, str] = {}
     pieces: dict[int, str] = {}
     for other in GAMES.values():
@@ -137,7 +144,7 @@ def _check_markers(kit: Kit) -> None:
 
 
 def _check_tools(game: Game[Any, Any]) -> None:
-    """What it brings to the command line is called by its name, so that nothing there is called the same."""
+    """Check that what it brings to the command line is called by its name, so that names are unique."""
     brought = tools_of(game)
     for name in [command.name for command in brought.commands]:
         if not name.startswith(f"{game.name}-"):

@@ -51,7 +51,7 @@ class Badge:
 class ChoiceKey:
     """A key of a page: it begins a play, such as a pass, or is one, such as the end of a turn.
 
-    `hint` says when it can be used; `is_main` makes it the large one; `is_final` ends the game, so it is asked first.
+    `hint` says when it can be used. `is_main` makes it the large one. `is_final` ends the game, so it is asked first.
     """
 
     name: str
@@ -98,9 +98,10 @@ class OrderKind:
 
 @dataclass(frozen=True)
 class Direction:
-    """A direction of the board: its letter and name, the step it makes (files, ranks), its drawing with South below.
+    """A direction of the board: its letter and name, the step it makes (files, ranks), its drawing
+    with South below.
 
-    `initial` is the letter that players read in their own language; empty: the notation's.
+    `initial` is the letter that players read in their own language. Empty: the notation's.
     """
 
     letter: str
@@ -112,9 +113,10 @@ class Direction:
 
 @dataclass(frozen=True)
 class OrderSheet:
-    """Orders for each of a seat's pieces, one action together: `1:N 2:aE 3:D`, by the order of the units.
+    """Orders for each of a seat's pieces, one action together: `1:N 2:aE 3:D`, by the order of the
+    units.
 
-    A unit without an order is left out; `nothing` is the text of an order that does nothing, for a sheet on which no
+    A unit without an order is left out. `nothing` is the text of an order that does nothing, for a sheet on which no
     unit has any.
     """
 
@@ -126,9 +128,10 @@ class OrderSheet:
 
 @dataclass(frozen=True)
 class UnitOrder:
-    """What a piece was ordered, once everybody may know it: the notation (None: not open yet), words and a drawing.
+    """What a piece was ordered, once everybody may know it: the notation (None: not open yet),
+    words and a drawing.
 
-    The drawing is turned clockwise by `degrees` on a picture with South below; empty: it does nothing.
+    The drawing is turned clockwise by `degrees` on a picture with South below. Empty: it does nothing.
     """
 
     unit: str
@@ -183,7 +186,7 @@ class BoardUi:
 
     `sign` says what is awaited in at most 40 characters, `hint` why or by which rule. `facts` are a few words on each
     seat, such as “play 2 of 2”. `open_action` is what anybody at the table may do for the seat on turn, as on a chess
-    clock; empty: nothing. `hands` are the cards of each seat that all may see. `keys` begin plays; `sheet`, `placing`
+    clock. Empty: nothing. `hands` are the cards of each seat that all may see. `keys` begin plays. `sheet`, `placing`
     and `duel` are there while the viewer may act by them.
     """
 
@@ -201,9 +204,10 @@ class BoardUi:
 
 @dataclass(frozen=True)
 class Possible:
-    """Something that can be done: a drawing where it has one, a word, and what comes of it in a few words.
+    """Something that can be done: a drawing where it has one, a word, and what comes of it in a few
+    words.
 
-    `squares` are where it leads or begins; `is_barred`: it would be refused now, or come to nothing.
+    `squares` are where it leads or begins. `is_barred`: it would be refused now, or come to nothing.
     """
 
     drawing: str
@@ -226,7 +230,7 @@ class Count:
 
 
 Pile = tuple[str | None, ...]
-"""Cards that lie together, from the bottom to the top; None: the viewer sees only its back."""
+"""Cards that lie together, from the bottom to the top. None: the viewer sees only its back."""
 
 
 @dataclass(frozen=True)
@@ -252,11 +256,13 @@ class CardChoice:
 
 @dataclass(frozen=True)
 class CardEntry:
-    """Cards of both seats to be tapped in, one value and one suit each; its text is `NORTH CARDS / SOUTH CARDS`.
+    """Cards of both seats to be tapped in, one value and one suit each.
+
+    Its text is `NORTH CARDS / SOUTH CARDS`.
 
     Where `zones` are known `LANE: ` may come first: their file, counted from 0 at South's left.
 
-    A card is `value + suit`; `open_seat` is the seat whose stack may have lain face up before: then each of its cards
+    A card is `value + suit`. `open_seat` is the seat whose stack may have lain face up before: then each of its cards
     is followed by `open_mark`. Of the other seat single cards may have, where `marks_single` says so. North's cards may
     be none where `may_be_empty` says so.
     """
@@ -264,7 +270,7 @@ class CardEntry:
     values: tuple[str, ...]
     suits: tuple[str, ...]
     zones: Mapping[Seat, Square]
-    """Where the camera sees them; empty while no lane is known."""
+    """Where the camera sees them. Empty while no lane is known."""
     open_seat: Seat | None = None
     open_mark: str = ""
     marks_single: bool = False
@@ -290,9 +296,9 @@ class CardUi:
     choices: tuple[CardChoice, ...] = ()
     entry: CardEntry | None = None
     sign: str = ""
-    """What is awaited, in at most 40 characters; empty: the table finds its own words."""
+    """What is awaited, in at most 40 characters. Empty: the table finds its own words."""
     hint: str = ""
     pad_hint: str = ""
-    """The hint for whoever plays by a pad’s keys; empty: the same for all."""
+    """The hint for whoever plays by a pad’s keys. Empty: the same for all."""
     wants_both: bool = False
-    """Have both seats something to do, though one of them says that it is done?"""
+    """Return whether both seats have something to do, though one says that it is done."""

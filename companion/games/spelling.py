@@ -30,12 +30,12 @@ class SpeltOrder:
 
     @property
     def whole(self) -> str:
-        """In words, with the piece that it is for."""
+        """Return it in words, with the piece that it is for."""
         return say("{unit}: {order}", unit=self.letter, order=self.words) if self.is_units else self.words
 
 
 def spelt(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[SpeltOrder, ...]:
-    """An action in words and drawings, by the means with which its seat gives it."""
+    """Return an action in words and drawings, by the means with which its seat gives it."""
     if play := play_of(game, state, seat, text):
         return (SpeltOrder("", text, play.label),)
     standing = game.standing(state, seat)
@@ -55,13 +55,13 @@ def spelt(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Spel
 
 
 def asked_again(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> str:
-    """What the guide answers to another order than the one that it asks for."""
+    """Return what the guide answers to another order than the one that it asks for."""
     words = listed([order.whole for order in spelt(game, state, seat, text)])
     return say("That is allowed in a game. For now, the lesson asks for this: {order}.", order=words)
 
 
 def play_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Play | None:
-    """The play of a text, where the seat gives it by tapping squares or keys."""
+    """Return the play of a text, where the seat gives it by tapping squares or keys."""
     standing = game.standing(state, seat)
     if standing is None or standing.sheet or standing.duel or standing.placing:
         return None
@@ -83,7 +83,7 @@ def _spelt_placing(names: Mapping[str, str], text: str) -> Iterator[SpeltOrder]:
 
 
 def choice_of(tableau: CardUi | None, text: str) -> CardChoice | None:
-    """The choice of a text, where the seat gives it by tapping cards, lanes and keys."""
+    """Return the choice of a text, where the seat gives it by tapping cards, lanes and keys."""
     return next((choice for choice in tableau.choices if choice.text == text), None) if tableau else None
 
 
@@ -98,11 +98,12 @@ def _spelt_choice(tableau: CardUi, text: str) -> str:
 
 
 Way = tuple[Square | None, Square | None]
-"""From where to where something goes; from None: it is the seat's one piece."""
+"""From where to where something goes. From None: it is the seat's one piece."""
 
 
 def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Way, ...]:
-    """Where an action leads on the board, for pictures: square by square, piece by piece, or its first order."""
+    """Return where an action leads on the board, for pictures: square by square, piece by piece, or
+    its first order."""
     if play := play_of(game, state, seat, text):
         return tuple(pairwise(play.squares))
     ends = game.plan(state, seat, text)
@@ -113,6 +114,6 @@ def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Wa
 
 
 def first_keys(game: Game[Any, Any]) -> tuple[Key, ...]:
-    """The orders that a game's pad knows at its beginning."""
+    """Return the orders that a game's pad knows at its beginning."""
     state = game.setup(game.options({}), Random(0))
     return next((pad.keys for seat in SEATS if (pad := game.pad(state, seat))), ())

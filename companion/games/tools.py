@@ -44,7 +44,9 @@ class Showdown:
 
 @dataclass(frozen=True)
 class WayToPlay:
-    """Options of a rehearsed game; `own` are those of the game that the people know, with every card in it.
+    """Options of a rehearsed game.
+
+    `own` are those of the game that the people know, with every card in it.
 
     `has_real_cards`: people hold real cards, and the table hears of turns and showdowns only.
     """
@@ -55,7 +57,10 @@ class WayToPlay:
 
 
 class CardRehearsal(Protocol):
-    """How people play a game of cards, on phones or with real cards under the camera; for self-play."""
+    """How people play a game of cards, on phones or with real cards under the camera.
+
+    For self-play.
+    """
 
     end_turn: str
     """The action that ends a turn with real cards, `call` begins a showdown, `pass_turn` is handed in by the clock."""
@@ -67,19 +72,19 @@ class CardRehearsal(Protocol):
     """The keys of a pad for `call` and `win`."""
 
     def way(self, seed: int, *, has_machine: bool) -> WayToPlay:
-        """How the game with this seed is played; a machine holds no real cards."""
+        """Return how the game with this seed is played. A machine holds no real cards."""
 
     def liking(self, action: str) -> float:
-        """How gladly somebody takes this action, against the others that are legal."""
+        """Return how gladly somebody takes this action, against the others that are legal."""
 
     def open_cards(self, state: Any) -> Layout:
-        """The cards that lie face up."""
+        """Return the cards that lie face up."""
 
     def is_seen(self, state: Any, action: str) -> bool:
-        """Can the camera tell what this action is?"""
+        """Return whether the camera can tell what this action is."""
 
     def showdown(self, state: Any, seat: Seat, action: str) -> Showdown:
-        """The cards that an action brings together, the one that it plays included."""
+        """Return the cards that an action brings together, the one that it plays included."""
 
 
 @dataclass(frozen=True)
@@ -95,16 +100,22 @@ class GameWithTools(Game[S, A]):
 
     @abstractmethod
     def tools(self) -> GameTools:
-        """What it brings; it is asked for whenever the command line is put together, so it should import little."""
+        """Return what it brings.
+
+        It is asked for whenever the command line is put together, so it should import little.
+        """
 
 
 def count(text: str) -> int:
-    """How often, as it is typed behind an option; raises `ArgumentTypeError` for anything but a whole number from 0."""
+    """Return how often, as it is typed behind an option.
+
+    Raises `ArgumentTypeError` for anything but a whole number from 0.
+    """
     if not text.isdecimal():
         raise ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
 
 
 def tools_of(game: Game[Any, Any]) -> GameTools:
-    """What a game brings; mostly nothing."""
+    """Return what a game brings. Mostly nothing."""
     return game.tools() if isinstance(game, GameWithTools) else GameTools()

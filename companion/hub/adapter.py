@@ -29,7 +29,7 @@ from companion.table.table import Table
 log = logging.getLogger(__name__)
 EAR = "hub"
 """What the hub is called among those who hear the key that calls the staff."""
-_MOST_SENTENCES = 8
+_MAX_SENTENCES = 8
 _CONTESTED = say(
     "The other table reports a different result for your last game. Compare it in both lists of games, and tell the "
     "hub’s host how it ended."
@@ -37,7 +37,7 @@ _CONTESTED = say(
 
 
 class HubAdapter(Closeable):
-    """Follows a table for a hub; nothing of it waits for the hub. `close` may be called twice."""
+    """Follows a table for a hub. Nothing of it waits for the hub. `close` may be called twice."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class HubAdapter(Closeable):
 
     @property
     def sentence(self) -> str:
-        """How the line to the hub is."""
+        """Return how the line to the hub is."""
         if self._line.is_connected and not self._line.trouble:
             place = say("Table {number} of {room}.", number=self.membership.number, room=Verbatim(self.membership.room))
             answer = self._answer[1]
@@ -90,7 +90,7 @@ class HubAdapter(Closeable):
 
     @property
     def is_connected(self) -> bool:
-        """Does the hub hear us?"""
+        """Return whether the hub hears us."""
         return self._line.is_connected
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class HubAdapter(Closeable):
         self._bell.hear(False, EAR)
 
     def leave(self) -> None:
-        """The hub has nothing to say here any more."""
+        """Note that the hub has nothing to say here any more."""
         self._close(False)
         self._table.round_is("", None)
         self._table.notice("contested", "")
@@ -115,7 +115,7 @@ class HubAdapter(Closeable):
     # ---- in the line's thread ----
 
     def state(self) -> bytes:
-        """How the table is; while only time passes it is the same to ten seconds."""
+        """Return how the table is. While only time passes it is the same to ten seconds."""
         self._bell.step()
         view = self._table.view()
         told = self._words if self.membership.names else self._nameless
@@ -134,8 +134,8 @@ class HubAdapter(Closeable):
             call_by=self._bell.by,
             health=told(self._health()),
             camera=view.devices.camera.state,
-            notices=tuple(told(notice) for notice in view.devices.notices[:_MOST_SENTENCES]),
-            wrong=tuple(told(problem.text) for problem in view.board.problems[:_MOST_SENTENCES]),
+            notices=tuple(told(notice) for notice in view.devices.notices[:_MAX_SENTENCES]),
+            wrong=tuple(told(problem.text) for problem in view.board.problems[:_MAX_SENTENCES]),
             follows=self._follows,
             answers=self._answer[0],
             answer=i18n.packed(self._answer[1]),
@@ -143,7 +143,7 @@ class HubAdapter(Closeable):
         return encoded(state)
 
     def command(self, payload: bytes) -> None:
-        """One of the few things that are let in; any other changes nothing."""
+        """Do one of the few things that are let in. Any other changes nothing."""
         try:
             command = read_command(payload)
         except Malformed:
@@ -163,7 +163,7 @@ class HubAdapter(Closeable):
             self._line.wake()
 
     def _follow(self, wish: HubWish) -> None:
-        """The table is as the hub wants it."""
+        """Do with the table as the hub wants."""
         if wish.is_closed != self.membership.closed:
             self._change(closed=wish.is_closed)
         self._close(wish.is_closed)
@@ -187,7 +187,7 @@ class HubAdapter(Closeable):
         self._table.close_for(say("This table is closed.") if is_closed else "")
 
     def connected(self, is_connected: bool) -> None:
-        """The hub hears us, or does not any more: the key that calls the staff goes by that."""
+        """Note that the hub hears us, or does not any more: the key that calls the staff goes by that."""
         self._bell.hear(is_connected, EAR)
         self._table.redraw()
 
@@ -197,7 +197,7 @@ class HubAdapter(Closeable):
 
     @staticmethod
     def _nameless(text: str) -> object:
-        """The sentence, and nothing that somebody has typed."""
+        """Return the sentence, and nothing that somebody has typed."""
         return _without_typed(i18n.packed(text))
 
 

@@ -1,4 +1,7 @@
-"""What a hub may ask of a table: a few typed things, each bounded and checked; anything else changes nothing."""
+"""What a hub may ask of a table: a few typed things, each bounded and checked.
+
+Anything else changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from companion.core.kit import Seat
 from companion.table.public.messages import words
 
 MOST_COMMAND = 48 * 1024
-MOST_SETTINGS = 48
+MAX_SETTINGS = 48
 _Name = Annotated[str, Meta(max_length=80)]
 
 
@@ -35,7 +38,10 @@ class PairedGame(_Wanted, frozen=True):
 
 
 class HubWish(_Wanted, frozen=True):
-    """How the hub wants a table to be until it says otherwise; `mark` tells one wish from another."""
+    """How the hub wants a table to be until it says otherwise.
+
+    `mark` tells one wish from another.
+    """
 
     mark: _Name = ""
     is_closed: bool = False
@@ -45,14 +51,17 @@ class HubWish(_Wanted, frozen=True):
 
 
 class SettingsAsked(_Wanted, frozen=True):
-    """Settings as they are typed on the table's own settings page, by dotted name; its answer names `number`."""
+    """Settings as they are typed on the table's own settings page, by dotted name.
+
+    Its answer names `number`.
+    """
 
     number: int
     values: Mapping[_Name, Annotated[str, Meta(max_length=200)]]
 
 
 class HubCommand(_Wanted, frozen=True):
-    """One message to a table; `pair`: there is a game at two tables."""
+    """One message to a table. `pair`: there is a game at two tables."""
 
     staff: Literal["", "coming", "done"] = ""
     pair: bool = False
@@ -65,7 +74,7 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 
 def wish_for(is_closed: bool, pairing: PairedGame | None, is_contested: bool = False) -> HubWish:
-    """A wish with its mark; that a table is open and plays what it likes has none."""
+    """Return a wish with its mark. That a table is open and plays what it likes has none."""
     wish = HubWish("", is_closed, pairing, is_contested)
     if wish == HubWish():
         return wish
@@ -73,12 +82,12 @@ def wish_for(is_closed: bool, pairing: PairedGame | None, is_contested: bool = F
 
 
 def encoded_command(command: HubCommand) -> bytes:
-    """A command as it is sent."""
+    """Return a command as it is sent."""
     return _encoder.encode(command)
 
 
 def read_command(payload: bytes) -> HubCommand:
-    """A command as somebody has sent it; raises `Malformed` for anything that is none."""
+    """Return a command as somebody has sent it. Raises `Malformed` for anything that is none."""
     if len(payload) > MOST_COMMAND or is_dense(payload):
         raise Malformed(say("This message is too large"))
     try:
@@ -88,6 +97,6 @@ def read_command(payload: bytes) -> HubCommand:
     if command.wish and command.wish.pairing:
         for name in command.wish.pairing.names.values():
             words(name)
-    if command.settings and len(command.settings.values) > MOST_SETTINGS:
+    if command.settings and len(command.settings.values) > MAX_SETTINGS:
         raise Malformed(say("This message is too large"))
     return command

@@ -29,7 +29,7 @@ except ImportError:
 
 T = TypeVar("T")
 ANSWERS_S = 10.0
-MOST_ANSWER = 16_384
+MAX_ANSWER = 16_384
 
 
 class JoinRequest(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ class JoinRefusal(msgspec.Struct, frozen=True):
 
 
 def join(address: str, code: str, name: str, *, names: bool, ca: str = "", start: int = 0) -> Membership:
-    """Join the hub whose pages are at this address; raises `SystemTrouble` in words for people."""
+    """Join the hub whose pages are at this address. Raises `SystemTrouble` in words for people."""
     base = base_of(address)
     try:
         scheme, host = urlsplit(base).scheme, urlsplit(base).hostname
@@ -89,12 +89,12 @@ def join(address: str, code: str, name: str, *, names: bool, ca: str = "", start
 
 
 def base_of(address: str) -> str:
-    """The address of a hub's pages as a membership keeps it."""
+    """Return the address of a hub's pages as a membership keeps it."""
     return (address if "//" in address else f"http://{address}").rstrip("/")
 
 
 def trusted(ca: str) -> ssl.SSLContext:
-    """How the hub's certificate is checked; raises `SystemTrouble`."""
+    """Return how the hub's certificate is checked. Raises `SystemTrouble`."""
     try:
         return ssl.create_default_context(cafile=ca or None)
     except OSError as error:
@@ -104,7 +104,10 @@ def trusted(ca: str) -> ssl.SSLContext:
 
 
 def card_of(membership: Membership, code: str) -> str:
-    """How the hub calls the player's card with this code; raises `SystemTrouble` in words for people."""
+    """Return how the hub calls the player's card with this code.
+
+    Raises `SystemTrouble` in words for people.
+    """
     request = CardRequest(code, membership.table)
     return _ask(f"{membership.address}/api/hub/card", request, CardAnswer, membership.ca).card
 
@@ -123,10 +126,10 @@ def _ask(url: str, request: msgspec.Struct, kind: type[T], ca: str) -> T:
     opener = urllib.request.build_opener(_NoOtherPlace, urllib.request.HTTPSHandler(context=context))
     try:
         with opener.open(asked, timeout=ANSWERS_S) as answer:
-            return msgspec.json.decode(answer.read(MOST_ANSWER), type=kind)
+            return msgspec.json.decode(answer.read(MAX_ANSWER), type=kind)
     except urllib.error.HTTPError as error:
         try:
-            told = msgspec.json.decode(error.read(MOST_ANSWER), type=JoinRefusal).error["message"]
+            told = msgspec.json.decode(error.read(MAX_ANSWER), type=JoinRefusal).error["message"]
         except (msgspec.MsgspecError, KeyError, OSError):
             told = say("There is no hub at {address}", address=url)
         raise SystemTrouble(str(told)) from None
@@ -138,7 +141,7 @@ def _ask(url: str, request: msgspec.Struct, kind: type[T], ca: str) -> T:
 
 
 def _at(server: str, host: str) -> str:
-    """A server's address; one without a host is where the pages are."""
+    """Return the address of a server. One without a host is where the pages are."""
     scheme, _, rest = server.partition("://")
     if not rest.startswith(":"):
         return server

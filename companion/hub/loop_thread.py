@@ -22,7 +22,9 @@ PARTING_S = 1.0
 
 
 class LoopThread:
-    """Runs `work` until it ends or `close`; `call` may be used from any thread, before the start and after the end.
+    """Runs `work` until it ends or `close`.
+
+    `call` may be used from any thread, before the start and after the end.
 
     What would block the loop (`asyncio.to_thread`) has one thread beside it.
     """
@@ -35,7 +37,7 @@ class LoopThread:
 
     @property
     def is_alive(self) -> bool:
-        """Is the work still going on?"""
+        """Return whether the work is still going on."""
         return self._thread.is_alive()
 
     def start(self) -> None:
@@ -46,13 +48,13 @@ class LoopThread:
         self._thread.start()
 
     def call(self, act: Callable[[], Any]) -> None:
-        """Have the loop do something; nothing where it has not begun or has ended."""
+        """Have the loop do something. Nothing where it has not begun or has ended."""
         with contextlib.suppress(RuntimeError):  # it has ended
             if self._loop:
                 self._loop.call_soon_threadsafe(act)
 
     def close(self, goodbye_s: float) -> None:
-        """Wait so long for the work to end by itself, then cancel it; may be called twice."""
+        """Wait so long for the work to end by itself, then cancel it. May be called twice."""
         if self._thread.is_alive():
             self._thread.join(goodbye_s)
             self.call(self._cancel)
@@ -101,7 +103,10 @@ class SteadyClient(Client):
 
 
 async def note_fault(error: Exception) -> None:
-    """For `error_cb`: a line's own errors come out of what is awaited; any other is a fault of this program."""
+    """For `error_cb`: a line's own errors come out of what is awaited.
+
+    Any other is a fault of this program.
+    """
     if isinstance(error, CompanionError):
         log.warning("Hub: %s", error)
     elif not isinstance(error, NatsError | OSError):

@@ -19,11 +19,11 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Membership(msgspec.Struct, frozen=True):
-    """`seed` is the table's secret NKey, made here; `address` the hub's pages, `servers` its NATS.
+    """`seed` is the table's secret NKey, made here. `address` the hub's pages, `servers` its NATS.
 
     `table` is the table's name in subjects, `number` that for people. Inputs of the journal are sent from behind
-    `start` on; `names`: people's names are told as well. `ca` is a file with the certificate that the hub's is signed
-    by; empty: one that this machine trusts. `closed`: the hub's host has closed this table.
+    `start` on. `names`: people's names are told as well. `ca` is a file with the certificate that the hub's is signed
+    by. Empty: one that this machine trusts. `closed`: the hub's host has closed this table.
     """
 
     address: str
@@ -42,7 +42,7 @@ class Membership(msgspec.Struct, frozen=True):
 
 
 def membership_path(settings: Settings) -> Path:
-    """Where it is kept."""
+    """Return where it is kept."""
     return settings.journal_path.with_name(FILE)
 
 
@@ -56,7 +56,10 @@ def session_id(journal: Path) -> str:
 
 
 def read_membership(path: Path) -> Membership | None:
-    """The hub that this table has joined; None: none. Raises `SystemTrouble` for a file that cannot be read."""
+    """Return the hub that this table has joined.
+
+    None: none. Raises `SystemTrouble` for a file that cannot be read.
+    """
     try:
         return msgspec.json.decode(read_file(path, MAX_TEXT), type=Membership)
     except FileNotFoundError:
@@ -68,7 +71,7 @@ def read_membership(path: Path) -> Membership | None:
 
 
 def write_membership(path: Path, membership: Membership) -> None:
-    """Remember it, so that after a power cut it is there or not; raises `SystemTrouble`."""
+    """Remember it, so that after a power cut it is there or not. Raises `SystemTrouble`."""
     unfinished = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

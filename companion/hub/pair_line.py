@@ -70,8 +70,10 @@ log = logging.getLogger(__name__)
 ANSWERS_S = 5.0
 WRITTEN_S = 0.05
 LOOK_S, NEAR_S, GONE_S = 2.0, 10.0, 30.0
-"""How often a game that is on is looked at though nothing has woken us; how often each table says that it is there; a
-table that has said nothing for so long is gone."""
+"""How often a game that is on is looked at though nothing has woken us.
+
+How often each table says that it is there. A table that has said nothing for so long is gone.
+"""
 CLAIM_S = 10.0
 """Seconds between two claims that this machine is the table."""
 _LOOK_BACK = 20
@@ -102,7 +104,7 @@ class _Wish:
 
 
 async def kept_message(stream: JetStreamContext, subject: str) -> bytes | None:
-    """The message that the hub keeps under a subject of pairs; None where there is none."""
+    """Return the message that the hub keeps under a subject of pairs. None where there is none."""
     try:
         return (await stream.get_msg(PAIRS, subject=subject, direct=True)).data or b""
     except NotFoundError:
@@ -110,7 +112,10 @@ async def kept_message(stream: JetStreamContext, subject: str) -> bytes | None:
 
 
 class PairLine:
-    """Agrees on games and carries their messages; asked from any thread, and from the line's own as it says."""
+    """Agrees on games and carries their messages.
+
+    Asked from any thread, and from the line's own as it says.
+    """
 
     def __init__(self, table: Table, journal: Journal, clock: Clock, own: str, wake: Callable[[], None]) -> None:
         self._table = table
@@ -120,7 +125,7 @@ class PairLine:
         self._session = session_id(journal.path)
         self._claim_s = 0.0
         self.is_shared = False
-        """Has another machine tried to connect as this table?"""
+        """Return whether another machine has tried to connect as this table."""
         self._wake = wake
         table.remote.when_again(self.again)
         self._wishes: deque[_Wish] = deque()
@@ -128,12 +133,12 @@ class PairLine:
         self._past: RemoteProgress | None = None
         """What there is to be told of a game that is not on the table any more."""
         self._sent = -1
-        """So many of our messages are at the hub; -1: that is to be asked."""
+        """Number of our messages at the hub. -1: that is to be asked."""
         self._fault = ""
         self._heard_s = 0.0
         self._near_s = -NEAR_S
         self._there = 0
-        """So many messages of the other table are at the hub, as far as we were told."""
+        """Number of the other table's messages at the hub, as far as we were told."""
         self._looked_s = -LOOK_S
         self._news: Subscription | None = None
         self._listens_to = ""
@@ -142,12 +147,12 @@ class PairLine:
         """Another game is wanted here, with sides changed or not."""
         self._is_again_told = self._is_again_there = False
         self.code = ""
-        """Under which this table offers a game; empty: it offers none."""
+        """Under which this table offers a game. Empty: it offers none."""
 
     # ---- from any thread ----
 
     def offer(self, game: str, options: dict[str, Any], seat: Seat, name: str) -> str:
-        """Offer a game of which this table plays a seat; answers the code for the other host.
+        """Offer a game of which this table plays a seat. Return the code for the other host.
 
         One that is on and has begun at another hub is offered instead, to go on with it. Raises a `CompanionError`.
         """
@@ -162,7 +167,7 @@ class PairLine:
         return self.code
 
     def take(self, code: str, name: str) -> None:
-        """Play the game that another table offers under this code; raises a `CompanionError`."""
+        """Play the game that another table offers under this code. Raises a `CompanionError`."""
         offer = self._ask(PairLook(code)).offer
         if offer is None:
             raise Malformed(say("This message cannot be read: {error}", error="offer"))
@@ -175,17 +180,17 @@ class PairLine:
 
     @property
     def interrupted(self) -> RemoteBeginning | None:
-        """The game that is on and of which this hub knows nothing; None: there is none."""
+        """Return the game that is on and of which this hub knows nothing. None: there is none."""
         begun, pair = self._table.remote.begun, self._pair
         return begun if begun is not None and (pair is None or pair.id != begun.id) else None
 
     def again(self, swaps: bool) -> None:
-        """Another game of these two tables is wanted here; nothing is waited for."""
+        """Ask for another game of these two tables. Nothing is waited for."""
         self._again = swaps
         self._wake()
 
     def withdraw(self) -> None:
-        """Offer nothing any more; raises a `CompanionError`."""
+        """Offer nothing any more. Raises a `CompanionError`."""
         self._ask(PairWithdrawal())
         self.code = ""
         self._table.redraw()
@@ -204,12 +209,12 @@ class PairLine:
 
     @property
     def pause_s(self) -> float:
-        """How long the line may sleep with nothing to wake it."""
+        """Return how long the line may sleep with nothing to wake it."""
         progress = self._table.remote.progress
         return LOOK_S if self._pair is not None and progress is not None and not progress.is_over else NEAR_S
 
     def connected(self) -> None:
-        """The line is there, perhaps again."""
+        """Note that the line is there, perhaps again."""
         self._news, self._listens_to = None, ""
         self._sent, self._near_s, self._looked_s = -1, -NEAR_S, -LOOK_S
         self._is_again_told = False
@@ -266,7 +271,10 @@ class PairLine:
         self._listens_to = pair.id
 
     async def _ask_hub(self, client: Client) -> None:
-        """Ask each wish that somebody still waits for; where the line breaks, it is asked again on the next one."""
+        """Ask each wish that somebody still waits for.
+
+        Where the line breaks, it is asked again on the next one.
+        """
         while self._wishes:
             asked = self._wishes[0]
             answer, told, refused = asked.answer, PairAnswer(), None
@@ -301,12 +309,12 @@ class PairLine:
             self._begin(answer.pair)
 
     def broken(self) -> None:
-        """The line is cut."""
+        """Note that the line is cut."""
         self._claim_s = 0.0
         self._tell(say("The connection to the other table is lost. The game goes on when it is back."))
 
     def close(self) -> None:
-        """Nobody waits any longer."""
+        """Let nobody wait any longer."""
         while self._wishes:
             self._wishes.pop().answer.cancel()
         self._table.remote.when_again(None)
@@ -324,7 +332,10 @@ class PairLine:
         return read_answer(answer.data)
 
     def _begin(self, pair: Pair) -> None:
-        """Begin the game that was agreed on; where that cannot be, the other table is told that it was left."""
+        """Begin the game that was agreed on.
+
+        Where that cannot be, the other table is told that it was left.
+        """
         seat, fault = pair.seat_of(self._own), ""
         beginning = RemoteBeginning(
             pair.id, pair.number, pair.game, pair.options, seat.other, pair.names.get(seat.other, ""),
@@ -345,7 +356,10 @@ class PairLine:
         self.code = ""
 
     def _kept(self, game: str) -> RemoteProgress | None:
-        """What the journal has of a game at two tables, on the table or among the last ones; None: nothing."""
+        """Return what the journal has of a game at two tables, on the table or among the last ones.
+
+        None: nothing.
+        """
         progress = self._table.remote.progress
         if progress is not None and progress.game == game:
             return progress
@@ -360,7 +374,7 @@ class PairLine:
         return None
 
     def _progress(self, pair: Pair) -> RemoteProgress:
-        """What there is to be told; of a game that could not begin, that it was left."""
+        """Return what there is to be told. Of a game that could not begin, that it was left."""
         progress = self._table.remote.progress
         if progress is not None and progress.game == pair.id:
             return progress
@@ -383,7 +397,10 @@ class PairLine:
             self._sent += 1
 
     async def _at_hub(self, stream: JetStreamContext, pair: Pair, sent: tuple[bytes, ...]) -> int:
-        """How many of our messages the hub has; a journal that was brought back from a backup has another past."""
+        """Return how many of our messages the hub has.
+
+        A journal that was brought back from a backup has another past.
+        """
         if await kept_message(stream, message_subject(pair.id, self._own, len(sent) + 1)) is not None:
             self._fault = _OLDER
         for number in range(len(sent), 0, -1):

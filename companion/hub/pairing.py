@@ -1,7 +1,8 @@
-"""How two tables at one hub agree on a game: what they ask of the hub, what it answers, and how each side checks it.
+"""How two tables at one hub agree on a game: what they ask of the hub, what it answers, and how
+each side checks it.
 
-One host offers a game and is told a code; the other one enters it. Both programs must be of the same version and have
-the same kit of the game; the game gets the higher of both tables' next numbers.
+One host offers a game and is told a code. The other one enters it. Both programs must be of the same version and have
+the same kit of the game. The game gets the higher of both tables' next numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class PairOffer(_Message, frozen=True, tag="offer"):
-    """A host offers a game: `seat` is played at that table, by `name`; `number` is the next game's there.
+    """A host offers a game: `seat` is played at that table, by `name`.
+
+    `number` is the next game's there.
 
     `kit` tells the same game from one with other rules or pieces (see `kit_mark`). `id` is set where a game goes on
     that has begun at another hub.
@@ -45,13 +48,13 @@ class PairOffer(_Message, frozen=True, tag="offer"):
 
 
 class PairLook(_Message, frozen=True, tag="look"):
-    """What is offered under this code?"""
+    """Ask what is offered under this code."""
 
     code: Text
 
 
 class PairTake(_Message, frozen=True, tag="take"):
-    """The other host agrees; `id` is the game that is on at that table, if there is one."""
+    """The other host agrees. `id` is the game that is on at that table, if there is one."""
 
     code: Text
     version: Text
@@ -61,7 +64,9 @@ class PairTake(_Message, frozen=True, tag="take"):
 
 
 class PairAgain(_Message, frozen=True, tag="again"):
-    """The two of the last game `id` want another one; `swaps`: with sides changed, if the other one wants that too.
+    """The two of the last game `id` want another one.
+
+    `swaps`: with sides changed, if the other one wants that too.
 
     It begins when both have asked.
     """
@@ -72,7 +77,7 @@ class PairAgain(_Message, frozen=True, tag="again"):
 
 
 class PairQuestion(_Message, frozen=True, tag="ask"):
-    """Which game at two tables is this table's, and what has it offered?"""
+    """Ask which game at two tables is this table's, and what it has offered."""
 
 
 class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
@@ -80,7 +85,7 @@ class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
 
 
 class SessionClaim(_Message, frozen=True, tag="session"):
-    """The machine `id` is connected as this table; said again every few seconds."""
+    """The machine `id` is connected as this table. Said again every few seconds."""
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
 
@@ -89,7 +94,7 @@ PairWish = PairOffer | PairLook | PairTake | PairAgain | PairQuestion | PairWith
 
 
 class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A game on which two tables have agreed; `tables` and `names` are those of each seat.
+    """A game on which two tables have agreed. `tables` and `names` are those of each seat.
 
     `follows` is the game whose rematch it is. Fields of an earlier version are passed over.
     """
@@ -103,11 +108,11 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
     follows: GameId = ""
 
     def seat_of(self, table: str) -> Seat:
-        """The seat that is played at a table."""
+        """Return the seat that is played at a table."""
         return Seat.SOUTH if self.tables[Seat.SOUTH] == table else Seat.NORTH
 
     def other_of(self, table: str) -> str:
-        """The other table."""
+        """Return the other table."""
         return self.tables[self.seat_of(table).other]
 
 
@@ -131,13 +136,16 @@ _answer = msgspec.json.Decoder(PairAnswer)
 
 
 def read_wish(payload: bytes) -> PairWish:
-    """What a table asks; raises `Malformed`."""
+    """Return what a table asks. Raises `Malformed`."""
     wish: PairWish = strictly_read(_wish, payload)
     return wish
 
 
 def read_answer(payload: bytes) -> PairAnswer:
-    """What the hub answers; raises `Malformed`, and `Illegal` with the hub's sentence where it has refused."""
+    """Return what the hub answers.
+
+    Raises `Malformed`, and `Illegal` with the hub's sentence where it has refused.
+    """
     answer: PairAnswer = strictly_read(_answer, payload)
     if answer.pair is not None and set(answer.pair.tables) != set(Seat):
         raise Malformed(say("This message cannot be read: {error}", error="tables"))
@@ -147,7 +155,10 @@ def read_answer(payload: bytes) -> PairAnswer:
 
 
 def kit_mark(game: str, options: dict[str, Any]) -> str:
-    """What is the same for two programs in which a game has the same kit; raises `Malformed` for an unknown game."""
+    """Return what is the same for two programs in which a game has the same kit.
+
+    Raises `Malformed` for an unknown game.
+    """
     if game not in GAMES:
         raise Malformed(say("This table does not have the game “{game}”", game=game))
     rules = GAMES[game]

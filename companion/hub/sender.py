@@ -49,9 +49,9 @@ CONNECT_S, ANSWERS_S = 5, 3.0
 AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
 """After a line that broke: so soon it is tried anew, and at most so long later."""
 LEARNS_S = 5.0
-"""So long after a table has joined, a server of a cluster may not have read yet that it may come in."""
+"""Seconds that a server of a cluster may take to read that a new table may come in."""
 WAITS_S = 5.0
-"""A table that is not let in asks at least so often: its host may be standing at the hub."""
+"""Interval in seconds at which a table that is not let in asks: its host may be standing at the hub."""
 KEEPS_AGAIN_S = 3.0
 """A hub that keeps nothing is asked so often whether it does again."""
 GOODBYE_S = 0.5
@@ -73,9 +73,11 @@ class KeepsNothing(CompanionError, RuntimeError):
 
 
 class HubLine:
-    """Sends what is new until `close`, which may be called twice; `wake` may be called from any thread.
+    """Sends what is new until `close`, which may be called twice.
 
-    In the line's thread, `state` answers how the table is now, as it is sent; `command` is given what the hub asks for;
+    `wake` may be called from any thread.
+
+    In the line's thread, `state` answers how the table is now, as it is sent. `command` is given what the hub asks for.
     `connected` hears whether the hub hears us.
     """
 
@@ -108,7 +110,7 @@ class HubLine:
         self._learns_until_s = clock.monotonic_s() + LEARNS_S
         self.is_connected = False
         self.trouble = ""
-        """Why the hub does not get everything, as a sentence; empty: it does."""
+        """Why the hub does not get everything, as a sentence. Empty: it does."""
         self._thread = LoopThread("hub", self._run)
 
     def start(self) -> None:
@@ -116,18 +118,18 @@ class HubLine:
         self._thread.start()
 
     def wake(self) -> None:
-        """There is something new."""
+        """Note that there is something new."""
         self._has_news = True
         if self._is_asleep:
             self._thread.call(self._woken.set)
 
     def look_for_pair(self) -> None:
-        """The hub has a game at two tables for us."""
+        """Note that the hub has a game at two tables for us."""
         self._asks_s = 0.0
         self.wake()
 
     def close(self) -> None:
-        """Hang up; what was not sent yet is sent after the next start."""
+        """Hang up. What was not sent yet is sent after the next start."""
         self._is_closing = True
         self.wake()
         self._thread.close(GOODBYE_S)
@@ -220,7 +222,7 @@ class HubLine:
             await hang_up(client)
 
     async def _send_all(self, client: Client, stream: JetStreamContext, sequence: int) -> int:
-        """Send what there is; answers the number of the last message. Raises `KeepsNothing`."""
+        """Send what there is. Return the number of the last message. Raises `KeepsNothing`."""
         await self._exchange(client, stream)
         while (record := self._outbox.next()) and not self._is_closing:
             sequence = await self._send(stream, record, sequence)
@@ -250,7 +252,7 @@ class HubLine:
             log.info("Hub: it does not answer about games at two tables")
 
     async def _find_place(self, stream: JetStreamContext) -> int:
-        """Go on behind the last input that the hub has; answers the number of its message."""
+        """Go on behind the last input that the hub has. Return the number of its message."""
         own, outbox = self._membership, self._outbox
         try:
             last = await stream.get_msg(RECORDS, subject=record_subject(own.table), direct=True)
@@ -269,7 +271,7 @@ class HubLine:
         return last.seq or 0
 
     async def _send(self, stream: JetStreamContext, record: PublicRecord, sequence: int) -> int:
-        """Have it written at the hub, synced; answers the number of its message."""
+        """Have it written at the hub, synced. Return the number of its message."""
         age_s = max(0.0, self._clock.monotonic_s() - self._outbox.accepted_s)
         headers = {SEQUENCE: str(sequence), AGE: f"{age_s:.3f}"}
         try:
@@ -325,7 +327,7 @@ def _is_refusal(error: BaseException) -> bool:
 
 
 def _why(error: BaseException) -> str:
-    """Why the line broke, for people."""
+    """Return why the line broke, for people."""
     if isinstance(error, CompanionError):
         return error.message
     if isinstance(error, APIError) and error.err_code == WRONG_SEQUENCE:

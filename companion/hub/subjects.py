@@ -1,10 +1,16 @@
-"""The names by which a table and its hub find each other in NATS; both sides take them from here."""
+"""The names by which a table and its hub find each other in NATS.
+
+Both sides take them from here.
+"""
 
 from __future__ import annotations
 
 RECORDS, STATES, PAIRS = "RECORDS", "STATES", "PAIRS"
-"""The streams: what tables have accepted, kept and in order; how each table is now, of which the newest is kept; and
-what two tables of one game tell each other, each message by its number."""
+"""The streams: what tables have accepted, kept and in order.
+
+How each table is now, of which the newest is kept. And what two tables of one game tell each other,
+each message by its number.
+"""
 ALL_RECORDS, ALL_STATES = "tables.*.record", "tables.*.state"
 ALL_WISHES, ALL_PAIRS, ALL_NEAR = "tables.*.pair", "pairs.*.*.*", "near.*.*"
 NEAR = "near"
@@ -26,68 +32,71 @@ SAID = (ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, *KEPT_OR_ASKED)
 
 
 def record_subject(table: str) -> str:
-    """Where a table tells what it has accepted."""
+    """Return where a table tells what it has accepted."""
     return f"tables.{table}.record"
 
 
 def state_subject(table: str) -> str:
-    """Where a table tells how it is."""
+    """Return where a table tells how it is."""
     return f"tables.{table}.state"
 
 
 def command_subject(table: str) -> str:
-    """Where the hub asks something of a table."""
+    """Return where the hub asks something of a table."""
     return f"commands.{table}"
 
 
 def wish_subject(table: str) -> str:
-    """Where a table asks the hub for a game at two tables."""
+    """Return where a table asks the hub for a game at two tables."""
     return f"tables.{table}.pair"
 
 
 def message_subject(pair: str, table: str, number: int | str) -> str:
-    """Where a table of a pair tells the message of a number: there is one, once."""
+    """Return where a table of a pair tells the message of a number: there is one, once."""
     return f"pairs.{pair}.{table}.{number}"
 
 
 def near_subject(pair: str, table: str) -> str:
-    """Where a table of a pair says that it is there."""
+    """Return where a table of a pair says that it is there."""
     return f"near.{pair}.{table}"
 
 
 def news_subject(table: str, pair: str, what: int | str) -> str:
-    """Where the hub tells a table that there is the message of a number, or (`NEAR`) that the other one is there."""
+    """Return where the hub tells a table that there is the message of a number, or (`NEAR`) that
+    the other one is there."""
     return f"news.{table}.{pair}.{what}"
 
 
 def inbox_prefix(table: str) -> str:
-    """Where a table gets answers; no other table may listen there."""
+    """Return where a table gets answers. No other table may listen there."""
     return f"_INBOX_{table}"
 
 
 def table_of(subject: str) -> str:
-    """The table that a subject is about."""
+    """Return the table that a subject is about."""
     return subject.split(".")[1]
 
 
 def may_publish(table: str) -> tuple[str, ...]:
-    """All that a table may say: its own subjects, and the question how far it has come."""
+    """Return all that a table may say: its own subjects, and the question how far it has come."""
     ask = f"{_ASK_RECORDS}{record_subject(table)}"
     return (record_subject(table), state_subject(table), wish_subject(table), ask)
 
 
 def may_be_told(table: str) -> tuple[str, ...]:
-    """All that the hub may tell a table beside the answers that it gets."""
+    """Return all that the hub may tell a table beside the answers that it gets."""
     return (command_subject(table), news_subject(table, "*", "*"))
 
 
 def may_publish_paired(pair: str, table: str, other: str) -> tuple[str, ...]:
-    """What a table of a pair may say besides: its own side, and the questions what there is on either side."""
+    """Return what a table of a pair may say besides: its own side, and the questions what there is
+    on either side."""
     sides = (f"{_ASK_PAIRS}{message_subject(pair, each, '*')}" for each in (table, other))
     return (message_subject(pair, table, "*"), near_subject(pair, table), *sides)
 
 
 def may_ever_publish(table: str) -> tuple[str, ...]:
-    """All that a table may ever say, whatever pair it belongs to: how far its account reaches in a cluster."""
+    """Return all that a table may ever say, whatever pair it belongs to: how far its account
+    reaches in a cluster."""
     own = (message_subject("*", table, "*"), near_subject("*", table), f"{_ASK_PAIRS}{ALL_PAIRS}")
     return (*may_publish(table), *own)

@@ -1,4 +1,4 @@
 """The hub of many tables: it wires NATS, what is known of every table, and the pages of the room.
 
-One machine runs all of it; the tables' side is `companion.hub`, the pages are `web.hub`.
+One machine runs all of it. The tables' side is `companion.hub`, the pages are `web.hub`.
 """

@@ -1,4 +1,4 @@
-"""The hub as a whole: its folder, NATS, the room, the pages; the one place that wires them."""
+"""The hub as a whole: its folder, NATS, the room, the pages. The one place that wires them."""
 
 from __future__ import annotations
 
@@ -30,10 +30,13 @@ from web.server.server import Server, serve
 
 @dataclass(frozen=True)
 class HubSettings:
-    """How a hub is run. `nats_urls` names a cluster, which `nats_seed`, else the hub's own key, enters; without it the
-    hub runs its own NATS. `nats_reload` is the command that takes the file of who may come in to the cluster.
+    """How a hub is run.
 
-    `name` (None: as before) is what the room is called; `delay_s` (None: as before) how late spectators see.
+    `nats_urls` names a cluster, which `nats_seed`, else the hub's own key, enters. Without it the
+    hub runs its own NATS. `nats_reload` is the command that takes the file of who may come in to
+    the cluster.
+
+    `name` (None: as before) is what the room is called. `delay_s` (None: as before) how late spectators see.
     """
 
     folder: Path
@@ -52,7 +55,7 @@ class HubSettings:
 
 
 class Hub(Closeable):
-    """A running hub; `close` may be called twice. Raises `SystemTrouble` where it cannot start."""
+    """A running hub. `close` may be called twice. Raises `SystemTrouble` where it cannot start."""
 
     def __init__(self, settings: HubSettings, clock: Clock | None = None) -> None:
         self._settings = settings
@@ -125,12 +128,12 @@ class Hub(Closeable):
         self.server.start()
 
     def urls(self) -> tuple[str, ...]:
-        """Addresses of the wall, the one for others first."""
+        """Return addresses of the wall, the one for others first."""
         return page_urls(self._settings.web, self.server.port)
 
     @property
     def host_key(self) -> str:
-        """What somebody types to become the hub's host."""
+        """Return what somebody types to become the hub's host."""
         return host_key_text(self.folder.now.host_key)
 
     def close(self) -> None:
@@ -138,13 +141,13 @@ class Hub(Closeable):
         self._stack.close()
 
     def _paired(self, pair: Pair) -> None:
-        """Two tables have agreed on a game: both may write and read it, and the one that has offered is told."""
+        """Let two tables that have agreed on a game write and read it, and tell the one that offered."""
         self._rights.keep()
         for table in pair.tables.values():
             self._look_at_pair(table)
 
     def _look_at_pair(self, table: str) -> None:
-        """A table is to ask which game is its own."""
+        """Have a table ask which game is its own."""
         self.store.command(table, b'{"pair": true}')
 
 
@@ -175,5 +178,5 @@ def _store_settings(settings: HubSettings, nats: NatsServer | None, seed: str) -
 
 
 def _servers(settings: HubSettings) -> tuple[str, ...]:
-    """Where tables find NATS, as they are told when they join."""
+    """Return where tables find NATS, as they are told when they join."""
     return settings.nats_urls or (f"{'tls' if settings.web.certificate else 'nats'}://:{settings.nats_port}",)

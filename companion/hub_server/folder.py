@@ -1,4 +1,7 @@
-"""The hub's folder: its secrets, its settings, and the tables that have joined; everything but NATS' own store."""
+"""The hub's folder: its secrets, its settings, and the tables that have joined.
+
+Everything but NATS' own store.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,16 @@ from companion.hub.pairing import Pair
 FILE = "hub.json"
 ADDRESS_FILE = "address"
 """Where a hub says how its pages are reached from this very machine."""
-MOST_TABLES, MOST_SEATED, SEATED_EACH = 500, 1000, 20
+MAX_TABLES, MOST_SEATED, SEATED_EACH = 500, 1000, 20
 SPARE = 200
-"""So many names of tables are drawn in advance for a cluster, each with an account there."""
+"""Number of tables' names drawn in advance for a cluster, each with an account there."""
 
 
 class KnownTable(msgspec.Struct, frozen=True):
-    """A table that has joined: its name in subjects, its number and name for people, its public NKey.
+    """A table that has joined: its name in subjects, its number and name for people, its public
+    NKey.
 
-    `waits`: the host has not let it in yet; `shut`: it may say nothing any more; `closed`: no game begins at it.
+    `waits`: the host has not let it in yet. `shut`: it may say nothing any more. `closed`: no game begins at it.
     """
 
     id: str
@@ -42,7 +46,9 @@ class KnownTable(msgspec.Struct, frozen=True):
 
 
 class HubFile(msgspec.Struct, frozen=True):
-    """All that the hub remembers. `seed` is its own NKey; whoever has it may do everything at its NATS.
+    """All that the hub remembers.
+
+    `seed` is its own NKey. Whoever has it may do everything at its NATS.
 
     `pairs` are the games at two tables, of each table the last one. `asked` are the settings that tables have not
     answered yet, by the tables' names in subjects. `seated` are the tables of the last `MOST_SEATED` games at two
@@ -62,11 +68,11 @@ class HubFile(msgspec.Struct, frozen=True):
     spare: tuple[str, ...] = ()
 
     def pair(self, game: str) -> Pair | None:
-        """The game at two tables by its id."""
+        """Return the game at two tables by its id."""
         return next((pair for pair in self.pairs if pair.id == game), None)
 
     def pair_of(self, table: str) -> Pair | None:
-        """The game that a table has agreed on last."""
+        """Return the game that a table has agreed on last."""
         return next((pair for pair in self.pairs if table in pair.tables.values()), None)
 
     def __repr__(self) -> str:
@@ -74,7 +80,7 @@ class HubFile(msgspec.Struct, frozen=True):
 
 
 class HubFolder:
-    """The file, written whole at every change; any thread may ask. Raises `SystemTrouble`."""
+    """The file, written whole at every change. Any thread may ask. Raises `SystemTrouble`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -92,23 +98,23 @@ class HubFolder:
 
     @property
     def now(self) -> HubFile:
-        """What it remembers."""
+        """Return what it remembers."""
         return self._file
 
     @property
     def own_key(self) -> str:
-        """The public half of the hub's NKey."""
+        """Return the public half of the hub's NKey."""
         return public_key(self._file.seed)
 
     def knows(self, table: str) -> bool:
-        """Has a table of this name in subjects joined? Asked with everything that tables tell."""
+        """Return whether a table of this name in subjects has joined. Asked with everything that tables tell."""
         file = self._file
         if self._ids[0] is not file:
             self._ids = (file, frozenset(each.id for each in file.tables))
         return table in self._ids[1]
 
     def change(self, make: Callable[[HubFile], HubFile]) -> HubFile:
-        """Remember something else; on the disk before it holds."""
+        """Remember something else. On the disk before it holds."""
         with self._lock:
             fresh = make(self._file)
             self._write(fresh)
@@ -122,17 +128,19 @@ class HubFolder:
             self.change(lambda file: msgspec.structs.replace(file, spare=names))
 
     def join(self, name: str, key: str, *, takes_spare: bool = False) -> KnownTable:
-        """A table with this public key joins: it gets the lowest number that is free; raises `SystemTrouble`.
+        """Return a table with this public key joins: it gets the lowest number that is free.
+
+        Raises `SystemTrouble`.
 
         `takes_spare`: its name in subjects is one of those that were drawn in advance.
         """
         joined: list[KnownTable] = []
 
         def add(file: HubFile) -> HubFile:
-            if len(file.tables) >= MOST_TABLES:
-                raise SystemTrouble(say("This hub has {number} tables and takes no more.", number=MOST_TABLES))
+            if len(file.tables) >= MAX_TABLES:
+                raise SystemTrouble(say("This hub has {number} tables and takes no more.", number=MAX_TABLES))
             taken = {table.number for table in file.tables}
-            number = next(number for number in range(1, MOST_TABLES + 1) if number not in taken)
+            number = next(number for number in range(1, MAX_TABLES + 1) if number not in taken)
             if takes_spare and not file.spare:
                 raise SystemTrouble(say("The cluster has no account left: restart this hub and its NATS servers."))
             own, spare = (file.spare[0], file.spare[1:]) if takes_spare else (secrets.token_hex(8), file.spare)
@@ -143,7 +151,7 @@ class HubFolder:
         return joined[0]
 
     def alter(self, number: int, make: Callable[[KnownTable], KnownTable | None]) -> KnownTable | None:
-        """Change a table, or let it go (None); answers it as it was, None: there is none."""
+        """Change a table, or let it go (None). Return it as it was, None: there is none."""
         was = next((table for table in self._file.tables if table.number == number), None)
         if was is not None:
             self.change(
@@ -174,7 +182,7 @@ class HubFolder:
 
 
 def public_key(seed: str) -> str:
-    """The public half of an NKey."""
+    """Return the public half of an NKey."""
     public: bytes = nkeys.from_seed(bytearray(seed.strip().encode())).public_key
     return public.decode()
 

@@ -20,7 +20,7 @@ from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
 GAMES = Rate(5000, 0.01)
-"""So many games a table may have ended: a year's at once, and then one every 100 seconds. All results are kept."""
+"""Rate of games that a table may end: a year's at once, then one every 100 seconds."""
 
 
 class RecordPlace(NamedTuple):
@@ -31,7 +31,7 @@ class RecordPlace(NamedTuple):
 
 
 class HubListener:
-    """Hands it to whom it concerns, in the store's thread; every call is quick."""
+    """Hands it to whom it concerns, in the store's thread. Every call is quick."""
 
     def __init__(self, members: Members, wishes: Wishes, *, room: Room, league: League, pairs: PairKeeper) -> None:
         self._members = members
@@ -44,27 +44,27 @@ class HubListener:
         self._games = Buckets(GAMES, time.monotonic)
 
     def tables(self) -> tuple[str, ...]:
-        """The tables that have joined."""
+        """Return the tables that have joined."""
         return self._members.ids()
 
     def pair(self, game: str) -> Pair | None:
-        """The game at two tables by its id."""
+        """Return the game at two tables by its id."""
         return self._pairs.named(game)
 
     def followed(self) -> int:
-        """How far tables were followed."""
+        """Return how far tables were followed."""
         return self._league.results.sequence
 
     def on_other_store(self) -> None:
-        """Whatever is told is followed from its beginning."""
+        """Follow whatever is told from its beginning."""
         self._league.results.begin_anew()
 
     def on_last(self, table: str, record: PublicRecord, age_s: float) -> None:
-        """What a table has accepted last."""
+        """Note what a table has accepted last."""
         self._room.record(table, record, age_s)
 
     def on_record(self, table: str, record: PublicRecord, age_s: float, place: RecordPlace) -> None:
-        """A table has accepted something: what comes of it is kept before the room shows it."""
+        """Take what a table has accepted: what comes of it is kept before the room shows it."""
         if self._members.has(table):
             pair = record.pair
             if pair and not self._pairs.is_seated(table, pair.id, pair.seat):
@@ -76,32 +76,32 @@ class HubListener:
         self._room.record(table, record, age_s)
 
     def on_state(self, table: str, state: PublicState) -> None:
-        """How a table is."""
+        """Note how a table is."""
         self._room.state(table, state)
 
     def on_wish(self, table: str, payload: bytes) -> bytes:
-        """A table asks for a game at two tables."""
+        """Return a table asks for a game at two tables."""
         return self._pairs.answer(table, payload)
 
     def on_bad(self, table: str, why: str) -> None:
-        """A message that cannot be read."""
+        """Note a message that cannot be read."""
         log.debug("Hub: %s: %s", table, why)
         self._room.refuse_unread(table)
 
     def on_flood(self, table: str) -> None:
-        """A table sends more than a table does."""
+        """Shut out a table that sends more than a table does."""
         self._members.shut_out(table)
 
     def on_trouble(self, trouble: str) -> None:
-        """What is wrong with the hub."""
+        """Note what is wrong with the hub."""
         self._room.is_in_trouble(trouble)
 
     def on_round(self) -> None:
-        """Time has passed."""
+        """Do what is due."""
         self._room.step()
         self.when_round()
         self._wishes.step()
 
     def keep(self) -> None:
-        """How far tables were followed."""
+        """Keep how far tables were followed."""
         self._league.results.keep()

@@ -21,9 +21,9 @@ log = logging.getLogger(__name__)
 
 
 class Members:
-    """Does what the host's pages ask for; any thread may ask.
+    """Does what the host's pages ask for. Any thread may ask.
 
-    `servers` are told to tables that join; `forget` are called, in this order, with the name of a table that leaves.
+    `servers` are told to tables that join. `forget` are called, in this order, with the name of a table that leaves.
     """
 
     def __init__(
@@ -48,22 +48,22 @@ class Members:
             room.ask(asked)
 
     def has(self, table: str) -> bool:
-        """Has a table of this name in subjects joined? Asked with everything that tables tell."""
+        """Return whether a table of this name in subjects has joined. Asked with everything that tables tell."""
         return self._folder.knows(table)
 
     def ids(self) -> tuple[str, ...]:
-        """The tables that have joined, as subjects name them."""
+        """Return the tables that have joined, as subjects name them."""
         return tuple(table.id for table in self._folder.now.tables)
 
     def join(self, name: str, key: str) -> Joined:
-        """A table joins; it may say nothing before the host lets it in."""
+        """Return a table joins. It may say nothing before the host lets it in."""
         table = self._folder.join(name, key, takes_spare=self._rights.is_for_cluster)
         self._room.put(_in_room(table))
         log.info("Table %s wants to join", table.number)
         return Joined(table.id, table.number, self._servers)
 
     def remove(self, number: int) -> bool:
-        """A table leaves, and what is kept of it."""
+        """Return a table leaves, and what is kept of it."""
         gone = self._folder.alter(number, lambda _: None)
         if gone is None:
             return False
@@ -72,15 +72,15 @@ class Members:
         return True
 
     def rename(self, number: int, name: str) -> bool:
-        """A table gets another name."""
+        """Return a table gets another name."""
         return self._alter(number, name=name)
 
     def let_in(self, number: int) -> bool:
-        """A table that has joined may come in, or one that was shut out again."""
+        """Return a table that has joined may come in, or one that was shut out again."""
         return self._alter(number, shut=False, waits=False)
 
     def shut_out(self, table: str) -> None:
-        """A table may say nothing any more until the host lets it in again."""
+        """Let a table say nothing any more until the host lets it in again."""
         known = next((each for each in self._folder.now.tables if each.id == table), None)
         if known is not None and not known.shut:
             log.warning("Hub: table %s floods and is shut out", known.number)
@@ -94,13 +94,16 @@ class Members:
         return table is not None
 
     def close_tables(self, numbers: Sequence[int], is_closed: bool) -> bool:
-        """No game begins at these tables any more, or games do again."""
+        """Return no game begins at these tables any more, or games do again."""
         known = [self._alter(number, closed=is_closed) for number in numbers]
         self._wishes.hurry()
         return all(known)
 
     def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
-        """Ask these tables to take settings; raises `Illegal` where one has too many to answer already."""
+        """Ask these tables to take settings.
+
+        Raises `Illegal` where one has too many to answer already.
+        """
         tables = [table.id for number in numbers if (table := self._room.table(number))]
         if len(tables) < len(numbers):
             return False
@@ -108,7 +111,7 @@ class Members:
         return True
 
     def use_delay(self, delay_s: float) -> None:
-        """Spectators see everything so much later."""
+        """Show spectators everything so much later."""
         self._folder.change(lambda file: msgspec.structs.replace(file, delay_s=delay_s))
         self._room.use_delay(delay_s)
 
@@ -123,9 +126,10 @@ class Members:
 
 
 class Rights:
-    """Who may do what at NATS: known to the hub's own, or (None) in a file that the people of a cluster include.
+    """Who may do what at NATS: known to the hub's own, or (None) in a file that the people of a
+    cluster include.
 
-    `seed` is the NKey by which the hub enters a cluster; empty: its own. `command` takes that file to the cluster.
+    `seed` is the NKey by which the hub enters a cluster. Empty: its own. `command` takes that file to the cluster.
     """
 
     def __init__(self, folder: HubFolder, nats: NatsServer | None, seed: str, command: str) -> None:
@@ -139,11 +143,14 @@ class Rights:
 
     @property
     def is_for_cluster(self) -> bool:
-        """Are tables known to a cluster, with names that were drawn in advance?"""
+        """Return whether tables are known to a cluster, with names that were drawn in advance."""
         return self._nats is None
 
     def keep(self) -> None:
-        """Have NATS know the tables as they are now; once this returns, those that are shut out are out."""
+        """Have NATS know the tables as they are now.
+
+        Once this returns, those that are shut out are out.
+        """
         with self._keeping:  # else what was known before could be written last
             if self._nats is None:
                 tell_cluster(self._folder.folder, self._text(), self._command)

@@ -25,18 +25,18 @@ from companion.table.public.messages import MOST_BYTES
 log = logging.getLogger(__name__)
 READY_S, PAUSE_S, RELOADS_S = 15.0, 0.02, 5.0
 READS = 2
-"""So often it reads: the first time it makes an account that is new, but does not yet listen to what that may say."""
+"""Number of its readings: the first one makes an account that is new, but does not yet listen to what that may say."""
 RELOADED = b"Reloaded server configuration"
 """What it says in its log once it knows who may come in."""
 TOLD_S = 10.0
-"""So long the servers of a cluster may take to be told."""
+"""Timeout in seconds for the servers of a cluster to be told."""
 PROGRAM = "nats-server"
 COLLECTS = {"GOGC": "50"}
 """Its garbage is collected once it has grown by this percentage of what is used, not by 100: a quarter less memory."""
 OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
 MOST_LINES, MOST_HEARD = 32, 64
-"""So many lines may be open with a table's key (it has one, and for a while those that broke unnoticed), and so many
-subjects be listened to on each."""
+"""Maximum number of lines with a table's key (it has one, and those that broke unnoticed), and of
+subjects listened to on each."""
 OWN_ACCOUNT = "hub"
 """The hub's account at NATS, in which everything is kept."""
 _TABLE = "table-"
@@ -61,15 +61,15 @@ class NatsSettings:
 
     @property
     def own_host(self) -> str:
-        """How this machine itself reaches it."""
+        """Return how this machine itself reaches it."""
         return from_here(self.host)
 
 
 @dataclass(frozen=True)
 class TableKey:
-    """A table and its public NKey; one that is `shut` out may say nothing.
+    """A table and its public NKey. One that is `shut` out may say nothing.
 
-    `pair` is the game at two tables that it is in, and `other` the other table; empty: none.
+    `pair` is the game at two tables that it is in, and `other` the other table. Empty: none.
     """
 
     table: str
@@ -80,7 +80,8 @@ class TableKey:
 
 
 def accounts_text(own_key: str, tables: Iterable[TableKey]) -> str:
-    """Who may do what, as nats-server reads it: the hub everything, each table its own subjects alone.
+    """Return who may do what, as nats-server reads it: the hub everything, each table its own
+    subjects alone.
 
     Each table is an account of its own, which takes from the hub's the subjects that it may use. Rights alone would not
     do: NATS does not ask them about the subject to which an answer goes, so a table could have JetStream's answers,
@@ -94,12 +95,12 @@ def accounts_text(own_key: str, tables: Iterable[TableKey]) -> str:
 
 
 def account_of(table: str) -> str:
-    """The account of a table at NATS."""
+    """Return the account of a table at NATS."""
     return f"{_TABLE}{table}"
 
 
 def table_of_account(account: str) -> str:
-    """The table whose account this is; empty: it is none's.
+    """Return the table whose account this is. Empty: it is none's.
 
     >>> table_of_account(account_of("7")), table_of_account(OWN_ACCOUNT)
     ('7', '')
@@ -108,7 +109,7 @@ def table_of_account(account: str) -> str:
 
 
 def own_account(own_key: str, tables: Iterable[str]) -> dict[str, object]:
-    """The hub's, which takes what tables say, and tells them what they may be told.
+    """Return the hub's, which takes what tables say, and tells them what they may be told.
 
     All of it goes from account to account as services, also what nobody answers. NATS has streams for that, but
     crashes when somebody subscribes to one of another account in the moment in which it reads anew who may come in
@@ -119,7 +120,7 @@ def own_account(own_key: str, tables: Iterable[str]) -> dict[str, object]:
 
 
 def table_account(table: str, users: list[dict[str, object]], said: Iterable[str]) -> dict[str, object]:
-    """A table's: whoever has its key holds no more lines than leave room for all others."""
+    """Return a table's: whoever has its key holds no more lines than leave room for all others."""
     return {
         "users": users,
         "exports": _services(may_be_told(table)),
@@ -129,7 +130,7 @@ def table_account(table: str, users: list[dict[str, object]], said: Iterable[str
 
 
 def user_of(table: TableKey) -> dict[str, object]:
-    """Who enters with a table's key, and what that may do now."""
+    """Return who enters with a table's key, and what that may do now."""
     hear = [f"{inbox_prefix(table.table)}.>", *may_be_told(table.table)]
     return {"nkey": table.key, "permissions": {"publish": _may_publish(table), "subscribe": hear}}
 
@@ -144,7 +145,7 @@ def _services(subjects: Iterable[str]) -> list[dict[str, str]]:
 
 
 def _taken(account: str, subject: str) -> dict[str, dict[str, str]]:
-    """What one account takes from another."""
+    """Return what one account takes from another."""
     return {"service": {"account": account, "subject": subject}}
 
 
@@ -157,24 +158,24 @@ class NatsServer:
 
     @property
     def url(self) -> str:
-        """Where the hub itself finds it."""
+        """Return where the hub itself finds it."""
         scheme = "tls" if self._settings.certificate else "nats"
         return f"{scheme}://{bracketed(self._settings.own_host)}:{self._settings.port}"
 
     @property
     def pid(self) -> int | None:
-        """The child's process, while it runs."""
+        """Return the child's process, while it runs."""
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def write(self, users: str) -> None:
-        """Write its settings and who may come in; only this user may read them."""
+        """Write its settings and who may come in. Only this user may read them."""
         folder = self._settings.folder
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_private(folder / USERS_FILE, users)
         write_private(folder / OWN_FILE, self._text())
 
     def start(self) -> None:
-        """Start it and wait until it answers; raises `SystemTrouble`.
+        """Start it and wait until it answers. Raises `SystemTrouble`.
 
         The child of a hub that was killed a moment ago may still hold the port: it is waited for.
         """
@@ -204,14 +205,19 @@ class NatsServer:
             time.sleep(PAUSE_S)
 
     def check(self) -> bool:
-        """Does it run? One that has died is started anew; raises `SystemTrouble` when that fails."""
+        """Return whether it runs. One that has died is started anew.
+
+        Raises `SystemTrouble` when that fails.
+        """
         if self.pid is not None:
             return True
         self.start()
         return False
 
     def reload(self) -> None:
-        """Have it read anew who may come in, and wait until it has; who may not any more is put out at once.
+        """Have it read anew who may come in, and wait until it has.
+
+        Who may not any more is put out at once.
 
         Whoever comes in keeps the connection. A child that has died meanwhile reads it when it is started anew.
         """
@@ -232,7 +238,7 @@ class NatsServer:
             time.sleep(PAUSE_S / 4)
 
     def close(self) -> None:
-        """End it; may be called twice."""
+        """End it. May be called twice."""
         if self._process is None:
             return
         self._process.terminate()
@@ -296,7 +302,9 @@ def write_private(path: Path, text: str) -> None:
 
 
 def cluster_text(own_key: str, tables: Iterable[TableKey], spare: Iterable[str]) -> str:
-    """Who may do what, as the servers of a cluster read it; `spare` are the names of tables that may still join.
+    """Return who may do what, as the servers of a cluster read it.
+
+    `spare` are the names of tables that may still join.
 
     A server of a cluster drops what the others tell it of an account that it does not know yet, for good: an account
     that comes by a reload stays deaf (nats-server issue 8560). So there is one for every table that may join, from the

@@ -1,6 +1,7 @@
-"""The hub's part in games at two tables: it keeps offers and codes, and lets the two who agree talk to each other.
+"""The hub's part in games at two tables: it keeps offers and codes, and lets the two who agree talk
+to each other.
 
-What they tell goes through its store; the hub reads nothing of it.
+What they tell goes through its store. The hub reads nothing of it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from web.security.join_code import EACH, LENGTH
 from web.security.rate_limit import Buckets, Guesses, Rate
 
 AGREED = Rate(20, 0.05)
-"""So many games a table may agree on: NATS reads anew who may do what for each, and everybody waits for that."""
+"""Rate of games that a table may agree on: NATS reads its rights anew for each, and all wait."""
 HELD_S = 25.0
 """Seconds after which a machine that claims nothing is no table any more: each claims every ten."""
 REFUSED_S = 60.0
@@ -72,16 +73,18 @@ class Sessions:
         return "own"
 
     def forget(self, table: str) -> None:
-        """Nobody is this table any more."""
+        """Forget what was known of this table."""
         self._held.pop(table, None)
         self._refused_s.pop(table, None)
 
 
 class PairKeeper:
-    """Offers live as long as the hub runs; a game that was agreed on is kept until either table agrees on another.
+    """Offers live as long as the hub runs.
 
-    `when_paired` is called once a pair is kept: from then on its tables may write and read their messages; `when_asked`
-    with a table that has something to look at; `when_over` with a game that a table of it has done with.
+    A game that was agreed on is kept until either table agrees on another.
+
+    `when_paired` is called once a pair is kept: from then on its tables may write and read their messages. `when_asked`
+    with a table that has something to look at. `when_over` with a game that a table of it has done with.
     """
 
     def __init__(
@@ -113,18 +116,18 @@ class PairKeeper:
             self._folder.change(lambda file: _without(file, tables))
 
     def answer(self, table: str, payload: bytes) -> bytes:
-        """What the hub answers to a table's wish."""
+        """Return what the hub answers to a table's wish."""
         try:
             return msgspec.json.encode(self._answer(table, payload))
         except CompanionError as error:
             return msgspec.json.encode(PairAnswer(refused=i18n.packed(error.message)))
 
     def named(self, game: str) -> Pair | None:
-        """The game at two tables by its id, while its tables have agreed on no other."""
+        """Return the game at two tables by its id, while its tables have agreed on no other."""
         return self._folder.now.pair(game)
 
     def is_seated(self, table: str, pair: str, seat: Seat) -> bool:
-        """Is this the table of that seat, in a game on which it has agreed here?"""
+        """Return whether this is the table of that seat, in a game on which it has agreed here."""
         return self._seated(pair).get(seat) == table
 
     def _seated(self, pair: str) -> Mapping[Seat, str]:
@@ -133,11 +136,11 @@ class PairKeeper:
         return file.seated.get(pair) or (last.tables if last else {})
 
     def _is_of_others(self, pair: str, tables: set[str]) -> bool:
-        """Is it a game of tables that are still here, and not these?"""
+        """Return whether it is a game of tables that are still here, and not these."""
         return any(self._folder.knows(each) for each in {*self._seated(pair).values()} - tables)
 
     def forget(self, table: str) -> None:
-        """A table has left the hub."""
+        """Forget a table that has left the hub."""
         self._offers.pop(table, None)
         self._again.pop(table, None)
         self._sessions.forget(table)
@@ -168,12 +171,15 @@ class PairKeeper:
         return PairAnswer(pair, code, again=bool(pair and self._wants(pair, pair.other_of(table))))
 
     def _wants(self, pair: Pair, table: str) -> PairAgain | None:
-        """What a table wants after this game; None: no other one, as far as it has said."""
+        """Return what a table wants after this game. None: no other one, as far as it has said."""
         again = self._again.get(table)
         return again if again is not None and again.id == pair.id else None
 
     def _once_more(self, table: str, again: PairAgain) -> Pair | None:
-        """The next game of two tables, once both want it; None: the other one has not asked yet."""
+        """Return the next game of two tables, once both want it.
+
+        None: the other one has not asked yet.
+        """
         pair = self._folder.now.pair_of(table)
         if pair is None or pair.id != again.id:
             raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables again"))
@@ -203,7 +209,7 @@ class PairKeeper:
         return self._keep(Pair(offer.id or _new_name(), offer.game, offer.options, number, tables, names))
 
     def _keep(self, pair: Pair) -> Pair:
-        """A game on which two tables have agreed."""
+        """Return a game on which two tables have agreed."""
         tables = set(pair.tables.values())
         if not all(self._agreed.take(table) for table in tables):
             raise Illegal(Refusal.TOO_LATE, say("These tables have agreed on too many games: wait a minute"))
@@ -219,7 +225,7 @@ class PairKeeper:
         return pair
 
     def _found(self, table: str, code: str) -> tuple[str, PairOffer]:
-        """The offer under a code, and whose it is; raises `Illegal`."""
+        """Return the offer under a code, and whose it is. Raises `Illegal`."""
         given, found = plain_code(code), ""
 
         def fits() -> bool:
@@ -240,7 +246,7 @@ class PairKeeper:
 
 
 def _new_name() -> str:
-    """What a game at two tables is called."""
+    """Return what a game at two tables is called."""
     return secrets.token_hex(8)
 
 

@@ -56,15 +56,15 @@ from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
 KEPT_EACH = 5000
-"""So many records of each table are kept: some fifty games."""
-LEAST_SHARES = 8
+"""Number of records kept of each table: some fifty games."""
+MIN_SHARES = 8
 """The store is divided among the tables, and into no fewer shares: what one table sends pushes out its own alone."""
 ROUND_S = 0.1
 LOOK_S = 1.0
 """How often the child and the disk are looked at."""
 AGAIN_S, GOODBYE_S = 0.25, 1.0
 ASKED = 3
-"""So often the store does not answer before it is started anew."""
+"""Number of questions without an answer before the store is started anew."""
 ANSWERS_S = 5.0
 FREE_BYTES = 32 * 1024 * 1024
 """With less the hub says that its disk is full."""
@@ -72,10 +72,13 @@ MOST_TOLD, MOST_DIGITS = 2048, 4
 """A table of a game at two tells nothing longer, and no more than so many digits count: all that one table can tell,
 some 20 MB, leaves what others have told in the store."""
 SHORTEST_WINDOW_S = 0.1
-"""No message is known by an id; JetStream takes no shorter time than this for looking for doubles."""
-MOST_AGE_S = 86_400.0
+"""No message is known by an id.
+
+JetStream takes no shorter time than this for looking for doubles.
+"""
+MAX_AGE_S = 86_400.0
 PAIRS_KEPT_S = 60 * 86_400.0
-"""So long a game at two tables may rest."""
+"""Seconds that a game at two tables may rest."""
 
 FLOOD = Rate(20_000, 100.0)
 """What a table may send: a long outage at once, and then more than any table does. A message that is none counts
@@ -85,7 +88,10 @@ WISH_COUNTS = 20
 LARGE_BYTES = 4096
 """A message counts once more for each of these that it has: the hub holds what spectators are to see later."""
 _ASKER = "Nats-Request-Info"
-"""The header in which NATS itself says from which account a message comes; it overwrites one that a table has set."""
+"""The header in which NATS itself says from which account a message comes.
+
+It overwrites one that a table has set.
+"""
 
 
 class StoreAnew(CompanionError, RuntimeError):
@@ -108,7 +114,7 @@ class StoreSettings:
 
     @property
     def record_bytes(self) -> int:
-        """How much of the disk is for records."""
+        """Return how much of the disk is for records."""
         return self.keep_mb * 1024 * 1024 * 9 // 10
 
 
@@ -121,7 +127,10 @@ class TableRoom:
 
 
 class HubStore:
-    """Listens until `close`, which may be called twice; the other methods may be called from any thread."""
+    """Listens until `close`, which may be called twice.
+
+    The other methods may be called from any thread.
+    """
 
     _heard: HubListener
     _flood: FloodGuard
@@ -142,7 +151,10 @@ class HubStore:
         self._failed: CompanionError | None = None
 
     def start(self, heard: HubListener) -> None:
-        """Begin, and wait until tables may come; raises `SystemTrouble` where the child cannot be started."""
+        """Begin, and wait until tables may come.
+
+        Raises `SystemTrouble` where the child cannot be started.
+        """
         self._heard, self._flood = heard, FloodGuard(heard.on_flood)
         self._thread.start()
         while not self.is_ready.wait(0.1):
@@ -152,7 +164,7 @@ class HubStore:
             raise self._failed
 
     def command(self, table: str, payload: bytes) -> None:
-        """Ask something of a table; it may be gone."""
+        """Ask something of a table. It may be gone."""
         self._thread.call(lambda: asyncio.ensure_future(self._publish(command_subject(table), payload)))
 
     def forget(self, table: str) -> None:
@@ -367,7 +379,7 @@ class HubStore:
         room = self._rooms.setdefault(table, TableRoom())
         room.count += 1
         room.size += size
-        shares = max(LEAST_SHARES, len(self._heard.tables()))
+        shares = max(MIN_SHARES, len(self._heard.tables()))
         if room.size <= self._settings.record_bytes // shares or self._client is None:
             return
         room.count, room.size = room.count // 2, room.size // 2
@@ -445,7 +457,10 @@ class HubStore:
         self._heard.on_trouble("" if answers and not self._is_full else self._why(OSError()))
 
     def _is_room_back(self) -> bool:
-        """Was the disk full, and is not any more? NATS keeps on refusing what it once could not write: it must go."""
+        """Return whether the disk was full, and is not any more.
+
+        NATS keeps on refusing what it once could not write: it must go.
+        """
         was_full, self._is_full = self._is_full, not self._has_room()
         return was_full and not self._is_full
 
@@ -477,14 +492,14 @@ class _Asker(msgspec.Struct):
 
 
 class FloodGuard:
-    """Counts, in the line's thread; `when_too_much` is told the table each time."""
+    """Counts, in the line's thread. `when_too_much` is told the table each time."""
 
     def __init__(self, when_too_much: Callable[[str], None]) -> None:
         self._when_too_much = when_too_much
         self._buckets = Buckets(FLOOD, time.monotonic)
 
     def count(self, table: str, times: int = 1) -> None:
-        """A table has said something."""
+        """Count what a table has said."""
         if not all(self._buckets.take(table) for _ in range(times)):
             self._when_too_much(table)
 
@@ -499,14 +514,15 @@ class FloodGuard:
 
 
 def _told_age_s(headers: Mapping[str, str] | None) -> float:
-    """How long ago the table had accepted what it told, as it says."""
+    """Return how long ago the table had accepted what it told, as it says."""
     try:
-        return min(max(0.0, float((headers or {}).get(AGE, "0"))), MOST_AGE_S)
+        return min(max(0.0, float((headers or {}).get(AGE, "0"))), MAX_AGE_S)
     except ValueError:
         return 0.0
 
 
 def _since_s(headers: Mapping[str, str] | None, stored: datetime | None) -> float:
-    """How long ago the table accepted what this record tells: when it was sent, and since then in the store."""
+    """Return how long ago the table accepted what this record tells: when it was sent, and since
+    then in the store."""
     kept_s = time.time() - stored.timestamp() if stored else 0.0
-    return min(_told_age_s(headers) + max(0.0, kept_s), MOST_AGE_S)
+    return min(_told_age_s(headers) + max(0.0, kept_s), MAX_AGE_S)

@@ -10,7 +10,7 @@ from companion.core.clock import Clock
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import packed, say
 from companion.core.kit import SEATS
-from companion.hub.commands import MOST_SETTINGS, HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
+from companion.hub.commands import MAX_SETTINGS, HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
 from companion.hub_server.folder import HubFile, HubFolder
 from companion.league.director import board_at
 from companion.league.league import League
@@ -22,7 +22,9 @@ AGAIN_S = 1.0
 
 
 class Wishes:
-    """No game at a table, a tournament's next board, other settings; `send` takes a table and a command's bytes.
+    """No game at a table, a tournament's next board, other settings.
+
+    `send` takes a table and a command's bytes.
 
     Settings that a table has not answered yet are kept in the folder and asked for again after a restart.
     """
@@ -42,11 +44,11 @@ class Wishes:
         self._send(table, encoded_command(command))
 
     def hurry(self) -> None:
-        """Something else is wanted: tell it with the next step."""
+        """Tell what else is wanted with the next step."""
         self._told_s = -AGAIN_S
 
     def ask(self, tables: Sequence[str], typed: Mapping[str, str]) -> None:
-        """Ask tables to take settings; each answers for itself, as soon as it is there.
+        """Ask tables to take settings. Each answers for itself, as soon as it is there.
 
         What a table has not answered yet is asked with it. Raises `Illegal` where that is too much.
         """
@@ -57,7 +59,7 @@ class Wishes:
             for table in tables:
                 before = asked[table].values if table in asked else {}
                 asked[table] = SettingsAsked(number, {**before, **typed})
-                if len(asked[table].values) > MOST_SETTINGS:
+                if len(asked[table].values) > MAX_SETTINGS:
                     raise Illegal(
                         Refusal.TOO_LATE, say("Too many settings are waiting for a table that does not answer")
                     )
@@ -69,12 +71,12 @@ class Wishes:
         self.hurry()
 
     def forget(self, table: str) -> None:
-        """A table has left the hub: nothing is wanted of it any more."""
+        """Forget a table that has left the hub."""
         if asked := self._folder.now.asked.get(table):
             self._answered(table, asked.number)
 
     def step(self) -> None:
-        """Time has passed."""
+        """Do what is due."""
         now_s = self._clock.monotonic_s()
         if now_s - self._told_s < AGAIN_S:
             return
@@ -99,7 +101,7 @@ class Wishes:
             self.tell(table.id, HubCommand(wish=wish, settings=asked))
 
     def _answered(self, table: str, number: int) -> None:
-        """A table has answered what it was asked under this number."""
+        """Take a table's answer to what it was asked under this number."""
 
         def without(file: HubFile) -> HubFile:
             asked = {name: each for name, each in file.asked.items() if (name, each.number) != (table, number)}
@@ -108,7 +110,7 @@ class Wishes:
         self._folder.change(without)
 
     def _board(self, table: str) -> PairedGame | None:
-        """The board of a round that is to be played at a table; None: none."""
+        """Return the board of a round that is to be played at a table. None: none."""
         found = self._league.tournaments.board_of(table)
         if found is None:
             return None

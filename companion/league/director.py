@@ -24,7 +24,7 @@ from companion.league.tournament import (
     Tournament,
 )
 
-MOST_ENTRANTS, MOST_ROUNDS, MOST_MINUTES, MOST_BOARDS = 500, 30, 600, 6
+MAX_ENTRANTS, MOST_ROUNDS, MOST_MINUTES, MOST_BOARDS = 500, 30, 600, 6
 MOST_NAME = 48
 BEFORE_S = 5.0
 """A game that began so little before its round was paired may still be the round's: times of messages are rough."""
@@ -43,7 +43,7 @@ def new_tournament(
     minutes: int,
     team_size: int,
 ) -> Tournament:
-    """A tournament without anybody; raises `Malformed`."""
+    """Return a tournament without anybody. Raises `Malformed`."""
     title = plain_name(" ".join(name.split()))
     if not title or len(title) > MOST_NAME or not is_printable(title):
         raise Malformed(say("Give the tournament a name of at most {number} characters", number=MOST_NAME))
@@ -60,15 +60,18 @@ def new_tournament(
 
 
 def enter(tournament: Tournament, people: Sequence[int], rating: float, team: str = "") -> Tournament:
-    """Somebody, or a team, takes part from the next round on; raises `Illegal`, `Malformed`."""
+    """Enter somebody, or a team, from the next round on.
+
+    Raises `Illegal`, `Malformed`.
+    """
     _require_on(tournament)
     if tournament.rounds and tournament.system is not System.SWISS:
         raise Illegal(Refusal.TOO_LATE, say("Everybody’s opponents have been drawn: nobody can enter any more"))
     if len(people) != tournament.team_size or len(set(people)) != len(people):
         raise Malformed(say("Each entry needs {number} different people", number=tournament.team_size))
-    if len(tournament.entrants) >= MOST_ENTRANTS:
+    if len(tournament.entrants) >= MAX_ENTRANTS:
         raise Illegal(
-            Refusal.TOO_LATE, say("There are {number} entries, and no more can be taken", number=MOST_ENTRANTS)
+            Refusal.TOO_LATE, say("There are {number} entries, and no more can be taken", number=MAX_ENTRANTS)
         )
     team = plain_name(" ".join(team.split()))
     if len(team) > MOST_NAME or not is_printable(team):
@@ -84,7 +87,7 @@ def enter(tournament: Tournament, people: Sequence[int], rating: float, team: st
 
 
 def withdraw(tournament: Tournament, number: int) -> Tournament:
-    """An entrant plays no further round; before the first one it was never there."""
+    """Withdraw an entrant, who plays no further round. Before the first one it was never there."""
     _require_on(tournament)
     entrant = tournament.entrant(number)
     if not tournament.rounds or entrant.since > len(tournament.rounds):
@@ -94,7 +97,8 @@ def withdraw(tournament: Tournament, number: int) -> Tournament:
 
 
 def rest(tournament: Tournament, number: int, is_resting: bool) -> Tournament:
-    """An entrant asks for a bye of half a point in the next round, or does not want it any more."""
+    """Return an entrant asks for a bye of half a point in the next round, or does not want it any
+    more."""
     _require_on(tournament)
     if tournament.system is not System.SWISS:
         raise Illegal(Refusal.WRONG_PHASE, say("Only in the Swiss system can somebody rest for a round"))
@@ -104,7 +108,7 @@ def rest(tournament: Tournament, number: int, is_resting: bool) -> Tournament:
 
 
 def pair_round(tournament: Tournament, now_s: float) -> Tournament:
-    """Pair the next round; raises `Illegal` while the one before has open boards."""
+    """Pair the next round. Raises `Illegal` while the one before has open boards."""
     _require_on(tournament)
     if tournament.round is not None and not tournament.round.is_decided:
         raise Illegal(Refusal.WRONG_PHASE, say("Boards of this round are still open: enter their results first"))
@@ -134,14 +138,17 @@ def unpair_round(tournament: Tournament) -> Tournament:
 
 
 def end(tournament: Tournament) -> Tournament:
-    """The tournament is over; raises `Illegal` while boards are open."""
+    """End the tournament. Raises `Illegal` while boards are open."""
     if tournament.round is not None and not tournament.round.is_decided:
         raise Illegal(Refusal.WRONG_PHASE, say("Boards of this round are still open: enter their results first"))
     return msgspec.structs.replace(tournament, is_over=True)
 
 
 def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> Tournament:
-    """The director says how a board ended, or that it is open again (None); raises `Illegal`."""
+    """Return the director says how a board ended, or that it is open again (None).
+
+    Raises `Illegal`.
+    """
     _require_on(tournament)
     board = board_at(tournament, place)
     is_last = place[0] == len(tournament.rounds) - 1
@@ -153,7 +160,7 @@ def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> To
 
 
 def board_at(tournament: Tournament, place: Place) -> MatchBoard:
-    """The board of a place; raises `Illegal` where there is none."""
+    """Return the board of a place. Raises `Illegal` where there is none."""
     number, match, board = place
     try:
         if min(place) < 0:
@@ -180,7 +187,10 @@ def seat(tournament: Tournament, free: Iterable[str]) -> Tournament:
 
 
 def move(tournament: Tournament, place: Place, table: str) -> Tournament:
-    """The director gives a board another table (empty: none); raises `Illegal` where it is taken."""
+    """Give a board another table (empty: none).
+
+    Raises `Illegal` where it is taken.
+    """
     _require_on(tournament)
     board = board_at(tournament, place)
     if table and table in open_tables(tournament):
@@ -189,7 +199,7 @@ def move(tournament: Tournament, place: Place, table: str) -> Tournament:
 
 
 def open_tables(tournament: Tournament) -> dict[str, Place]:
-    """The tables that have an open board of the round that is on."""
+    """Return the tables that have an open board of the round that is on."""
     number = len(tournament.rounds) - 1
     if tournament.is_over or number < 0:
         return {}
@@ -215,7 +225,9 @@ class Reported(msgspec.Struct, frozen=True):
 
 
 def report(tournament: Tournament, told: Reported) -> tuple[Tournament, Place]:
-    """Take the result of the board that was paired at this table; raises `Illegal` where it does not fit.
+    """Take the result of the board that was paired at this table.
+
+    Raises `Illegal` where it does not fit.
 
     Whoever has shown no card is taken for whom the table was paired for. Two who have changed sides play as they sit.
     """
@@ -240,7 +252,10 @@ def report(tournament: Tournament, told: Reported) -> tuple[Tournament, Place]:
 
 
 def take_back(tournament: Tournament, key: str, table: str) -> Tournament | None:
-    """The game that decided a board of the round that is on goes on: it is open again; None: it decided none."""
+    """Return the game that decided a board of the round that is on goes on: it is open again.
+
+    None: it decided none.
+    """
     number = len(tournament.rounds) - 1
     if tournament.is_over or number < 0:
         return None
@@ -254,7 +269,8 @@ def take_back(tournament: Tournament, key: str, table: str) -> Tournament | None
 
 
 def _who(shown: int | None, across: int | None, paired: int, other: int) -> int:
-    """Who sat at a seat: by the card, else whoever is left, else whom the table was paired for."""
+    """Return who sat at a seat: by the card, else whoever is left, else whom the table was paired
+    for."""
     if shown is not None:
         return shown
     if across is not None and across == paired:

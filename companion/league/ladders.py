@@ -21,15 +21,15 @@ class Ladders:
         self._seasons = list(kept.seasons)
         self._computed: dict[tuple[str, int], tuple[int, tuple[Strength, ...]]] = {}
         self.machines = kept.machines
-        """Do games against the machine count for ratings?"""
+        """Return whether games against the machine count for ratings."""
 
     def seasons(self) -> tuple[Season, ...]:
-        """The seasons, the first first; before the first one is 0, without a name."""
+        """Return the seasons, the oldest first. Before the first one is 0, without a name."""
         with self._ledger.lock:
             return (Season(0, "", 0.0), *self._seasons)
 
     def new_season(self, name: str) -> Season:
-        """A season begins now; raises `Malformed`."""
+        """Begin a season now. Raises `Malformed`."""
         title = plain_name(" ".join(name.split()))
         if not title or len(title) > MOST_NAME or not is_printable(title):
             raise Malformed(say("Give the season a name of at most {number} characters", number=MOST_NAME))
@@ -41,16 +41,17 @@ class Ladders:
         return season
 
     def count_machines(self, machines: bool) -> None:
-        """Games against the machine count for ratings from now on, or do not."""
+        """Count games against the machine for ratings from now on, or do not."""
         with self._ledger.lock:
             self._ledger.write(Changes(machines=machines))
             self.machines = machines
             self._ledger.changed()
 
     def of(self, game: str, season: int | None = None) -> tuple[Strength, ...]:
-        """The ratings of a game in a season (None: in the one that is on), the strongest first.
+        """Return the ratings of a game in a season (None: in the one that is on), the strongest
+        first.
 
-        Empty where there is no such season; raises `SystemTrouble`.
+        Empty where there is no such season. Raises `SystemTrouble`.
         """
         with self._ledger.lock:
             season = len(self._seasons) if season is None else season

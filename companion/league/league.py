@@ -15,7 +15,7 @@ from companion.league.tournament_keeper import TournamentKeeper
 class League:
     """Its parts. Everything may be asked by any thread.
 
-    `free_tables` answers where a board may be played, the first first; `when_changed` is called after every change that
+    `free_tables` answers where a board may be played, the first first. `when_changed` is called after every change that
     a page could show.
     """
 

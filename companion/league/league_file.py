@@ -46,7 +46,7 @@ CREATE INDEX results_north ON results (north);
 
 
 class Season(msgspec.Struct, frozen=True):
-    """From when on results count for it (Unix time); it ends as the next one begins."""
+    """From when on results count for it (Unix time). It ends as the next one begins."""
 
     number: int
     name: str
@@ -80,7 +80,7 @@ class LogLine(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class KeptLeague:
-    """All that is read at the start; `sequence` is how far the records of tables were followed."""
+    """All that is read at the start. `sequence` is how far the records of tables were followed."""
 
     sequence: int
     machines: bool
@@ -111,7 +111,10 @@ class Changes:
 
 
 class LeagueFile:
-    """Any thread may ask; `close` may be called twice. What was forgotten is overwritten in the file as well."""
+    """Any thread may ask.
+
+    `close` may be called twice. What was forgotten is overwritten in the file as well.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
@@ -135,7 +138,7 @@ class LeagueFile:
             self._db.close()
 
     def read(self) -> KeptLeague:
-        """All that a league knows at its start."""
+        """Return all that a league knows at its start."""
         with self._lock, self._trouble():
             kept = dict(self._db.execute("SELECT name, value FROM kept"))
             return KeptLeague(
@@ -169,7 +172,7 @@ class LeagueFile:
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def games(self, game: str, since_s: float, until_s: float) -> list[RatedGame]:
-        """The games of one kind that count."""
+        """Return the games of one kind that count."""
         with self._lock, self._trouble():
             rows = self._db.execute(
                 "SELECT south, north, winner, ended_s, key FROM results"
@@ -179,13 +182,13 @@ class LeagueFile:
         return [RatedGame(south, north, Seat(won) if won else None, at, key) for south, north, won, at, key in rows]
 
     def result(self, key: str) -> KeptResult | None:
-        """The result of that game."""
+        """Return the result of that game."""
         with self._lock, self._trouble():
             row = self._db.execute("SELECT data, south, north, void FROM results WHERE key = ?", (key,)).fetchone()
         return KeptResult(_read(row[0], GameResult), row[1], row[2], bool(row[3])) if row else None
 
     def results(self, most: int, person: int | None = None) -> list[KeptResult]:
-        """The last results, the newest first."""
+        """Return the last results, the newest first."""
         which = "" if person is None else "WHERE south = ? OR north = ?"
         given = (most,) if person is None else (person, person, most)
         with self._lock, self._trouble():
@@ -195,7 +198,7 @@ class LeagueFile:
         return [KeptResult(_read(data, GameResult), south, north, bool(void)) for data, south, north, void in rows]
 
     def log(self, tournament: int) -> list[LogLine]:
-        """What was done about a tournament, the newest first."""
+        """Return what was done about a tournament, the newest first."""
         with self._lock, self._trouble():
             rows = self._db.execute(
                 "SELECT data FROM log WHERE tournament = ? ORDER BY number DESC", (tournament,)
@@ -264,12 +267,12 @@ class Ledger:
         self._when_changed = when_changed
 
     def write(self, changes: Changes) -> None:
-        """Keep all of it, on the disk when this returns, or nothing; raises `SystemTrouble`."""
+        """Keep all of it, on the disk when this returns, or nothing. Raises `SystemTrouble`."""
         with self.writing:
             self.store.write(changes)
 
     def changed(self) -> None:
-        """Pages show something else from now on."""
+        """Note that pages show something else from now on."""
         self.version += 1
         self._when_changed()
 

@@ -1,7 +1,7 @@
 """Who meets whom in the next round: Swiss, round robin, and a bracket for a knock-out.
 
 Swiss is a matching of least cost over everybody at once, as bbpPairings finds it: nobody meets anybody twice, nobody
-has two byes, nobody is a third time running on one side while that can be; then points as equal as can be, sides in
+has two byes, nobody is a third time running on one side while that can be. Then points as equal as can be, sides in
 balance, nobody twice up or down, and in a group of equal points the upper half against the lower.
 """
 
@@ -29,13 +29,13 @@ from companion.league.tournament import (
 
 FLOATS, SIDES, APART, BYE = 10**9, 10**13, 10**17, 10**24
 """What one unit of each cost weighs: more than all that is less important of 250 matches together."""
-MOST_COST = 10**27
+MAX_COST = 10**27
 Pairs = Sequence[tuple[int, int | None]]
-"""South and North of each match; None: a bye."""
+"""South and North of each match. None: a bye."""
 
 
 def next_matches(tournament: Tournament) -> tuple[Match, ...]:
-    """The matches of the next round; raises `Illegal` where there can be none."""
+    """Return the matches of the next round. Raises `Illegal` where there can be none."""
     number = len(tournament.rounds) + 1
     pairs = _SYSTEMS[tournament.system](tournament, number)
     there = {each.number: each for each in tournament.entrants}
@@ -47,7 +47,7 @@ def next_matches(tournament: Tournament) -> tuple[Match, ...]:
 
 
 def by_strength(tournament: Tournament) -> tuple[Entrant, ...]:
-    """Everybody, the strongest first."""
+    """Return everybody, the strongest first."""
     return tuple(sorted(tournament.entrants, key=lambda each: (-each.rating, each.number)))
 
 
@@ -65,7 +65,7 @@ def _match(tournament: Tournament, there: dict[int, Entrant], number: int, south
 
 
 def _by_default(board: MatchBoard, south: Entrant, north: Entrant, gone: list[bool]) -> MatchBoard:
-    """Somebody has withdrawn: the board is decided before it is played."""
+    """Return the board of somebody who has withdrawn: it is decided before it is played."""
     left = {
         person for entrant, is_gone in zip((south, north), gone, strict=True) if is_gone for person in entrant.people
     }
@@ -104,7 +104,7 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
             if second.number not in first.met and (may_clash or not _clash(first, second)):
                 fold = _from_fold(places, len(groups[first.halves]), first, second)
                 graph.add_edge(one, other, _cost(first, second) + fold)
-        found = max_weight_matching(graph, max_cardinality=True, weight_fn=lambda cost: MOST_COST - cost)
+        found = max_weight_matching(graph, max_cardinality=True, weight_fn=lambda cost: MAX_COST - cost)
         if 2 * len(found) == len(graph):
             pairs = sorted(tuple(sorted(pair)) for pair in found)
             return [
@@ -130,19 +130,20 @@ class _Player:
 
     @property
     def balance(self) -> int:
-        """How often South more than North."""
+        """Return how often South more than North."""
         return self.sides.count("S") - self.sides.count("N")
 
     @property
     def wants(self) -> str:
-        """The side that is due; empty: any."""
+        """Return the side that is due. Empty: any."""
         if self.balance:
             return "N" if self.balance > 0 else "S"
         return {"S": "N", "N": "S"}.get(self.sides.replace("-", "")[-1:], "")
 
     @property
     def strength(self) -> int:
-        """How much it matters: 3 it must be, 2 to be in balance, 1 to take turns, 0 not at all."""
+        """Return how much it matters: 3 it must be, 2 to be in balance, 1 to take turns, 0 not at
+        all."""
         last = self.sides.replace("-", "")[-2:]
         if abs(self.balance) > 1 or last in ("SS", "NN"):
             return 3
@@ -162,12 +163,13 @@ def _player(tournament: Tournament, entrant: Entrant) -> _Player:
 
 
 def _clash(one: _Player, other: _Player) -> bool:
-    """Must both have the same side?"""
+    """Return whether both must have the same side."""
     return one.strength == other.strength == 3 and one.wants == other.wants
 
 
 def _cost(one: _Player, other: _Player) -> int:
-    """What speaks against two meeting, the more important the more: unequal points, sides, the same float again."""
+    """Return what speaks against two meeting, the more important the more: unequal points, sides,
+    the same float again."""
     apart = (one.halves - other.halves) ** 2
     sides = (1, 4, 9, 16)[min(one.strength, other.strength)] if one.wants == other.wants else 0
     upper, lower = (one, other) if one.halves > other.halves else (other, one)
@@ -176,14 +178,18 @@ def _cost(one: _Player, other: _Player) -> int:
 
 
 def _from_fold(places: Mapping[int, int], size: int, one: _Player, other: _Player) -> int:
-    """How far two of a group are from meeting as its upper half meets its lower half, the first the first."""
+    """Return how far two of a group are from meeting as its upper half meets its lower half, the
+    first the first."""
     if one.halves != other.halves:
         return 0
     return (abs(places[one.number] - places[other.number]) - size // 2) ** 2
 
 
 def _with_sides(one: _Player, other: _Player, place: int) -> tuple[int, int]:
-    """South and North of a match: whose wish is stronger, else whose who is ahead; at first in turn."""
+    """Return South and North of a match: whose wish is stronger, else whose who is ahead.
+
+    At first in turn.
+    """
     ahead, behind = (one, other) if one.strength >= other.strength else (other, one)
     if not ahead.wants:
         return (one.number, other.number) if place % 2 == 0 else (other.number, one.number)
@@ -191,12 +197,12 @@ def _with_sides(one: _Player, other: _Player, place: int) -> tuple[int, int]:
 
 
 def opponents(tournament: Tournament, entrant: int) -> Iterable[int]:
-    """Whom an entrant has met, those who did not come included."""
+    """Return whom an entrant has met, those who did not come included."""
     return (opponent(match, entrant) for match in tournament.matches(entrant) if match.north is not None)
 
 
 def has_had_bye(tournament: Tournament, entrant: int) -> bool:
-    """Has an entrant had points without playing: a whole bye, or somebody who did not come?"""
+    """Return whether an entrant had points without playing: a bye, or somebody who did not come."""
     return any(
         match.halves == WIN if match.north is None else not match.is_played and match_halves(tournament, match, entrant)
         for match in tournament.matches(entrant)
@@ -204,7 +210,7 @@ def has_had_bye(tournament: Tournament, entrant: int) -> bool:
 
 
 def _sides(tournament: Tournament, entrant: Entrant) -> str:
-    """The sides on the first board in all rounds: `S`, `N`, and `-` where it was not played."""
+    """Return the sides on the first board in all rounds: `S`, `N`, and `-` where it was not played."""
     told = ""
     for each in tournament.rounds:
         match = next((match for match in each.matches if entrant.number in (match.south, match.north)), None)
@@ -214,7 +220,7 @@ def _sides(tournament: Tournament, entrant: Entrant) -> str:
 
 
 def _floated(tournament: Tournament, entrant: int) -> int:
-    """Did an entrant meet somebody with fewer points (1) or more (-1) in the last round? A bye is downwards."""
+    """Return whether an entrant met fewer points (1) or more (-1) in the last round. A bye is downwards."""
     before = len(tournament.rounds) - 1
     matches = tournament.rounds[-1].matches if tournament.rounds else ()
     match = next((match for match in matches if entrant in (match.south, match.north)), None)
@@ -228,7 +234,8 @@ def _floated(tournament: Tournament, entrant: int) -> int:
 
 
 def _round_robin(tournament: Tournament, number: int) -> Pairs:
-    """The circle method, with the sides of Berger's tables: nobody has one side more than once oftener."""
+    """Return the circle method, with the sides of Berger's tables: nobody has one side more than
+    once oftener."""
     order = tournament.order
     last = len(order) + len(order) % 2
     if number >= last:
@@ -245,7 +252,10 @@ def _round_robin(tournament: Tournament, number: int) -> Pairs:
 
 
 def _knockout(tournament: Tournament, number: int) -> Pairs:
-    """The winners in the order of the bracket; first the strongest have the byes that fill it."""
+    """Return the winners in the order of the bracket.
+
+    First the strongest have the byes that fill it.
+    """
     if number == 1:
         slots = [
             tournament.order[seed - 1] if seed <= len(tournament.order) else None for seed in bracket(_size(tournament))
@@ -274,7 +284,7 @@ def _size(tournament: Tournament) -> int:
 
 
 def bracket(size: int) -> list[int]:
-    """The seeds of a bracket in its order, so that the strongest meet as late as can be.
+    """Return the seeds of a bracket in its order, so that the strongest meet as late as can be.
 
     >>> bracket(8)
     [1, 8, 4, 5, 2, 7, 3, 6]
@@ -286,7 +296,7 @@ def bracket(size: int) -> list[int]:
 
 
 def _by_sides(tournament: Tournament, one: int, other: int) -> tuple[int, int]:
-    """Whoever was South less often is South now; else the stronger one."""
+    """Return the sides: whoever was South less often is South now. Else the stronger one."""
     souths = [_sides(tournament, tournament.entrant(each)).count("S") for each in (one, other)]
     return (other, one) if souths[1] < souths[0] else (one, other)
 

@@ -1,4 +1,7 @@
-"""Players' cards: a code and a name, and nothing else of anybody; a name can be forgotten, its number stays."""
+"""Players' cards: a code and a name, and nothing else of anybody.
+
+A name can be forgotten, its number stays.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from companion.core.network import new_code
 from companion.table.seats.sitting import checked_name
 
 CODE_LENGTH = 8
-MOST_PEOPLE = 5000
+MAX_PEOPLE = 5000
 MACHINE_NUMBER = 0
 """The number by which the machine is counted as an opponent."""
 
@@ -32,7 +35,7 @@ class Person(msgspec.Struct, frozen=True):
 
     @property
     def is_forgotten(self) -> bool:
-        """Has its name been forgotten for good?"""
+        """Return whether its name has been forgotten for good."""
         return not self.code
 
     def __repr__(self) -> str:
@@ -40,7 +43,10 @@ class Person(msgspec.Struct, frozen=True):
 
 
 def new_person(number: int, name: str, is_shown: bool, taken: Collection[str]) -> Person:
-    """A card for somebody, with a code that nobody has; raises `Malformed` for a name that is none."""
+    """Return a card for somebody, with a code that nobody has.
+
+    Raises `Malformed` for a name that is none.
+    """
     wanted = player_name(name)
     code = new_code(CODE_LENGTH)
     while code in taken:
@@ -49,7 +55,7 @@ def new_person(number: int, name: str, is_shown: bool, taken: Collection[str]) -
 
 
 def player_name(typed: str) -> str:
-    """A name as it is kept; raises `Malformed`."""
+    """Return a name as it is kept. Raises `Malformed`."""
     name = checked_name(" ".join(typed.split()))
     if not name:
         raise Malformed(say("Enter the name by which you want to be called"))
@@ -57,7 +63,7 @@ def player_name(typed: str) -> str:
 
 
 def shown_name(person: Person | None, number: int = MACHINE_NUMBER) -> str:
-    """How the hub's pages call somebody: by name where that was agreed, else by number."""
+    """Return how the hub's pages call somebody: by name where that was agreed, else by number."""
     if person is not None and person.name and person.is_shown:
         return Verbatim(person.name)
     number = person.number if person else number

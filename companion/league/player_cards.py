@@ -11,10 +11,10 @@ from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.network import plain_code
 from companion.league.league_file import Changes, KeptLeague, Ledger
-from companion.league.people import MACHINE_NUMBER, MOST_PEOPLE, Person, new_person, player_name
+from companion.league.people import MACHINE_NUMBER, MAX_PEOPLE, Person, new_person, player_name
 from companion.league.results import Player
 
-MOST_DROPPED = 100
+MAX_DROPPED = 100
 """Cards that go at once: enough that not every new one waits for the disk."""
 
 
@@ -30,35 +30,41 @@ class PlayerCards:
         """The numbers of people who have entered a tournament."""
 
     def people(self) -> tuple[Person, ...]:
-        """Everybody with a card, by their numbers; those who were forgotten included."""
+        """Return everybody with a card, by their numbers. Those who were forgotten included."""
         with self._ledger.lock:
             return tuple(self._people.values())
 
     def person(self, number: int) -> Person | None:
-        """Whoever has this number."""
+        """Return whoever has this number."""
         return self._people.get(number)
 
     def known(self, number: int) -> Person:
-        """Whoever has this number; raises `Illegal` where nobody has it, or whose name was forgotten."""
+        """Return whoever has this number.
+
+        Raises `Illegal` where nobody has it, or whose name was forgotten.
+        """
         person = self._people.get(number)
         if person is None or person.is_forgotten:
             raise Illegal(Refusal.WRONG_PHASE, say("There is no player {number}", number=number))
         return person
 
     def by_code(self, typed: str) -> Person | None:
-        """Whose card this is; None: nobody's. Whoever asks slows guessing down."""
+        """Return whose card this is. None: nobody's. Whoever asks slows guessing down."""
         code = plain_code(typed).encode()
         found = [p for p in self.people() if p.code and hmac.compare_digest(p.code.encode(), code)]
         return found[0] if found else None
 
     def make(self, name: str, is_shown: bool = True) -> Person:
-        """A card for somebody new; raises `Malformed`, and `Illegal` where there are too many."""
+        """Return a card for somebody new.
+
+        Raises `Malformed`, and `Illegal` where there are too many.
+        """
         with self._ledger.lock:
-            if len(self._people) >= MOST_PEOPLE:
+            if len(self._people) >= MAX_PEOPLE:
                 self._drop_unused()
-            if len(self._people) >= MOST_PEOPLE:
+            if len(self._people) >= MAX_PEOPLE:
                 raise Illegal(
-                    Refusal.WRONG_PHASE, say("This hub has {number} cards and makes no more", number=MOST_PEOPLE)
+                    Refusal.WRONG_PHASE, say("This hub has {number} cards and makes no more", number=MAX_PEOPLE)
                 )
             taken = {person.code for person in self._people.values()}
             person = new_person(max(self._people, default=0) + 1, name, is_shown, taken)
@@ -70,14 +76,17 @@ class PlayerCards:
         played = {card for card, _ in self._shown}
         entered = self.entered()
         unused = [one for one in self._people.values() if one.card not in played and one.number not in entered]
-        gone = unused[:MOST_DROPPED]
+        gone = unused[:MAX_DROPPED]
         self._ledger.write(Changes(unused=[person.number for person in gone]))
         for person in gone:
             del self._people[person.number]
             del self._numbers[person.card]
 
     def change(self, number: int, name: str, is_shown: bool) -> Person:
-        """Somebody wants to be called otherwise, or not to be named any more; raises `Malformed`, `Illegal`."""
+        """Rename somebody who wants to be called otherwise, or not to be named any more.
+
+        Raises `Malformed`, `Illegal`.
+        """
         with self._ledger.lock:
             person = msgspec.structs.replace(self.known(number), name=player_name(name), is_shown=is_shown)
             self._keep(person)
@@ -89,7 +98,10 @@ class PlayerCards:
             self._keep(msgspec.structs.replace(self.known(number), name="", code="", is_shown=False))
 
     def show(self, code: str, table: str) -> Person:
-        """Somebody shows a card at a table; raises `Illegal` for a code that is none. Whoever asks slows guessing."""
+        """Take the card that somebody shows at a table.
+
+        Raises `Illegal` for a code that is none. Whoever asks slows guessing.
+        """
         with self._ledger.lock:
             person = self.by_code(code)
             if person is None:
@@ -100,7 +112,7 @@ class PlayerCards:
         return person
 
     def number_of(self, player: Player, table: str) -> int | None:
-        """Who played, by the card that was shown at this very table; None: no card was."""
+        """Return who played, by the card that was shown at this very table. None: no card was."""
         if player.is_machine:
             return MACHINE_NUMBER
         return self._numbers.get(player.card) if (player.card, table) in self._shown else None

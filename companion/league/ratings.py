@@ -1,6 +1,7 @@
-"""How strong people are, by the games that they have played against one another: OpenSkill, always worked out anew.
+"""How strong people are, by the games that they have played against one another: OpenSkill, always
+worked out anew.
 
-Bradley-Terry with full pairing (Weng and Lin, 2011), as `openskill` has it; its 25 are shown as 1500 and a third of its
+Bradley-Terry with full pairing (Weng and Lin, 2011), as `openskill` has it. Its 25 are shown as 1500 and a third of its
 first uncertainty as 67 points, so that numbers look as players know them.
 """
 
@@ -18,13 +19,16 @@ from companion.core.kit import Seat
 from companion.league.people import MACHINE_NUMBER
 
 BEGIN, SCALE, FIRST = 1500.0, 24.0, 25.0
-"""Rating of a newcomer; points for one of OpenSkill's; what a newcomer has there."""
+"""Rating of a newcomer. Points for one of OpenSkill's. What a newcomer has there."""
 CAUTION = 2.0
 """The list is by the rating less so many times its uncertainty: one lucky game makes no champion."""
 
 
 class RatedGame(msgspec.Struct, frozen=True):
-    """A game between two people by their numbers, or with the machine (0); None: nobody had shown a card."""
+    """A game between two people by their numbers, or with the machine (0).
+
+    None: nobody had shown a card.
+    """
 
     south: int | None
     north: int | None
@@ -33,7 +37,10 @@ class RatedGame(msgspec.Struct, frozen=True):
     key: str
 
     def counts(self, machines: bool) -> bool:
-        """Does it count? Not between one and the same, nor unknown; with the machine only if that was said."""
+        """Return whether it counts. Not between one and the same, nor unknown.
+
+        With the machine only if that was said.
+        """
         people = {self.south, self.north}
         return len(people) == 2 and None not in people and (machines or MACHINE_NUMBER not in people)
 
@@ -51,12 +58,14 @@ class Strength:
 
     @property
     def cautious(self) -> float:
-        """What the list is ordered by."""
+        """Return what the list is ordered by."""
         return self.rating - CAUTION * self.deviation
 
 
 def ladder(games: Iterable[RatedGame], machines: bool = False) -> tuple[Strength, ...]:
-    """Everybody who has played, the strongest first; the machine is counted as an opponent, but not listed.
+    """Return everybody who has played, the strongest first.
+
+    The machine is counted as an opponent, but not listed.
 
     Raises `SystemTrouble` where the library is not installed.
     """
@@ -83,7 +92,7 @@ def ladder(games: Iterable[RatedGame], machines: bool = False) -> tuple[Strength
 
 
 def seeds(games: Iterable[RatedGame]) -> Mapping[int, float]:
-    """Everybody's rating, for drawing a tournament; who has none begins in the middle."""
+    """Return everybody's rating, for drawing a tournament. Who has none begins in the middle."""
     return {each.person: each.rating for each in ladder(games)}
 
 

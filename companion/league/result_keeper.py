@@ -12,7 +12,10 @@ from companion.league.tournament_keeper import TournamentKeeper
 from companion.table.public.messages import PublicRecord
 
 KEEP_S = 2.0
-"""How far the records of tables were followed is kept so often; what came later is followed once more."""
+"""How far the records of tables were followed is kept so often.
+
+What came later is followed once more.
+"""
 LOOKED_AT = 500
 """Of so many results it is known at the start about which ones two tables do not agree."""
 
@@ -33,7 +36,9 @@ class ResultKeeper:
         """How far the records of tables were followed, as the hub's store counts them."""
 
     def take(self, table: str, record: PublicRecord, at_s: float, sequence: int) -> bool:
-        """A table has told a record; `at_s` is when it was accepted there, by the hub's clock.
+        """Take a record that a table has told.
+
+        `at_s` is when it was accepted there, by the hub's clock.
 
         Answers whether it is the first result of a game.
         """
@@ -69,7 +74,7 @@ class ResultKeeper:
             return is_new
 
     def keep(self) -> None:
-        """Time has passed: keep how far tables were followed. Tables may go on telling while the disk is waited for."""
+        """Keep how far tables were followed. Tables may go on telling while the disk is waited for."""
         ledger = self._ledger
         with ledger.lock:
             if not self._unkept or ledger.clock.monotonic_s() - self._kept_s < KEEP_S:
@@ -88,21 +93,21 @@ class ResultKeeper:
         ledger.writing.release()
 
     def begin_anew(self) -> None:
-        """The hub's store is another one: whatever it tells is followed from its beginning."""
+        """Follow another store of the hub from its beginning."""
         with self._ledger.lock:
             self._ledger.write(Changes(sequence=0))
             self.sequence = 0
 
     def last(self, most: int, person: int | None = None) -> list[KeptResult]:
-        """The last results, the newest first; of one person alone."""
+        """Return the last results, the newest first. Of one person alone."""
         return self._ledger.store.results(most, person)
 
     def of(self, key: str) -> KeptResult | None:
-        """The result of a game; None: there is none."""
+        """Return the result of a game. None: there is none."""
         return self._ledger.store.result(key)
 
     def set_void(self, key: str, is_void: bool) -> None:
-        """The host says whether a result counts for ratings."""
+        """Note what the host says: whether a result counts for ratings."""
         with self._ledger.lock:
             self._ledger.write(Changes(void=[(key, is_void)]))
             if kept := self.of(key):
@@ -110,7 +115,10 @@ class ResultKeeper:
             self._ledger.changed()
 
     def decide(self, key: str, winner: Seat | None) -> None:
-        """The host says how a game ended about which its tables do not agree (None: a draw); raises `Illegal`."""
+        """Note what the host says: how a game ended about which its tables do not agree (None: a draw).
+
+        Raises `Illegal`.
+        """
         with self._ledger.lock:
             kept = self.of(key)
             if kept is None or kept.result.against is None:
@@ -126,7 +134,7 @@ class ResultKeeper:
 
     @property
     def contested(self) -> tuple[GameResult, ...]:
-        """The games about whose end their tables do not agree."""
+        """Return the games about whose end their tables do not agree."""
         return tuple(self._contested.values())
 
     def _note_contested(self, kept: KeptResult) -> None:
@@ -144,7 +152,8 @@ class ResultKeeper:
         return Changes(sequence=max(self.sequence, sequence), followed=followed)
 
     def _come(self, told: KeptResult) -> list[KeptResult]:
-        """What is to be kept of a result: of a game at two tables it is whole once both have told the same."""
+        """Return what is to be kept of a result: of a game at two tables it is whole once both have
+        told the same."""
         before = None if told.result.at is None else self.of(told.result.key)
         if before is None:
             return [told]

@@ -32,7 +32,7 @@ class Player(msgspec.Struct, frozen=True):
 class GameResult(msgspec.Struct, frozen=True):
     """How a game ended. `winner` None: a draw.
 
-    `key` names the game; `entry` and `mark`, its receipt, name the input in the table's journal that ended it.
+    `key` names the game. `entry` and `mark`, its receipt, name the input in the table's journal that ended it.
     `began_s` and `ended_s` are Unix times by the hub's clock. `at` is set as long as only one table of a game at two
     has told it: whose side is played there. `against` is what the other one has told, where that is something else: the
     result counts once both say the same, or the hub's host has decided.
@@ -72,7 +72,10 @@ class ResultChange(NamedTuple):
 
 
 def follow(table: str, before: GameFollowed, record: PublicRecord, at_s: float) -> tuple[GameFollowed, ResultChange]:
-    """The next state, and what has changed; `at_s` is when the table accepted the record, by the hub's clock."""
+    """Return the next state, and what has changed.
+
+    `at_s` is when the table accepted the record, by the hub's clock.
+    """
     if (record.epoch, record.entry) <= (before.epoch, before.entry):
         return before, ResultChange()
     now = msgspec.structs.replace(before, epoch=record.epoch, entry=record.entry)
@@ -90,7 +93,10 @@ def follow(table: str, before: GameFollowed, record: PublicRecord, at_s: float) 
 
 
 def merged(one: GameResult, other: GameResult) -> GameResult | None:
-    """A game as both of its tables have told it, whole or contested; None where there is nothing new."""
+    """Return a game as both of its tables have told it, whole or contested.
+
+    None where there is nothing new.
+    """
     if {one.at, other.at} != set(SEATS) or one.table == other.table or one.key != other.key:
         return None
     if (one.game, one.winner) != (other.game, other.winner):
@@ -99,7 +105,7 @@ def merged(one: GameResult, other: GameResult) -> GameResult | None:
 
 
 def decided(contested: GameResult, winner: Seat | None) -> GameResult:
-    """The whole result of a game about which its tables do not agree: somebody has decided."""
+    """Return the whole result of a game about which its tables do not agree: somebody has decided."""
     one, other = contested, contested.against
     assert other is not None
     south, north = (one, other) if one.at is Seat.SOUTH else (other, one)
@@ -107,7 +113,7 @@ def decided(contested: GameResult, winner: Seat | None) -> GameResult:
 
 
 def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Are these the same options of a game, those that are left out being as delivered?"""
+    """Return whether these are the same options, those that are left out being as delivered."""
     try:
         known = GAMES[game]
         return bool(known.options(one) == known.options(other))

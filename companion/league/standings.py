@@ -1,6 +1,6 @@
 """Who stands where: points, and what parts those who have as many.
 
-Buchholz is the sum of the opponents' points; Sonneborn-Berger counts those of whom was beaten wholly, and half of those
+Buchholz is the sum of the opponents' points. Sonneborn-Berger counts those of whom was beaten wholly, and half of those
 of a draw. A round without a game counts as one against somebody with as many points as oneself (FIDE C.07, 2023). The
 direct encounter counts where all who are level so far have met.
 """
@@ -22,7 +22,10 @@ from companion.league.tournament import (
 
 @dataclass(frozen=True)
 class TournamentRow:
-    """An entrant's place; everything is counted in halves, `sonneborn` in quarters. `direct` is that among equals."""
+    """An entrant's place.
+
+    Everything is counted in halves, `sonneborn` in quarters. `direct` is that among equals.
+    """
 
     place: int
     entrant: int
@@ -34,12 +37,12 @@ class TournamentRow:
 
     @property
     def points(self) -> str:
-        """The points as people write them."""
+        """Return the points as people write them."""
         return half_words(self.halves)
 
 
 def half_words(halves: int) -> str:
-    """Points in halves, as people write them.
+    """Return points in halves, as people write them.
 
     >>> half_words(5), half_words(1), half_words(4)
     ('2½', '½', '2')
@@ -49,7 +52,7 @@ def half_words(halves: int) -> str:
 
 
 def quarter_words(quarters: int) -> str:
-    """Points in quarters.
+    """Return points in quarters.
 
     >>> quarter_words(9), quarter_words(6)
     ('2¼', '1½')
@@ -59,7 +62,10 @@ def quarter_words(quarters: int) -> str:
 
 
 def standings(tournament: Tournament, rounds: int | None = None) -> tuple[TournamentRow, ...]:
-    """Everybody after so many rounds (None: all), the first first; who is level in all has the same place."""
+    """Return everybody after so many rounds (None: all), the first first.
+
+    Who is level in all has the same place.
+    """
     counted = len(tournament.rounds) if rounds is None else rounds
     halves = {each.number: tournament.halves(each.number, counted) for each in tournament.entrants}
     found = [_standing(tournament, each.number, halves, counted) for each in tournament.entrants]
@@ -79,7 +85,7 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
 
 
 def _key(tournament: Tournament) -> Callable[[TournamentRow], tuple[int, ...]]:
-    """By what places are given before the direct encounter."""
+    """Return by what places are given before the direct encounter."""
     if tournament.system is System.KNOCKOUT:
         return lambda each: (-each.halves, -each.boards)
     if tournament.system is System.ROUND_ROBIN:
@@ -103,7 +109,10 @@ def _standing(tournament: Tournament, entrant: int, halves: dict[int, int], roun
 
 
 def _direct(tournament: Tournament, level: list[int], rounds: int) -> dict[int, int]:
-    """What those who are level have won against one another, where all of them have met; else nothing."""
+    """Return what those who are level have won against one another, where all of them have met.
+
+    Else nothing.
+    """
     among = {
         each: [
             match

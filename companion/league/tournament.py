@@ -1,4 +1,4 @@
-"""A tournament as a value: who plays, what was paired, how it ended; every change is a new value.
+"""A tournament as a value: who plays, what was paired, how it ended. Every change is a new value.
 
 Points are counted in halves: a win is 2, a draw 1. South and North are the sides at the table.
 """
@@ -24,7 +24,7 @@ class System(StrEnum):
 
 
 class BoardEnd(StrEnum):
-    """How a board ended. By default: the other one did not come; `NEITHER`: nobody did."""
+    """How a board ended. By default: the other one did not come. `NEITHER`: nobody did."""
 
     SOUTH = "south"
     NORTH = "north"
@@ -47,9 +47,10 @@ WIN, HALF = 2, 1
 
 
 class MatchBoard(msgspec.Struct, frozen=True):
-    """One game of a match: two people by their numbers, the table's name in subjects (empty: none yet), and its end.
+    """One game of a match: two people by their numbers, the table's name in subjects (empty: none
+    yet), and its end.
 
-    `key` names the game that decided it; empty: nobody has played, or the director said so.
+    `key` names the game that decided it. Empty: nobody has played, or the director said so.
     """
 
     south: int
@@ -60,18 +61,21 @@ class MatchBoard(msgspec.Struct, frozen=True):
 
     @property
     def is_played(self) -> bool:
-        """Have both played it?"""
+        """Return whether both have played it."""
         return self.verdict in PLAYED
 
     def halves(self, person: int) -> int:
-        """What it gave somebody."""
+        """Return what it gave somebody."""
         if self.verdict is None or person not in (self.south, self.north):
             return 0
         return HALVES[self.verdict][0 if person == self.south else 1]
 
 
 class Match(msgspec.Struct, frozen=True):
-    """Two entrants by their numbers, and their boards; `north` None: a bye, which gives `halves`."""
+    """Two entrants by their numbers, and their boards.
+
+    `north` None: a bye, which gives `halves`.
+    """
 
     south: int
     north: int | None
@@ -80,17 +84,18 @@ class Match(msgspec.Struct, frozen=True):
 
     @property
     def is_decided(self) -> bool:
-        """Is there nothing to wait for any more?"""
+        """Return whether there is nothing to wait for any more."""
         return all(board.verdict is not None for board in self.boards)
 
     @property
     def is_played(self) -> bool:
-        """Was a board of it played?"""
+        """Return whether a board of it was played."""
         return any(board.is_played for board in self.boards)
 
 
 class Round(msgspec.Struct, frozen=True):
-    """A round: when it was paired and when its time is over (Unix time by the hub's clock; 0: it has no end)."""
+    """A round: when it was paired and when its time is over (Unix time by the hub's clock. 0: it
+    has no end)."""
 
     number: int
     matches: tuple[Match, ...]
@@ -99,14 +104,14 @@ class Round(msgspec.Struct, frozen=True):
 
     @property
     def is_decided(self) -> bool:
-        """Has every board ended?"""
+        """Return whether every board has ended."""
         return all(match.is_decided for match in self.matches)
 
 
 class Entrant(msgspec.Struct, frozen=True):
     """Somebody, or a team, in a tournament: `people` by their numbers, the first board first.
 
-    `since` is the first round that it plays, `until` the last one (0: to the end); in the rounds of `rests` it has
+    `since` is the first round that it plays, `until` the last one (0: to the end). In the rounds of `rests` it has
     asked for a bye of half a point.
     """
 
@@ -119,14 +124,17 @@ class Entrant(msgspec.Struct, frozen=True):
     rests: tuple[int, ...] = ()
 
     def is_there(self, number: int) -> bool:
-        """Does it take part in this round?"""
+        """Return whether it takes part in this round."""
         return self.since <= number and (not self.until or number <= self.until)
 
 
 class Tournament(msgspec.Struct, frozen=True):
-    """All of it. `rounds_wanted` is how many rounds are to be played, `minutes` how long each may take (0: no end).
+    """All of it.
 
-    `options` are those of the game that counts; `team_size` is on how many boards entrants meet.
+    `rounds_wanted` is how many rounds are to be played, `minutes` how long each may take (0: no
+    end).
+
+    `options` are those of the game that counts. `team_size` is on how many boards entrants meet.
     """
 
     id: int
@@ -145,26 +153,26 @@ class Tournament(msgspec.Struct, frozen=True):
 
     @property
     def round(self) -> Round | None:
-        """The round that was paired last."""
+        """Return the round that was paired last."""
         return self.rounds[-1] if self.rounds else None
 
     def entrant(self, number: int) -> Entrant:
-        """The entrant of that number; raises `Illegal` where there is none."""
+        """Return the entrant of that number. Raises `Illegal` where there is none."""
         found = next((each for each in self.entrants if each.number == number), None)
         if found is None:
             raise Illegal(Refusal.WRONG_PHASE, say("There is no entrant {number}", number=number))
         return found
 
     def entrant_of(self, person: int) -> Entrant | None:
-        """The entrant that somebody belongs to."""
+        """Return the entrant that somebody belongs to."""
         return next((each for each in self.entrants if person in each.people), None)
 
     def halves(self, entrant: int, rounds: int | None = None) -> int:
-        """The points of an entrant after so many rounds (None: all), in halves."""
+        """Return the points of an entrant after so many rounds (None: all), in halves."""
         return sum(match_halves(self, match, entrant) for match in self.matches(entrant, rounds))
 
     def matches(self, entrant: int, rounds: int | None = None) -> Iterator[Match]:
-        """The matches of an entrant, the first round first."""
+        """Yield the matches of an entrant, the first round first."""
         for each in self.rounds[: len(self.rounds) if rounds is None else rounds]:
             for match in each.matches:
                 if entrant in (match.south, match.north):
@@ -172,7 +180,8 @@ class Tournament(msgspec.Struct, frozen=True):
 
 
 def match_halves(tournament: Tournament, match: Match, entrant: int) -> int:
-    """What a match gave one of its two entrants: a team has a win with more points on its boards."""
+    """Return what a match gave one of its two entrants: a team has a win with more points on its
+    boards."""
     if match.north is None:
         return match.halves
     if not match.is_decided:
@@ -184,18 +193,18 @@ def match_halves(tournament: Tournament, match: Match, entrant: int) -> int:
 
 
 def board_halves(tournament: Tournament, match: Match, entrant: int) -> int:
-    """The points of an entrant on the boards of a match, in halves."""
+    """Return the points of an entrant on the boards of a match, in halves."""
     people = tournament.entrant(entrant).people
     return sum(board.halves(person) for board in match.boards for person in people)
 
 
 def opponent(match: Match, entrant: int) -> int:
-    """The other entrant of a match that is no bye."""
+    """Return the other entrant of a match that is no bye."""
     return match.north if match.north is not None and match.south == entrant else match.south
 
 
 def winner(tournament: Tournament, match: Match) -> int | None:
-    """Who goes on after a match; None: nobody, or nobody yet."""
+    """Return who goes on after a match. None: nobody, or nobody yet."""
     if match.north is None:
         return match.south
     south, north = (match_halves(tournament, match, entrant) for entrant in (match.south, match.north))

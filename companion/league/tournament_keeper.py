@@ -40,7 +40,7 @@ class TournamentKeeper:
         self._tournaments = {each.id: each for each in kept.tournaments}
 
     def all(self) -> tuple[Tournament, ...]:
-        """All tournaments, the newest first."""
+        """Return all tournaments, the newest first."""
         with self._ledger.lock:
             return tuple(reversed(self._tournaments.values()))
 
@@ -50,12 +50,13 @@ class TournamentKeeper:
         return frozenset(number for entrant in entrants for number in entrant.people)
 
     def of(self, number: int) -> Tournament | None:
-        """The tournament of that number."""
+        """Return the tournament of that number."""
         return self._tournaments.get(number)
 
     @property
     def current(self) -> Tournament | None:
-        """The tournament that is on: the newest one that is not over and has begun, else that is not over."""
+        """Return the tournament that is on: the newest one that is not over and has begun, else
+        that is not over."""
         on = [each for each in self.all() if not each.is_over]
         return next((each for each in on if each.rounds), on[0] if on else None)
 
@@ -70,7 +71,7 @@ class TournamentKeeper:
         minutes: int,
         team_size: int,
     ) -> Tournament:
-        """A tournament without anybody; raises `Malformed`."""
+        """Return a tournament without anybody. Raises `Malformed`."""
         with self._ledger.lock:
             number = max(self._tournaments, default=0) + 1
             made = director.new_tournament(
@@ -80,7 +81,10 @@ class TournamentKeeper:
         return made
 
     def enter(self, number: int, people: Sequence[int], team: str = "", who: str = DIRECTOR) -> Tournament:
-        """Somebody, or a team, takes part, with the rating that is known of them; raises a `CompanionError`."""
+        """Enter somebody, or a team, with the rating that is known of them.
+
+        Raises a `CompanionError`.
+        """
         with self._ledger.lock:
             tournament = self._on(number)
             known = {each.person: each.rating for each in self._ladders.of(tournament.game)}
@@ -102,7 +106,10 @@ class TournamentKeeper:
         entrant: int = 0,
         place: Place | None = None,
     ) -> Tournament:
-        """The director does something; it is in the log with what it changed. Raises a `CompanionError`."""
+        """Do what the director wants.
+
+        It is in the log with what it changed. Raises a `CompanionError`.
+        """
         with self._ledger.lock:
             before = self._on(number)
             after = act(before)
@@ -113,15 +120,15 @@ class TournamentKeeper:
         return after
 
     def pair_round(self, number: int) -> Tournament:
-        """Pair the next round, and give its boards tables; raises a `CompanionError`."""
+        """Pair the next round, and give its boards tables. Raises a `CompanionError`."""
         return self.direct(number, "pair", lambda before: director.pair_round(before, self._ledger.clock.wall_s()))
 
     def log(self, number: int) -> list[LogLine]:
-        """What was done about a tournament, the newest first."""
+        """Return what was done about a tournament, the newest first."""
         return self._ledger.store.log(number)
 
     def seat_waiting(self) -> None:
-        """Tables may have become free: boards that wait for one get it."""
+        """Give tables that have become free to boards that wait for one."""
         with self._ledger.lock:
             for each in list(self._tournaments.values()):
                 fresh = each if each.is_over else director.seat(each, self._free(self._tournaments.values(), but=each))
@@ -131,7 +138,7 @@ class TournamentKeeper:
                     self._ledger.changed()
 
     def board_of(self, table: str) -> tuple[Tournament, Place] | None:
-        """The open board that was paired at a table, and its tournament."""
+        """Return the open board that was paired at a table, and its tournament."""
         for each in self.all():
             if place := director.open_tables(each).get(table):
                 return each, place
@@ -140,7 +147,9 @@ class TournamentKeeper:
     def after(
         self, undone: Iterable[GameResult], kept: KeptResult | None, changes: Changes
     ) -> Mapping[int, Tournament]:
-        """The tournaments when these results are taken back and this one has come; `changes` gets all that changes.
+        """Return the tournaments when these results are taken back and this one has come.
+
+        `changes` gets all that changes.
 
         They are so once they are written, by `use`.
         """
@@ -153,7 +162,7 @@ class TournamentKeeper:
         return tournaments
 
     def use(self, tournaments: Mapping[int, Tournament]) -> None:
-        """These are the tournaments now: they are written."""
+        """Write the tournaments as they are now."""
         self._tournaments = dict(tournaments)
 
     def _take_back(self, result: GameResult, tournaments: dict[int, Tournament], changes: Changes) -> None:
@@ -186,7 +195,7 @@ class TournamentKeeper:
             changes.log.append(msgspec.structs.replace(line, place=place, after=verdict))
 
     def _free(self, tournaments: Iterable[Tournament], but: Tournament) -> list[str]:
-        """The tables without an open board; `but` counts as it is now."""
+        """Return the tables without an open board. `but` counts as it is now."""
         taken = {table for each in tournaments if each.id != but.id for table in director.open_tables(each)}
         taken |= director.open_tables(but).keys()
         return [table for table in self._free_tables() if table not in taken]

@@ -61,17 +61,20 @@ MAX_MEMBER_BYTES = {
     "choices.json": 1_000_000,
     _GAMES: 500_000_000,
 }
-"""Maximum number of bytes of each member. The note has six lines, settings with every comment have 30 KB, lenses and
-choices some KB each; a game takes 0.1 MB, so five thousand games go into a backup, as many as a page takes."""
+"""Maximum number of bytes of each member.
+
+The note has six lines, settings with every comment have 30 KB, lenses and choices some KB each. A
+game takes 0.1 MB, so five thousand games go into a backup, as many as a page takes.
+"""
 MAX_GROWTH = 20
 """How many bytes may come of each of a backup. Three hundred games that are nearly the same pack to a tenth."""
 _SMALL_BYTES = 1_000_000
-"""So much may come of any backup."""
-_MOST_PHOTOGRAPH = 4_000_000
+"""Size in bytes that any backup may have when unpacked."""
+_MAX_PHOTOGRAPH = 4_000_000
 """A photograph of the largest camera, at the best quality."""
 _PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
 _ALBUM, _DRAWN = "photographs", "history"
-"""Folders of what belongs to the games of one journal; the second is made anew at any time."""
+"""Folders of what belongs to the games of one journal. The second is made anew at any time."""
 _FORGET = "forget"
 """A file that says: games and photographs go, nothing comes instead."""
 
@@ -233,6 +236,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
                 _move(state, name, before)
                 (under_way / name).replace(state / name)
         if forget:
+            (state / "phone.json").unlink(missing_ok=True)
             for old in (before, *left_beside(settings.journal_path)):
                 _clear(old)
         _clear(under_way)
@@ -272,7 +276,7 @@ def _move(state: Path, name: str, before: Path) -> None:
 
 def _most_of(name: str) -> int:
     """Return how many bytes a member of a backup may have."""
-    return _MOST_PHOTOGRAPH if _PHOTOGRAPH.fullmatch(name) else MAX_MEMBER_BYTES.get(name, 0)
+    return _MAX_PHOTOGRAPH if _PHOTOGRAPH.fullmatch(name) else MAX_MEMBER_BYTES.get(name, 0)
 
 
 def _unpack_all(source: IO[bytes], folder: Path) -> BackupNote:

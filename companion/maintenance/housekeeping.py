@@ -1,7 +1,8 @@
-"""What is done beside the table while nobody waits for it: room on the disk, old games, dates, checks of what is kept.
+"""What is done beside the table while nobody waits for it: room on the disk, old games, dates,
+checks of what is kept.
 
 A thread of its own with a round every few seconds. Of the journal's lock each step holds what one game takes, some
-milliseconds; games are removed and checked only while none is on and nobody has touched the table for a while.
+milliseconds. Games are removed and checked only while none is on and nobody has touched the table for a while.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ log = logging.getLogger(__name__)
 
 ROUND_S = 5.0
 QUIET_S = 60.0
-"""So long nothing has happened at the table before games are removed or checked."""
+"""Seconds of quiet at the table before games are removed or checked."""
 GIVE_BACK_S = 30.0
-"""So often freed memory is given back at least."""
+"""Interval in seconds at which freed memory is given back."""
 _SLICE_S = 0.05
-"""So long a round checks games."""
+"""Seconds of a round's checks of games."""
 _DAY_S = 86_400.0
 _PAGES = 64
-"""So many free pages a round gives back to the disk."""
+"""Number of free pages that a round gives back to the disk."""
 _NAMED = 8
-"""So many damaged games are told by their number."""
+"""Maximum number of damaged games that a sentence names."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What the check page asks of the installation, from any thread."""
+"""What the page Health asks of the installation, from any thread."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from companion.core.ports import Cue
 
 @dataclass(frozen=True)
 class Trial:
-    """A check of the panel: `down` are the keys that are pressed, `tried` those that have been, `lit` the lamps.
+    """A check of the panel: `down` are the keys that are pressed, `tried` those that have been,
+    `lit` the lamps.
 
-    `left_s`: so long it goes on by itself; 0: none is on.
+    `left_s`: so long it goes on by itself. 0: none is on.
     """
 
     left_s: float
@@ -36,10 +37,10 @@ class PanelCheck(Protocol):
         """Begin, or begin anew: nothing is tried out yet."""
 
     def renew(self) -> None:
-        """Somebody still looks: without this it ends within seconds."""
+        """Go on for somebody who still looks. Without this it ends within seconds."""
 
     def end(self) -> None:
-        """Lamps show the table's state again, keys count again."""
+        """Let lamps show the table's state again, and keys count again."""
 
     def light(self, lamp: str, on: bool) -> None:
         """Light a lamp, or darken it. Raises KeyError for one that there is not."""
@@ -53,9 +54,11 @@ class PanelCheck(Protocol):
 
 @dataclass(frozen=True)
 class CheckRoom:
-    """What the check page shows; `panel` None: there is none, and `why_not` says why and what to do.
+    """What there is to be tried.
 
-    `broker` answers how the connection to the broker of the house is; empty: none is wanted.
+    `panel` None: there is none, and `why_not` says why and what to do.
+
+    `broker` answers how the connection to the broker of the house is. Empty: none is wanted.
     """
 
     settings: PanelSettings

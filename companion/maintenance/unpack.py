@@ -1,6 +1,7 @@
-"""The members of a ZIP file from elsewhere, written out with a limit for each: a small file can unpack to gigabytes.
+"""The members of a ZIP file from elsewhere, written out with a limit for each: a small file can
+unpack to gigabytes.
 
-What a member says about its size is believed only as an upper bound; what comes out is counted while it comes.
+What a member says about its size is believed only as an upper bound. What comes out is counted while it comes.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from companion.core.i18n import say
 from companion.storage.disk_space import FULL_BYTES, free_bytes
 
 PIECE_BYTES = 65_536
-MOST_MEMBERS = 20_000
+MAX_MEMBERS = 20_000
 """A thousand games of twenty turns, each with its photograph."""
-_MOST_DIRECTORY_BYTES = 2_000_000
+_MAX_DIRECTORY_BYTES = 2_000_000
 """The list of members at a ZIP file's end: `zipfile` keeps some 700 bytes in memory for each 75 of it."""
 _KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """What a backup uses. LZMA would take as much memory as the file says."""
@@ -32,11 +33,11 @@ class _NoLargeReads(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Read as from any file. Raises `Malformed` where more is wanted."""
-        if size < 0 or size > _MOST_DIRECTORY_BYTES:
+        if size < 0 or size > _MAX_DIRECTORY_BYTES:
             here = self._file.tell()
             left = self._file.seek(0, io.SEEK_END) - here
             self._file.seek(here)
-            if left > _MOST_DIRECTORY_BYTES or size > _MOST_DIRECTORY_BYTES:
+            if left > _MAX_DIRECTORY_BYTES or size > _MAX_DIRECTORY_BYTES:
                 raise Malformed(too_many())
         return self._file.read(size)
 
@@ -60,20 +61,22 @@ class _NoLargeReads(io.RawIOBase):
 def open_archive(file: IO[bytes]) -> zipfile.ZipFile:
     """Open a ZIP file to read. Raises `Malformed` for one with too many members, and as `zipfile.ZipFile`."""
     archive = zipfile.ZipFile(_NoLargeReads(file))
-    if len(archive.infolist()) > MOST_MEMBERS:
+    if len(archive.infolist()) > MAX_MEMBERS:
         raise Malformed(too_many())
     return archive
 
 
 def too_many() -> str:
     """Say that a file has too many members."""
-    return say("This is not a backup: it holds more than {number} files.", number=MOST_MEMBERS)
+    return say("This is not a backup: it holds more than {number} files.", number=MAX_MEMBERS)
 
 
 def look_at(members: list[zipfile.ZipInfo], most_of: Callable[[str], int], most_bytes: int, folder: Path) -> None:
-    """Look at what members say of themselves before any is unpacked. Raises `Malformed` and `SystemTrouble`.
+    """Look at what members say of themselves before any is unpacked.
 
-    `most_of` answers how many bytes a member of that name may have; all together have `most_bytes`, and what is free on
+    Raises `Malformed` and `SystemTrouble`.
+
+    `most_of` answers how many bytes a member of that name may have. All together have `most_bytes`, and what is free on
     the disk of `folder` less what a game needs.
     """
     for member in members:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -127,7 +128,22 @@ class Upkeep:
 
     def backup(self, photographs: bool, target: IO[bytes]) -> str:
         """Write a backup, and return a sentence on what is in it."""
-        return make_backup(self._running, self.path, self._clock, photographs, target).sentence()
+        sentence = make_backup(self._running, self.path, self._clock, photographs, target).sentence()
+        with suppress(OSError):
+            self._backup_mark.touch()
+        return sentence
+
+    def backed_up_s(self) -> float | None:
+        """Return when a backup was made last, as Unix time. None: never."""
+        try:
+            return self._backup_mark.stat().st_mtime
+        except OSError:
+            return None
+
+    @property
+    def _backup_mark(self) -> Path:
+        """An empty file that is as old as the last backup."""
+        return self._running.journal_path.with_name("backed-up")
 
     def restore(self, source: Path) -> str:
         """Check a backup and lay it ready for the next start. Return what is in it."""

@@ -36,11 +36,13 @@ TELL_S = 0.1
 
 
 class MqttAdapter(Closeable):
-    """Follows a table; a context manager, and `close` may be called twice. Nothing waits for the network.
+    """Follows a table.
+
+    A context manager, and `close` may be called twice. Nothing waits for the network.
 
     A file beside the journal remembers what was left at the broker, so that switching MQTT off
     clears it there, also after a restart. With `threads=False` the table is looked at in `step`
-    only; the network has its own thread all the same.
+    only. The network has its own thread all the same.
     """
 
     def __init__(self, table: Table, settings: Settings, clock: Clock, *, threads: bool = True) -> None:
@@ -64,36 +66,39 @@ class MqttAdapter(Closeable):
 
     @property
     def sentence(self) -> str:
-        """How the connection to the broker is, for the check page; empty: MQTT is switched off."""
+        """Return how the connection to the broker is, for the page Health.
+
+        Empty: MQTT is switched off.
+        """
         line = self.line
         return line.sentence if line and self._mqtt.enabled else ""
 
     @property
     def is_connected(self) -> bool:
-        """Does the broker hear us?"""
+        """Return whether the broker hears us."""
         line = self.line
         return bool(line and line.is_connected)
 
     @property
     def is_well(self) -> bool:
-        """Does the broker hear us, and nobody else under this table's topic?"""
+        """Return whether the broker hears us, and nobody else under this table's topic."""
         line = self.line
         return bool(line and line.is_connected and not line.is_shared)
 
     def change(self, settings: Settings) -> None:
-        """Go by other settings; what the old ones have left at the broker is cleared there."""
+        """Go by other settings. What the old ones have left at the broker is cleared there."""
         before, self._settings = self._settings, settings
         if before.mqtt != settings.mqtt:
             self._hang_up()
             self._open()
 
     def step(self) -> None:
-        """Look at the table and have it told; only without a thread of its own."""
+        """Look at the table and have it told. Only without a thread of its own."""
         if not self._threads:
             self._look()
 
     def settle(self, timeout_s: float) -> bool:
-        """Wait until the broker has got everything; answers whether it has."""
+        """Wait until the broker has got everything. Return whether it has."""
         line = self.line
         return line is None or line.settle(timeout_s)
 
@@ -108,7 +113,7 @@ class MqttAdapter(Closeable):
         return self._settings.mqtt
 
     def _forget(self) -> None:
-        """Nothing was looked at yet."""
+        """Forget what was looked at."""
         self._seen = -1
         self._clock_seen: tuple[object, ...] | None = None
         self._clock_told: bytes = b""
@@ -141,7 +146,7 @@ class MqttAdapter(Closeable):
             self._follower.start()
 
     def _wanted_topics(self) -> set[str]:
-        """The topics that stay at the broker."""
+        """Return the topics that stay at the broker."""
         mqtt = self._mqtt
         if not mqtt.enabled:
             return set()
@@ -149,7 +154,7 @@ class MqttAdapter(Closeable):
         return own | {config_topic(mqtt)} if mqtt.home_assistant else own
 
     def _commands(self) -> tuple[str, ...]:
-        """The topics that are listened to."""
+        """Return the topics that are listened to."""
         mqtt = self._mqtt
         heard = []
         if mqtt.staff:
@@ -176,7 +181,7 @@ class MqttAdapter(Closeable):
         self._table.redraw()
 
     def _command(self, topic: str, payload: bytes, is_retained: bool) -> None:
-        """Obey one of the few words that are let in; any other changes nothing."""
+        """Obey one of the few words that are let in. Any other changes nothing."""
         mqtt, line = self._mqtt, self.line
         if topic == birth_topic(mqtt):
             if payload == ONLINE and line:
@@ -246,7 +251,7 @@ class MqttAdapter(Closeable):
         }
 
     def _clock_words(self, view: TableView) -> bytes:
-        """As it was told, as long as the clock runs on as it did: every look would find other seconds."""
+        """Return it as it was told, as long as the clock runs on as it did: every look would find other seconds."""
         seen = (view.time.clock, tuple(view.time.clocks.items()))
         if seen != self._clock_seen:
             self._clock_seen = seen
@@ -266,7 +271,10 @@ class MqttAdapter(Closeable):
     # ---- what was left at the broker ----
 
     def _left(self) -> set[str]:
-        """The topics that this table has left at the broker of the settings; none at another one."""
+        """Return the topics that this table has left at the broker of the settings.
+
+        None at another one.
+        """
         try:
             kept = json.loads(read_file(self._left_path, MAX_TEXT))
             is_there = (kept["host"], kept["port"]) == (self._mqtt.host, self._mqtt.port)

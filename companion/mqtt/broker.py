@@ -27,7 +27,7 @@ _BYTES_RECEIVED_AT = 128
 
 
 class Refused(CompanionError, ConnectionError):
-    """There is no connection; the message says why and what to do."""
+    """There is no connection. The message says why and what to do."""
 
     kind = "mqtt"
 
@@ -79,7 +79,7 @@ def bytes_received(sock: socket.socket) -> int:
 
 
 def password_of(path: str) -> str | None:
-    """The one line of a file; None where no file is named.
+    """Return the one line of a file. None where no file is named.
 
     Raises `Refused`, which does not repeat what stands there. Files of several lines are refused: who may change the
     settings may not have any other secret of this machine sent to a broker.
@@ -128,7 +128,7 @@ class _TidySocket(ssl.SSLSocket):
 
 
 def refusal(reason: str, settings: MqttSettings) -> str:
-    """What the broker's answer means, and what to do about it."""
+    """Return what the broker's answer means, and what to do about it."""
     host = settings.host
     if reason == "Unsupported protocol version":
         return say("The broker {host} does not speak MQTT 5: it needs a newer version.", host=host)
@@ -140,7 +140,7 @@ def refusal(reason: str, settings: MqttSettings) -> str:
 
 
 def why_lost(error: Exception, settings: MqttSettings) -> str:
-    """Why there is no connection, and what to do about it."""
+    """Return why there is no connection, and what to do about it."""
     host, port = settings.host, settings.port
     if isinstance(error, ssl.SSLError):
         return say(

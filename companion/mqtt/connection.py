@@ -54,7 +54,7 @@ class BrokerLine(Closeable):
     """One connection to a broker, kept up by a thread of its own. `close` may be called twice.
 
     `presence` is the topic that says whether the table is there (empty: none). `commands` are the
-    topics to listen to. `on_message` gets topic, payload and whether the broker had retained it;
+    topics to listen to. `on_message` gets topic, payload and whether the broker had retained it.
     `on_state` is told when the connection is there, and when it is not any more. Both are called
     in the thread.
     """
@@ -95,17 +95,17 @@ class BrokerLine(Closeable):
 
     @property
     def is_connected(self) -> bool:
-        """Whether the broker hears the table."""
+        """Return whether the broker hears the table."""
         return self._is_connected
 
     @property
     def is_shared(self) -> bool:
-        """Whether somebody else tells under this table's topic."""
+        """Return whether somebody else tells under this table's topic."""
         return self._is_shared
 
     @property
     def sentence(self) -> str:
-        """How the connection is, and what to do about it."""
+        """Return how the connection is, and what to do about it."""
         if self._is_shared:
             topic = self._settings.base_topic
             return say(
@@ -116,7 +116,7 @@ class BrokerLine(Closeable):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the broker has got everything."""
+        """Return whether the broker has got everything."""
         with self._lock:
             is_told = self._is_connected and self._told == self._state
             return is_told and self._last is not None and self._last.is_published()

@@ -17,7 +17,7 @@ WEB = "Tabletop Companion"
 
 
 def device_id(settings: MqttSettings) -> str:
-    """One word that no other table has on this broker.
+    """Return one word that no other table has on this broker.
 
     >>> device_id(MqttSettings(topic="cafe/table-3"))
     'cafe_table-3'
@@ -26,7 +26,7 @@ def device_id(settings: MqttSettings) -> str:
 
 
 def config_topic(settings: MqttSettings) -> str:
-    """Where the description of the table stands.
+    """Return where the description of the table stands.
 
     >>> config_topic(MqttSettings(topic="tabletop"))
     'homeassistant/device/tabletop/config'
@@ -35,12 +35,15 @@ def config_topic(settings: MqttSettings) -> str:
 
 
 def birth_topic(settings: MqttSettings) -> str:
-    """Where Home Assistant says `online` once it listens."""
+    """Return where Home Assistant says `online` once it listens."""
     return f"{settings.discovery}/status"
 
 
 def description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
-    """The whole device. Nothing of it plays, reveals or ends anything; commands are there where they are let in."""
+    """Return the whole device.
+
+    Nothing of it plays, reveals or ends anything. Commands are there where they are let in.
+    """
     base, mark = settings.base_topic, device_id(settings)
     parts = {**_sensors(base), **_doors(base)}
     if settings.staff:
@@ -62,7 +65,7 @@ def description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
 
 
 def _sensors(base: str) -> dict[str, dict[str, Any]]:
-    """What is played, and how far it is."""
+    """Return what is played, and how far it is."""
     state, turn, clock = f"{base}/{topics.STATE}", f"{base}/{topics.TURN}", f"{base}/{topics.CLOCK}"
     return {
         "sign": _sensor("Sign", state, "{{ value_json.sign[:255] }}", "mdi:sign-direction", attributes=state),
@@ -87,7 +90,7 @@ def _sensors(base: str) -> dict[str, dict[str, Any]]:
 
 
 def _doors(base: str) -> dict[str, dict[str, Any]]:
-    """Who sits there, and what of the table works."""
+    """Return who sits there, and what of the table works."""
     seats, devices = f"{base}/{topics.SEATS_TAKEN}", f"{base}/{topics.DEVICES}"
     return {
         "south": _binary("South", seats, "value_json.south.taken", "occupancy"),
@@ -103,7 +106,7 @@ def _doors(base: str) -> dict[str, dict[str, Any]]:
 
 
 def _staff(base: str) -> dict[str, dict[str, Any]]:
-    """The call of the staff, and the two keys that answer it."""
+    """Return the call of the staff, and the two keys that answer it."""
     command = {"p": "button", "command_topic": f"{base}/{topics.STAFF_SET}"}
     return {
         "staff": _binary("Staff called", f"{base}/{topics.STAFF}", "value_json.call != 'none'", None)

@@ -1,6 +1,7 @@
-"""What a broker is told of the table, topic by topic: only what everybody at the table may know, as JSON.
+"""What a broker is told of the table, topic by topic: only what everybody at the table may know, as
+JSON.
 
-The topics stand below the one of the settings; all are retained but `event`. docs/interfaces.md, "Topics", lists them.
+The topics stand below the one of the settings. All are retained but `event`. docs/interfaces.md, "Topics", lists them.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ STAFF_EVENTS = ("staff_called", "staff_coming", "staff_done")
 
 
 def event_types() -> tuple[str, ...]:
-    """Everything that the topic `event` may tell, by name."""
+    """Return everything that the topic `event` may tell, by name."""
     return (*map(str, (*EVENTS, *event_cues())), *STAFF_EVENTS)
 
 
 def state_of(view: TableView, language: str) -> Mapping[str, Any]:
-    """What is played, how far, and the words of the sign."""
+    """Return what is played, how far, and the words of the sign."""
     south, north, ties = view.match.score
     return {
         "phase": view.phase.value,
@@ -68,7 +69,7 @@ def state_of(view: TableView, language: str) -> Mapping[str, Any]:
 
 
 def _chance(chance: ChanceView | None, language: str) -> Mapping[str, Any] | None:
-    """Where the game's chance comes from; None: there is none in it."""
+    """Return where the game's chance comes from. None: there is none in it."""
     if chance is None:
         return None
     return {
@@ -79,7 +80,10 @@ def _chance(chance: ChanceView | None, language: str) -> Mapping[str, Any] | Non
 
 
 def turn_of(view: TableView, language: str) -> Mapping[str, Any]:
-    """Whom the table waits for, and the colour that a lamp may show; when a game is over, who has won."""
+    """Return whom the table waits for, and the colour that a lamp may show.
+
+    When a game is over, who has won.
+    """
     seats = view.sign.seats
     if view.phase is Phase.OVER:
         seats = view.match.outcome.winners if view.match.outcome else frozenset()
@@ -95,7 +99,9 @@ def turn_of(view: TableView, language: str) -> Mapping[str, Any]:
 
 
 def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
-    """What is left of the clock: at this moment, and when it runs out; nothing of it changes while it runs.
+    """Return what is left of the clock: at this moment, and when it runs out.
+
+    Nothing of it changes while it runs.
 
     `now_s` is the table's time, `wall_s` Unix time of the same moment.
     """
@@ -114,7 +120,7 @@ def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
 
 
 def seats_of(view: TableView, language: str, names: bool) -> Mapping[str, Any]:
-    """Which seats are taken, and who has handed in; `names`: also how people are called."""
+    """Return which seats are taken, and who has handed in. `names`: also how people are called."""
     told: dict[str, Any] = {"taken": sum(each.name is not None for each in view.seats.values())}
     for seat in SEATS:
         each = view.seats[seat]
@@ -132,7 +138,7 @@ def seats_of(view: TableView, language: str, names: bool) -> Mapping[str, Any]:
 
 
 def devices_of(view: TableView, language: str) -> Mapping[str, Any]:
-    """Camera, pads, and what is wrong, in the words of the pages."""
+    """Return camera, pads, and what is wrong, in the words of the pages."""
     return {
         "camera": view.devices.camera.state.value,
         "camera_words": translate(view.devices.camera.sentence, language),
@@ -143,25 +149,25 @@ def devices_of(view: TableView, language: str) -> Mapping[str, Any]:
 
 
 def staff_of(bell: StaffBell, language: str) -> Mapping[str, Any]:
-    """Is somebody called, and by whom?"""
+    """Return whether somebody is called, and by whom."""
     return {"call": bell.call.value, "by": bell.by, "words": translate(bell.sentence(), language)}
 
 
 def event_of(signal: Signal, view: TableView, language: str) -> Mapping[str, Any] | None:
-    """A cue with the words of the sign; None: nobody is told of this one."""
+    """Return a cue with the words of the sign. None: nobody is told of this one."""
     if isinstance(signal.cue, Cue) and signal.cue not in EVENTS:
         return None
     return _event(str(signal.cue), signal.seats, view, language)
 
 
 def staff_event(call: Call, by: str, view: TableView, language: str) -> Mapping[str, Any]:
-    """Somebody was called, comes, or need not come any more."""
+    """Return the event that somebody was called, comes, or need not come any more."""
     kind = dict(zip((Call.CALLED, Call.COMING, Call.NONE), STAFF_EVENTS, strict=True))[call]
     return {**_event(kind, frozenset(), view, language), "by": by}
 
 
 def packed(told: Mapping[str, Any]) -> bytes:
-    """JSON in UTF-8, as short as it can be."""
+    """Return JSON in UTF-8, as short as it can be."""
     return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -177,6 +183,6 @@ def _event(kind: str, seats: frozenset[Seat], view: TableView, language: str) ->
 
 
 def _left_s(clock: ClockView, now_s: float) -> float:
-    """Seconds, to a tenth."""
+    """Return seconds, to a tenth."""
     left_s = clock.left_s if clock.due_s is None else clock.due_s - now_s
     return round(max(0.0, left_s), 1)

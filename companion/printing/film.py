@@ -28,7 +28,10 @@ _ROOT = Path(__file__).parents[2]
 
 
 class Film(msgspec.Struct, frozen=True):
-    """Documents that are shown one after the other, each so many milliseconds; `style` is CSS without variables."""
+    """Documents that are shown one after the other, each so many milliseconds.
+
+    `style` is CSS without variables.
+    """
 
     documents: Sequence[str]
     durations_ms: Sequence[int]

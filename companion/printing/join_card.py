@@ -25,7 +25,9 @@ _WHITE_MM = 8.5
 def join_card_pdf(
     addresses: Sequence[str], wifi: Wifi | None = None, paper: Paper = "a4", language: str = "en"
 ) -> bytes:
-    """The card as a PDF; `addresses` are those of the table screen, the best one first, each with its last slash.
+    """Return the card as a PDF.
+
+    `addresses` are those of the table screen, the best one first, each with its last slash.
 
     `wifi` is the network that phones have to join first. Raises `Malformed` without an address and for an unknown paper
     or language.
@@ -49,7 +51,7 @@ def _print(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> bytes:
 
 
 def _half(pen: Pen, width: float, height: float, addresses: Sequence[str], wifi: Wifi | None) -> None:
-    """One half of the card, the origin at its lower left corner."""
+    """Draw one half of the card, the origin at its lower left corner."""
     left, right, top = _MARGIN_MM, width - _MARGIN_MM, height - _MARGIN_MM
     pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
     pen.text(left, top - 14, say("Sit down at the table"), 13, bold=True, room=right - left)
@@ -77,7 +79,7 @@ def _half(pen: Pen, width: float, height: float, addresses: Sequence[str], wifi:
 
 
 def _code(pen: Pen, x: float, y: float, text: str, *, title: str, lines: Sequence[str]) -> None:
-    """A QR code with its lower left corner at (x, y), its title above it and lines below it."""
+    """Draw a QR code with its lower left corner at (x, y), its title above it and lines below it."""
     pen.text(x, y + _QR_MM + _WHITE_MM, title, 5.6, bold=True, room=_QR_MM + 14)
     _modules(pen, x, y, text)
     for number, line in enumerate(lines, start=1):
@@ -85,7 +87,7 @@ def _code(pen: Pen, x: float, y: float, text: str, *, title: str, lines: Sequenc
 
 
 def _modules(pen: Pen, x: float, y: float, text: str) -> None:
-    """The dark modules of a code in runs, without the white round it, which the page has."""
+    """Draw the dark modules of a code in runs, without the white round it, which the page has."""
     matrix = [bytes(row) for row in segno.make(text, error="m", micro=False).matrix]
     size = _QR_MM / len(matrix)
     for number, row in enumerate(matrix, start=1):

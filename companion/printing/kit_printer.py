@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 PAPERS: Mapping[str, str] = {"a4": "A4", "letter": say("Letter")}
 """The sizes on which everything is printed, by the names that addresses and commands use."""
 KEPT_BYTES = 6_000_000
-"""So much print is kept; the sheets of all games in one language and size are a tenth of it."""
+"""Maximum bytes of the prints that are kept. The sheets of all games in one language and size are a tenth of it."""
 KEPT_PLANS = 64
 WAIT_S = 6.0
-"""So long one waits for the press; the longest print, 78 cards, took 0.6 s on one core of a PC."""
+"""Timeout in seconds for the press. The longest print, 78 cards, took 0.6 s on one core of a PC."""
 
 _Key = tuple[str, ...]
 
@@ -47,14 +47,14 @@ class PrintPlan:
 
     @property
     def sheets(self) -> int:
-        """Pages of the kit."""
+        """Return pages of the kit."""
         return sum(self.kinds.values())
 
 
 class KitPrinter:
-    """Prints one thing at a time; any thread may ask, and who asks first is served first.
+    """Prints one thing at a time. Any thread may ask, and who asks first is served first.
 
-    `raw` are options of the game; `paper` is one of `PAPERS`, `language` one of `companion.core.i18n.LANGUAGES`. Raises
+    `raw` are options of the game. `paper` is one of `PAPERS`, `language` one of `companion.core.i18n.LANGUAGES`. Raises
     `Malformed` for anything else, and `PrinterBusy`.
     """
 
@@ -85,7 +85,7 @@ class KitPrinter:
         return plan
 
     def kit(self, game: str, raw: Mapping[str, Any], paper: str, language: str, *, low_ink: bool = False) -> bytes:
-        """Print board, pieces and cards to cut out; with `low_ink` the sides in light colours."""
+        """Print board, pieces and cards to cut out. With `low_ink` the sides in light colours."""
         from companion.printing.kit_pages.sheets import KitStyle, kit_pdf  # noqa: PLC0415 - see above
 
         known = self._games[game]
@@ -119,7 +119,7 @@ class KitPrinter:
     # ---- inside ----
 
     def _printed(self, key: _Key, run: Callable[[], bytes]) -> bytes:
-        """What is kept under this key, else what `run` prints."""
+        """Return what is kept under this key, else what `run` prints."""
         if (kept := self._taken(key)) is not None:
             return kept
         with self._alone():
@@ -143,7 +143,7 @@ class KitPrinter:
 
 
 class _Turn:
-    """A turn at the press; raises `PrinterBusy` when it does not come soon."""
+    """A turn at the press. Raises `PrinterBusy` when it does not come soon."""
 
     def __init__(self, lock: Lock) -> None:
         self._lock = lock
@@ -163,5 +163,5 @@ def _paper(name: str) -> Paper:
 
 
 def _text(raw: Mapping[str, Any]) -> str:
-    """Options as a key."""
+    """Return options as a key."""
     return json.dumps(raw, sort_keys=True)

@@ -9,7 +9,10 @@ from vision.cameras.lens_pattern import COLUMNS, MARKER_MM, ROWS, SQUARE_MM, pat
 
 
 def calibration_page(paper: Paper = "a4", language: str = "en") -> bytes:
-    """The page as a PDF in true millimetres; raises `Malformed` for an unknown paper or language."""
+    """Return the page as a PDF in true millimetres.
+
+    Raises `Malformed` for an unknown paper or language.
+    """
     require_known(paper, language)
     with speaking(language):
         return _print(paper)
@@ -30,7 +33,10 @@ def _print(paper: Paper) -> bytes:
 
 
 def _print_pattern(pen: Pen, x: float, y: float) -> None:
-    """The pattern with its lower left corner at (x, y) of the page; marker by marker as OpenCV numbers them."""
+    """Draw the pattern with its lower left corner at (x, y) of the page.
+
+    Marker by marker as OpenCV numbers them.
+    """
     markers = iter(pattern().getIds().ravel().tolist())
     for row in range(ROWS):
         for column in range(COLUMNS):

@@ -1,6 +1,6 @@
 """A pen for printed pages, in millimetres: the only place that knows reportlab and svglib.
 
-Page axes: origin at the page's lower left, x to the right, y up; font sizes are in mm as well. Sentences are printed in
+Page axes: origin at the page's lower left, x to the right, y up. Font sizes are in mm as well. Sentences are printed in
 the language that is spoken meanwhile, see `companion.core.i18n`.
 """
 
@@ -38,7 +38,7 @@ INK, INK_2, RULE, TILE_2, STONE, WHITE, BLACK, HATCH = (
     "#000000",
     "#4A4339",
 )
-"""The light theme's colours; the ground of a page is the paper itself."""
+"""The light theme's colours. The ground of a page is the paper itself."""
 BAR_MM, STROKE_MM, HAIR_MM = 1.2, 0.5, 0.15
 RULER_MM = 100
 SHUTTER_MM = 5.0
@@ -78,7 +78,7 @@ Anchor = Literal["left", "middle", "right"]
 
 
 class Pen:
-    """Draws one document; `bytes` ends it. Equal calls give equal bytes."""
+    """Draws one document. `bytes` ends it. Equal calls give equal bytes."""
 
     def __init__(self, width_mm: float, height_mm: float, title: str, *, low_ink: bool = False) -> None:
         self._low_ink = low_ink
@@ -100,7 +100,7 @@ class Pen:
         self._canvas.scale(mm, mm)
 
     def bytes(self) -> bytes:
-        """The finished PDF."""
+        """Return the finished PDF."""
         self._canvas.showPage()
         self._canvas.save()
         return self._buffer.getvalue()
@@ -132,7 +132,7 @@ class Pen:
     def line(
         self, *points: tuple[float, float], width: float = STROKE_MM, colour: str = INK, dash: tuple[float, ...] = ()
     ) -> None:
-        """A line through all points."""
+        """Draw a line through all points."""
         self._canvas.setStrokeColor(HexColor(colour))
         self._canvas.setLineWidth(width)
         self._canvas.setDash(*dash) if dash else self._canvas.setDash()
@@ -145,7 +145,7 @@ class Pen:
     def rectangle(
         self, x: float, y: float, width: float, height: float, *, fill: str | None = None, stroke_mm: float = 0.0
     ) -> None:
-        """A filled rectangle, or one whose outline lies wholly inside the given size, or both."""
+        """Draw a filled rectangle, or one whose outline lies wholly inside the given size, or both."""
         self._canvas.setDash()
         if fill:
             self._canvas.setFillColor(HexColor(fill))
@@ -156,7 +156,7 @@ class Pen:
             self._canvas.rect(x + stroke_mm / 2, y + stroke_mm / 2, width - stroke_mm, height - stroke_mm)
 
     def shape(self, *points: tuple[float, float], fill: str = INK) -> None:
-        """A filled polygon."""
+        """Draw a filled polygon."""
         path = self._canvas.beginPath()
         path.moveTo(*points[0])
         for point in points[1:]:
@@ -166,7 +166,7 @@ class Pen:
         self._canvas.drawPath(path, stroke=0, fill=1)
 
     def dot(self, x: float, y: float, radius: float, fill: str = INK) -> None:
-        """A filled circle."""
+        """Draw a filled circle."""
         self._canvas.setFillColor(HexColor(fill))
         self._canvas.circle(x, y, radius, stroke=0, fill=1)
 
@@ -182,7 +182,8 @@ class Pen:
         anchor: Anchor = "left",
         room: float = 0.0,
     ) -> float:
-        """One line of text with its base line at y, set smaller where it is wider than `room` (0: any); its width."""
+        """Return one line of text with its base line at y, set smaller where it is wider than
+        `room` (0: any). Its width."""
         words, font = printable(words), BOLD if bold else REGULAR
         width: float = stringWidth(words, font, size)
         if 0 < room < width:
@@ -193,7 +194,7 @@ class Pen:
         return width
 
     def notation(self, x: float, y: float, words: str, size: float, *, squeezed: float = 1.0) -> None:
-        """Values and suits in heavy cells of equal width from x on, `CELL` sizes each and `DIGIT` sizes high.
+        """Draw values and suits in heavy cells of equal width from x on, `CELL` sizes each and `DIGIT` sizes high.
 
         `squeezed` narrows the cells and what stands in them, not their height.
         """
@@ -207,7 +208,7 @@ class Pen:
                     self._letter(letter)
 
     def _letter(self, letter: str) -> None:
-        """One letter of a font size of 1 in the middle of its cell at the origin."""
+        """Draw one letter of a font size of 1 in the middle of its cell at the origin."""
         wide, tall, thicker = _SQUEEZED.get(letter, (1.0, 1.0, 0.0))
         low = -0.17 if letter == "@" else 0.0
         self._canvas.scale(wide, tall)
@@ -220,20 +221,20 @@ class Pen:
     def paragraph(
         self, x: float, y: float, width: float, words: str, size: float, *, bold: bool = False, colour: str = INK
     ) -> float:
-        """Broken lines below y; returns the y below the last one."""
+        """Set broken lines below y. Return the y below the last one."""
         for line in broken(words, width, size, bold=bold):
             y -= size * LEADING
             self.text(x, y + (LEADING - 1) * size, line, size, bold=bold, colour=colour)
         return y
 
     def plate_text(self, words: str, size: float) -> None:
-        """A line of text in the middle above the origin, on white, so that it is read on top of anything."""
+        """Draw a line of text in the middle above the origin, on white, so that it is read on top of anything."""
         width = text_width(words, size)
         self.rectangle(-width / 2 - 0.4, -0.25 * size, width + 0.8, 1.2 * size, fill=WHITE)
         self.text(0, 0, words, size, anchor="middle")
 
     def scissors(self, size: float) -> None:
-        """A pair of scissors at the origin that cuts to the right along y = 0."""
+        """Draw a pair of scissors at the origin that cuts to the right along y = 0."""
         eye = 0.16 * size
         for sign in (-1, 1):
             self.line((0.25 * size, -sign * 0.16 * size), (size, sign * 0.14 * size), width=0.09 * size)
@@ -241,7 +242,7 @@ class Pen:
             self.dot(eye, sign * 0.23 * size, 0.5 * eye, fill=WHITE)
 
     def marker(self, marker: int, x: float, y: float, size: float) -> None:
-        """A marker of `companion.core.kit.CARD_DICTIONARY`, centred at (x, y), `size` with its black border.
+        """Draw a marker of `companion.core.kit.CARD_DICTIONARY`, centred at (x, y), `size` with its black border.
 
         All black is one outline, so that no viewer and no printer shows seams between the modules.
         """
@@ -258,7 +259,9 @@ class Pen:
     def drawing(
         self, name: str, x: float, y: float, size: float, side: Side | None, *, fill: str = WHITE, plain: bool = False
     ) -> None:
-        """A drawing of `companion.core.drawings` in the side's colour or else `fill`, its lower left corner at (x, y).
+        """Draw a drawing of `companion.core.drawings`, its lower left corner at (x, y).
+
+        It has the side's colour, or else `fill`.
 
         `plain`: nothing is printed on the fill, no dots.
         """
@@ -268,20 +271,22 @@ class Pen:
             renderPDF.draw(drawing, self._canvas, 0, 0)
 
     def hairline(self, *points: tuple[float, float]) -> None:
-        """A thin line to cut along."""
+        """Draw a thin line to cut along."""
         self.line(*points, width=HAIR_MM)
 
     def fold(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        """A dashed line to fold along, white below the dashes."""
+        """Draw a dashed line to fold along, white below the dashes."""
         self.line(start, end, width=2 * HAIR_MM, colour=WHITE)
         self.line(start, end, width=2 * HAIR_MM, dash=(1.2, 0.8))
 
     def outline(self, x: float, y: float, width: float, height: float) -> None:
-        """A rectangle to cut out."""
+        """Draw a rectangle to cut out."""
         self.hairline((x, y), (x + width, y), (x + width, y + height), (x, y + height), (x, y))
 
     def shutter(self, width: float, height: float, clip: Extent) -> None:
-        """The black diagonal shutter in `clip`; a half turn about the middle of width x height does not change it.
+        """Draw the black diagonal shutter in `clip`.
+
+        A half turn about the middle of width x height does not change it.
 
         Only thin lines where ink is saved.
         """
@@ -296,11 +301,11 @@ class Pen:
                     self.rectangle(2 * pair * SHUTTER_MM - stripe / 2, -reach, stripe, 2 * reach, fill=INK)
 
     def tile(self, x: float, y: float, size: float, *, dark: bool) -> None:
-        """One square of a board, its outline inside the given size."""
+        """Draw one square of a board, its outline inside the given size."""
         self.rectangle(x, y, size, size, fill=TILE_2 if dark else None, stroke_mm=STROKE_MM)
 
     def rim(self, size: float, width: float, side: Side | None, *, dotted: bool) -> None:
-        """The coloured frame of a tag at the origin, dotted for North; nobody's is grey."""
+        """Draw the coloured frame of a tag at the origin, dotted for North. Nobody's is grey."""
         colour = side.rgb if side else STONE
         inner = size - 2 * width
         for x, y, w, h in (
@@ -319,14 +324,14 @@ class Pen:
                 self.dot(x, y, min(0.25 * width, 0.45), fill=printed_on(colour))
 
     def head(self, title: str, words: str, margin: float) -> None:
-        """The head of a page within its margins: a thick rule, the title in big letters, one sentence at the right."""
+        """Draw the head of a page within its margins: a rule, the title, one sentence at the right."""
         left, right, top = margin, self.width_mm - margin, self.height_mm - margin
         self.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
         width = self.text(left, top - 11.5, title, 10.5, bold=True, room=0.6 * (right - left))
         self.text(right, top - 11.5, words, 4.0, anchor="right", room=right - left - width - 6)
 
     def sign(self, x: float, y: float, width: float, height: float, *, words: str) -> None:
-        """The yellow signpost: what is to be done now, its tip to the right."""
+        """Draw the yellow signpost: what is to be done now, its tip to the right."""
         tip = height / 2
         corners = ((0.0, 0.0), (width - tip, 0.0), (width, tip), (width - tip, height), (0.0, height))
         self.shape(*((x + dx, y + dy) for dx, dy in corners), fill=SIGN)
@@ -334,7 +339,7 @@ class Pen:
         self.text(x + 5, y + height / 2 - 0.36 * size, words, size, bold=True)
 
     def ruler(self, x: float, y: float) -> None:
-        """A bar of exactly `RULER_MM`, its lower left corner at (x, y), in black and white pieces of 10 mm."""
+        """Draw a bar of exactly `RULER_MM`, its lower left corner at (x, y), in black and white pieces of 10 mm."""
         self.rectangle(x, y + 3.2, RULER_MM, 2.4, fill=BLACK)
         for piece in range(1, RULER_MM // 10, 2):
             self.rectangle(x + 10 * piece, y + 3.5, 10, 1.8, fill=WHITE)
@@ -344,7 +349,8 @@ class Pen:
 
 
 def printable(words: str) -> str:
-    """A sentence in the language that is spoken, in letters that the fonts of every PDF reader have (Windows-1252).
+    """Return a sentence in the language that is spoken, in letters that the fonts of every PDF
+    reader have (Windows-1252).
 
     >>> printable("«\N{NARROW NO-BREAK SPACE}¿Œuf, ni\N{SOFT HYPHEN}ño? » \N{MINUS SIGN}1 \N{RIGHTWARDS ARROW} 2")
     '«\xa0¿Œuf, niño? » -1 > 2'
@@ -353,13 +359,15 @@ def printable(words: str) -> str:
 
 
 def text_width(words: str, size: float, *, bold: bool = False) -> float:
-    """Width of a line of text in the unit of `size`."""
+    """Return width of a line of text in the unit of `size`."""
     width: float = stringWidth(printable(words), BOLD if bold else REGULAR, size)
     return width
 
 
 def broken(words: str, width: float, size: float, *, bold: bool = False) -> list[str]:
-    """A paragraph as lines of at most that width; a space before a unit, or one that must not break a line, does not.
+    """Return a paragraph as lines of at most that width.
+
+    A space before a unit, or one that must not break a line, does not.
 
     No word stands alone in the last line where the one above has others to keep it company.
 
@@ -376,20 +384,20 @@ def broken(words: str, width: float, size: float, *, bold: bool = False) -> list
 
 
 def tinted(colour: str, share: float) -> str:
-    """A colour that is so much `#rrggbb` and else white paper."""
+    """Return a colour that is so much `#rrggbb` and else white paper."""
     parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(255 + share * (part - 255)):02X}" for part in parts)
 
 
 def printed_on(colour: str) -> str:
-    """Ink or white, whichever stands out more on a `#rrggbb` fill (relative luminance as in WCAG 2)."""
+    """Return ink or white, whichever stands out more on a `#rrggbb` fill (relative luminance as in WCAG 2)."""
     red, green, blue = ((int(colour[i : i + 2], 16) / 255) ** 2.2 for i in (1, 3, 5))
     return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 else WHITE
 
 
 @cache
 def _picture(name: str, colour: str, plain: bool) -> Any:
-    """A drawing as reportlab's own graphics: vectors."""
+    """Return a drawing as reportlab's own graphics: vectors."""
     face = colour if plain else printed_on(colour)
     svg = standalone(name, colour=colour, edge=BLACK if colour == BLACK else INK, face=face)
     return svg2rlg(io.BytesIO(svg.encode()))
@@ -400,7 +408,8 @@ Corner = tuple[int, int]
 
 @cache
 def marker_outline(marker: int) -> tuple[tuple[Corner, ...], ...]:
-    """The outline of a marker's black as closed loops of module corners (column, row from the upper left).
+    """Return the outline of a marker's black as closed loops of module corners (column, row from
+    the upper left).
 
     Fill with the even-odd rule: holes are loops as well. `CARD_DICTIONARY` begins with the markers of `DICTIONARY`, so
     it serves boards, pieces and cards.

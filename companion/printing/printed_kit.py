@@ -136,7 +136,7 @@ def _pages(pdf: bytes) -> list[Picture]:
 
 
 def _cut(picture: Picture, height_mm: float, place: Extent) -> Picture:
-    """Cut a rectangle out of a page's picture; pages count from below, pictures from above."""
+    """Cut a rectangle out of a page's picture. Pages count from below, pictures from above."""
     left, right = (round(x * PX_PER_MM) for x in (place.left, place.right))
     top, bottom = (round((height_mm - y) * PX_PER_MM) for y in (place.top, place.bottom))
     return np.ascontiguousarray(picture[top:bottom, left:right])

@@ -17,12 +17,15 @@ from companion.table.board_check import hand_moves
 
 @lru_cache(maxsize=8)
 def illustrations(game: Game[Any, Any]) -> Mapping[str, Illustration]:
-    """The pictures of a game's rules by the paragraph's id; played once."""
+    """Return the pictures of a game's rules by the paragraph's id. Played once."""
     return {rule.id: illustrate(game, rule.example) for rule in game.rules if rule.example}
 
 
 def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
-    """What an example shows; raises `Malformed`, `Illegal` or IndexError where the game does not play it so."""
+    """Return what an example shows.
+
+    Raises `Malformed`, `Illegal` or IndexError where the game does not play it so.
+    """
     options, rng = game.options(example.options), Random(0)
     kit = game.kit(options)
     state = game.setup(options, rng)
@@ -46,7 +49,7 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
 
 
 def _drawn(kit: Kit, example: Example, before: Layout, after: Layout) -> Illustration:
-    """The moves from one board to the other, of both only the part that is shown."""
+    """Return the moves from one board to the other, of both only the part that is shown."""
     board = kit.board
     files, ranks = example.files or board.files, example.ranks or board.ranks
 

@@ -30,16 +30,16 @@ class Extent:
 
     @property
     def width(self) -> float:
-        """Extent along x."""
+        """Return extent along x."""
         return self.right - self.left
 
     @property
     def height(self) -> float:
-        """Extent along y."""
+        """Return extent along y."""
         return self.top - self.bottom
 
     def shifted(self, x: float, y: float) -> Extent:
-        """The same rectangle, that much further right and up."""
+        """Return the same rectangle, that much further right and up."""
         return Extent(self.left + x, self.bottom + y, self.right + x, self.top + y)
 
 
@@ -77,22 +77,22 @@ class Tiling:
 
     @property
     def across(self) -> int:
-        """Pages side by side."""
+        """Return pages side by side."""
         return len(self.cuts_x) + 1
 
     @property
     def down(self) -> int:
-        """Pages one above the other."""
+        """Return pages one above the other."""
         return len(self.cuts_y) + 1
 
     @property
     def pages(self) -> int:
-        """Pages in all."""
+        """Return pages in all."""
         return self.across * self.down
 
     @property
     def windows(self) -> tuple[Window, ...]:
-        """The pages; columns A B C from South's left, rows 1 2 3 from South."""
+        """Return the pages. Columns A B C from South's left, rows 1 2 3 from South."""
         whole = self.extent
         columns = _spans((whole.left, *self.cuts_x, whole.right))
         rows = _spans((whole.bottom, *self.cuts_y, whole.top))
@@ -110,7 +110,7 @@ class Tiling:
 
     @property
     def joints(self) -> tuple[Joint, ...]:
-        """Two crosses on every edge that two pages share, numbered through."""
+        """Return two crosses on every edge that two pages share, numbered through."""
         return tuple(Joint(number, x, y) for number, (x, y) in enumerate(self._joint_places(), start=1))
 
     def _joint_places(self) -> Iterator[tuple[float, float]]:
@@ -123,7 +123,7 @@ class Tiling:
 
 
 def _pair(low: float, high: float, spots: tuple[float, ...]) -> tuple[float, float]:
-    """Two places well apart between low and high, on spots where there are any."""
+    """Return two places well apart between low and high, on spots where there are any."""
     inside = [spot for spot in spots if low + 8 < spot < high - 8]
     first, second = low + 0.2 * (high - low), low + 0.8 * (high - low)
     if len(inside) < 2:
@@ -132,7 +132,7 @@ def _pair(low: float, high: float, spots: tuple[float, ...]) -> tuple[float, flo
 
 
 def _spans(edges: tuple[float, ...]) -> list[tuple[float, float, float, float]]:
-    """For each part between two edges: core low and high, printed low and high."""
+    """Return for each part between two edges: core low and high, printed low and high."""
     last = len(edges) - 2
     return [
         (low, high, low - BLEED_MM * (part > 0), high + FLAP_MM * (part < last))
@@ -141,17 +141,19 @@ def _spans(edges: tuple[float, ...]) -> list[tuple[float, float, float, float]]:
 
 
 def quiet_mm(marker_mm: float) -> float:
-    """One module of a marker of 5 x 5 bits and its border: the white that it wants around it."""
+    """Return one module of a marker of 5 x 5 bits and its border: the white that it wants around
+    it."""
     return marker_mm / 7
 
 
 def has_outside_labels(board: Board) -> bool:
-    """True when coordinates stand beyond the strips: lanes have their numbers in the strips, as other squares may."""
+    """Return whether coordinates stand beyond the strips. Lanes have their numbers in them."""
     return not board.labels_in_squares and not board.depth_mm
 
 
 def board_extent(board: Board) -> Extent:
-    """Everything that belongs to a board: squares, strips, the corner markers' quiet zones, outside labels."""
+    """Return everything that belongs to a board: squares, strips, the corner markers' quiet zones,
+    outside labels."""
     side = quiet_mm(board.corner_mm) + TRIM_MM
     strip = max(board.strip_mm, board.strip_mm / 2 + board.corner_mm / 2 + quiet_mm(board.corner_mm)) + TRIM_MM / 2
     if has_outside_labels(board):
@@ -160,7 +162,7 @@ def board_extent(board: Board) -> Extent:
 
 
 def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) -> Tiling:
-    """The fewest pages that carry a board, upright pages if possible.
+    """Return the fewest pages that carry a board, upright pages if possible.
 
     `width_mm` and `height_mm` are an upright page within its margins, of which `foot_mm` are lost at the lower edge
     however the page is turned. Joints run between squares and clear of the corner markers. Raises `Malformed` when
@@ -182,7 +184,10 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
 
 
 def _spots(board: Board) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Where the gaps cross; on boards without gaps the middles of squares, as a cross would vanish in their lines."""
+    """Return where the gaps cross.
+
+    On boards without gaps the middles of squares, as a cross would vanish in their lines.
+    """
     if board.gap_mm:
         return tuple(_seams(board.files, board.pitch_mm, board.gap_mm)), tuple(_seams_y(board))
     middles_x = tuple((n + 0.5) * board.pitch_mm for n in range(board.files))
@@ -190,23 +195,26 @@ def _spots(board: Board) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 
 def _seams(count: int, pitch_mm: float, gap_mm: float) -> list[float]:
-    """The middles of the gaps between squares along one axis."""
+    """Return the middles of the gaps between squares along one axis."""
     return [n * pitch_mm - gap_mm / 2 for n in range(1, count)]
 
 
 def _seams_x(board: Board) -> list[float]:
-    """Gaps between files that leave the corner markers and their quiet zones whole."""
+    """Return gaps between files that leave the corner markers and their quiet zones whole."""
     reach = board.corner_mm + quiet_mm(board.corner_mm)
     return [x for x in _seams(board.files, board.pitch_mm, board.gap_mm) if reach <= x <= board.width_mm - reach]
 
 
 def _seams_y(board: Board) -> list[float]:
-    """Gaps between ranks: the corner markers lie beyond them all."""
+    """Return gaps between ranks: the corner markers lie beyond them all."""
     return _seams(board.ranks, board.rank_pitch_mm, board.gap_mm)
 
 
 def _cuts(low: float, high: float, room: float, seams: list[float]) -> tuple[float, ...] | None:
-    """The fewest joints, of those the ones that part most evenly; None when no choice of seams fits."""
+    """Return the fewest joints, of those the ones that part most evenly.
+
+    None when no choice of seams fits.
+    """
     for count in range(len(seams) + 1):
         fitting = [
             cuts

@@ -36,6 +36,7 @@ from companion.service.board_watch import BoardWatch
 from companion.service.game_log import GameLog
 from companion.service.health import ServiceHealth
 from companion.service.hub_link import HubLink
+from companion.service.phone_door import PhoneDoor
 from companion.service.poweroff import power_key
 from companion.service.support_bundle import LastLines, make_bundle
 from companion.speech.speech_policy import SpeechPolicy
@@ -48,6 +49,7 @@ from hardware.power import PowerKey
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 from hardware.voice import MachineVoice
 from vision.cameras.camera_link import Cameras
+from vision.cameras.catalogue import CameraOpener
 from vision.diagnosis import BoardEye
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.watcher import Watcher
@@ -128,7 +130,11 @@ class Companion(Closeable):
         self._open_health()
         self._open_network()
         self._open_machines()
+        self._open_phone()
         self.server = self._open_server()
+        self.phone.app = self.server.app
+        if self.phone.room.is_camera:
+            self.phone.begin()
         if self._threads:
             self._start()
         self.server.start()
@@ -137,7 +143,7 @@ class Companion(Closeable):
         log.info("Ready", extra=log_fields("ready", seconds=seconds, port=self.server.port, **doors))
 
     def _start(self) -> None:
-        """Everything that has a thread of its own begins."""
+        """Begin everything that has a thread of its own."""
         self.health.start()
         self.table.start()
         if self.watcher:
@@ -150,7 +156,7 @@ class Companion(Closeable):
         self.hub.open()
 
     def _open_history(self) -> None:
-        """What is kept of games, and for how long."""
+        """Return what is kept of games, and for how long."""
         folder = self.settings.journal_path.with_name("history")
         self.history = History(
             self.journal,
@@ -170,7 +176,7 @@ class Companion(Closeable):
         )
 
     def _open_network(self) -> None:
-        """The adapters to other programs: the home's broker, and a hub of many tables."""
+        """Return the adapters to other programs: the home's broker, and a hub of many tables."""
         broker = MqttAdapter(self.table, self.settings, self.clock, threads=self._threads)
         self.broker = self._stack.enter_context(broker)
         self.hub = self._stack.enter_context(
@@ -186,14 +192,14 @@ class Companion(Closeable):
         )
 
     def _open_machines(self) -> None:
-        """The machine's players and the coach."""
+        """Return the machine's players and the coach."""
         key = self.journal.key("machine")
         machines = MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
         self.machines = self._stack.enter_context(machines)
         self.coach = Coach(self.table, key)
 
     def _open_health(self) -> None:
-        """Whoever asks whether the service is alive, and what its log says of games."""
+        """Return who asks whether the service is alive, and what its log says of games."""
         health = ServiceHealth(self, Machine(), self.bundle, threads=self._threads)
         self.health = self._stack.enter_context(health)
         self.games = GameLog(self.table, health.tally)
@@ -202,17 +208,17 @@ class Companion(Closeable):
 
     @property
     def watcher(self) -> Watcher | None:
-        """Who watches the board; None: there is no camera."""
+        """Return who watches the board. None: there is no camera."""
         return self.board.watcher
 
     @property
     def eye(self) -> BoardEye | None:
-        """What the camera page asks; None: there is no camera."""
+        """Return what pages ask of the camera. None: there is no camera."""
         return self.board.eye
 
     @property
     def vitals(self) -> Heartbeats:
-        """Who was heard when: the watchdog asks it."""
+        """Return who was heard when: the watchdog asks it."""
         return self.health.vitals
 
     # ---- doors -------------------------------------------------------------------------------------------------------
@@ -280,10 +286,11 @@ class Companion(Closeable):
         self._say("Simulation: a rendered table and a panel without pins, on the workbench page.")
         self._connect_panel(panel)
         camera = partial(self._simulated_camera, world)
-        self._stack.enter_context(self.board).watch(Cameras(camera, mains_hz=self.settings.camera.mains_hz))
+        phone = CameraOpener(self.settings.camera, self.clock, self.board.phone).open
+        self._stack.enter_context(self.board).watch(Cameras(camera, phone, mains_hz=self.settings.camera.mains_hz))
 
     def _simulated_camera(self, world: SimulatedTable) -> Camera:
-        """What watches the simulated table; may be overridden."""
+        """Return what watches the simulated table. May be overridden."""
         return RenderedCamera(world, self.clock)
 
     def _open_speech(self) -> None:
@@ -320,8 +327,13 @@ class Companion(Closeable):
         self._stack.callback(server.close)
         return server
 
+    def _open_phone(self) -> None:
+        """The old phone that may be the camera."""
+        door = PhoneDoor(self.settings, self.clock, self.board, lambda: self.table.view().devices.camera, self.urls)
+        self.phone = self._stack.enter_context(door)
+
     def _features(self) -> Features:
-        """What this installation has beside its table."""
+        """Return what this installation has beside its table."""
         simulation = self.simulation
         self.upkeep = Upkeep(
             self.settings, self.settings_path, self.table, self.clock, use=self.use, restart=self._restart
@@ -332,7 +344,7 @@ class Companion(Closeable):
         return Features(
             welcome=Welcome(self.network.wifi, self.speech, self.panel is not None),
             workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
-            camera=CameraRoom(self.eye, self.album),
+            camera=CameraRoom(self.eye, self.album, self.phone.room),
             printer=KitPrinter(GAMES),
             upkeep=self.upkeep,
             check=check,
@@ -374,13 +386,13 @@ class Companion(Closeable):
         return page_urls(self.settings.web, self.server.port)
 
     def step(self) -> None:
-        """One round of everything, without threads: a frame, keys, the table, lamps."""
+        """Do one round of everything, without threads: a frame, keys, the table, lamps."""
         if self.watcher:
             self.watcher.step()
         self.step_keys()
 
     def step_keys(self) -> None:
-        """As `step`, without looking at the board."""
+        """Do as `step`, without looking at the board."""
         if self.panel:
             self.panel.step()
         if self.power:
@@ -407,5 +419,5 @@ class Companion(Closeable):
 
 
 def host_key_of(journal: Journal) -> str:
-    """Ten letters and digits that make somebody the host; the same after every restart."""
+    """Return the ten letters and digits that make somebody the host, the same after every restart."""
     return host_key_text(journal.key("host"))

@@ -19,6 +19,7 @@ from vision.cameras.camera_link import Cameras
 from vision.cameras.catalogue import CameraOpener, cameras, is_device
 from vision.cameras.lenses import LensShelf
 from vision.diagnosis import SETTLED, SETTLED_IF_SMALL, BoardEye
+from vision.network.phone import PhoneLine
 from vision.reading.board_reader import board_reader
 from vision.watcher import Watcher, WatchListeners, board_watcher
 
@@ -28,7 +29,8 @@ log = logging.getLogger(__name__)
 class BoardWatch:
     """Watches the board for a table, and keeps photographs in the `album`; a context manager.
 
-    `watcher`, `eye`, `photographer`: None while no camera is watched, or no photographs are wanted.
+    `watcher`, `eye`, `photographer`: None while no camera is watched, or no photographs are wanted. `phone` is the line
+    of an old phone that may be the camera.
     """
 
     def __init__(
@@ -40,12 +42,15 @@ class BoardWatch:
     ) -> None:
         self._settings, self._clock, self._table, self._album = settings, clock, table, album
         self._stack = ExitStack()
+        self.phone = PhoneLine(clock)
         self.watcher: Watcher | None = None
         self.eye: BoardEye | None = None
         self.photographer: Photographer | None = None
 
     def find(self, *, may_simulate: bool, threads: bool) -> str:
-        """Watch the board if there is a camera; one that is named or connected is retried, not given up.
+        """Watch the board if there is a camera.
+
+        One that is named or connected is retried, not given up.
 
         Without any the watch waits for one to be connected, unless the table may be simulated instead. Answers what was
         found, as a sentence.
@@ -53,7 +58,7 @@ class BoardWatch:
         settings = self._settings.camera
         if settings.source == "none":
             return "No camera: switched off in the settings."
-        opener = CameraOpener(settings, self._clock)
+        opener = CameraOpener(settings, self._clock, self.phone)
         if threads and is_device(settings.source) and not may_simulate:  # to open one may take seconds
             self._watch_real(opener, settings.source != "auto" or (lambda: bool(cameras())))
             return "The camera is being opened; the pages work already."
@@ -79,7 +84,7 @@ class BoardWatch:
         self.watch(Cameras(opener.open, opener.open, expected, lenses, settings.camera.mains_hz), _offers)
 
     def watch(self, watched: Cameras, offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()) -> None:
-        """Watch the board with one of these cameras; `offers` answers which others there are."""
+        """Watch the board with one of these cameras. `offers` answers which others there are."""
         settings, table = self._settings.camera, self._table
         reader = board_reader({name: game.kit(game.options({})) for name, game in GAMES.items()})
         kept = SETTLED_IF_SMALL if settings.is_small else SETTLED
@@ -116,5 +121,5 @@ class BoardWatch:
 
 
 def _offers() -> tuple[CameraOffer, ...]:
-    """The cameras that are connected now."""
+    """Return the cameras that are connected now."""
     return tuple(CameraOffer(each.source, each.name) for each in cameras())

@@ -14,7 +14,7 @@ from hardware.voice import ESPEAK
 
 
 def board_camera(status: CameraStatus, name: str | None) -> Finding:
-    """How the camera is that the table watches with; `name` None: it watches with none."""
+    """Return how the camera is that the table watches with. `name` None: it watches with none."""
     if name is None or status.state is CameraState.NONE:
         return Finding("camera", Grade.NOTE, status.sentence or say("There is none: you play by tapping."))
     grades = {CameraState.SEES_BOARD: Grade.OK, CameraState.NO_BOARD: Grade.NOTE, CameraState.TROUBLE: Grade.WARN}
@@ -24,10 +24,10 @@ def board_camera(status: CameraStatus, name: str | None) -> Finding:
 
 
 def profile(settings: CameraSettings) -> Iterator[Finding]:
-    """What a machine with little memory does without, unless the settings say otherwise."""
+    """Return what a machine with little memory does without."""
     if settings.is_small:
         text = say(
-            "This machine has little memory: pictures are {size}, and fewer boards are kept for the camera page. "
+            "This machine has little memory: pictures are {size}, and fewer still frames are kept. "
             "[camera] size sets another size.",
             size="1280 x 720",
         )
@@ -35,13 +35,13 @@ def profile(settings: CameraSettings) -> Iterator[Finding]:
 
 
 def pace(sentence: str) -> Iterator[Finding]:
-    """What of the reading gives way on a slow machine, if anything does."""
+    """Return what of the reading gives way on a slow machine, if anything does."""
     if sentence:
         yield Finding("camera", Grade.NOTE, sentence)
 
 
 def pads(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:
-    """How the pins are that the table uses."""
+    """Return how the pins are that the table uses."""
     if panel is None:
         yield Finding("pins", Grade.NOTE, say("No pads: phones do everything."))
         return
@@ -56,7 +56,7 @@ def pads(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:
 
 
 def voice(settings: VoiceSettings) -> Finding:
-    """Who says aloud what happens."""
+    """Return who says aloud what happens."""
     if settings.by == "off":
         return Finding("voice", Grade.NOTE, say("Switched off in the settings."))
     if settings.by != "screen" and shutil.which(ESPEAK):

@@ -21,7 +21,7 @@ class GameLog:
         self._is_listening = False
 
     def listen(self) -> None:
-        """Begin; a game that is on already goes on."""
+        """Begin, with a game that is on already."""
         self._table.connect(on_game=self._hear)
         self._is_listening = True
 

@@ -65,11 +65,11 @@ class Examined(Protocol):
 
     @property
     def watcher(self) -> Watcher | None:
-        """Who watches the board, if there is a camera."""
+        """Return who watches the board, if there is a camera."""
 
     @property
     def simulation(self) -> object | None:
-        """The simulated table and fingers, if table and pins are simulated."""
+        """Return the simulated table and fingers, if table and pins are simulated."""
 
     def urls(self) -> tuple[str, ...]:
         """Addresses of the table screen, the one for phones first."""
@@ -110,7 +110,7 @@ class ServiceHealth(Closeable):
     # ---- the pulse -----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to listen, in a thread of its own; whoever is listened for begins now as well."""
+        """Begin to listen, in a thread of its own. Whoever is listened for begins now as well."""
         for name in self.vitals.ages():
             self.vitals.beat(name)
         if self._thread:
@@ -160,7 +160,10 @@ class ServiceHealth(Closeable):
         return database.fault
 
     def _tell_forgetful(self) -> None:
-        """Say on every page when games are kept in memory only; what is tried out in simulation may be lost."""
+        """Say on every page when games are kept in memory only.
+
+        What is tried out in simulation may be lost.
+        """
         if self._companion.simulation is not None:
             return
         if (sentence := machinery.forgetful(self.machine, self._folder)) != self._forgetful:
@@ -169,7 +172,7 @@ class ServiceHealth(Closeable):
             log.warning("%s", sentence or "Games are kept on a disk now.", extra=log_fields("forgetful"))
 
     def close(self) -> None:
-        """End the thread; one that hangs in a broken disk is left behind."""
+        """End the thread. One that hangs in a broken disk is left behind."""
         self._stop.set()
         if self._thread and self._thread.is_alive():
             self._thread.join(timeout=2 * PULSE_S)
@@ -177,7 +180,7 @@ class ServiceHealth(Closeable):
     # ---- what the pages ask ----------------------------------------------------------------------------------------
 
     def state(self) -> Health:
-        """How it is now; nothing is measured for it."""
+        """Return how it is now. Nothing is measured for it."""
         companion, late = self._companion, self.vitals.late()
         journal = "silent" if JOURNAL in late else self._journal
         camera = _CAMERA.get(companion.table.progress().camera, "none") if companion.watcher else "none"
@@ -194,14 +197,17 @@ class ServiceHealth(Closeable):
         return Health(status, __version__, uptime_s, late, journal, camera, pins, free_mb, machine)
 
     def line(self) -> str:
-        """The worst that is known of the machine, as a sentence; empty: nothing is wrong."""
+        """Return the worst that is known of the machine, as a sentence. Empty: nothing is wrong."""
         for grade in (Grade.FAIL, Grade.WARN):
             if found := next((finding.text for finding in self._seen if finding.grade is grade), ""):
                 return found
         return ""
 
     def examine(self) -> tuple[Finding, ...]:
-        """Look at everything, in the caller's thread; what was found in the last seconds is told again."""
+        """Look at everything, in the caller's thread.
+
+        What was found in the last seconds is told again.
+        """
         with self._examining:
             now_s = self._clock.monotonic_s()
             if self._examined is None or now_s - self._examined[0] >= FRESH_S:
@@ -232,11 +238,11 @@ class ServiceHealth(Closeable):
         yield from network.service(machine)
 
     def _certificate(self) -> Iterator[Finding]:
-        """Will phones take it today?"""
+        """Return whether phones will take it today."""
         return certificate(self._companion.certificate, self._clock.wall_s())
 
     def _loops(self) -> Iterator[Finding]:
-        """Who is alive."""
+        """Return who is alive."""
         words = {
             TABLE: say("The table does not answer"),
             JOURNAL: say("The journal does not answer"),
@@ -251,7 +257,7 @@ class ServiceHealth(Closeable):
             yield Finding("service", Grade.FAIL, text)
 
     def journal_finding(self) -> Finding:
-        """What the journal holds."""
+        """Return what the journal holds."""
         journal = self._companion.journal
         count = len(journal.games())
         size_mb = sum(map(_bytes_of, journal.path.parent.glob(f"{journal.path.name}*")))
@@ -267,7 +273,10 @@ class ServiceHealth(Closeable):
 
 
 def _bytes_of(file: Path) -> int:
-    """The size of a file; 0 for what is none, or has gone since it was found: a log of SQLite comes and goes."""
+    """Return the size of a file.
+
+    0 for what is none, or has gone since it was found: a log of SQLite comes and goes.
+    """
     try:
         found = file.stat()
     except OSError:

@@ -64,23 +64,23 @@ class HubLink(Closeable):
 
     @property
     def is_member(self) -> bool:
-        """Has this table joined a hub?"""
+        """Return whether this table has joined a hub."""
         return self._adapter is not None or bool(self._trouble)
 
     @property
     def sentence(self) -> str:
-        """How the line to the hub is; empty: this table has joined none."""
+        """Return how the line to the hub is. Empty: this table has joined none."""
         adapter = self._adapter
         return adapter.sentence if adapter else self._trouble
 
     @property
     def address(self) -> str:
-        """Where the hub's pages are; empty: this table has joined none."""
+        """Return where the hub's pages are. Empty: this table has joined none."""
         adapter = self._adapter
         return adapter.membership.address if adapter else ""
 
     def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
-        """Join the hub at this address, and leave the one of before; raises a `CompanionError`.
+        """Join the hub at this address, and leave the one of before. Raises a `CompanionError`.
 
         A table that this hub hears already stays the same table; it may tell names from now on, or no longer.
         """
@@ -102,7 +102,10 @@ class HubLink(Closeable):
         self._table.redraw()
 
     def show_card(self, seat: Seat, code: str, sitting: str) -> None:
-        """Whoever sits there shows a player's card; an empty code takes it away. Raises a `CompanionError`."""
+        """Show a player's card at a seat.
+
+        An empty code takes it away. Raises a `CompanionError`.
+        """
         from companion.hub.joining import card_of  # noqa: PLC0415
 
         adapter = self._adapter
@@ -112,16 +115,19 @@ class HubLink(Closeable):
 
     @property
     def offered(self) -> str:
-        """The code under which this table offers a game at two tables; empty: it offers none."""
+        """Return the code under which this table offers a game at two tables.
+
+        Empty: it offers none.
+        """
         return self._adapter.pairs.code if self._adapter else ""
 
     @property
     def is_interrupted(self) -> bool:
-        """Is a game at two tables on, of which this hub knows nothing?"""
+        """Return whether a game at two tables is on, of which this hub knows nothing."""
         return self._adapter is not None and self._adapter.pairs.interrupted is not None
 
     def offer_game(self, game: str, options: Mapping[str, Any], seat: Seat, name: str) -> str:
-        """Offer a game of which this table plays a seat; answers the code for the other host.
+        """Offer a game of which this table plays a seat. Return the code for the other host.
 
         Raises a `CompanionError`.
         """
@@ -129,11 +135,11 @@ class HubLink(Closeable):
         return code
 
     def take_game(self, code: str, name: str) -> None:
-        """Play the game that another table offers under this code; raises a `CompanionError`."""
+        """Play the game that another table offers under this code. Raises a `CompanionError`."""
         self._member.pairs.take(code, name)
 
     def withdraw_game(self) -> None:
-        """Offer nothing any more; raises a `CompanionError`."""
+        """Offer nothing any more. Raises a `CompanionError`."""
         self._member.pairs.withdraw()
 
     def _require_no_game(self) -> None:
@@ -149,7 +155,7 @@ class HubLink(Closeable):
         return self._adapter
 
     def leave(self) -> None:
-        """Belong to no hub any more; what it was told it keeps until its host removes this table.
+        """Belong to no hub any more. What it was told it keeps until its host removes this table.
 
         Raises `Illegal` while a game at two tables is on and the hub is there: it carries the line to the other one.
         """

@@ -31,7 +31,7 @@ class PlainLines(logging.Formatter):
     """`WARNING text event=… name=…`, the trace of an error on lines of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One record."""
+        """Return one record."""
         try:
             return _plain(record)
         except Exception:  # made by others, with values that do not fit its words
@@ -71,7 +71,7 @@ class SystemJournal(logging.Handler):
 
 
 def datagram(record: logging.LogRecord) -> bytes:
-    """A record as systemd's journal takes it."""
+    """Return a record as systemd's journal takes it."""
     message = f"{record.getMessage()}{_trace(record)}"
     fields = {name.upper(): str(value) for name, value in _fields(record).items()}
     lines = {
@@ -90,14 +90,20 @@ def _plain(record: logging.LogRecord) -> str:
 
 
 def _wordless(record: logging.LogRecord) -> logging.LogRecord:
-    """What to say instead of a record that cannot be put into words: where it was made, and nothing that was in it."""
+    """Return what to say instead of a record that cannot be put into words: where it was made.
+
+    Nothing that was in it is said.
+    """
     message = "A line that cannot be written: %s, line %d"
     place = (record.filename, record.lineno)
     return logging.LogRecord(record.name, record.levelno, record.pathname, record.lineno, message, place, None)
 
 
 def _trace(record: logging.LogRecord) -> str:
-    """Where an error has happened; its words only where the system has made them: others may hold an order."""
+    """Return where an error has happened.
+
+    Its words only where the system has made them: others may hold an order.
+    """
     error = record.exc_info[1] if record.exc_info else None
     if error is None:
         return ""
@@ -127,7 +133,10 @@ def _word(value: object) -> str:
 
 
 def goes_to_journal() -> bool:
-    """Does systemd read standard error? Its number and that of its device stand in `JOURNAL_STREAM`."""
+    """Return whether systemd reads standard error.
+
+    Its number and that of its device stand in `JOURNAL_STREAM`.
+    """
     device, _, number = os.environ.get("JOURNAL_STREAM", "").partition(":")
     try:
         status = os.fstat(2)
@@ -156,14 +165,17 @@ def begin(verbose: bool) -> None:
 
 
 def _without_path(record: logging.LogRecord) -> bool:
-    """The web server names the address of a request that has failed; what failed is said by its trace."""
+    """Drop the address that the web server names of a failed request.
+
+    What failed is said by its trace.
+    """
     if record.args and record.exc_info:
         record.args = ("a page",)
     return True
 
 
 def _thread_died(hook: threading.ExceptHookArgs) -> None:
-    """An error that nobody has caught, without its words."""
+    """Log an error that nobody has caught, without its words."""
     if hook.exc_value is None or hook.exc_type is SystemExit:
         return
     name = hook.thread.name if hook.thread else "?"

@@ -13,7 +13,9 @@ from hardware.power import PowerActions, PowerKey
 
 
 def power_key(table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_lamp: bool, threads: bool) -> PowerKey:
-    """What stands between a panel's table button and the table; in simulation it only says what it would do.
+    """Return what stands between a panel's table button and the table.
+
+    In simulation it only says what it would do.
 
     `has_lamp`: a system lamp tells when the cord may be pulled.
     """

@@ -64,11 +64,14 @@ class Manager:
 
     @property
     def is_there(self) -> bool:
-        """Does anybody listen?"""
+        """Return whether anybody listens."""
         return bool(self._address or self.folder)
 
     def tell(self, **fields: str) -> None:
-        """Send fields such as `READY="1"` or `STATUS="…"`; what cannot be sent is left out: the service comes first."""
+        """Send fields such as `READY="1"` or `STATUS="…"`.
+
+        What cannot be sent is left out: the service comes first.
+        """
         if not self._address:
             return
         text = "\n".join(f"{name}={' '.join(value.split())}" for name, value in fields.items())
@@ -87,7 +90,10 @@ class Manager:
             unfinished.replace(self.folder / LAMP_FILE)
 
     def switch_off(self) -> bool:
-        """Have the machine switched off, by the unit that waits for that; answers whether it could be asked."""
+        """Have the machine switched off, by the unit that waits for that.
+
+        Return whether it could be asked.
+        """
         if self.folder is None:
             return False
         try:
@@ -106,7 +112,7 @@ class Attended(Protocol):
 
     @property
     def vitals(self) -> Heartbeats:
-        """Who was heard when."""
+        """Return who was heard when."""
 
 
 class ManagerNotifier(Closeable):
@@ -165,7 +171,7 @@ class ManagerNotifier(Closeable):
 
 
 def silence(late: Mapping[str, float]) -> str:
-    """Who is not heard any more, in words.
+    """Return who is not heard any more, in words.
 
     >>> silence({"table": 12.3})
     'Not alive: table, silent for 12 s'
@@ -174,13 +180,19 @@ def silence(late: Mapping[str, float]) -> str:
 
 
 def status_of(table: Table) -> str:
-    """What the table's sign says to everybody, in English; nothing that anybody could not read there."""
+    """Return what the table's sign says to everybody, in English.
+
+    Nothing that anybody could not read there.
+    """
     view = table.view()
     return f"{view.title}: {view.sign.text}" if view.game else view.sign.text
 
 
 def until_answered(port: int, host: str, answer_s: float = ANSWER_S) -> None:
-    """Return once the pages answer; raises `SystemTrouble`. Any answer will do: even a refusal is one."""
+    """Wait until the pages answer.
+
+    Raises `SystemTrouble`. Any answer will do: even a refusal is one.
+    """
     near = from_here(host)
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE  # it is this process that is asked

@@ -43,7 +43,7 @@ class Announcer:
         self._lock = threading.Lock()
 
     def recent(self) -> tuple[Utterance, ...]:
-        """The last sentences, oldest first, those of the table's newest change among them."""
+        """Return the last sentences, oldest first, those of the table's newest change among them."""
         with self._lock:
             if self._version() != self._seen:
                 view = self._view()
@@ -66,7 +66,7 @@ class Announcer:
 
 
 def sentences(before: TableView, view: TableView, everything: bool) -> Iterator[str]:
-    """What is to be said after a change; both views are those of nobody in particular."""
+    """Return what is to be said after a change. Both views are those of nobody in particular."""
     if view.viewer is not None or before.viewer is not None:
         raise ValueError("a voice knows what everybody knows")
     yield from (notice for notice in view.devices.notices if notice not in before.devices.notices)
@@ -96,7 +96,7 @@ def _newly_seated(before: TableView, view: TableView) -> Iterator[str]:
 
 
 def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[str]:
-    """The events of a stage that has just been opened, or of a turn without stages."""
+    """Return the events of a stage that has just been opened, or of a turn without stages."""
     if view.phase is Phase.STAGES:
         if (before.phase, before.moment, before.turn.stage) != (view.phase, view.moment, view.turn.stage):
             yield from (event.text for event in view.turn.events if everything or event.kind.cue)
@@ -104,13 +104,13 @@ def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[
         everything
         and before.phase is Phase.ORDERS
         and before.moment != view.moment
-        and view.match.log[:1] != before.match.log[:1]
+        and view.match.log[-1:] != before.match.log[-1:]
     ):
-        yield from view.match.log[:1]
+        yield from view.match.log[-1:]
 
 
 def _kind(view: TableView, everything: bool) -> tuple[object, ...]:
-    """What the table waits for, without the details that change while hands are at it."""
+    """Return what the table waits for, without the details that change while hands are at it."""
     step = (view.phase, view.moment, view.turn.stage)
     if view.board.problems:
         return (*step, view.board.problems[0].sign)
@@ -122,7 +122,7 @@ def _kind(view: TableView, everything: bool) -> tuple[object, ...]:
 
 
 def _awaited(view: TableView, everything: bool) -> str:
-    """The sign's sentence, or a shorter one; empty: nothing needs to be said."""
+    """Return the sign's sentence, or a shorter one. Empty: nothing needs to be said."""
     if view.phase is Phase.SETUP and not view.board.problems and not everything:
         return say("Set up the board.")
     clock = view.time.clock
@@ -139,6 +139,6 @@ def _awaited(view: TableView, everything: bool) -> str:
 
 
 def _side(view: TableView, seat: Seat) -> str:
-    """How a seat is called: by its game's side, or as on the table."""
+    """Return how a seat is called: by its game's side, or as on the table."""
     side = view.seats[seat].side
     return side.name if side else {Seat.SOUTH: say("South"), Seat.NORTH: say("North")}[seat]

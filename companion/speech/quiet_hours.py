@@ -8,7 +8,7 @@ from companion.core.config import QuietSettings
 
 
 def is_quiet(hours: QuietSettings, wall_s: float, zone: tzinfo | None = None) -> bool:
-    """Do the quiet hours hold at a Unix time? `zone` None: where the machine stands.
+    """Return whether the quiet hours hold at a Unix time. `zone` None: where the machine stands.
 
     They may go over midnight. What counts is the clock on the wall: where it is put forward or back in the night, they
     are an hour shorter or longer.

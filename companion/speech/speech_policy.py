@@ -24,16 +24,16 @@ class Voice(Protocol):
 
     @property
     def is_there(self) -> bool:
-        """Can it speak?"""
+        """Return whether it can speak."""
 
     def say(self, text: str, language: str) -> None:
-        """Speak a sentence; returns at once."""
+        """Speak a sentence, without waiting."""
 
     def hush(self) -> None:
         """Stop speaking."""
 
     def change(self, settings: VoiceSettings) -> None:
-        """Another volume and speed."""
+        """Set another volume and speed."""
 
 
 class SpeechPolicy(Closeable):
@@ -75,20 +75,20 @@ class SpeechPolicy(Closeable):
 
     @property
     def volume(self) -> float:
-        """Of the voice, 0..1."""
+        """Return the voice's loudness from 0 to 1."""
         return self._settings.voice.volume
 
     @property
     def speed(self) -> float:
-        """Of the voice; 1 is a calm talker's."""
+        """Return the voice's speed, where 1 is a calm talker's."""
         return self._settings.voice.speed
 
     def recent(self) -> tuple[Utterance, ...]:
-        """The last sentences, oldest first."""
+        """Return the last sentences, oldest first."""
         return self._announcer.recent()
 
     def screen_speaks(self, speaks: bool) -> None:
-        """A screen has begun to speak, or has ended."""
+        """Note that a screen has begun to speak, or has ended."""
         with self._lock:
             self.screens += 1 if speaks else -1
 
@@ -127,7 +127,7 @@ class SpeechPolicy(Closeable):
     # ---- inside ----
 
     def _machine_speaks(self) -> bool:
-        """Is it the machine that speaks? A screen that does goes first."""
+        """Return whether it is the machine that speaks. A screen that does goes first."""
         by = self._settings.voice.by
         return self.quiet_until is None and (by == "machine" or (by == "auto" and self.screens == 0))
 

@@ -1,6 +1,7 @@
-"""What the journal's file keeps beside the accepted inputs: games brought in from elsewhere, and what is gone.
+"""What the journal's file keeps beside the accepted inputs: games brought in from elsewhere, and
+what is gone.
 
-Inputs are never rewritten. A game that was removed leaves its number behind, so that no other game ever gets it; a
+Inputs are never rewritten. A game that was removed leaves its number behind, so that no other game ever gets it. A
 player who wants to be forgotten leaves a mark of the name, and the last game up to which it holds.
 """
 
@@ -22,7 +23,10 @@ WITH RECURSIVE played(game) AS (
 SELECT game, id, COALESCE(now_s + ahead_s, at), is_right FROM entries LEFT JOIN runs USING (run) WHERE id IN (
     SELECT (SELECT MAX(id) FROM entries WHERE entries.game = played.game) FROM played WHERE game IS NOT NULL)
 """
-"""Leaps from game to game in the index: some milliseconds for 500 games; grouping would go through every input."""
+"""Leaps from game to game in the index: some milliseconds for 500 games.
+
+Grouping would go through every input.
+"""
 
 
 def _stamp(last: int, at: object) -> str:

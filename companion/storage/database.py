@@ -3,7 +3,7 @@
 Every query and every transaction holds the file's lock, so any thread may call.
 
 What was lost, doubled, swapped or altered on the disk is found: each input carries the digest of all that is kept of it
-and of the digest before it in its game; the table `ends` knows how many there are and the last digest, so that a lost
+and of the digest before it in its game. The table `ends` knows how many there are and the last digest, so that a lost
 end is found as well. No key is in it: it finds damage, it does not keep anybody from forging a file.
 """
 
@@ -200,7 +200,7 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 class Row(NamedTuple):
-    """An input as it is kept; what is read of a damaged file may have other types."""
+    """An input as it is kept. What is read of a damaged file may have other types."""
 
     id: int
     game: int

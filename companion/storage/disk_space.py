@@ -17,7 +17,7 @@ from companion.core.i18n import say
 RESERVE_BYTES = 8_000_000
 """Room for the longest game many times over (0.1 MB), its write-ahead log, and what else is written meanwhile."""
 SHORT_BYTES, FULL_BYTES = 64_000_000, 24_000_000
-"""With less than that, comforts stop; with less than that no game begins."""
+"""With less than that, comforts stop. With less than that no game begins."""
 _EASE = 1.25
 """A disk at the limit must not change its mind with every file: so much more is wanted to go back."""
 

@@ -40,12 +40,12 @@ CREATE TABLE cut (
 """
 """Word for word as version 1.0 has it, so that going back to that version needs no conversion.
 
-`facts` and `cut` are no longer written.
+`facts` holds a checksum of each row of `runs`. `cut` is no longer written.
 """
 MIGRATIONS: dict[int, str] = {}
 """By each format, the statements that lead to it from the one before. Format 2 is the oldest that is read."""
-BESIDE = ("keys", "runs", "clock", "imported", "removed", "forgotten")
-"""The tables beside the inputs, which have no checksums of their own."""
+BESIDE = ("keys", "runs", "facts", "clock", "imported", "removed", "forgotten")
+"""The tables beside the inputs, which are outside the chain of checksums."""
 VALID = {
     "INTEGER": "typeof({0}) = 'integer' AND {0} BETWEEN 0 AND 1000000000000",
     "REAL": "typeof({0}) = 'real' AND {0} BETWEEN -1e10 AND 1e11",

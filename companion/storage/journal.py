@@ -2,7 +2,7 @@
 
 One SQLite file per installation with many games in it, used by one service at a time.
 
-Inputs are ordered by their number and measured by the monotonic clock; the wall clock only gives them a date. Of every
+Inputs are ordered by their number and measured by the monotonic clock. The wall clock only gives them a date. Of every
 start of the service (a run) the journal keeps how far the wall clock was ahead of the monotonic one, as known last: a
 clock that is set while the service runs mends the dates of all that was played since it began. A date that is known to
 be wrong is told as unknown.
@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 import secrets
 import sqlite3
+import struct
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,16 +30,20 @@ from companion.storage.archive_tables import ArchiveTables
 from companion.storage.database import COLUMNS, START, Database, Row, end_of, holds, is_damage, is_whole, link_of
 from companion.storage.opening import GAMES, hold, open_to_read, open_to_write
 from companion.storage.sentences import broken_words, clock_not_kept, input_not_kept, key_not_kept
-from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, MoveSeat, NewGame, TakeSeat
+from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, MoveSeat, NewGame, ShowCard, TakeSeat
 from companion.table.reducer import advance
 from companion.table.session import Session
 
-_BESIDE_GAMES = TakeSeat | FreeSeat | MoveSeat | Commit | Contribute
+_BESIDE_GAMES = TakeSeat | FreeSeat | MoveSeat | ShowCard | Commit | Contribute
 """Records that belong to no game and count in every one."""
 JUMP_S = 2.0
 """A wall clock that runs off the monotonic one by more than that was set."""
-_READ = f"SELECT {COLUMNS}, ahead_s, is_right FROM entries LEFT JOIN runs USING (run)"
+_READ = (
+    f"SELECT {COLUMNS}, ahead_s, is_right, value FROM entries LEFT JOIN runs USING (run)"
+    " LEFT JOIN facts ON name = 'run ' || entries.run"
+)
 _APPEND = f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_pack_run = struct.Struct(">qd?").pack
 _decode = msgspec.json.Decoder(AnyRecord).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -65,6 +71,12 @@ class ServiceRun:
     number: int
     ahead_s: float
     is_right: bool
+
+    @property
+    def checksum(self) -> int:
+        """Return CRC-32 of all fields, kept beside them in `facts`: every input of the run is dated
+        by them."""
+        return zlib.crc32(_pack_run(self.number, self.ahead_s, self.is_right))
 
 
 @dataclass(frozen=True)
@@ -169,6 +181,7 @@ class Journal(Closeable):
         run = next_run(self._run, stamp) if self._run else _run_begun(db, stamp)
         if run != self._run:
             db.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?)", (run.number, run.ahead_s, run.is_right))
+            db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (f"run {run.number}", run.checksum))
         return run
 
     # ---- reading -----------------------------------------------------------------------------------------------------
@@ -271,12 +284,22 @@ class Journal(Closeable):
 
 def _entry_of(values: tuple[Any, ...]) -> Entry | None:
     """Return an input as it was read, whatever its checksum. None: its record cannot be read."""
-    row, ahead_s, is_right = Row(*values[:7]), values[7], values[8]
+    row, run = Row(*values[:7]), _run_of(values)
     record = _record_of(row.record)
     if record is None:
         return None
-    at = row.now_s + ahead_s if isinstance(ahead_s, float) else row.at
-    return Entry(row.id, row.game, at, record, is_right != 0, row.now_s)
+    if run is None:  # the date is what the wall clock said then
+        return Entry(row.id, row.game, row.at, record, now_s=row.now_s)
+    return Entry(row.id, row.game, row.now_s + run.ahead_s, record, run.is_right, row.now_s)
+
+
+def _run_of(values: tuple[Any, ...]) -> ServiceRun | None:
+    """Return the run of an input as it was read. None: an older version kept none, or it is not as it was written."""
+    number, (ahead_s, is_right, checksum) = values[3], values[7:]
+    if not isinstance(ahead_s, float) or not isinstance(number, int):
+        return None
+    run = ServiceRun(number, ahead_s, is_right != 0)
+    return run if checksum in (None, run.checksum) else None  # older versions kept no checksum
 
 
 def _record_of(content: bytes) -> AnyRecord | None:
@@ -290,7 +313,7 @@ def _record_of(content: bytes) -> AnyRecord | None:
 def first_run(number: int, stamp: Stamp, last: ServiceRun | None, last_wall_s: float) -> ServiceRun:
     """Return a start of the service at its first input.
 
-    `last` is the run before and `last_wall_s` what the clock said at its end. A clock that says less was not set; one
+    `last` is the run before and `last_wall_s` what the clock said at its end. A clock that says less was not set. One
     that has gone on by itself since is as right as it was.
     """
     is_right = stamp.wall_s >= max(EARLIEST_S, last_wall_s)
@@ -312,7 +335,5 @@ def _run_begun(db: sqlite3.Connection, stamp: Stamp) -> ServiceRun:
     last = db.execute(f"{_READ} ORDER BY id DESC LIMIT 1").fetchone()
     if last is None:
         return first_run(number, stamp, None, 0.0)
-    row, ahead_s, is_right = Row(*last[:7]), last[7], last[8]
-    if ahead_s is None:
-        return first_run(number, stamp, None, row.at)
-    return first_run(number, stamp, ServiceRun(row.run, ahead_s, bool(is_right)), row.now_s + ahead_s)
+    row, run = Row(*last[:7]), _run_of(last)
+    return first_run(number, stamp, run, row.at if run is None else row.now_s + run.ahead_s)

@@ -1,4 +1,4 @@
-"""What was played last: the game and each game's options, as the host chose them; kept on disk."""
+"""What was played last: the game and each game's options, as the host chose them. Kept on disk."""
 
 from __future__ import annotations
 

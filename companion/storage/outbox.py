@@ -37,7 +37,7 @@ _AT_ONCE = 64
 class Outbox:
     """The inputs behind some place of a journal, one after the other. For one thread.
 
-    `epoch` is written on every message; `seek` begins anew anywhere.
+    `epoch` is written on every message. `seek` begins anew anywhere.
     """
 
     def __init__(self, journal: Journal) -> None:

@@ -45,7 +45,7 @@ class Rescued:
 
     @property
     def games(self) -> int:
-        """Number of games of which something is kept."""
+        """Return number of games of which something is kept."""
         return len({row.game for row in self.inputs if row.game > 0})
 
 

@@ -192,7 +192,7 @@ def zone_words(kit: Kit, zone: Square) -> str:
     seats = {rank: seat for seat, rank in kit.deck.zones.items()} if kit.deck else {}
     if zone.rank not in seats:
         return say("the other's stack of lane {lane}", lane=zone.file)
-    return say("the {side}'s stack of lane {lane}", side=kit.sides[seats[zone.rank]].name, lane=zone.file)
+    return say("the {colour}'s stack of lane {lane}", colour=kit.sides[seats[zone.rank]].name, lane=zone.file)
 
 
 def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:

@@ -39,6 +39,8 @@ class BoardFollower:
         self._turns = turns
         self._place: tuple[int, int, Phase, int, str] | None = None
         """What was waited for when the last reading was judged."""
+        self._lay_last: str | None = None
+        """The game whose board lay on the table last; empty: none did, None: nobody has looked yet."""
 
     def saw(self, reading: Reading) -> None:
         """Take in the board as the camera reads it now; one that is equal to the last has been judged."""
@@ -76,6 +78,8 @@ class BoardFollower:
         is_still = before.session.phase is Phase.ORDERS and reading.quiet and not reading.unknown
         laid = _laid_open(before, reading) if is_still else {}
         live = replace(before, reading=reading, suggested=suggested, laid=laid, choices=(), touched=touched)
+        if self._is_brought(suggested) and before.session.phase is Phase.LOBBY and before.session.seats:
+            live = replace(live, chosen=suggested, stage_since_s=self._store.now_s())
         self._store.live = live
         found = problems_of(live)
         is_due = reading.quiet and live.watched and live.session.phase is Phase.ORDERS
@@ -92,6 +96,12 @@ class BoardFollower:
         live = replace(live, problems=found)
         if live != before:
             self._publish(live, before.problems)
+
+    def _is_brought(self, suggested: str | None) -> bool:
+        """Has somebody laid this board on the table, since the table was looked at first? It chooses its game."""
+        before = self._lay_last
+        self._lay_last = suggested or before or ""
+        return before is not None and suggested not in (None, before)
 
     def _publish(self, live: TableState, before: tuple[Problem, ...]) -> None:
         """Show how things are, and signal a board that became wrong, to whoever the sign asks, or right again."""

@@ -59,13 +59,35 @@ class Lobby:
         record = self._chance.beginning(game, lesson.options, None, (0, 0, 0))
         self._store.accept(msgspec.structs.replace(record, is_guided=True))
 
+    def choose(self, game: str) -> None:
+        """Show a game to everybody before it begins; raises `Malformed`, and `Illegal` while one is on."""
+        name = game_named(game).name
+        if self._store.session.phase is not Phase.LOBBY:
+            raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
+        live = replace(self._store.live, chosen=name, stage_since_s=self._store.now_s())
+        self._store.publish(live)
+
+    def go_home(self) -> None:
+        """Offer all games again; raises `Illegal` while one is on."""
+        if not self._store.session.is_between:
+            raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
+        self._store.go_home()
+        self._seating.send_machines_away()
+
+    def begin_chosen(self) -> None:
+        """Start the game that was chosen; raises `Illegal` where none was."""
+        chosen = self._store.live.chosen
+        if chosen is None:
+            raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
+        self.begin(chosen, self._options_of(chosen))
+
     def begin_by_key(self, is_guided: bool = False) -> None:
-        """Start the game whose board lies there, else the one of last time; raises `Illegal` where there is none."""
+        """Start the game that is chosen, or lies there, or was the last; raises `Illegal` where there is none."""
         live = self._store.live
         if self.round_game is not None and not is_guided:
             self.begin(*self.round_game)
             return
-        game = live.suggested or live.remembered
+        game = live.chosen or live.suggested or live.remembered
         if game is None:
             raise Illegal(Refusal.NO_GAME, say("No board lies on the table"))
         if is_guided:

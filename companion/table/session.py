@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from companion.core.errors import Illegal, Refusal
-from companion.core.i18n import say
+from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.core.ports import Cue, Signal
 from companion.games.base import Drawn, Event, Game, Outcome, Stage
@@ -291,6 +291,36 @@ class Session:
         doors = {sitter.door for sitter in self.seats.values()}
         return self.is_between and bool(doors) and not doors & {"pad", REMOTE}
 
+    def at_home(self) -> Session:
+        """The lobby, with those who sit here: nothing of the last game, and nobody of another table.
+
+        It needs no record of its own: whatever follows a game folds the same from its end.
+        """
+        seats = {seat: sitter for seat, sitter in self.seats.items() if sitter.door != REMOTE}
+        return Session(seats=seats, commitment=self.commitment)
+
+    def is_left_for_home(self, before: Session) -> bool:
+        """Is a game over that nobody looks back on: the host ended it, or a seat has changed hands since?
+
+        At two tables the other one is still to be told how it ended.
+        """
+        if self.phase is not Phase.OVER or self.remote is not None:
+            return False
+        sitters = {sitter.nonce for sitter in self.seats.values()}
+        has_changed = sitters != {sitter.nonce for sitter in before.seats.values()}
+        return self.outcome == ABANDONED or (before.phase is Phase.OVER and has_changed)
+
+    @property
+    def player_names(self) -> Mapping[str, str]:
+        """Who plays each side, by the side's word. Two of one name are told apart by their sides."""
+        if self.game is None:
+            return {}
+        names = {}
+        for seat, sitter in self.seats.items():
+            if sitter.name:
+                names[str(self.game.sides[seat].name)] = Verbatim(sitter.name)
+        return names if len(set(names.values())) == len(names) else {}
+
     def is_machines(self, seat: Seat) -> bool:
         """Does a program play this seat? Not where people deal the cards themselves: it cannot know its own."""
         sitter = self.seats.get(seat)
@@ -301,6 +331,10 @@ class Session:
     def is_remote(self, seat: Seat) -> bool:
         """Is this seat played at another table? Not once the game is over: then anybody may sit down."""
         return self.remote is not None and seat is self.remote.seat and self.phase is not Phase.OVER
+
+    def is_gone(self, seat: Seat) -> bool:
+        """Was this seat played at another table, in a game that is over?"""
+        return self.phase is Phase.OVER and seat in self.seats and self.seats[seat].door == REMOTE
 
     def is_here(self, seat: Seat) -> bool:
         """Does a person at this table play this seat, or nobody yet?"""

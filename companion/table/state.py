@@ -86,6 +86,8 @@ class TableState:
     suggested: str | None = None
     remembered: str | None = None
     """The game that the host started last."""
+    chosen: str | None = None
+    """The game that somebody has chosen in the lobby; None: all are offered."""
     choices: tuple[str, ...] = ()
     why_not: Illegal | None = None
     asked: Literal["", "moves", "reasons"] = ""
@@ -185,6 +187,8 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
         markers = reading.markers if reading and session.phase is Phase.ORDERS else live.markers_before
         live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={}, tiles=NO_TILES)
         live = replace(live, asked="", why_not=None, fans_before=fans, markers_before=markers)
+    if session.phase is not Phase.LOBBY or (before.seats and not session.seats):
+        live = replace(live, chosen=None)
     if gone := live.tiles.ready - session.awaited:  # by a phone or a pad: what lies there does not count
         faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
         live = replace(live, tiles=TileState(live.tiles.ready - gone, faults))

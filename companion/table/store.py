@@ -84,6 +84,8 @@ class TableStore:
             session = advance(session, pause)[0]
             with contextlib.suppress(JournalError):  # a full disk: the next restart comes to the same
                 journal.append(session.number, pause, clock.wall_s(), clock.monotonic_s())
+        if session.phase is Phase.OVER and session.remote is None:  # who comes now was not there
+            session = session.at_home()
         self.live = TableState(session, stage_since_s=clock.monotonic_s(), notices=self._standing)
 
     @property
@@ -199,6 +201,8 @@ class TableStore:
             session, given = advance(session, records[-1])
             signals += given
         self._write(records, session)
+        if session.is_left_for_home(before):
+            session = session.at_home()
         self.live = replace(with_session(self.live, session, self.now_s()), notices=self._standing)
         if session.kit != before.kit:
             self.listeners.kit_is(session.kit)
@@ -226,6 +230,14 @@ class TableStore:
         except JournalError as error:
             self.cannot_write(error)
             raise
+
+    def go_home(self) -> None:
+        """Show the lobby, where a game is over or one is chosen."""
+        session = self.session.at_home() if self.session.phase is Phase.OVER else self.session
+        live = with_session(self.live, session, self.now_s())
+        if session.kit != self.session.kit:
+            self.listeners.kit_is(session.kit)
+        self.publish(replace(live, chosen=None, stage_since_s=self.now_s()))
 
     # ---- showing -------------------------------------------------------------------------------------------------
 

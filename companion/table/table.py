@@ -25,7 +25,6 @@ from companion.table.records import (
     Abandon,
     Decline,
     Disclose,
-    FreeSeat,
     HandIn,
     MoveSeat,
     OfferDraw,
@@ -51,6 +50,9 @@ from companion.table.views import progress_of, view_of
 
 ANSWER_S = 20.0
 """Time in seconds in which the other answers whether the last turn may be taken back; then it is a no."""
+
+HOME_AFTER_S = 600.0
+"""Time in seconds for which the end of a game, or a game that was chosen, is shown to nobody in particular."""
 
 Topic = Literal["contested", "damage", "machines", "memory", "photographs", "power", "trial", "upkeep"]
 """What a notice may be about: a result on which two tables do not agree, games that are damaged on the disk, opponents
@@ -88,6 +90,10 @@ class Table(Closeable):
         self._pads = Pads(store, self._turns, self._lobby, self._seating, self._tiles)
 
     # ---- looking ---------------------------------------------------------------------------------------------------
+
+    def player_names(self) -> Mapping[str, str]:
+        """Return who plays each side, by the side's word, for sentences that are shown at this table."""
+        return self._store.session.player_names
 
     def view(self, viewer: Seat | None = None) -> TableView:
         """Return what a viewer may know now."""
@@ -219,6 +225,8 @@ class Table(Closeable):
                 store.accept(StageDone(session.moment, session.stage, "clock", now_s))
         elif session.phase is Phase.OVER and shown_s >= 2 * store.reading_time_s and self._lobby.must_replay:
             self._lobby.rematch()
+        elif shown_s >= HOME_AFTER_S and (session.phase is Phase.OVER or store.live.chosen):
+            self._lobby.go_home()
         elif session.countdown and store.live.early is None:
             due_s = session.countdown.due_s
             if due_s is not None and now_s >= due_s and not store.waiting:  # who waits may have been in time
@@ -256,7 +264,7 @@ class Table(Closeable):
         """
         with self._store.alone():
             self._seating.require(seat, sitting)
-            self._store.accept(FreeSeat(seat))
+            self._seating.free(seat)
 
     def show_card(self, seat: Seat, card: str, sitting: str | None = None) -> None:
         """Show a player's card of whoever sits there, or take it away (empty); `sitting` as for `free_seat`."""
@@ -284,6 +292,21 @@ class Table(Closeable):
             self._seating.swap(sittings or {})
 
     # ---- games -----------------------------------------------------------------------------------------------------
+
+    def choose(self, game: str) -> None:
+        """Show a game to everybody before it begins; raises `Malformed`, and `Illegal` while one is on."""
+        with self._store.alone():
+            self._lobby.choose(game)
+
+    def go_home(self) -> None:
+        """Leave the end of a game, or the one that was chosen, for the lobby; raises `Illegal` while a game is on."""
+        with self._store.alone():
+            self._lobby.go_home()
+
+    def begin_chosen(self) -> None:
+        """Start the game that was chosen, as it was played last; raises `Illegal` where none was."""
+        with self._store.alone():
+            self._lobby.begin_chosen()
 
     def new_game(self, game: str, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
@@ -324,6 +347,7 @@ class Table(Closeable):
         """End the game without a result, by the host's word."""
         with self._store.alone():
             self._store.accept(Abandon())
+            self._seating.send_machines_away()
 
     def disclose(self, by: str) -> None:
         """Tell everything in a game that is over: it cannot be taken back any more."""

@@ -144,7 +144,7 @@ class TimeView:
 
 @dataclass(frozen=True)
 class MatchView:
-    """How the game and the match stand; `log` has the last sentences, newest first."""
+    """How the game and the match stand; `log` has the last sentences, oldest first."""
 
     score: tuple[int, int, int]
     outcome: Outcome | None
@@ -189,6 +189,8 @@ class TableView:
     phase: Phase
     moment: str
     game: str | None
+    chosen: str | None
+    """The game that somebody has chosen in the lobby."""
     title: str
     kit: Kit | None
     sign: Sign

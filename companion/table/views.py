@@ -13,6 +13,7 @@ from dataclasses import replace
 from companion.core.grid import Square
 from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS, Seat
+from companion.games import game_named
 from companion.games.help import public_possibilities
 from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
 from companion.table.chance.game_chance import chance_of
@@ -71,6 +72,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         phase=session.phase,
         moment=session.moment,
         game=game.name if game else None,
+        chosen=live.chosen,
         title=game.title if game else "Tabletop Companion",
         kit=session.kit,
         sign=sign_of(live, viewer),
@@ -257,9 +259,10 @@ def _turn_shown(session: Session) -> int:
 def _seat_view(live: TableState, seat: Seat) -> SeatView:
     session = live.session
     sitter, (receipt, sealed_at) = session.seats.get(seat), _handed_in(session, seat)
+    game = game_named(live.chosen) if live.chosen else session.game
     return SeatView(
         seat=seat,
-        side=session.game.sides[seat] if session.game else None,
+        side=game.sides[seat] if game else None,
         name=Verbatim(sitter.name) if sitter else None,
         door=sitter.door if sitter else "",
         awaited=seat in session.awaited,
@@ -313,10 +316,10 @@ def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
 
 
 def _log(session: Session) -> tuple[str, ...]:
-    """The last sentences, newest first; of the current turn only the steps before the one that is shown."""
+    """The last sentences, oldest first; of the current turn only the steps before the one that is shown."""
     lines = []
     for place, turn in enumerate(session.turns, start=1):
         current = session.phase is Phase.STAGES and place == len(session.turns)
         events = (e for stage in turn.stages[: session.stage] for e in stage.events) if current else iter(turn.events)
         lines += [joined(". ", (turn.number, event.text)) for event in events]
-    return tuple(reversed(lines[-12:]))
+    return tuple(lines[-12:])

@@ -175,7 +175,7 @@ def test_the_evening_counts_these_two_whatever_their_sides(room: Room) -> None:
     assert finale(room).evening == {Seat.SOUTH: 0, Seat.NORTH: 1}, "another day"
     room.table.free_seat(Seat.SOUTH)
     room.table.take_seat(Seat.SOUTH, "Ada")
-    room.table.rematch()
+    room.table.new_game("outbuffered")
     confirm_all(room)
     room.table.resign(Seat.NORTH)
     assert finale(room).evening == {Seat.SOUTH: 1, Seat.NORTH: 0}, "Mara’s game against Jonas is none of Ada’s"

@@ -186,7 +186,7 @@ def measure_memory(folder: Path) -> tuple[float, int]:
         memory_mb = process.memory_mb()
         many.close()
         return memory_mb, len(
-            set(re.findall(rb"/camera/settled/(\d+)", process.line("/live/camera", b"camera-settled")))
+            set(re.findall(rb"/camera/settled/(\d+)", process.line("/live/health", b"/camera/settled")))
         )
 
 

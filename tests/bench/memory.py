@@ -46,12 +46,12 @@ TURN_S = 0.1
 STREAM_BYTES = 2_000
 """Of a stream so much is read before its client hangs up."""
 PAGES = (
-    *("/", "/watch", "/join", "/host", "/check", "/settings", "/kit", "/rules/", "/history", "/statistics", "/doctor"),
-    *("/workbench", "/camera", "/health", "/settings/backup.zip", "/api/doctor", "/api/view", "/workbench/state"),
+    *("/", "/watch", "/join", "/host", "/settings", "/kit", "/rules/", "/history", "/statistics", "/host/health"),
+    *("/workbench", "/health", "/settings/backup.zip", "/api/doctor", "/api/view", "/workbench/state"),
     "/api/photographs",
 )
-PICTURES = ("/camera/frame.jpg", "/workbench/frame.jpg", "/camera/board.jpg", "/workbench/frame.jpg")
-STREAMS = ("/live/watch", "/live/table", "/live/camera", "/workbench/live")
+PICTURES = ("/camera/frame.jpg", "/workbench/frame.jpg")
+STREAMS = ("/live/watch", "/live/table", "/live/health", "/workbench/live")
 PDFS_EACH = 250
 """One of so many requests is for a game's sheets, which take a second each."""
 _SETTLED = re.compile(rb"/camera/settled/\d+")
@@ -191,12 +191,10 @@ class Evening:
             line.close()
 
     def _look_for_settled(self, path: str, page: bytes) -> None:
-        """The camera's page names its settled frames: their pages and pictures are asked for next."""
-        if path == "/camera":
+        """The page Health names its settled frames: their pages and pictures are asked for next."""
+        if path == "/host/health":
             frames = sorted({found.decode() for found in _SETTLED.findall(page)})
-            self._settled = tuple(
-                f"{frame}{end}" for frame in frames for end in ("", ".jpg", ".jpg?small", "/board.jpg")
-            )
+            self._settled = tuple(f"{frame}{end}" for frame in frames for end in ("", ".jpg", ".jpg?small"))
 
 
 def order_of_games() -> list[str]:

@@ -21,7 +21,7 @@ from mqtt_tools import until
 
 from companion.bots.base import Choice
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command
-from companion.bots.priority import MOST_TASKS
+from companion.bots.priority import MAX_TASKS
 from companion.core.i18n import translate
 from companion.core.kit import Seat
 from companion.games import game_named
@@ -263,7 +263,7 @@ def test_any_program_gives_way_to_the_table() -> None:
         pid = bot.child.pid
         assert os.getpriority(os.PRIO_PROCESS, pid) >= 10
         assert resource.prlimit(pid, resource.RLIMIT_DATA)[0] == 512 << 20
-        assert resource.prlimit(pid, resource.RLIMIT_NPROC)[0] == MOST_TASKS
+        assert resource.prlimit(pid, resource.RLIMIT_NPROC)[0] == MAX_TASKS
         assert int(Path(f"/proc/{pid}/oom_score_adj").read_text()) >= 800
 
 

@@ -140,7 +140,7 @@ def test_a_whole_game_with_pads_only(tmp_path: Path, windows: Windows) -> None:
             assert lamps(client, "north")[:3] == [0, 0, 0]
             press("south_back", f"south_{letters[purple[2]]}", "south_ready")
             press(*(f"north_{letters[letter]}" for letter in lime), "north_ready")
-            until("the reveal", lambda: client.get("/api/view")["phase"] == "stages", 5)
+            until("the reveal", lambda: client.get("/api/view")["phase"] == "stages")
             play_out(client)
             assert client.get("/api/view")["moment"] != before
         until("the end", lambda: "Purple wins" in bench.find_element(By.ID, "bench-sign").text)

@@ -327,7 +327,7 @@ def test_a_clock_that_runs_stays_in_its_place_on_the_overlay(window: WebDriver) 
         server.start()
         dress(window, WALL, "light")
         window.get(f"http://127.0.0.1:{server.port}/overlay/1")
-        until("it is in its place", lambda: window.execute_script(script), 10)
+        until("it is in its place", lambda: window.execute_script(script))
         window.get("about:blank")
 
 

@@ -187,7 +187,7 @@ class Reader:
 
     def waits_for(self, name: str, role: str = "button") -> None:
         """Until there is such a thing."""
-        until(f"{role} “{name}”", lambda: any(self._is(node, name, role) for node in self.nodes()), 5)
+        until(f"{role} “{name}”", lambda: any(self._is(node, name, role) for node in self.nodes()))
 
     def does(self, name: str, key: str = Keys.ENTER) -> None:
         """Go to a key and press it, once it does not rest."""
@@ -218,7 +218,7 @@ class Reader:
                 (Keys.ARROW_RIGHT if across > 0 else Keys.ARROW_LEFT) * abs(across)
                 + (Keys.ARROW_UP if along > 0 else Keys.ARROW_DOWN) * abs(along)
             )
-            until(f"the cursor on {square}", partial(self._is_on, square), 5)
+            until(f"the cursor on {square}", partial(self._is_on, square))
             self.press(Keys.ENTER)
 
 

@@ -39,7 +39,7 @@ def entered(window: WebDriver) -> str:
 
 
 def has(window: WebDriver, letters: str) -> None:
-    until(f"{letters} in the slots", lambda: entered(window) == letters, 5)
+    until(f"{letters} in the slots", lambda: entered(window) == letters)
 
 
 def test_slots_are_replaced_moved_and_cleared(seat: WebDriver) -> None:

@@ -23,10 +23,11 @@ _MAIN = "return document.querySelector('main')?.innerText ?? ''"
 def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path: Path) -> None:
     port = str(free_port())  # the page must find it again after the restart
     with running(tmp_path, "--simulate", "--port", port) as service, browser((1024, 768)) as window:
-        window.get(f"{service.url}/check")
+        window.get(f"{service.url}/host/health")
         window.find_element(By.NAME, "key").send_keys(service.host_key)
         window.find_element(By.CSS_SELECTOR, "form button").click()
-        until("the check page", lambda: window.current_url.endswith("/check"))
+        until("the page", lambda: window.current_url.endswith("/host/health"))
+        tap(window, "#trial summary")
 
         # Keys light up on the page, lamps on the panel.
         tap(window, "#begin")
@@ -53,7 +54,7 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
         until("the board is seen", lambda: finger.get("/api/view")["phase"] == "orders")
 
         # Keys are tried between games: the page's main key shows it.
-        window.get(f"{service.url}/check")
+        window.get(f"{service.url}/host/health#trial")
         until("the page", lambda: window.find_elements(By.ID, "begin"))
         assert window.find_element(By.ID, "begin").value_of_css_property("border-top-style") == "dashed"
 

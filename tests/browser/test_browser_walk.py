@@ -248,7 +248,7 @@ def heard(window: WebDriver, stop: Stop) -> None:
 def arrived(window: WebDriver, tour: Walk, stop: Stop) -> Found:
     """Open a page at its usual size: drawings that are missing, words that are torn, rows whose texts lie on each other,
     and how far its parts move until they stand."""
-    is_large = stop.name.endswith("-screen") or stop.name in ("workbench", "camera")
+    is_large = stop.name.endswith("-screen") or stop.name == "workbench"
     dress(window, SIZES["screen"] if is_large else PHONE, "light")
     visit(window, tour, stop)
     heard(window, stop)
@@ -629,7 +629,7 @@ def test_every_scene_of_a_replay_has_its_drawings(window: WebDriver) -> None:
                 visit(window, tour, stop, "es")
                 window.execute_async_script(_HEIGHT)
                 assert window.execute_script(_UNDER) == "scrub", "keys or marks lie over the bar of the replay"
-            if stop.name == "camera":
+            if stop.name == "health":
                 visit(window, tour, stop)
                 heard(window, stop)
                 window.execute_script(_EVENING)
@@ -641,20 +641,6 @@ _UNDER = """
 const { left, top, width, height } = document.getElementById('scrub').getBoundingClientRect();
 return document.elementFromPoint(left + width / 2, top + height / 2)?.id;
 """
-
-
-@pytest.mark.parametrize("trouble", [False, True])
-def test_the_camera_page_has_its_drawings_and_advice_without_a_board(window: WebDriver, trouble: bool) -> None:
-    with touring() as tour:
-        tour.client.send("/host", f"key={tour.companion.host_key}".encode())
-        if trouble:
-            tour.companion.album.trouble = "The disk is full."
-        dress(window, SIZES["tablet"], "light")
-        visit(window, tour, Stop("camera", "/camera"))
-        heard(window, Stop("camera", "/camera"))
-        assert window.execute_script(_MISSING) == []
-        advice = window.find_element("id", "camera-advice").text
-        assert advice.strip(), "what helps is never empty"
 
 
 _LOW = """
@@ -708,7 +694,7 @@ def test_no_link_of_the_hosts_page_stays_under_the_sign(window: WebDriver, size:
 def test_twice_the_text_in_a_browsers_settings_makes_no_page_wider(window: WebDriver) -> None:
     with touring() as tour:
         dress(window, PHONE, "light")
-        for path in ("/kit", "/rules/", "/rules/scouts", "/rules/binmat", "/join", "/check"):
+        for path in ("/kit", "/rules/", "/rules/scouts", "/rules/binmat", "/join", "/host/health"):
             visit(window, tour, Stop(path, path, is_guest=True), "fr")
             window.execute_script("document.documentElement.style.fontSize = '200%'")
             window.execute_async_script(_HEIGHT)

@@ -417,7 +417,7 @@ def test_a_spike_whose_end_is_lost_is_no_press() -> None:
     key = Debouncer(0.020)
     key.edge(True, 1.0)
     assert key.settle(False, 1.002) == ()
-    assert key.settle(False, 1.03) == ()
+    assert key.settle(False, 2.03) == ()
     assert key.edge(False, 1.04) == ()
 
 
@@ -426,6 +426,14 @@ def test_a_short_press_whose_end_is_told_late_counts() -> None:
     key.edge(True, 1.0)
     assert key.settle(False, 1.0101) == (), "the line is high, and nothing has told since when"
     assert key.edge(False, 1.01) == (Stroke.PRESSED,)
+
+
+def test_an_end_that_comes_late_decides_by_its_stamp() -> None:
+    key = Debouncer(0.02)
+    key.edge(True, 1.0)
+    assert key.settle(False, 1.2) == (), "the machine was busy: the key is up already"
+    assert key.edge(False, 1.08) == (Stroke.PRESSED,)
+    assert key.settle(False, 1.21) == (Stroke.RELEASED,)
 
 
 def test_a_spike_upwards_does_not_end_a_hold() -> None:

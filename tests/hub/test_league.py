@@ -11,7 +11,7 @@ from inside import app_of
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import Illegal, SystemTrouble
 from companion.core.kit import SEATS, Seat
-from companion.hub.commands import MOST_COMMAND, MOST_SETTINGS, HubCommand, encoded_command, read_command
+from companion.hub.commands import MAX_SETTINGS, MOST_COMMAND, HubCommand, encoded_command, read_command
 from companion.hub.joining import card_of
 from companion.hub.membership import read_membership
 from companion.hub_server.app import Hub
@@ -114,7 +114,7 @@ def test_more_settings_than_a_table_can_be_asked_at_once_are_refused(hub: Hub, t
     number = table.member.number
     table.close()
     with pytest.raises(Illegal, match="Too many settings are waiting"):
-        hub.members.change_settings([number], {f"a{n}": "" for n in range(MOST_SETTINGS + 1)})
+        hub.members.change_settings([number], {f"a{n}": "" for n in range(MAX_SETTINGS + 1)})
     assert not hub.room.table(number).asked  # type: ignore[union-attr]
 
 

@@ -176,7 +176,7 @@ def test_a_message_with_a_head_that_cannot_be_read_cuts_nobodys_line(
     for subject in (state_subject(own), record_subject(own), wish_subject(own)):
         said_with_head(hub, changed, subject, head)
     honest.play(1)
-    until("the other one goes on", lambda: has_all(hub, honest), 5)
+    until("the other one goes on", lambda: has_all(hub, honest))
     assert hub.nats.pid == before
 
 

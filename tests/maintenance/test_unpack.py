@@ -114,7 +114,7 @@ def test_the_number_of_members_is_limited_before_they_are_listed(
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
         tracemalloc.stop()
-    monkeypatch.setattr(unpack, "MOST_MEMBERS", 3)
+    monkeypatch.setattr(unpack, "MAX_MEMBERS", 3)
     with pytest.raises(Malformed, match="more than 3 files"):
         stage(here, saved(here))
 

@@ -258,10 +258,10 @@ def test_what_is_wrong_with_the_machine_is_seen_within_a_minute_and_over_again(
         assert companion.table.version > version, "the host's page is drawn anew"
         assert companion.health.state().status is Status.DEGRADED
         client = Client(f"http://127.0.0.1:{companion.server.port}")
-        for path in ("/check", "/host"):
+        for path in ("/host/health", "/host"):
             page = client.send(path, headers={"X-Host-Key": companion.host_key})[1].decode()
             assert "The processor is at 84 °C." in page
-            assert 'href="/doctor"' in page
+        assert 'href="/host/health"' in page
         (zone / "temp").write_text("50000\n")
         clock.advance(LOOK_S)
         companion.health.look()

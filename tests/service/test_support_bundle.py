@@ -172,12 +172,12 @@ def test_the_command_saves_the_running_services_bundle(tmp_path: Path, capsys: p
         begun(companion, clock, "outbuffered")
         file = tmp_path / "support.zip"
         port = str(companion.server.port)
-        assert main(["doctor", "--state-dir", str(tmp_path), "--port", port, "--bundle", str(file)]) == 0
+        assert main(["doctor", "--state-dir", str(tmp_path), "--port", port, "--save", str(file)]) == 0
     assert any(name.endswith(".png") for name in parts_of(file.read_bytes()))
     assert "Look into it before you send it" in capsys.readouterr().out
 
 
 def test_the_command_saves_a_bundle_where_nothing_runs(tmp_path: Path) -> None:
     file = tmp_path / "support.zip"
-    assert main(["doctor", "--state-dir", str(tmp_path), "--port", "1", "--bundle", str(file)]) == 0
+    assert main(["doctor", "--state-dir", str(tmp_path), "--port", "1", "--save", str(file)]) == 0
     assert set(parts_of(file.read_bytes())) == {"findings.txt", "log.txt"}

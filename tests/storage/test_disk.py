@@ -115,7 +115,7 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="No space left"):
             album.keep(1, "1.1", b"picture")
         assert not history.has_room()
-        played.table.abandon()
+        played.table.resign(Seat.SOUTH)
         for begin in (played.table.rematch, lambda: played.table.host_starts("arena", {})):
             with pytest.raises(JournalError, match="The disk is full: no game can start"):
                 begin()

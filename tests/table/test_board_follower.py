@@ -86,7 +86,7 @@ def test_a_play_is_said_when_the_board_is_quiet_and_not_before(played: Played) -
     assert played.table.view().moment == moment
     see(played, board)
     view = played.table.view()
-    assert view.match.log[0] == "1. White dashes c1 to c2."
+    assert view.match.log[-1] == "1. White dashes c1 to c2."
     assert view.board.problems == ()
     assert Cue.BOARD_WRONG not in [signal.cue for signal in played.signals]
 
@@ -120,8 +120,8 @@ def test_the_machines_move_and_the_own_play_made_in_one_go_count(played: Played)
     played.wait(0.2)
     view = played.table.view()
     assert [line for line in view.match.log if "dashes" in line] == [
-        "2. Black dashes c10 to c9.",
         "1. White dashes c1 to c2.",
+        "2. Black dashes c10 to c9.",
     ]
     assert (view.board.problems, view.board.why_not) == ((), None)
     assert Cue.BOARD_WRONG not in [signal.cue for signal in played.signals]
@@ -233,7 +233,7 @@ def test_a_scout_on_one_that_looks_the_same_is_told_by_its_marker(played: Played
     marked(played, lay(board, c1=None), {"d1": 31})
     assert played.table.view().moment == moment, "the scout may be in the hand"
     marked(played, lay(board, c1=None), {"d1": 30})
-    assert played.table.view().match.log[0] == "1. White dashes c1 to d1."
+    assert played.table.view().match.log[-1] == "1. White dashes c1 to d1."
     assert now(played)[sq("d1")] == ("white scout", "white scout")
     press(played, SOUTH)
     assert played.table.view().sign.seats == {NORTH}
@@ -306,7 +306,7 @@ def test_a_rock_between_two_plays_covers_its_squares(played: Played) -> None:
     boulder = ("white boulder",)
     see(played, lay(now(played), c5=boulder, d5=boulder, c6=boulder, d6=boulder))
     view = played.table.view()
-    assert view.match.log[0].startswith("1. White lays its boulder")
+    assert view.match.log[-1].startswith("1. White lays its boulder")
     see(played, lay(now(played), c5=None, c6=None, e5=boulder, e6=boulder))
     assert [str(problem.square) for problem in played.table.view().board.problems] == ["d5"], "one piece, one sentence"
 

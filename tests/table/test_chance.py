@@ -113,7 +113,7 @@ def test_the_next_game_has_a_secret_of_its_own(place: Place) -> None:
     _, _, commitment = both_sit(place)
     begin(place, "kahmate")
     assert next_commitment(place) == ""
-    place.table.abandon()
+    place.table.resign(Seat.NORTH)
     assert view_of(place)["chance"]["opened"]["secret"]
     assert next_commitment(place) not in ("", commitment)
 
@@ -419,13 +419,11 @@ def test_a_forged_file_is_refused(place: Place, what: str) -> None:
 
 def test_every_end_opens_it(place: Place) -> None:
     both_sit(place)
-    for end in ("resign", "abandon", "draw"):
+    for end in ("resign", "draw"):
         begin(place, "kahmate")
         to_placing(place)
         if end == "resign":
             place.table.resign(Seat.NORTH)
-        elif end == "abandon":
-            place.table.abandon()
         else:
             for seat in SEATS:
                 place.table.offer_draw(seat)

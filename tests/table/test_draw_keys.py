@@ -184,6 +184,6 @@ def test_the_machine_refuses_and_it_is_heard(pads: Pads) -> None:
 
 def test_before_a_game_the_keys_offer_nothing(pads: Pads) -> None:
     pads.table.abandon()
-    pads.table.rematch()
+    pads.table.new_game("outbuffered")
     pads.reach(SOUTH)
     assert pads.table.view().match.draw_offer is None

@@ -103,14 +103,11 @@ def test_ready_starts_what_was_played_last_when_no_board_lies_there(tmp_path: Pa
         assert place.table.view().phase is Phase.LOBBY
     (tmp_path / "choices.json").write_text('{"last": "arena", "options": {"arena": {"wind": 1}}}')
     with kept(tmp_path) as place:
-        sign = place.table.view().sign
-        assert sign.text == "Tap Robot Arena on a phone"
-        assert sign.small == "Or choose another game on a phone, or put its board under the camera."
         place.press(by, key)
         assert place.table.view().game == "arena", "options that are not known any more are those of the game"
         place.table.abandon()
         assert place.post("/api/host/new-game", game="outbuffered", options={"turn_limit": 20})[0] == 200
-        place.table.abandon()
+        place.table.resign(Seat.SOUTH)
         assert place.post("/api/host/rematch")[0] == 200
         assert place.table.view().game == "outbuffered"
 

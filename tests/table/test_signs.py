@@ -15,7 +15,6 @@ from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translat
 from companion.core.kit import SEATS, Kit, Seat
 from companion.core.ports import Cue, SeatLamps, TurnLamp
 from companion.table.listeners import lamps_of
-from companion.table.prompts.sign import sign_of
 from companion.table.session import Phase
 from companion.table.state import Draft
 
@@ -43,36 +42,23 @@ def smalls(played: Played) -> tuple[str, str, str]:
 def test_the_lobby_names_the_key_of_this_device(tmp_path: Path) -> None:
     with playing(tmp_path / "a") as played:
         both_seats(played)
-        assert smalls(played)[0] == "Tap it, or put its board under the camera."
-        played.show({})
-        assert signs(played) == ("Tap Outbuffered to start it",) * 2 + ("Tap Outbuffered on a phone",)
+        assert signs(played) == ("Choose a game",) * 3
+        played.table.choose("outbuffered")
+        assert signs(played) == ("Ready for Outbuffered?",) * 2 + ("Start Outbuffered",)
     with playing(tmp_path / "b") as played:
         pads(played)
         played.show({})
         ready = "Press ready to start Outbuffered"
-        assert signs(played) == (ready, "Tap Outbuffered to start it", ready)
-        played.show({}, game="binmat")
-        assert signs(played)[1] == "Tap Referee to start BINMAT", "the key of the way that ready would choose"
+        assert signs(played) == (ready, "Choose a game", ready)
 
 
-def test_the_smaller_line_and_the_lamps_of_the_lobby(tmp_path: Path) -> None:
-    scan, choose = "Scan the code, or press a key of the pad.", "put its board under the camera."
+def test_who_waits_for_the_other_side_is_told(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
-        assert smalls(played) == ("Or press any key of a pad.",) * 3
         played.table.take_seat(SOUTH, "Mara")
-        assert smalls(played) == (scan,) * 3
-        played.press(NORTH, "U")
-        assert smalls(played) == (f"Tap it, or {choose}", f"On a phone, or {choose}", f"On a phone, or {choose}")
-        for change, own in (
-            ({"remembered": "scouts"}, f"Or choose another game, or {choose}"),
-            ({"suggested": "scouts"}, ""),
-        ):
-            live = replace(live_of(played.table), **change)
-            other = (
-                f"Or choose another game on a phone, or {choose}" if own else (own := "Its board lies on the table.")
-            )
-            assert [sign_of(live, viewer).small for viewer in (SOUTH, NORTH, None)] == [own, other, other]
-            assert lamps_of(live) == {seat: SeatLamps() for seat in SEATS}
+        assert (signs(played)[0], smalls(played)[0]) == ("Choose a game", "The other side is still free.")
+        played.table.choose("scouts")
+        assert signs(played)[0] == "Waiting for the other side"
+        assert lamps_of(live_of(played.table)) == {seat: SeatLamps() for seat in SEATS}
 
 
 def test_hands_are_told_which_key_ends_their_work(tmp_path: Path) -> None:
@@ -203,7 +189,7 @@ def test_lines_are_numbered_by_the_turns_of_the_game(tmp_path: Path) -> None:
         assert played.table.view().turn.number == 1
         play(played, "a1-a2")
         view = played.table.view()
-        assert view.match.log[0].startswith("1. ")
+        assert view.match.log[-1].startswith("1. ")
         assert view.turn.number == 1
 
 

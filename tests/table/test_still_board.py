@@ -28,11 +28,10 @@ def begin(played: Played, game: str) -> Layout:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_a_new_game_begins_on_the_same_board(played: Played, game: str) -> None:
-    begin(played, game)
+    layout = begin(played, game)
     played.table.abandon()
-    played.wait(0.2)
     played.table.new_game(game, {}, seed=1)
-    played.wait(0.2)
+    played.show(layout, game=game)
     assert played.table.view().phase is Phase.ORDERS
 
 
@@ -86,7 +85,7 @@ def test_a_play_made_while_the_clock_stood_counts_once_it_runs(played: Played) -
     assert played.table.view().moment == moment
     played.table.resume("host")
     played.wait(0.2)
-    assert played.table.view().match.log[0] == "1. White dashes c1 to c2."
+    assert played.table.view().match.log[-1] == "1. White dashes c1 to c2."
 
 
 @pytest.mark.parametrize("game", GAMES)

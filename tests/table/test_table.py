@@ -247,7 +247,7 @@ def test_the_board_of_a_game_offers_it(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         both_seats(played)
         played.show({})
-        assert played.table.view().sign.text == "Tap Outbuffered on a phone"
+        assert played.table.view().board.suggested == "outbuffered"
         played.press(None, "table")
         assert played.table.view().phase is Phase.SETUP
 
@@ -364,9 +364,10 @@ def test_resign_draw_abandon(played: Played) -> None:
     assert played.table.view().phase is Phase.OVER
     played.wait(60)
     assert played.table.view().phase is Phase.OVER, "an agreed draw is not played again by itself"
+    assert played.table.view().match.score == (0, 1, 1)
     played.table.rematch()
     played.table.abandon()
-    assert played.table.view().match.score == (0, 1, 1)
+    assert played.table.view().match.score == (0, 0, 0), "nobody looks back on it"
 
 
 def test_undo_goes_back_and_asks_for_the_board(played: Played) -> None:

@@ -110,7 +110,7 @@ def test_live_picture_settled_frames_and_photographs_are_in_colour() -> None:
     (settled,) = eye.settled()
     board = eye.board()
     assert board is not None
-    pictures = [eye.picture(), eye.settled_picture(settled.number, 640), eye.photograph(), board.picture]
+    pictures = [eye.picture(), eye.settled_picture(settled.number, 640), eye.photograph()]
     assert min(map(hues, pictures)) > 60
 
 

@@ -90,7 +90,7 @@ def test_the_sensor_tells_the_lens(pi: PiHost, sensor: str, model: str) -> None:
 @pytest.mark.parametrize(
     ("trouble", "words"),
     [
-        (TimeoutError(), "has stopped sending pictures: check the ribbon cable"),
+        (TimeoutError(), "has stopped sending pictures: use a shorter ribbon cable"),
         (RuntimeError("Camera frontend has timed out"), "an error: Camera frontend has timed out: check the ribbon"),
     ],
 )

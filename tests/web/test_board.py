@@ -32,7 +32,7 @@ def test_the_board_is_turned_for_north_but_not_its_words(game: Any) -> None:
     kit = game.kit(game.options({}))
     scene = BoardPicture(kit, {Square.parse("a1"): ("purple robot",)})
     assert board_words(scene) == "purple robot a1"
-    straight, turned = board_svg(scene), board_svg(scene, turned=True)
+    straight, turned = board_svg(scene), board_svg(scene, quarters=2)
     robot = re.compile(r'<use href="#robot-s" x="([-\d.]+)" y="([-\d.]+)"')
     (x0, y0), (x1, y1) = (tuple(map(float, robot.findall(svg)[0])) for svg in (straight, turned))
     assert x0 < x1
@@ -93,14 +93,14 @@ def test_what_follows_a_piece_lies_below_it(game: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("face", "turned", "is_upward"),
-    [("blue fast", False, True), ("blue fast", True, False), ("pink fast", False, False)],
+    ("face", "quarters", "is_upward"),
+    [("blue fast", 0, True), ("blue fast", 2, False), ("pink fast", 0, False)],
 )
-def test_a_try_is_shown_as_a_way_into_the_other_goal(face: str, turned: bool, is_upward: bool) -> None:
+def test_a_try_is_shown_as_a_way_into_the_other_goal(face: str, quarters: int, is_upward: bool) -> None:
     kit = GAMES["kahmate"].kit(GAMES["kahmate"].options({}))
     d9 = Square.parse("d9")
     scene = BoardPicture(kit, {d9: (face, "ball")}, moves=(HandMove((face, "ball"), d9, None),))
-    svg = board_svg(scene, turned)
+    svg = board_svg(scene, quarters)
     _, top, _, height = map(float, re.search(r'viewBox="(.*?)"', svg)[1].split())  # type: ignore[index] # it has one
     end = float(re.search(r'class="case head" d="M\S+ (\S+)L', svg)[1])  # type: ignore[index] # it has an arrow
     assert top < end < top + height, "in the picture"

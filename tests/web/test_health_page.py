@@ -1,8 +1,9 @@
-"""`/health`, the doctor's page, the support bundle, and what is counted and logged of every request."""
+"""`/health`, the page Health, the support bundle, and what is counted and logged of every request."""
 
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -37,22 +38,26 @@ def test_a_service_that_cannot_go_on_is_503(place: Place, status: Status, code: 
     assert answer.get_json() | {"ok": ok, "status": str(status), "late": {"table": 7.5}} == answer.get_json()
 
 
-def test_the_doctors_page_is_the_hosts(place: Place) -> None:
+def test_the_page_is_the_hosts(place: Place) -> None:
     place.health.found = FOUND
     for browser in (place.browser(), place.sit("south")):
-        answer = browser.get("/doctor")
+        answer = browser.get("/host/health")
         assert answer.status_code == 403
         assert "voltage" not in answer.get_data(as_text=True)
         assert browser.get("/api/doctor").status_code == 403
-    key = place.browser().post("/host", data={"key": HOST_KEY, "back": "/doctor"})
-    assert key.headers["Location"] == "/doctor"
+    key = place.browser().post("/host", data={"key": HOST_KEY, "back": "/host/health"})
+    assert key.headers["Location"] == "/host/health"
 
 
-def test_the_doctor_tells_the_worst_first(place: Place) -> None:
+@pytest.mark.parametrize("path", ["/check", "/doctor", "/camera"])
+def test_old_addresses_lead_to_the_page(place: Place, path: str) -> None:
+    assert place.browser().get(path).headers["Location"] == "/host/health"
+
+
+def test_the_details_tell_the_worst_first(place: Place) -> None:
     place.health.found = FOUND
-    page = page_of(host_of(place), "/doctor")
-    assert "1 thing does not work" in page
-    words = ["Only 3 MB free.", "The voltage is too low now.", "It is 12:00.", "There is none."]
+    page = page_of(host_of(place), "/host/health")
+    words = ["Only 3 MB free.", "The voltage is too low now.", "There is none.", "It is 12:00."]
     assert [page.index(word) for word in words] == sorted(page.index(word) for word in words)
     assert host_of(place).get("/api/doctor").get_json() == {
         "worst": "fail",
@@ -60,18 +65,38 @@ def test_the_doctor_tells_the_worst_first(place: Place) -> None:
     }
 
 
+LOCAL = Finding("network", Grade.NOTE, "No network: phones cannot reach the table.")
+
+
 @pytest.mark.parametrize(
-    ("found", "sign"),
+    ("found", "text", "href"),
     [
-        (FOUND[:2], "1 thing needs attention soon"),
-        ((*FOUND[:2], FOUND[1]), "2 things need attention soon"),
-        ((FOUND[0], FOUND[3]), "Nothing is broken; 1 thing to know"),
-        ((FOUND[0],), "All is well"),
+        (FOUND, "The card needs attention", "#details"),
+        (FOUND[:2], "The power supply is too weak", "#details"),
+        ((Finding("pins", Grade.WARN, "GPIO 5."), LOCAL), "A pad has a problem", "#wiring"),
+        ((LOCAL,), "Phones can’t reach the table", "/settings#wifi"),
+        ((Finding("broker", Grade.WARN, "It is silent."),), "broker needs attention", "#details"),
     ],
 )
-def test_the_sign_says_how_it_is(place: Place, found: tuple[Finding, ...], sign: str) -> None:
+def test_the_headline_leads_where_it_is_put_right(
+    place: Place, found: tuple[Finding, ...], text: str, href: str
+) -> None:
     place.health.found = found
-    assert f"<span>{sign}</span>" in page_of(host_of(place), "/doctor")
+    assert f'<a class="sign as-key" href="{href}"><span>{text}</span>' in page_of(host_of(place), "/host/health")
+
+
+def test_all_well_has_no_headline(place: Place) -> None:
+    place.health.found = (FOUND[0], FOUND[3])
+    assert '<div id="health-sign"></div>' in page_of(host_of(place), "/host/health")
+
+
+def test_six_rows_say_how_it_is(place: Place) -> None:
+    place.health.found = FOUND
+    page = page_of(host_of(place), "/host/health")
+    rows = re.findall(r'<li data-row="(\w+)">(.*?)</li>', page)
+    assert [name for name, _ in rows] == ["camera", "phones", "pads", "sound", "storage", "backup"]
+    assert '<use href="#cross"/>' in dict(rows)["storage"]
+    assert "192.0.2.7:8080" in dict(rows)["phones"]
 
 
 def test_what_is_wrong_stands_on_the_hosts_pages_alone(place: Place) -> None:
@@ -82,7 +107,7 @@ def test_what_is_wrong_stands_on_the_hosts_pages_alone(place: Place) -> None:
     place.table.step()
     page = page_of(host, "/host")
     assert "The voltage is too low now." in page
-    assert 'href="/doctor"' in page
+    assert 'href="/host/health"' in page
     for path in ("/", "/watch", "/join"):
         assert "voltage" not in page_of(place.browser(), path)
 
@@ -92,10 +117,10 @@ def test_what_is_wrong_stands_on_the_hosts_pages_alone(place: Place) -> None:
 
 def test_the_support_bundle_is_the_hosts(place: Place) -> None:
     for browser in (place.browser(), place.sit("south")):
-        assert browser.get("/doctor/bundle.zip").status_code == 403
+        assert browser.get("/host/health/bundle.zip").status_code == 403
     host = host_of(place)
-    assert 'href="/doctor/bundle.zip"' in page_of(host, "/doctor")
-    answer = host.get("/doctor/bundle.zip")
+    assert 'href="/host/health/bundle.zip"' in page_of(host, "/host/health")
+    answer = host.get("/host/health/bundle.zip")
     assert (answer.mimetype, answer.data) == ("application/zip", b"PK bundle")
 
 

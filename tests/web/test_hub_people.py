@@ -92,7 +92,7 @@ def test_guessing_codes_and_making_heaps_of_cards_is_slowed(app: Flask, league: 
 def test_cards_that_nobody_plays_with_keep_nobody_from_making_one(
     app: Flask, league: League, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("companion.league.player_cards.MOST_PEOPLE", 20)
+    monkeypatch.setattr("companion.league.player_cards.MAX_PEOPLE", 20)
     shown, entered = league.cards.make("Mara"), league.cards.make("Jonas")
     league.cards.show(shown.code, "a" * 16)
     cup = league.tournaments.new("Cup", System.SWISS, "scouts", {}, rounds=1, minutes=0, team_size=1)

@@ -84,7 +84,7 @@ def nothing_left(strays: Strays) -> None:
 
 
 def pages_of(place: Place) -> list[str]:
-    """Every page that this installation has, by its address; streams, files and what the page /doctor tells are none."""
+    """Every page that this installation has, by its address; streams, files and findings are none."""
     paths = {
         rule.rule for rule in place.app.url_map.iter_rules() if "GET" in (rule.methods or ()) and not rule.arguments
     }
@@ -165,11 +165,11 @@ def test_settings_and_check_are_translated(tmp_path: Path, brackets: None, with_
     strays: Strays = {}
     with kept(tmp_path, "[table]\nreading_time_s = 4.0\n", with_panel) as service:
         browser = in_brackets(service.host)
-        look(in_brackets(service.browser()), strays, "nobody", "/settings", "/check")
-        look(browser, strays, "delivered", "/settings", "/check", "/host")
+        look(in_brackets(service.browser()), strays, "nobody", "/settings", "/host/health")
+        look(browser, strays, "delivered", "/settings", "/host/health", "/host")
         if with_panel:
             browser.post("/api/check/begin", json={})
-            look(browser, strays, "under way", "/check")
+            look(browser, strays, "under way", "/host/health")
         refused = browser.post("/settings", data={"table.reading_time_s": "many", "web.port": "99999"})
         for text in strays_of_page(refused.get_data(as_text=True), NAMES):
             strays.setdefault(("/settings", text), "refused")
@@ -207,7 +207,7 @@ def test_the_pages_of_one_phone_and_of_pads_are_translated(place: Place) -> None
     nothing_left(strays)
 
 
-def test_the_camera_page_is_translated(tmp_path: Path, brackets: None) -> None:
+def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> None:
     strays: Strays = {}
     weak = {
         str(square): SquareSeen(square, (KIT.faces[0].name,), place > 2, 0.8, (kind,), 3.1)
@@ -222,9 +222,9 @@ def test_the_camera_page_is_translated(tmp_path: Path, brackets: None) -> None:
             room.place.table.camera_is(CameraStatus(CameraState.SEES_BOARD if shown else CameraState.NO_BOARD))
             room.place.table.step()
             room.place.clock.advance(9)
-            look(browser, strays, state, "/camera", "/camera/settled/3")
+            look(browser, strays, state, "/host/health", "/camera/settled/3")
             for text in strays_of_page(room.fragment(browser), NAMES):
-                strays.setdefault(("/live/camera", text), state)
+                strays.setdefault(("/live/health", text), state)
     nothing_left(strays)
 
 

@@ -125,7 +125,7 @@ def test_the_ball_lies_small_at_its_carrier_and_in_the_middle_when_loose() -> No
 
 def test_goals_lie_beyond_the_board_south_s_plain_and_north_s_dotted() -> None:
     kit = kit_of("kahmate")
-    straight, turned = board_svg(BoardPicture(kit, {})), board_svg(BoardPicture(kit, {}), turned=True)
+    straight, turned = board_svg(BoardPicture(kit, {})), board_svg(BoardPicture(kit, {}), quarters=2)
     for svg, below in ((straight, "blue"), (turned, "pink")):
         goals = {side: float(y) for side, y in re.findall(r'class="goal side-(\w+)"><rect x="0" y="([-\d.]+)"', svg)}
         assert max(goals, key=lambda side: goals[side]) == below
@@ -185,16 +185,35 @@ def test_hit_points_fill_a_bar_in_five_parts(share: float, full: int) -> None:
     assert board_words(scene) == "petrol robot 1 b1 (12)"
 
 
-def test_coordinates_stand_outside_a_board_in_two_tones_and_turn_with_it() -> None:
-    for turned, first in ((False, "a"), (True, "h")):
-        svg = board_svg(BoardPicture(kit_of("scouts"), {}), turned)
-        found = re.search(r'<text x="([-\d. ]+)" y="[\d.]+">(\w+)</text><g transform="translate\(-25\)">(.*?)</g>', svg)
-        assert found
-        places, letters, ranks = found.groups()
-        files = sorted(zip(map(float, places.split()), letters, strict=True))
-        assert (len(files), files[0][1]) == (8, first)
-        assert len(re.findall(r'<text y="[-\d.]+">\d+</text>', ranks)) == 10
-        assert f'data-grid="8 10 100 {int(turned)}"' in svg
+@pytest.mark.parametrize(
+    ("quarters", "left", "bottom"),
+    [
+        (0, "10 9 8 7 6 5 4 3 2 1", "a b c d e f g h"),
+        (1, "a b c d e f g h", "1 2 3 4 5 6 7 8 9 10"),
+        (2, "1 2 3 4 5 6 7 8 9 10", "h g f e d c b a"),
+        (3, "h g f e d c b a", "10 9 8 7 6 5 4 3 2 1"),
+    ],
+)
+def test_coordinates_stand_in_the_edge_squares_and_turn(quarters: int, left: str, bottom: str) -> None:
+    svg = board_svg(BoardPicture(kit_of("scouts"), {}), quarters)
+    _, _, width, height = map(float, re.search(r'viewBox="(.*?)"', svg)[1].split())  # type: ignore[index] # it has one
+    names = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"( class="last")?>(\w+)</text>', svg)
+    assert all(0 < float(x) < width and 0 < float(y) < height for x, y, _, _ in names), "inside"
+    beside = sorted((float(y), name) for _, y, last, name in names if not last)
+    below = sorted((float(x), name) for x, _, last, name in names if last)
+    assert " ".join(name for _, name in beside) == left
+    assert " ".join(name for _, name in below) == bottom
+    assert f'data-grid="8 10 100 {quarters}"' in svg
+
+
+@pytest.mark.parametrize(("quarters", "side"), [(1, "blue"), (3, "pink")])
+def test_a_board_on_its_side_has_south_s_goal_where_south_sits(quarters: int, side: str) -> None:
+    svg = board_svg(BoardPicture(kit_of("kahmate"), {sq("a1"): ("blue big",)}), quarters)
+    goals = {name: float(x) for name, x in re.findall(r'class="goal side-(\w+)"><rect x="([-\d.]+)" y="0"', svg)}
+    assert min(goals, key=lambda name: goals[name]) == side
+    ((x, y, size),) = numbers(f'href="#disc"{AT}', svg)
+    first, last = (50.0, 53.0), (1050.0, 753.0)
+    assert (x + size / 2, y + size / 2) == (first if quarters == 1 else last), "file a is above where South sits left"
 
 
 def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None:
@@ -259,7 +278,9 @@ def test_a_lesson_draws_who_goes_on_where_the_last_step_ends(place: Place) -> No
     for game, pieces in (("kahmate", 2), ("scouts", 1)):
         place.table.begin_lesson(game)
         settle(place)
-        ghosts = re.findall(r'<g class="ghost">(.*?)</g>', page_of(place.browser(), "/"))
+        lying, standing = re.findall(r'<svg class="board".*?</svg>', page_of(place.browser(), "/"), re.DOTALL)
+        assert lying.count("ghost") == standing.count("ghost")
+        ghosts = re.findall(r'<g class="ghost">(.*?)</g>', lying)
         assert [ghost.count("<use") for ghost in ghosts] == [0] * (len(ghosts) - 1) + [pieces]
         place.table.abandon()
 

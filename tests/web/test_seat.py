@@ -224,3 +224,47 @@ def test_a_browser_that_keeps_no_cookies_is_told_so(place: Place) -> None:
     page = browser.get("/seat/south", headers={"Referer": "http://localhost/join/south"})
     assert "This browser keeps no cookies" in page.get_data(as_text=True)
     assert "South is taken" in place.browser().get("/seat/south").get_data(as_text=True)
+
+
+@pytest.mark.parametrize(("names", "shown"), [(("Ann", "Ben"), ("Ann", "Ben")), (("Ann", "Ann"), ("White", "Black"))])
+def test_people_are_called_by_their_names(place: Place, names: tuple[str, str], shown: tuple[str, str]) -> None:
+    """On the sign, the clocks and the log; two of one name by the words of their sides."""
+    place.table.take_seat(Seat.SOUTH, names[0])
+    place.table.take_seat(Seat.NORTH, names[1])
+    begin(place, "scouts")
+    place.table.hand_in(Seat.SOUTH, place.table.view().moment, "@a1")
+    place.table.confirm("host", place.table.view().moment, 0)
+    html = page(place, "/")
+    assert f"{shown[1]}: place a scout" in html
+    assert f"{shown[0]} places a scout on a1." in html
+    for one, other in zip(shown, ("white", "black"), strict=True):
+        assert f"<span>{one}</span>" in html
+        assert f"{one} {other}" not in html
+
+
+def test_a_phone_says_you_and_the_name_of_the_other(place: Place) -> None:
+    place.table.take_seat(Seat.NORTH, "Ben")
+    phone = place.sit("south", "Ann")
+    begin(place, "scouts")
+    for number in range(5):
+        for seat, rank in ((Seat.SOUTH, 1), (Seat.NORTH, 10)):
+            place.table.hand_in(seat, place.table.view().moment, f"@{'abcde'[number]}{rank}")
+            place.table.confirm("host", place.table.view().moment, 0)
+    place.table.hand_in(Seat.SOUTH, place.table.view().moment, "a1-a2")
+    place.table.confirm("host", place.table.view().moment, 0)
+    place.table.hand_in(Seat.SOUTH, place.table.view().moment, ".")
+    html = page_of(phone, "/seat/south")
+    assert "<span>You</span>" in html
+    assert "Waiting for Ben" in html
+    assert "Ben: " in html
+
+
+def test_a_refusal_names_people(place: Place) -> None:
+    place.table.take_seat(Seat.NORTH, "Ben")
+    phone = place.sit("south", "Ann")
+    begin(place, "scouts")
+    place.table.hand_in(Seat.SOUTH, place.table.view().moment, "@a1")
+    view = place.table.view()
+    place.table.confirm("host", view.moment, 0)
+    answer = phone.post("/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": "@b1"})
+    assert "Ann" in answer.get_json()["error"]["message"]

@@ -74,14 +74,10 @@ class CameraLink:
     def choose(self, source: str) -> None:
         """Take another camera from the next step on, as `[camera] source` names it; until the next start.
 
-        Raises `CameraError` where there is nothing to choose: the simulated table has one camera.
+        An empty source is that of the settings.
         """
-        if self._cameras.open_other is None:
-            raise CameraError(
-                say("The simulated table has only this camera: start without --simulate to choose another")
-            )
         with self._asking:
-            self._source, self._changed, self._wanted = source, True, None
+            self._source, self._changed, self._wanted = source or None, True, None
         self.wake.set()
 
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
@@ -166,10 +162,12 @@ class CameraLink:
         self._failures = 0
         return ""
 
-    def learn(self, now_s: float) -> None:
-        """A picture was read: keep what it has told about the lens."""
+    def learn(self, now_s: float, is_moving: bool) -> None:
+        """A picture was read: keep what it has told about the lens, and tell the camera whether something moves."""
         if self._camera:
             self._lens.learn(self._camera, now_s)
+        if isinstance(self._camera, Device):
+            self._camera.pace(is_moving)
 
     def fail(self) -> float:
         """Give a camera in trouble back; answers after how many seconds it should be opened again."""

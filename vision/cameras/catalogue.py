@@ -18,6 +18,7 @@ from vision.cameras.files import FILMS, FilmCamera, FolderCamera, PictureCamera
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import PiDevice, chosen, pi_devices
 from vision.cameras.usb import UsbCamera, usb_devices, usb_number
+from vision.network.phone import PHONE, PhoneCamera, PhoneLine
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,13 @@ class CameraOpener:
     """Opens the camera of the settings, or another one, as often as it is lost.
 
     A USB camera that comes back under another number is known again by its maker, type and serial number, one on a
-    ribbon cable by libcamera's id.
+    ribbon cable by libcamera's id. `phone` is the line of an old phone, where one may be the camera.
     """
 
-    def __init__(self, settings: CameraSettings, clock: Clock) -> None:
+    def __init__(self, settings: CameraSettings, clock: Clock, phone: PhoneLine | None = None) -> None:
         self._settings = settings
         self._clock = clock
+        self._phone = phone
         self._identities: dict[int, str] = {}
         self._ribbons: dict[str, str] = {}
 
@@ -79,6 +81,8 @@ class CameraOpener:
             raise CameraError(say("The camera is switched off: set [camera] source to auto, picamera, usb:0 or a path"))
         if source == "auto":
             return self._first()
+        if source == PHONE and self._phone:
+            return PhoneCamera(self._phone, self._clock)
         if kind == "picamera":
             return PiCamera(self._settings, self._clock, self._ribbon(which))
         if kind == "usb":

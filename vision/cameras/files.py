@@ -6,6 +6,7 @@ import io
 import logging
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -30,6 +31,8 @@ FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP", "PPM")
 """What Pillow may take a file for, whatever its name says."""
 MAX_PICTURE = 64_000_000
 """Bytes of a picture's file."""
+MAX_STREAM_PIXELS = 9_000_000
+"""Pixels of a picture that comes by the network. A reader needs two million."""
 MAX_ENTRIES = 20_000
 """Files in a folder of pictures."""
 FILMS = frozenset({".mp4", ".avi", ".mkv", ".mov", ".webm", ".m4v"})
@@ -71,14 +74,32 @@ def _decoded(content: bytes, path: Path) -> tuple[Luma, Colours | None]:
                     number=MAX_PIXELS // 1_000_000,
                 )
             )
-        picture.draft("L", picture.size)  # a JPEG has its brightness apart
-        luma = _luma_of(ImageOps.exif_transpose(picture))
+        luma = _luma_of(picture)
         has_colours = not picture.mode.startswith("I")
     return luma, _colours_of(content) if has_colours else None
 
 
+def decode_picture(jpeg: bytes) -> tuple[Luma, Callable[[], Colours | None]]:
+    """Decode a JPEG that came by the network: its brightness, and what works out its colours.
+
+    Raises `CameraError`. Like a file's it is not decoded by OpenCV.
+    """
+    try:
+        with Image.open(io.BytesIO(jpeg), formats=("JPEG",)) as picture:
+            if picture.width * picture.height > MAX_STREAM_PIXELS:
+                raise CameraError(say("The camera’s pictures are too large: choose 1280 x 720"))
+            luma = _luma_of(picture)
+    except CameraError:
+        raise
+    except Exception as error:  # damaged pictures make decoders raise nearly anything
+        raise CameraError(say("The camera sends something that is not a picture")) from error
+    return luma, partial(_colours_of, jpeg)
+
+
 def _luma_of(picture: Image.Image) -> Luma:
-    """Return the brightness of a picture, (height, width)."""
+    """Return the brightness of a picture that was not decoded yet, (height, width)."""
+    picture.draft("L", picture.size)  # a JPEG has its brightness apart
+    picture = ImageOps.exif_transpose(picture)
     if picture.mode.startswith("I"):  # sixteen bits
         return np.asarray(np.asarray(picture) >> 8, dtype=np.uint8)
     return np.array(picture.convert("L"), dtype=np.uint8)

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from companion.core.ports import Camera
 from vision.cameras.lenses import LensShelf
 from vision.cameras.source import Device
-from vision.pose.lens_tuner import LensTuner
-from vision.pose.optics import Lens
-from vision.pose.pose import Pose
 
-
-class LensUser(Protocol):
-    """What is asked of the reader."""
-
-    @property
-    def learned(self) -> LensTuner:
-        """What the board's corners have told about the lens so far, and how surely."""
-
-    @property
-    def pose(self) -> Pose | None:
-        """Where the board was in the last frame that was read."""
-
-    def use_lens(self, lens: Lens, exact: bool = False) -> None:
-        """Another camera, with this lens from the next frame on; an exact one is not refined."""
+if TYPE_CHECKING:
+    from vision.reading.board_reader import BoardReader
 
 
 class LensKeeper:
     """Carries lenses between the `shelf` and the `reader`; without a shelf nothing is known or kept."""
 
-    def __init__(self, shelf: LensShelf | None, reader: LensUser) -> None:
+    def __init__(self, shelf: LensShelf | None, reader: BoardReader) -> None:
         self._shelf, self._reader = shelf, reader
         self._which: tuple[str, float] | None = None
 

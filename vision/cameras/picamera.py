@@ -124,9 +124,11 @@ class PiCamera(Device):
             raise
         except Exception as error:  # TimeoutError, and whatever libcamera raises when the cable comes off
             if isinstance(error, TimeoutError):
-                words = say("The Raspberry Pi camera has stopped sending pictures: check the ribbon cable")
+                words = say("The Raspberry Pi camera has stopped sending pictures: use a shorter ribbon cable")
             else:
-                words = say("The Raspberry Pi camera sends an error: {error}: check the ribbon cable", error=str(error))
+                words = say(
+                    "The Raspberry Pi camera sends an error: {error}: use a shorter ribbon cable", error=str(error)
+                )
             raise CameraError(words) from error
         return luma
 

@@ -85,7 +85,7 @@ class Device(Source):
     """A real camera: it has a lens that is worth knowing again, noise in every picture, and perhaps controls.
 
     `identity` names this very camera for as long as it stays in its socket; `model` is a name among `LENSES`. May be
-    overridden: `locks`, `lock`, `meter`, `zoom`; they are called in the thread that takes the frames.
+    overridden: `locks`, `lock`, `meter`, `pace`, `zoom`; they are called in the thread that takes the frames.
     """
 
     identity = ""
@@ -111,6 +111,9 @@ class Device(Source):
         mains, which flicker twice a period; None: as the settings say.
         """
         return False
+
+    def pace(self, is_moving: bool) -> None:
+        """Hear whether something moves: a camera that sends when it is asked may rest while all is still."""
 
 
 def shape_of(picture: Any) -> str:

@@ -374,6 +374,20 @@ class HealthJson(TypedDict):
     machine: Grade
 
 
+class EyeJson(TypedDict):
+    """What an old phone is told that is the camera: when to send the next picture, and what is read in the last one.
+
+    `drawing` is null where the phone has it already.
+    """
+
+    now_ms: float
+    wait_ms: int
+    drawn: int
+    drawing: str | None
+    is_well: bool
+    words: str
+
+
 class FindingJson(TypedDict):
     """One thing that the doctor has looked at."""
 

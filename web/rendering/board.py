@@ -1,7 +1,8 @@
 """The board as SVG: where the pieces are, where hands move them, what bounced, what is wrong, what nobody sees.
 
-Units: a square is 100 wide; x to the right, y down. South sits below; `turned` puts North below, pieces and labels
-stay upright. Colours come from the style sheet through classes; no style attribute is written.
+Units: a square is 100 wide; x to the right, y down. A picture is turned clockwise by `quarters` of a full turn:
+0 puts South below, 1 at the left (file a above), 2 above, 3 at the right. Pieces and labels stay upright.
+Colours come from the style sheet through classes; no style attribute is written.
 """
 
 from __future__ import annotations
@@ -26,26 +27,31 @@ from web.rendering.pieces import big_piece, covered, is_big, side_class, stack, 
 Point = tuple[float, float]
 
 _MARGIN = 3.0
-_ROOM, _ROOM_BELOW = 44.0, 48.0
-"""Room for labels beside the squares. Bounce bars and arrows may reach beyond the picture; its size never changes."""
+"""Room for half a line round separate tiles. Bounce bars and arrows may reach beyond the picture."""
 _GOAL = 54.0
 """How deep the goals are drawn."""
 _FRAME = 6.0
 _SMALL_RANKS = 4
+_LABEL_X, _LABEL_TOP, _LABEL_BOTTOM = 43.0, 24.0, 43.0
+"""How far from the middle of a square its labels begin or end, and their lines lie above and below it."""
 _STRIP_SHAPE = 1.8
 """How much wider than tall a strip of a board is."""
 
 
-def board_svg(scene: BoardPicture, turned: bool = False) -> Markup:
-    """The picture of a board; `turned`: North sits below.
+def board_svg(scene: BoardPicture, quarters: int = 0) -> Markup:
+    """The picture of a board, turned clockwise by quarters of a full turn.
 
-    `data-grid` tells scripts of the page files, ranks, pitch and whether it is turned; what they draw lies in the
-    groups `under` (below the pieces) and `plan` (above them).
+    `data-grid` tells scripts of the page files, ranks, pitch and quarters; what they draw lies in the groups `under`
+    (below the pieces) and `plan` (above them). Scripts draw on no board that lies on its side.
     """
-    sketch = _Sketch(scene, turned)
-    grid = f"{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {int(turned)}"
+    sketch = _Sketch(scene, quarters)
+    grid = f"{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {quarters}"
     words = escape(translate(board_words(sketch.scene)))
     meant = f' role="img" aria-label="{words}" data-grid="{grid}"'
+    if quarters % 2:
+        # Its own size, larger than any screen: style sheets shrink it into its place, as they do a photograph.
+        _, _, width, height = sketch.box()
+        return _whole(sketch, sketch.box(), f'{meant} width="{4 * width:g}" height="{4 * height:g}"')
     return _whole(sketch, sketch.box(), meant, '<g id="under"></g>', '<g id="plan"></g>')
 
 
@@ -56,7 +62,7 @@ def board_part(scene: BoardPicture, square: Square | None) -> Markup:
 
     Scripts draw nothing on it. It is for the eye alone: the words below it say what happened there.
     """
-    sketch = _Sketch(scene, False)
+    sketch = _Sketch(scene, 0)
     x, top, width, height = sketch.box()
     ranks = sketch.board.ranks
     count = ranks if ranks <= _SMALL_RANKS else min(ranks, round(width / _STRIP_SHAPE / sketch.pitch))
@@ -65,7 +71,7 @@ def board_part(scene: BoardPicture, square: Square | None) -> Markup:
     end = top + height if lower == ranks else lower * sketch.pitch
     seen = {each: faces for each, faces in scene.layout.items() if upper <= ranks - 1 - each.rank < lower}
     badges = {each: replace(badge, text="") for each, badge in scene.badges.items() if each in seen}
-    part = _Sketch(replace(scene, layout=seen, badges=badges), False, (y, end))
+    part = _Sketch(replace(scene, layout=seen, badges=badges), 0, (y, end))
     return _whole(part, (x, y, width, end - y), ' aria-hidden="true"')
 
 
@@ -100,32 +106,37 @@ def _whole(
 class _Sketch:
     """One picture being drawn."""
 
-    def __init__(self, scene: BoardPicture, turned: bool, seen: tuple[float, float] = (-math.inf, math.inf)) -> None:
+    def __init__(self, scene: BoardPicture, quarters: int, seen: tuple[float, float] = (-math.inf, math.inf)) -> None:
         self.scene = scene
         self.seen = seen
         """From where to where, downwards, the picture is seen."""
         self.board: Board = scene.kit.board
-        self.turned = turned
+        self.quarters = quarters
         self.beats = beats_of(scene.events)
         self.pitch = 100 * self.board.pitch_mm / self.board.square_mm
-        self.width = self.pitch * (self.board.files - 1) + 100
-        self.height = self.pitch * (self.board.ranks - 1) + 100
+        files, ranks = self.board.files, self.board.ranks
+        self.columns, self.rows = (ranks, files) if quarters % 2 else (files, ranks)
+        self.width = self.pitch * (self.columns - 1) + 100
+        self.height = self.pitch * (self.rows - 1) + 100
 
     def box(self) -> tuple[float, float, float, float]:
         """x, y, width, height of the picture."""
-        if self.board.labels_in_squares:
-            left, above, right, below = (_MARGIN,) * 4
-        else:
-            left, above, right, below = _ROOM, _FRAME, _FRAME, _ROOM_BELOW
+        margin = _FRAME if self.board.tones == 2 else _MARGIN
         goals = _GOAL if self.board.has_goals else 0
-        return -left, -above - goals, self.width + left + right, self.height + above + below + 2 * goals
+        beside, above = (margin + goals, margin) if self.quarters % 2 else (margin, margin + goals)
+        return -beside, -above, self.width + 2 * beside, self.height + 2 * above
 
     def centre(self, square: Square) -> Point:
         """The middle of a square in the picture."""
-        file, rank = square
-        if self.turned:
-            return (self.board.files - 1 - file) * self.pitch + 50, rank * self.pitch + 50
-        return file * self.pitch + 50, (self.board.ranks - 1 - rank) * self.pitch + 50
+        across = (square.file - (self.board.files - 1) / 2) * self.pitch
+        up = (square.rank - (self.board.ranks - 1) / 2) * self.pitch
+        x, y = turned(across, -up, self.quarters)
+        return self.width / 2 + x, self.height / 2 + y
+
+    def way(self, step: tuple[int, int]) -> Point:
+        """The direction in the picture of a step of files and ranks."""
+        files, ranks = step
+        return turned(files, -ranks, self.quarters)
 
     def side(self, seat: Seat | None) -> str:
         """The class that gives a seat's colours."""
@@ -162,20 +173,24 @@ class _Sketch:
         """Every second square, that of a1 among them, in units: where a stripe along a file and one along a rank cross,
         neither is filled.
         """
-        files, ranks = self.board.files, self.board.ranks
+        columns, rows = self.columns, self.rows
         column, row = (round((place - 50) / 100) for place in self.centre(Square(0, 0)))
         first, top = column % 2, 1 - row % 2
-        along = "h1".join([f"v{ranks}h1V0"] * len(range(first, files, 2)))
-        across = "v1".join([f"h{files}v1H0"] * len(range(top, ranks, 2)))
+        along = "h1".join([f"v{rows}h1V0"] * len(range(first, columns, 2)))
+        across = "v1".join([f"h{columns}v1H0"] * len(range(top, rows, 2)))
         return f"M{first} 0{along}zM0 {top}{across}z"
 
     def _goal(self, seat: Seat) -> str:
-        """The strip behind a seat's last rank where it is seen: plain for South, dotted for North."""
-        is_below = (seat is Seat.SOUTH) != self.turned
-        y = self.height if is_below else -_GOAL
-        if not self.seen[0] < y + _GOAL / 2 < self.seen[1]:
+        """The strip behind a seat's first rank where it is seen: plain for South, dotted for North."""
+        x, y, width, height = 0.0, self.height, self.width, _GOAL
+        if self.quarters % 2:
+            x, y, width, height = self.width, 0.0, _GOAL, self.height
+        across, down = self.way((0, 1 if seat is Seat.NORTH else -1))
+        if min(across, down) < 0:
+            x, y = (-_GOAL, y) if across else (x, -_GOAL)
+        if not self.seen[0] < y + height / 2 < self.seen[1]:
             return ""
-        strip = f'x="0" y="{y:g}" width="{self.width:g}" height="{_GOAL:g}"'
+        strip = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
         dots = f'<rect {strip} fill="url(#dots)"/>' if seat is Seat.NORTH else ""
         fill = f'<rect {strip} fill="currentColor"/>{dots}<rect class="frame" {strip}/>'
         return f'<g class="goal {self.side(seat)}">{fill}</g>'
@@ -190,14 +205,19 @@ class _Sketch:
             shown = [(s, *self.centre(s)) for s in self.board.squares if s not in self.board.holes]
             inside = "".join(f'<text x="{x - 43:g}" y="{y - 29:g}">{square}</text>' for square, x, y in shown)
             return f'<g class="lab">{inside}</g>'
-        below = self.height + 38 + (_GOAL if self.board.has_goals else 0)
-        files = [(self.centre(Square(f, 0))[0], chr(97 + f)) for f in range(self.board.files)]
-        ranks = [(self.centre(Square(0, r))[1], str(r + 1)) for r in range(self.board.ranks)]
         upper, lower = self.seen
-        places = " ".join(f"{x:g}" for x, _ in files)
-        along = f'<text x="{places}" y="{below:g}">{"".join(t for _, t in files)}</text>' if below < lower else ""
-        beside = "".join(f'<text y="{y + 11:g}">{t}</text>' for y, t in ranks if upper < y < lower)
-        return f'<g class="lab edge">{along}<g transform="translate(-25)">{beside}</g></g>'
+        is_upright = self.quarters % 2 == 0
+        names = []
+        for square in self.board.squares:
+            x, y = self.centre(square)
+            file, rank = chr(97 + square.file), square.rank + 1
+            if x < self.pitch and upper < y < lower:
+                name = rank if is_upright else file
+                names.append(f'<text x="{x - _LABEL_X:g}" y="{y - _LABEL_TOP:g}">{name}</text>')
+            if y > self.height - self.pitch and y < lower:
+                name = file if is_upright else rank
+                names.append(f'<text x="{x + _LABEL_X:g}" y="{y + _LABEL_BOTTOM:g}" class="last">{name}</text>')
+        return f'<g class="lab edge">{"".join(names)}</g>'
 
     # ---- pieces ----
 
@@ -219,9 +239,9 @@ class _Sketch:
         edges = [event.edge for event in self.scene.events if event.square == str(square) and event.edge]
         if not edges:
             return drawn
-        files, ranks = (-edges[0][0], -edges[0][1]) if self.turned else edges[0]
+        across, down = self.way(edges[0])
         beat = next(beat for event, beat in self._told() if event.square == str(square) and event.edge)
-        return f'<g data-bump="{files * 60} {-ranks * 60}" data-beat="{beat}">{drawn}</g>'
+        return f'<g data-bump="{across * 60:g} {down * 60:g}" data-beat="{beat}">{drawn}</g>'
 
     def _told(self) -> Iterator[tuple[Event, int]]:
         """The events of the step that is shown, each with the beat in which it is played."""
@@ -323,8 +343,9 @@ class _Sketch:
         """An arrow over the nearest edge of the board; where there are goals, into that of the other side."""
         x, y = self.centre(origin)
         if self.board.has_goals:
-            is_upward = (self.scene.kit.face(faces[0]).seat is Seat.SOUTH) != self.turned
-            end = x, -_GOAL / 2 if is_upward else self.height + _GOAL / 2
+            across, down = self.way((0, 1 if self.scene.kit.face(faces[0]).seat is Seat.SOUTH else -1))
+            beyond_x, beyond_y = (self.width + _GOAL) / 2, (self.height + _GOAL) / 2
+            end = (self.width / 2 + across * beyond_x, y) if across else (x, self.height / 2 + down * beyond_y)
         else:
             ends = (self.width + 22, y), (-22, y), (x, self.height + 22), (x, -22)
             end = min(ends, key=lambda each: math.dist(each, (x, y)))
@@ -391,8 +412,8 @@ class _Sketch:
     def _bounce(self, square: Square, edge: tuple[int, int]) -> str:
         """A bar at the edge that refused, and three rays beyond it."""
         x, y = self.centre(square)
-        files, ranks = (-edge[0], -edge[1]) if self.turned else edge
-        degrees = math.degrees(math.atan2(-ranks, files))
+        across, down = self.way(edge)
+        degrees = math.degrees(math.atan2(down, across))
         return (
             f'<g class="bounce" transform="translate({x:g} {y:g}) rotate({degrees:g})"><path d="M50 -40V40"/>'
             '<path class="rays" d="M60 0h10M59 -17l8 -6M59 17l8 6"/></g>'
@@ -406,6 +427,13 @@ class _Sketch:
         grown = f'd="{line}" pathLength="1" data-grow data-beat="{beat}"'
         burst = _popped(use("shot", x1, y1, 112, "hit"), beat)
         return f'<path class="fire case" {grown}/><path class="fire" {grown}/>{burst}'
+
+
+def turned(x: float, y: float, quarters: int) -> Point:
+    """A way in a picture, x to the right and y down, turned clockwise by quarters of a full turn."""
+    for _ in range(quarters):
+        x, y = -y, x
+    return x, y
 
 
 def _popped(drawn: str, beat: int) -> str:
@@ -440,12 +468,12 @@ def _curve(start: Point, end: Point, normal: Point) -> str:
     )
 
 
-def plan_svg(view: TableView, squares: Sequence[Square | None], origin: Square | None, turned: bool) -> str:
+def plan_svg(view: TableView, squares: Sequence[Square | None], origin: Square | None, quarters: int) -> str:
     """The dotted way of the orders entered so far, with their numbers; for the board of their owner."""
     scene = scene_of(view)
     if scene is None or not squares:
         return ""
-    sketch = _Sketch(scene, turned)
+    sketch = _Sketch(scene, quarters)
     stops = [square for square in (origin, *squares) if square is not None]
     way = "L".join("{:g} {:g}".format(*sketch.centre(square)) for square in stops)
     numbers: dict[Square, list[int]] = {}

@@ -127,16 +127,16 @@ def plain_taps(taps: Sequence[Tap]) -> list[list[Any]]:
     return [[tap.target, [list(filter(None, each)) for each in tap.done], *filter(None, tap.instead)] for tap in taps]
 
 
-def guided_board(view: TableView) -> Markup:
+def guided_board(view: TableView, quarters: int = 0) -> Markup:
     """The table screen's board with the lesson's orders as arrows, while they are asked for."""
     scene, guide = scene_of(view), view.guide
     if scene is None or guide is None or view.phase != "orders" or view.board.problems:
-        return board_svg(scene) if scene else Markup()
+        return board_svg(scene, quarters) if scene else Markup()
     moves = [move for seat in SEATS for move in _ways(view, seat)]
     ends = Counter(move.target for move in moves)
     # Where two want the same square, neither stands there.
     moves = [replace(move, faces=() if ends[move.target] > 1 else move.faces) for move in moves]
-    return board_svg(replace(scene, moves=tuple(moves)))
+    return board_svg(replace(scene, moves=tuple(moves)), quarters)
 
 
 def _ways(view: TableView, seat: Seat) -> Iterator[HandMove]:

@@ -56,9 +56,9 @@ def play_label(labels: Iterable[Play], text: str) -> str:
     return next((play.label for play in labels if play.text == text), text)
 
 
-def points_to(step: tuple[int, int], turned: bool) -> str:
-    """Where a direction of the board points in a picture with its owner below: `up`, `left`, `down` or `right`."""
-    files, ranks = (-step[0], -step[1]) if turned else step
+def points_to(step: tuple[int, int], seat: Seat) -> str:
+    """Where a direction of the board points in a picture with a seat below: `up`, `left`, `down` or `right`."""
+    files, ranks = step if seat is Seat.SOUTH else (-step[0], -step[1])
     if files:
         return "right" if files > 0 else "left"
     return "up" if ranks > 0 else "down"

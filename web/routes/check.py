@@ -1,4 +1,4 @@
-"""The check page: keys, lamps and tones tried out one by one, the camera's state, and the wiring drawn."""
+"""Keys, lamps and tones tried out one by one, from the page Health."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from flask import Response, jsonify, make_response, render_template, request
+from flask import Response, jsonify
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.event_cues import EventCue
@@ -20,9 +20,7 @@ from companion.maintenance.requests import CheckRoom, PanelCheck, Trial
 from companion.table.session import Phase
 from web.context import PageContext
 from web.rendering.answers import TrialJson
-from web.rendering.wiring import drawing, wires
 from web.routes.api.body import Body, Text
-from web.routes.host import ask_for_key
 from web.routes.route import get, host_only, post
 from web.server.sse import Audience, message
 
@@ -76,38 +74,15 @@ class PlayCue(Body, frozen=True):
     cue: Text
 
 
-class CheckPage:
-    """The routes under `/check`; for the host alone, because keys may be secrets."""
+class PanelTrials:
+    """The routes by which the panel is tried out; for the host alone, because keys may be secrets."""
 
     name = "check"
 
     def __init__(self, page_context: PageContext, room: CheckRoom) -> None:
         self._page_context = page_context
         self._table = page_context.table
-        self._guard = page_context.guard
         self._room = room
-
-    @get("/check", asks=host_only)
-    def page(self) -> Response:
-        """The page; without pads it still shows how they would be wired."""
-        if not self._guard.is_host(request):
-            return ask_for_key("/check")
-        view, settings = self._table.view(), self._room.settings
-        return make_response(
-            render_template(
-                "check.html",
-                room=self._room,
-                wires=wires(settings),
-                wiring=drawing(settings),
-                cues=cues().items(),
-                view=view,
-                is_on=self._is_on(),
-                camera_page=self._page_context.features.camera is not None,
-                workbench=self._page_context.features.workbench is not None,
-                urls=self._page_context.join_urls(),
-                unwell=self._page_context.features.health.line() if self._page_context.features.health else "",
-            )
-        )
 
     @get("/live/check", guard=host_only)
     def live(self) -> Response:

@@ -1,17 +1,46 @@
-"""The service's health: `/health` for machines, the doctor's page and the support bundle for the host."""
+"""The owner's page Health: what the camera sees, what is wrong and where it is put right. `/health` is for machines."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from flask import Response, jsonify, make_response, render_template, request
+from flask import (
+    Response,
+    copy_current_request_context,
+    jsonify,
+    make_response,
+    redirect,
+    render_template,
+    request,
+)
 
-from companion.core.i18n import say, say_n
+from companion.core.i18n import say
+from companion.core.network import shown
+from companion.core.ports import CameraState
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
+from companion.table.session import Phase
 from web.context import PageContext
 from web.rendering.answers import FindingsJson, HealthJson
+from web.rendering.wiring import drawing, wires
+from web.routes.camera import FRAME_PX, CameraLook, CameraLooks
+from web.routes.check import cues
+from web.routes.history import day
 from web.routes.host import ask_for_key
 from web.routes.route import get, host_only
+from web.server.sse import Audience, message
+from web.templating.phrases import tenths
+
+PAGE = "/host/health"
+LOOK_S = 1.0
+"""How often a stream looks at what the camera sees, in seconds."""
+EXAMINE_S = 20.0
+"""How often a page that is open has the whole machine looked at, in seconds: commands are run for it."""
+OLD_BACKUP_S = 60 * 86400.0
+"""A backup older than that is told as one that is missing."""
 
 TOPICS: Mapping[str, str] = {
     "service": say("Service"),
@@ -30,17 +59,64 @@ TOPICS: Mapping[str, str] = {
     "wifi": say("Wi-Fi"),
     "versions": say("Versions"),
 }
-"""What the doctor's topics are called."""
+"""What the topics of findings are called."""
+HEADLINES: Mapping[str, str] = {
+    "camera": say("The camera has a problem"),
+    "pins": say("A pad has a problem"),
+    "machine": say("The machine is short of memory"),
+    "warmth": say("The machine is too hot"),
+    "power": say("The power supply is too weak"),
+    "disk": say("The card needs attention"),
+    "journal": say("Something is wrong with the games"),
+    "network": say("Phones can’t reach the table"),
+    "https": say("The certificate needs attention"),
+    "wifi": say("The Wi-Fi is weak"),
+}
+"""What is wrong, in the owner's words."""
+WAYS: Mapping[str, tuple[str, str]] = {
+    "pins": (say("See the wiring"), "#wiring"),
+    "network": (say("Set up Wi-Fi"), "/settings#wifi"),
+}
+"""Where it is put right, by topic; everything else is told in full among the details."""
+_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "camera": ("camera", "lens"),
+    "phones": ("network", "wifi", "https"),
+    "pads": ("pins",),
+    "sound": ("voice",),
+    "storage": ("disk", "journal"),
+}
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The first thing that is wrong; `href` leads to where it is put right, empty: it is done at the table."""
+
+    text: str
+    way: str = ""
+    href: str = ""
+
+
+@dataclass(frozen=True)
+class HealthRow:
+    """A thing and how it is, in some five words. `is_well` None: it is not there, and need not be."""
+
+    name: str
+    title: str
+    words: str
+    is_well: bool | None = True
 
 
 class HealthPages:
-    """The routes."""
+    """The routes of the page, of its stream and of the support bundle."""
 
     name = "health"
 
     def __init__(self, page_context: PageContext, room: HealthRoom) -> None:
         self._page_context = page_context
+        self._table = page_context.table
+        self._features = page_context.features
         self._room = room
+        self._looks = CameraLooks(page_context)
 
     # ---- for machines --------------------------------------------------------------------------------------------
 
@@ -63,33 +139,68 @@ class HealthPages:
         answer.status_code = 503 if state.status is Status.FAILING else 200
         return answer
 
-    # ---- for the host --------------------------------------------------------------------------------------------
-
-    @get("/doctor", asks=host_only)
-    def doctor(self) -> Response:
-        """Everything that was looked at, the worst first, and what to do."""
-        if not self._page_context.guard.is_host(request):
-            return ask_for_key("/doctor")
-        found = self._room.examine()
-        grave = [each for each in found if each.grade in (Grade.FAIL, Grade.WARN)]
-        grave.sort(key=lambda each: each.grade is not Grade.FAIL)
-        page = render_template(
-            "doctor.html",
-            sign=sign_of(found),
-            grave=grave,
-            rest=[(topic, _about(found, topic)) for topic in _topics(found) if _about(found, topic)],
-            topics=TOPICS,
-        )
-        return make_response(page)
-
     @get("/api/doctor", guard=host_only, answer=FindingsJson)
     def findings(self) -> Response:
-        """The same for `companion doctor`."""
+        """What was found, for `companion doctor`."""
         found = self._room.examine()
         plain = [{"topic": each.topic, "grade": each.grade, "text": each.text} for each in found]
         return jsonify(worst=worst(found), findings=plain)
 
-    @get("/doctor/bundle.zip", guard=host_only)
+    # ---- for the owner -------------------------------------------------------------------------------------------
+
+    @get(PAGE, asks=host_only)
+    def page(self) -> Response:
+        """The page; the host key is asked for first."""
+        if not self._page_context.guard.is_host(request):
+            return ask_for_key(PAGE)
+        check, eye = self._features.check, self._looks.eye
+        page = render_template(
+            "health.html",
+            live="/live/health",
+            size=FRAME_PX,
+            offers=eye.cameras() if eye else (),
+            chosen=eye.source() if eye else "",
+            phone=self._looks.room.phone if self._looks.room else None,
+            check=check,
+            broker=check.broker() if check else "",
+            wires=wires(check.settings) if check else (),
+            wiring=drawing(check.settings) if check else "",
+            cues=cues().items(),
+            is_on=self._table.progress().phase not in (Phase.LOBBY, Phase.OVER),
+            workbench=self._features.workbench is not None,
+            **self._parts(self._room.examine()),
+        )
+        return make_response(page)
+
+    @get("/live/health", guard=host_only)
+    def live(self) -> Response:
+        """What of the page changes, at most once a second and only when something in it has changed."""
+        draw: Callable[[tuple[Finding, ...]], str] = copy_current_request_context(
+            lambda found: render_template("_health.html", **self._parts(found))
+        )
+        page = ""
+        found, found_s = self._room.examine(), time.monotonic()
+
+        def news() -> str:
+            nonlocal page, found, found_s
+            if time.monotonic() - found_s > EXAMINE_S:
+                found, found_s = self._room.examine(), time.monotonic()
+            html = draw(found)
+            if html == page:
+                return ""
+            page = html
+            return message(html)
+
+        return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.SEAT)
+
+    @get("/check")
+    @get("/doctor")
+    @get("/camera")
+    def old_address(self) -> Response:
+        """Lead on from the pages that this one has replaced."""
+        return make_response(redirect(PAGE))
+
+    @get("/host/health/bundle.zip", guard=host_only)
     def bundle(self) -> Response:
         """Return the support bundle, to be saved."""
         answer = make_response(self._page_context.worker.make(self._room.bundle))
@@ -97,24 +208,98 @@ class HealthPages:
         answer.headers["Content-Disposition"] = 'attachment; filename="companion-support.zip"'
         return answer
 
+    # ---- inside --------------------------------------------------------------------------------------------------
 
-def sign_of(found: tuple[Finding, ...]) -> str:
-    """The one line that says how it is."""
-    fails = sum(each.grade is Grade.FAIL for each in found)
-    warns = sum(each.grade is Grade.WARN for each in found)
-    if fails:
-        return say_n("{n} thing does not work", "{n} things do not work", fails)
-    if warns:
-        return say_n("{n} thing needs attention soon", "{n} things need attention soon", warns)
-    if notes := sum(each.grade is Grade.NOTE for each in found):
-        return say_n("Nothing is broken; {n} thing to know", "Nothing is broken; {n} things to know", notes)
-    return say("All is well")
+    def _parts(self, found: tuple[Finding, ...]) -> dict[str, Any]:
+        """What the parts of the page that change are made of."""
+        look, eye = self._looks.now(), self._looks.eye
+        grave_first = sorted(found, key=lambda each: list(Grade).index(each.grade), reverse=True)
+        topics = list(dict.fromkeys(each.topic for each in grave_first))
+        return {
+            "look": look,
+            "locks": (eye.locks() if eye else None) or (None, None),
+            "headline": headline_of(found, look),
+            "rows": self._rows(found, look),
+            "details": [(topic, [each for each in grave_first if each.topic == topic]) for topic in topics],
+            "topics": TOPICS,
+            "pictures": self._looks.pictures(),
+            "trouble": self._looks.room.album.trouble if self._looks.room else "",
+        }
+
+    def _rows(self, found: tuple[Finding, ...], look: CameraLook) -> list[HealthRow]:
+        """The six things that an owner looks for."""
+        bad = {row for row, topics in _GROUPS.items() if any(is_grave(each) and each.topic in topics for each in found)}
+        rows = (self._camera(look), self._phones(found), self._pads(), self._sound(), self._storage(), self._backup())
+        return [
+            HealthRow(row.name, row.title, row.words, False) if row.name in bad and row.is_well else row for row in rows
+        ]
+
+    def _camera(self, look: CameraLook) -> HealthRow:
+        words, is_well = say("Sees the board"), True
+        if look.state is CameraState.NONE:
+            return HealthRow("camera", say("Camera"), say("None"), None)
+        if look.state is CameraState.TROUBLE:
+            words, is_well = say("Has a problem"), False
+        elif look.board is None:
+            words = say("Sees no board")
+        elif look.per_s >= 1:
+            words = say("{n} pictures a second", n=round(look.per_s))
+        return HealthRow("camera", say("Camera"), words, is_well)
+
+    def _phones(self, found: tuple[Finding, ...]) -> HealthRow:
+        urls = self._page_context.join_urls()
+        if unreachable(found) or not urls:
+            return HealthRow("phones", say("Phones"), say("No network"), False)
+        return HealthRow("phones", say("Phones"), shown(urls[0]))
+
+    def _pads(self) -> HealthRow:
+        if not self._features.welcome.has_pads:
+            return HealthRow("pads", say("Pads"), say("None"), None)
+        trouble = self._table.view().devices.panel
+        return HealthRow("pads", say("Pads"), say("A problem") if trouble else say("Ready"), not trouble)
+
+    def _sound(self) -> HealthRow:
+        settings = self._features.upkeep.running() if self._features.upkeep else None
+        if settings is None or settings.voice.by == "off":
+            return HealthRow("sound", say("Sound"), say("Off"), None)
+        return HealthRow("sound", say("Sound"), say("On, {n} %", n=round(settings.voice.volume * 100)))
+
+    def _storage(self) -> HealthRow:
+        free_gb = self._room.state().disk_free_mb / 1000
+        figure = round(free_gb) if free_gb >= 10 else tenths(free_gb)
+        is_well = self._room.state().journal == "ok"
+        return HealthRow("storage", say("Storage"), say("{n} GB free", n=figure), is_well)
+
+    def _backup(self) -> HealthRow:
+        at_s = self._features.upkeep.backed_up_s() if self._features.upkeep else None
+        if at_s is None:
+            return HealthRow("backup", say("Backup"), say("None yet"), None)
+        is_new = self._page_context.clock.wall_s() - at_s < OLD_BACKUP_S
+        return HealthRow("backup", say("Backup"), day(at_s), True if is_new else None)
 
 
-def _topics(found: tuple[Finding, ...]) -> list[str]:
-    return list(dict.fromkeys(each.topic for each in found))
+def is_grave(finding: Finding) -> bool:
+    """Does something not work, or wants to be seen to soon?"""
+    return finding.grade in (Grade.FAIL, Grade.WARN)
 
 
-def _about(found: tuple[Finding, ...], topic: str) -> list[Finding]:
-    """What is right or merely to be known of a topic."""
-    return [each for each in found if each.topic == topic and each.grade in (Grade.OK, Grade.NOTE)]
+def unreachable(found: tuple[Finding, ...]) -> bool:
+    """Is there no network by which phones get here? The first finding about the network says so."""
+    first = next((each for each in found if each.topic == "network"), None)
+    return first is not None and first.grade is not Grade.OK
+
+
+def headline_of(found: tuple[Finding, ...], look: CameraLook) -> Headline | None:
+    """The first thing that is wrong: what does not work, then what will soon not; then what the camera wants."""
+    grave = sorted(filter(is_grave, found), key=lambda each: each.grade is not Grade.FAIL)
+    if grave:
+        return _headline(grave[0].topic)
+    if unreachable(found):
+        return _headline("network")
+    return Headline(look.todo) if look.todo else None
+
+
+def _headline(topic: str) -> Headline:
+    name = TOPICS.get(topic, topic)
+    text = HEADLINES.get(topic) or say("{thing} needs attention", thing=name)
+    return Headline(text, *WAYS.get(topic, (say("What to do"), "#details")))

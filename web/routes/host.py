@@ -22,11 +22,9 @@ OWN = "own"
 BACK = (
     "/host",
     "/settings",
-    "/check",
-    "/doctor",
+    "/host/health",
+    "/camera/phone",
     "/history",
-    "/statistics",
-    "/camera",
     "/kit",
     "/host/hub",
     "/host/hub/game",

@@ -192,6 +192,17 @@ class Auth:
             )
         return fits
 
+    # ---- the old phone that is the camera ----
+
+    def camera_cookie(self, answer: Response, mark: str) -> None:
+        """Let this browser be the camera from now on."""
+        self._set(answer, "camera", mark)
+
+    def camera_mark(self, request: Request) -> str:
+        """Return the mark of a phone that was made the camera, whatever it is worth. Empty: it never was."""
+        carried = self._read(request.cookies, "camera")
+        return carried if isinstance(carried, str) else ""
+
     # ---- who stands at the table ----
 
     def is_at_table(self, request: Request) -> bool:

@@ -55,7 +55,9 @@ class PortInUse(SystemTrouble):
 class Server(Closeable):
     """The pages on a port; `close` may be called twice."""
 
-    def __init__(self, app: Flask, listener: Listener, proxies: Iterable[str], max_connections: int) -> None:
+    def __init__(
+        self, app: Flask, listener: Listener, proxies: Iterable[str], max_connections: int, threads: int
+    ) -> None:
         self.app = app
         self.listener = listener
         self.port: int = listener.getsockname()[1]
@@ -66,7 +68,7 @@ class Server(Closeable):
             Front(app, Proxies(proxies), "https" if listener.tls else "http"),
             map=self._sockets,
             sockets=[listener],
-            threads=self._streams.viewers + sum(KEPT.values()) + SPARE_THREADS,
+            threads=threads,
             max_request_header_size=MAX_HEADER_BYTES,
             max_request_body_size=MAX_UPLOAD_BYTES,
             channel_timeout=IDLE_TIMEOUT_S,
@@ -140,10 +142,12 @@ def serve(
     tls: ssl.SSLContext | None = None,
     *,
     proxies: tuple[str, ...] = (),
+    has_streams: bool = True,
 ) -> Server:
     """Return a server of the application on a port (0: any free one), not yet started.
 
-    With `tls` it is secured. `proxies` are the addresses of those that may stand in front. Raises `PortInUse`.
+    With `tls` it is secured. `proxies` are the addresses of those that may stand in front. Without streams a few
+    threads and connections are enough. Raises `PortInUse`.
     """
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -160,7 +164,8 @@ def serve(
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_PHONE_MS)
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
     streams: Streams = app.extensions["streams"]
-    max_each = streams.viewers + sum(KEPT.values()) + SPARE_CONNECTIONS
+    max_streams = streams.viewers + sum(KEPT.values()) if has_streams else 0
+    max_each = max_streams + SPARE_CONNECTIONS
     max_connections = max_each * 4
     _allow_files(max_connections * (3 if tls else 1) + SPARE_FILES * 2)
     terminator = None
@@ -168,7 +173,8 @@ def serve(
         from web.security.tls import TlsTerminator  # noqa: PLC0415 - brings an event loop that only those with a certificate need
 
         terminator = TlsTerminator(tls)
-    return Server(app, Listener(bound.detach(), max_each, max_connections, terminator), proxies, max_connections)
+    listener = Listener(bound.detach(), max_each, max_connections, terminator)
+    return Server(app, listener, proxies, max_connections, max_streams + SPARE_THREADS)
 
 
 def _allow_files(number: int) -> None:

@@ -2,12 +2,10 @@
 const PERIOD_MS = 250;
 const LATER_MS = 1000;
 const picture = document.getElementById('frame');
-const hold = document.getElementById('hold');
 let inView = true;
 let pulling = false;
 let shown = '';
 
-const wanted = () => inView && !document.hidden && hold.getAttribute('aria-pressed') !== 'true';
 const pause = ms => new Promise(done => { setTimeout(done, ms); });
 
 function show(blob) {
@@ -20,7 +18,7 @@ function show(blob) {
 async function pull() {
   if (pulling) return;
   pulling = true;
-  while (wanted()) {
+  while (inView && !document.hidden) {
     const began = performance.now();
     let good = false;
     try {
@@ -34,10 +32,6 @@ async function pull() {
   pulling = false;
 }
 
-hold.addEventListener('click', () => {
-  hold.setAttribute('aria-pressed', String(hold.getAttribute('aria-pressed') !== 'true'));
-  pull();
-});
 document.addEventListener('visibilitychange', pull);
 new IntersectionObserver(entries => { inView = entries.at(-1).isIntersecting; pull(); }).observe(picture.parentElement);
 pull();

@@ -1,6 +1,16 @@
 // Pages of who owns the table or the hub: options, settings, the check of the panel, the hub's host.
 import { post, refuse, say } from './page.js';
 
+// ---- folds ----
+
+// What an address leads to is open.
+function unfold() {
+  const fold = document.getElementById(location.hash.slice(1));
+  if (fold?.matches('details')) fold.open = true;
+}
+addEventListener('hashchange', unfold);
+unfold();
+
 // ---- options of a game ----
 
 // The host's options: gathered from the rows when the game is started; the service remembers them.

@@ -10,7 +10,7 @@ from flask import Flask
 from markupsafe import Markup
 
 from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
-from companion.core.i18n import LANGUAGES, Said, joined, listed, say, say_n, spoken, to_owner, translate
+from companion.core.i18n import LANGUAGES, Said, joined, listed, names_of_sides, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS
 from companion.core.network import shown, shown_code
 from companion.table.table_view import TableView
@@ -18,10 +18,11 @@ from web.rendering import cards, guide, piece_controls
 from web.rendering.beats import tones_of
 from web.rendering.board import board_svg
 from web.rendering.board_picture import board_words, scene_of
+from web.rendering.camera_overlay import seen_svg
 from web.rendering.finale import again_words, end_words, length_of, nearest_tenth, still_picture, tale_of
 from web.rendering.pieces import picture
 from web.static_files import static_version
-from web.templating.icons import icon, notice_drawing, pointing, qr_code, small_board, start_board
+from web.templating.icons import game_picture, icon, notice_drawing, pointing, qr_code, small_board, start_board
 from web.templating.phrases import clock_words, first_up, groups, rule_words, side_of
 
 
@@ -60,7 +61,9 @@ def register_template_helpers(app: Flask) -> None:
         picture=picture,
         small_board=lambda game: small_board(game.kit(game.options({}))),
         start_board=start_board,
+        game_picture=game_picture,
         qr=qr_code,
+        seen_svg=seen_svg,
         side_of=side_of,
         SEATS=SEATS,
         SEAT_WORDS=SEAT_WORDS,
@@ -103,14 +106,14 @@ def _scripts(version: str, *names: str) -> Markup:
     return Markup().join(tag.format(version, name) for name in names)
 
 
-def _board(view: TableView, turned: bool = False) -> Markup:
+def _board(view: TableView, quarters: int = 0) -> Markup:
     """Return the board that a viewer may know, drawn once however often nothing on it changes."""
-    shown = (spoken(), turned, view.kit, view.phase, view.board, view.turn)
+    shown = (spoken(), names_of_sides(), quarters, view.kit, view.phase, view.board, view.turn)
     for known, drawing in tuple(_DRAWN_BOARDS):
         if known == shown:
             return drawing
     scene = scene_of(view)
-    drawing = board_svg(scene, turned) if scene else Markup()
+    drawing = board_svg(scene, quarters) if scene else Markup()
     _DRAWN_BOARDS.append((shown, drawing))
     return drawing
 

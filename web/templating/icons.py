@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -19,6 +22,7 @@ from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
 from web.rendering.cards import lanes_sign
 
+_PICTURE = re.compile(r'<symbol id="(.*?)" viewBox="(.*?)">\n(.*?)</symbol>', re.DOTALL)
 _ASKING = frozenset({REMATCH_HERE, REMATCH_THERE, *map(open_sentence, SEATS)})
 """The notices by which somebody asks for something; the others say what is wrong."""
 
@@ -62,6 +66,28 @@ def small_board(kit: Kit) -> Markup:
         f'<rect class="tile-1" width="{width}" height="{height}"/><path class="{tone}" d="{dark}"/>'
         f'<path class="lines" d="{lines}"/></svg>'
     )
+
+
+def game_picture(game: Game[Any, Any], name: str) -> Markup:
+    """One of a game's own pictures: its three pieces (`emblem`), or how it is won (`win-1` and on).
+
+    A game that has none shows what stands for its sides, and no way to win.
+    """
+    pictures = _pictures_of(type(game))
+    if name in pictures:
+        return pictures[name]
+    sides = [game.sides[seat] for seat in SEATS]
+    return Markup("").join(icon(side.drawing, f"side-{side.colour}") for side in sides)
+
+
+@lru_cache(maxsize=32)
+def _pictures_of(game: type[Game[Any, Any]]) -> dict[str, Markup]:
+    path = Path(inspect.getfile(game)).with_name("pictures.svg")
+    if not game.how_to_win or not path.exists():
+        return {}
+    found = _PICTURE.findall(path.read_text(encoding="utf-8"))
+    whole = '<svg class="picture" viewBox="{}" preserveAspectRatio="xMidYMid slice" aria-hidden="true">{}</svg>'
+    return {name: Markup(whole.format(box, drawn)) for name, box, drawn in found}
 
 
 def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> Markup:

@@ -1,6 +1,7 @@
-"""The opponent for Kahmate: own rounds and the other side's reply by search, cards by mixed strategies.
+"""The opponent for Kahmate: own rounds and the other side's reply by search, cards by mixed
+strategies.
 
-A face-off is a matrix game of the cards in hand; what is at stake is what the board is worth after it. So that two
+A face-off is a matrix game of the cards in hand. What is at stake is what the board is worth after it. So that two
 opponents never pass for ever, what was there before and doing nothing lose worth with every quiet round.
 """
 
@@ -35,11 +36,11 @@ from companion.core.kit import SEATS, Seat
 from companion.games.kahmate.board import AHEAD, AREA, CLEAR_LEAD, IN_GOAL, NAMES, NUMBERS, behind
 
 _FORMATIONS = ("b2 g2 c2 e2 d2 f2", "c2 f2 d1 e2 d2 b2", "b2 f2 c1 d2 e2 g2")
-"""Where South puts R R B T F S; North and the mirrored ones are made of them."""
+"""Where South puts R R B T F S. North and the mirrored ones are made of them."""
 _LETTERS = "RRBTFS"
 _CARD_ROUNDS = {1: 4, 2: 40, 3: 160}
 _STRAY = 0.06
-"""So often a card is any card, more with every card of one face-off: two that reason alike would tie for ever."""
+"""Chance of any card at all, for each card of a face-off: two that reason alike would tie for ever."""
 _WORDS = {
     "try": say("This scores."),
     RUN: say("The run gains ground, or covers it."),
@@ -53,7 +54,7 @@ _WORDS = {
 
 
 class KahmateBot(Bot):
-    """One player of Kahmate; see `Bot`."""
+    """One player of Kahmate. See `Bot`."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
@@ -77,7 +78,7 @@ class KahmateBot(Bot):
             self._met[position_of(view).key()] += 1
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
-        """A placing, a card, or a play."""
+        """Return a placing, a card, or a play."""
         if view["phase"] == "placing":
             return self._placing()
         position = position_of(view)
@@ -87,7 +88,10 @@ class KahmateBot(Bot):
         return self._round(view, position)
 
     def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
-        """Compare the best round with the best one that begins with this play; cards against the matrix."""
+        """Compare the best round with the best one that begins with this play.
+
+        Cards against the matrix.
+        """
         choice = self.choose(view)
         if view["phase"] == "placing" or action == choice.action:
             return Verdict(choice, 0.0)
@@ -119,7 +123,7 @@ class KahmateBot(Bot):
     # ---- cards -------------------------------------------------------------------------------------------------------
 
     def _card(self, view: Mapping[str, Any], position: Position) -> Choice:
-        """A card by the mixed strategy of the face-off's matrix."""
+        """Return a card by the mixed strategy of the face-off's matrix."""
         attack, defence, payoff = self._duel(view, position)
         mine, theirs = solve(payoff, _CARD_ROUNDS[self.level])
         hand, mix = (attack, mine) if self._me == position.seat else (defence, theirs)
@@ -133,7 +137,8 @@ class KahmateBot(Bot):
         return Choice(str(card), len(attack) * len(defence) * _CARD_ROUNDS[self.level], (_WORDS["card"], reply))
 
     def _card_loss(self, view: Mapping[str, Any], position: Position, card: int) -> float:
-        """How much worse a card is than the best one against the other side's mixed strategy, in tries."""
+        """Return how much worse a card is than the best one against the other side's mixed
+        strategy, in tries."""
         attack, defence, payoff = self._duel(view, position)
         mine, theirs = solve(payoff, _CARD_ROUNDS[self.level])
         if self._me == position.seat:
@@ -146,7 +151,8 @@ class KahmateBot(Bot):
     def _duel(
         self, view: Mapping[str, Any], position: Position
     ) -> tuple[Sequence[int], Sequence[int], list[list[float]]]:
-        """The cards of the attack and of the defence, and what each pair is worth to the attack."""
+        """Return the cards of the attack and of the defence, and what each pair is worth to the
+        attack."""
         face_off = view["face_off"]
         attackers = [position.board[NUMBERS[name]] for name in face_off["attackers"]]
         defender = position.board[NUMBERS[face_off["defender"]]]
@@ -156,7 +162,8 @@ class KahmateBot(Bot):
         return attack, defence, _card_matrix(attack, defence, ahead, stake)
 
     def _waiting(self, position: Position, kind: str, attackers: Sequence[int], defender: int) -> Play:
-        """The play that waits for cards: the own one, the one announced, or else the likeliest."""
+        """Return the play that waits for cards: the own one, the one announced, or else the
+        likeliest."""
         if kind == TACKLE:
             same = [play for play in tackles(position) if set(play.movers) == set(attackers)]
             if same:
@@ -170,7 +177,8 @@ class KahmateBot(Bot):
 
 
 def _lines(search: Search, position: Position, best: Candidate) -> tuple[str, ...]:
-    """Why this round: how likely its face-off is won, the best answer to that, and what else was thought of."""
+    """Return why this round: how likely its face-off is won, the best answer to that, and what else
+    was thought of."""
     reason, end = _WORDS[_reason(best)], best.ends[0]
     if best.value >= TRY - 1:
         return (reason,)
@@ -184,7 +192,7 @@ def _lines(search: Search, position: Position, best: Candidate) -> tuple[str, ..
 
 
 def _play_words(position: Position, play: Play) -> str:
-    """A play in words."""
+    """Return a play in words."""
     if play.kind == END or (play.kind == RUN and play.end == play.paths[0][0] and play.ball == position.ball):
         return say("End the round")  # there and back changes nothing
     start, end = NAMES[play.paths[0][0]], NAMES[play.paths[0][-1] if play.kind == RUN else play.ball]
@@ -217,7 +225,10 @@ def _ahead(attackers: Sequence[int], defender: int) -> int:
 def _card_matrix(
     attack: Sequence[int], defence: Sequence[int], ahead: int, stake: tuple[float, float, float]
 ) -> list[list[float]]:
-    """What each pair of cards is worth to the attack, the cards' own worth included; after a tie any card may come."""
+    """Return what each pair of cards is worth to the attack, the cards' own worth included.
+
+    After a tie any card may come.
+    """
     by_much, by_little, loses = stake
     rows = []
     for one in attack:
@@ -236,7 +247,7 @@ def _card_matrix(
 
 
 def _likely(position: Position, kind: str, mover: int, defender: int, target: int | None) -> Play:
-    """A run or a pass past a defender; where it leads is a guess when nobody has said it."""
+    """Return a run or a pass past a defender. Where it leads is a guess when nobody has said it."""
     start, seat = position.places[mover], position.seat
     has_ball = position.ball == start
     if kind == PASS:

@@ -42,7 +42,10 @@ Hand = tuple[int, ...]
 
 
 class Position:
-    """A position within a round; `board` is which piece is on each square, `ran` whoever has run in this round."""
+    """A position within a round.
+
+    `board` is which piece is on each square, `ran` whoever has run in this round.
+    """
 
     __slots__ = ("ball", "board", "down", "hands", "places", "ran", "seat")
 
@@ -60,41 +63,41 @@ class Position:
         self.ran, self.hands, self.board = ran, hands, board
 
     def copy(self) -> Position:
-        """Another one, to be changed."""
+        """Return another one, to be changed."""
         return Position(self.places[:], self.down[:], self.ball, self.seat, self.ran, self.hands, self.board[:])
 
     @property
     def carrier(self) -> int:
-        """The standing piece that has the ball, or EMPTY."""
+        """Return the standing piece that has the ball, or EMPTY."""
         if self.ball == IN_GOAL:
             return EMPTY
         piece = self.board[self.ball]
         return EMPTY if piece == EMPTY or self.down[piece] else piece
 
     def able(self) -> list[int]:
-        """Who may still run or tackle in this round."""
+        """Return who may still run or tackle in this round."""
         if len(self.ran) >= 2:
             return []
         return [piece for piece in TEAMS[self.seat] if not self.down[piece] and piece not in self.ran]
 
     def key(self) -> tuple[object, ...]:
-        """What tells positions apart."""
+        """Return what tells positions apart."""
         return (*self.places, *self.down, self.ball, self.seat, self.ran)
 
     def put(self, piece: int, square: int) -> None:
-        """Move a piece; IN_GOAL takes it from the board."""
+        """Move a piece. IN_GOAL takes it from the board."""
         self.board[self.places[piece]] = EMPTY
         self.places[piece] = square
         if square != IN_GOAL:
             self.board[square] = piece
 
     def spend_cards(self) -> None:
-        """A face-off takes a card of each hand: which is unknown, but after the last ones both are full again."""
+        """Take a card of each hand for a face-off: which is unknown, but after the last ones both are full again."""
         if len(self.hands[0]) == 1:
             self.hands = FULL, FULL
 
     def end_round(self) -> None:
-        """The other seat is on turn; who has lain through the own round stands up."""
+        """Give the turn to the other seat. Who has lain through the own round stands up."""
         for piece in TEAMS[self.seat]:
             if self.down[piece]:
                 self.down[piece] -= 1
@@ -102,7 +105,7 @@ class Position:
 
 
 def position_of(view: Mapping[str, Any]) -> Position:
-    """The position that a view shows, once the pieces are placed."""
+    """Return the position that a view shows, once the pieces are placed."""
     places = [IN_GOAL if each["square"] == "goal" else NUMBERS[each["square"]] for each in view["pieces"]]
     board = [EMPTY] * AREA
     for piece, square in enumerate(places):
@@ -152,7 +155,7 @@ END_ROUND = Play(END)
 
 
 def won(position: Position, play: Play, by: int = 0) -> Position:
-    """The position after a play of which every face-off is won, the last one by so many."""
+    """Return the position after a play of which every face-off is won, the last one by so many."""
     after = position.copy()
     if play.meetings:
         after.spend_cards()
@@ -175,7 +178,7 @@ def won(position: Position, play: Play, by: int = 0) -> Position:
 
 
 def lost(position: Position, play: Play, number: int = 0) -> Position:
-    """The position after a play whose face-off of that number is lost."""
+    """Return the position after a play whose face-off of that number is lost."""
     after = position.copy()
     after.spend_cards()
     if play.kind == TACKLE:
@@ -198,7 +201,7 @@ def lost(position: Position, play: Play, number: int = 0) -> Position:
 
 
 def plays(position: Position, *, all_meetings: bool) -> Iterator[Play]:
-    """The plays of the seat on turn, the end of the round not among them.
+    """Yield the plays of the seat on turn, the end of the round not among them.
 
     :param all_meetings: runs into opponents also of pieces that are nowhere near the ball
     """
@@ -211,9 +214,10 @@ def plays(position: Position, *, all_meetings: bool) -> Iterator[Play]:
 
 
 def runs(position: Position, piece: int, may_meet: bool) -> Iterator[Play]:
-    """One run to each square that a piece reaches, with the ball where it can have it, and over at most one opponent.
+    """Yield one run to each square that a piece reaches, with the ball where it can have it, and
+    over at most one opponent.
 
-    A way is searched in layers of equal length; what it has met and whether it has the ball are parts of its place.
+    A way is searched in layers of equal length. What it has met and whether it has the ball are parts of its place.
     """
     board, down, seat, ball = position.board, position.down, position.seat, position.ball
     start, carrier = position.places[piece], position.carrier
@@ -251,7 +255,10 @@ def runs(position: Position, piece: int, may_meet: bool) -> Iterator[Play]:
 
 
 def _run(position: Position, path: Path, end: int, place: tuple[bool, int], stop: int) -> Play:
-    """The play of a way; `stop` is the last free square before the opponent that it meets."""
+    """Return the play of a way.
+
+    `stop` is the last free square before the opponent that it meets.
+    """
     has_ball, met = place
     piece = position.board[path[0]]
     ball = end if has_ball else position.ball
@@ -270,7 +277,7 @@ def _own_carrier(position: Position) -> int:
 
 
 def passes(position: Position) -> Iterator[Play]:
-    """Every pass of the carrier."""
+    """Yield every pass of the carrier."""
     carrier = _own_carrier(position)
     if carrier == EMPTY:
         return
@@ -286,7 +293,7 @@ def passes(position: Position) -> Iterator[Play]:
 
 
 def kicks(position: Position) -> Iterator[Play]:
-    """Every kick of the carrier that does not give the ball to the other side."""
+    """Yield every kick of the carrier that does not give the ball to the other side."""
     carrier = _own_carrier(position)
     if carrier == EMPTY:
         return
@@ -302,7 +309,7 @@ def kicks(position: Position) -> Iterator[Play]:
 
 
 def tackles(position: Position) -> Iterator[Play]:
-    """Tackles of the other side's carrier by one piece or by two; a shortest way each."""
+    """Yield tackles of the other side's carrier by one piece or by two. A shortest way each."""
     carrier = position.carrier
     if carrier == EMPTY or SEAT_OF[carrier] == position.seat:
         return
@@ -327,7 +334,10 @@ def _tackle(position: Position, movers: tuple[int, ...], paths: tuple[Path, ...]
 
 
 def _way_to(position: Position, piece: int, target: int) -> Path | None:
-    """A shortest way to a square next to the target, over no standing opponent; None: too far."""
+    """Return a shortest way to a square next to the target, over no standing opponent.
+
+    None: too far.
+    """
     board, down, seat = position.board, position.down, position.seat
     start = position.places[piece]
     ways: list[Path] = [(start,)]

@@ -32,8 +32,8 @@ _RESTLESS = 0.8
 class Strength:
     """How a level searches.
 
-    `width` of `depth` layers of own plays are followed; `replies` rounds are held against an answer of `reply_width`;
-    `noise` is in points; every third threat is overlooked when `overlooks`.
+    `width` of `depth` layers of own plays are followed. `replies` rounds are held against an answer of `reply_width`.
+    `noise` is in points. Every third threat is overlooked when `overlooks`.
     """
 
     width: int
@@ -49,9 +49,9 @@ STRENGTHS = {
     2: Strength(width=4, depth=2, replies=0, reply_width=0, noise=60.0, overlooks=False),
     3: Strength(width=7, depth=3, replies=14, reply_width=2, noise=0.0, overlooks=False),
 }
-MOST_NODES = 8_000
-_MOST_TRIED = 3
-"""So many rounds that begin with a play are answered when it is judged."""
+MAX_NODES = 8_000
+_MAX_TRIED = 3
+"""Maximum number of rounds answered for a play that is judged."""
 _SQUARE = re.compile(r"[a-h](?:1[01]|[1-9])")
 
 
@@ -78,7 +78,7 @@ class Candidate:
 
 @dataclass
 class Search:
-    """One decision; `nodes` are the positions looked at."""
+    """One decision. `nodes` are the positions looked at."""
 
     strength: Strength
     seed: int
@@ -89,7 +89,7 @@ class Search:
     """The rounds that were compared at last, the best first."""
 
     def best(self, position: Position) -> Candidate:
-        """The best round of the seat on turn."""
+        """Return the best round of the seat on turn."""
         strength = self.strength
         found = self.rounds(position, strength.width, strength.depth, all_meetings=strength.replies > 0)
         for each in found:
@@ -101,7 +101,7 @@ class Search:
             return found[0]
         looked_at: list[Candidate] = []
         for each in found[: strength.replies]:
-            if self.nodes > MOST_NODES and looked_at:
+            if self.nodes > MAX_NODES and looked_at:
                 break
             each.value = self._answered(each) + self._mood(position, each)
             looked_at.append(each)
@@ -109,21 +109,23 @@ class Search:
         return self.ranked[0]
 
     def judged(self, position: Position, text: str) -> tuple[Candidate, float | None]:
-        """The best round, and what the best one is worth that begins with the play of this notation (None: unknown)."""
+        """Return the best round, and what the best one is worth that begins with the play of this
+        notation (None: unknown)."""
         strength = self.strength
         found = self.rounds(position, strength.width, strength.depth, all_meetings=True)
         found.sort(key=lambda each: -each.value)
         ends = _ends_of(text)
         tried = [each for each in found if _ends_of(str(each.first)) == ends]
         if found[0].value < TRY - 1:
-            for each in {id(each): each for each in (*found[: strength.replies], *tried[:_MOST_TRIED])}.values():
+            for each in {id(each): each for each in (*found[: strength.replies], *tried[:_MAX_TRIED])}.values():
                 each.value = self._answered(each)
         self.ranked = sorted(found[: max(1, strength.replies)], key=lambda each: -each.value)
-        best = max((*self.ranked, *tried[:_MOST_TRIED]), key=lambda each: each.value)
-        return best, max((each.value for each in tried[:_MOST_TRIED]), default=None)
+        best = max((*self.ranked, *tried[:_MAX_TRIED]), key=lambda each: each.value)
+        return best, max((each.value for each in tried[:_MAX_TRIED]), default=None)
 
     def _mood(self, position: Position, candidate: Candidate) -> float:
-        """Noise of the level, and restlessness: what was there before, and doing nothing, grow dull."""
+        """Return noise of the level, and restlessness: what was there before, and doing nothing,
+        grow dull."""
         after = candidate.ends[0].after
         key = after.key() if after is not None else (str(candidate.first),)
         points = -12.0 * self.met.get(key, 0)
@@ -138,7 +140,7 @@ class Search:
         return points
 
     def _answered(self, candidate: Candidate) -> float:
-        """What a candidate is worth after the other side's best reply."""
+        """Return what a candidate is worth after the other side's best reply."""
         value = 0.0
         for end in candidate.ends:
             if end.after is None:
@@ -149,18 +151,21 @@ class Search:
         return value
 
     def _reply(self, position: Position) -> float:
-        """What is left to us after the other side's best round."""
+        """Return what is left to us after the other side's best round."""
         return -self.answer(position).value
 
     def answer(self, position: Position) -> Candidate:
-        """The other side's best round."""
+        """Return the other side's best round."""
         rounds = self.rounds(position, self.strength.reply_width, 2, all_meetings=False)
         return max(rounds, key=lambda each: each.value)
 
     # ---- rounds ------------------------------------------------------------------------------------------------------
 
     def rounds(self, position: Position, width: int, depth: int, *, all_meetings: bool) -> list[Candidate]:
-        """Rounds from here, the promising ones played on; of a sure try nothing else is answered."""
+        """Return rounds from here, the promising ones played on.
+
+        Of a sure try nothing else is answered.
+        """
         found = [self._ended(END_ROUND, won(position, END_ROUND))]
         layer: list[tuple[float, Play | None, Position]] = [(0.0, None, position)]
         seen = {position.key()}
@@ -189,7 +194,7 @@ class Search:
         return Candidate(first, (End(1.0, after),), -self._worth(after))
 
     def _stopped(self, first: Play, at: Position) -> Candidate:
-        """The round ends here, unless a try is still to be had."""
+        """Return the candidate that ends the round here, unless a try is still to be had."""
         end = self._end(1.0, at)
         return Candidate(first, (end,), self._value(end))
 
@@ -204,13 +209,16 @@ class Search:
         return end.scores * TRY + (1 - end.scores) * -self._worth(end.after)
 
     def _worth(self, position: Position) -> float:
-        """What a position is worth to the seat on turn; a level that overlooks does not see every third try coming."""
+        """Return what a position is worth to the seat on turn.
+
+        A level that overlooks does not see every third try coming.
+        """
         if self.strength.overlooks and Random(f"{self.seed} {position.places} {position.ball}").random() < 0.34:
             return quiet_worth(position)
         return worth(position)
 
     def _gamble(self, first: Play, at: Position, play: Play) -> Candidate:
-        """A play with face-offs."""
+        """Return a play with face-offs."""
         ends = tuple(self._outcomes(at, play))
         odds = 1 - ends[-1].chance if play.kind == TACKLE else ends[0].chance
         return Candidate(first, ends, sum(end.chance * self._value(end) for end in ends), dares=True, odds=odds)
@@ -234,14 +242,15 @@ class Search:
 
 
 def _ends_of(text: str) -> tuple[str, ...]:
-    """What tells plays apart whatever way they take: the kind, where they begin, and where they end."""
+    """Return what tells plays apart whatever way they take: the kind, where they begin, and where
+    they end."""
     squares = _SQUARE.findall(text)
     kind = next((mark for mark in "x*!" if mark in text), "goal" if "goal" in text else "")
     return (kind, *squares[:1], *squares[-1:])
 
 
 def _gained(position: Position, after: Position) -> int:
-    """How many ranks a round brings the ball ahead that the own side has after it."""
+    """Return how many ranks a round brings the ball ahead that the own side has after it."""
     piece = EMPTY if after.ball == IN_GOAL else after.board[after.ball]
     if piece == EMPTY or SEAT_OF[piece] != position.seat or position.ball == IN_GOAL:
         return 0
@@ -249,7 +258,8 @@ def _gained(position: Position, after: Position) -> int:
 
 
 def _hope(position: Position) -> float:
-    """How much more a round may bring that is not over yet: the carrier can still run, or somebody fetches the ball."""
+    """Return how much more a round may bring that is not over yet: the carrier can still run, or
+    somebody fetches the ball."""
     if len(position.ran) >= 2:
         return 0.0
     carrier = position.carrier
@@ -261,7 +271,8 @@ def _hope(position: Position) -> float:
 
 
 def values_of(position: Position, play: Play) -> tuple[float, float, float]:
-    """What a face-off is about, seen by the seat on turn: won by more than 2, won by less, lost."""
+    """Return what a face-off is about, seen by the seat on turn: won by more than 2, won by less,
+    lost."""
     search = Search(STRENGTHS[2], 0)
     if play.kind == TACKLE:
         return -worth(won(position, play, 3)), -worth(won(position, play, 1)), -worth(lost(position, play))

@@ -1,6 +1,7 @@
-"""What a position of Kahmate is worth: chances of a try, possession, ground, who lies, which cards are left.
+"""What a position of Kahmate is worth: chances of a try, possession, ground, who lies, which cards
+are left.
 
-Worths are points seen by the seat on turn; a try is `TRY` points.
+Worths are points seen by the seat on turn. A try is `TRY` points.
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ PIP = 4.0
 """What a pip more on the cards in hand is worth."""
 _POSSESSION, _LYING, _BEHIND_BALL, _SUPPORT, _FIRST_AT_BALL = 75.0, 14.0, 3.0, 6.0, 35.0
 _SUREST = 0.99
-"""So likely a face-off or a round comes out as expected at most: what takes several is told apart, and what nothing
-helps against is still made as hard as it can be."""
+"""Maximum chance that a face-off or a round comes out as expected.
+
+So what takes several is told apart, and what nothing helps against is still made hard.
+"""
 
 
 # ---- cards -----------------------------------------------------------------------------------------------------------
 
 
 def solve(payoff: Sequence[Sequence[float]], rounds: int) -> tuple[list[float], list[float]]:
-    """Both sides' mixed strategies for a small matrix, rows wanting much and columns little, by regret matching+."""
+    """Return both sides' mixed strategies for a small matrix, rows wanting much and columns little,
+    by regret matching+."""
     rows, columns = len(payoff), len(payoff[0])
     regret, regrets = [0.0] * rows, [0.0] * columns
     sums, other_sums = [0.0] * rows, [0.0] * columns
@@ -51,7 +55,7 @@ def _shares(weights: list[float]) -> list[float]:
 
 
 def plain_odds(attack: Hand, defence: Hand, ahead: int) -> float:
-    """How likely the attack wins when both draw any card and play on after a tie."""
+    """Return how likely the attack wins when both draw any card and play on after a tie."""
     wins = losses = 0
     for one in attack:
         for other in defence:
@@ -62,7 +66,8 @@ def plain_odds(attack: Hand, defence: Hand, ahead: int) -> float:
 
 @lru_cache(maxsize=4096)
 def odds(attack: Hand, defence: Hand, ahead: int) -> tuple[float, float, float]:
-    """How likely the attack wins by more than 2, by less, and loses, when both play their cards well.
+    """Return how likely the attack wins by more than 2, by less, and loses, when both play their
+    cards well.
 
     :param ahead: the attack's strengths without cards, minus the defence's
     """
@@ -85,14 +90,17 @@ def _outcome(lead: int, tie: float) -> float:
 
 
 def chance_of(position: Position, attackers: Sequence[int], defender: int) -> tuple[float, float, float]:
-    """The odds of the seat on turn in a face-off of those pieces."""
+    """Return the odds of the seat on turn in a face-off of those pieces."""
     seat = position.seat
     ahead = sum(ATTACK[piece] for piece in attackers) - DEFENCE[defender]
     return odds(position.hands[seat], position.hands[1 - seat], ahead)
 
 
 def _wins(position: Position, attacker: int, defender: int, before: float) -> float:
-    """How likely a face-off is won on a way that is as likely as `before`; below 1 there was a face-off on it."""
+    """Return how likely a face-off is won on a way that is as likely as `before`.
+
+    Below 1 there was a face-off on it.
+    """
     attack, defence = position.hands[position.seat], position.hands[1 - position.seat]
     if before < 1 and len(attack) == 1:
         attack = defence = FULL
@@ -104,7 +112,8 @@ def _wins(position: Position, attacker: int, defender: int, before: float) -> fl
 
 
 def try_chance(position: Position) -> float:
-    """How likely the seat on turn can score in what is left of its round, by its best way of runs and passes.
+    """Return how likely the seat on turn can score in what is left of its round, by its best way of
+    runs and passes.
 
     Kicks and ways by more than two runners are not looked at.
     """
@@ -129,7 +138,7 @@ def try_chance(position: Position) -> float:
 
 
 def _passed_on(position: Position, carrier: int) -> dict[int, float]:
-    """How likely each team-mate gets the ball by passes alone."""
+    """Return how likely each team-mate gets the ball by passes alone."""
     ahead = 1 if position.seat == 0 else -1
     held = {carrier: 1.0}
     order = sorted(TEAMS[position.seat], key=lambda piece: -ahead * RANK[position.places[piece]])
@@ -144,7 +153,8 @@ def _passed_on(position: Position, carrier: int) -> dict[int, float]:
 
 
 def _passed(position: Position, giver: int, start: int, taker: int, chance: float) -> float:
-    """How likely a pass from a square arrives, which the giver reaches as likely as `chance`; 0: it is not allowed."""
+    """Return how likely a pass from a square arrives, which the giver reaches as likely as
+    `chance`. 0: it is not allowed."""
     end = position.places[taker]
     back = (RANK[start] - RANK[end]) * (1 if position.seat == 0 else -1)
     if not 1 <= back <= PASS_REACH or abs(FILE[start] - FILE[end]) > PASS_REACH or position.down[taker]:
@@ -157,7 +167,8 @@ def _passed(position: Position, giver: int, start: int, taker: int, chance: floa
 
 
 def _to_goal(position: Position, runner: int, goal: int) -> tuple[float, float]:
-    """How likely a runner gets into goal with the ball, and by fetching a loose one on its way."""
+    """Return how likely a runner gets into goal with the ball, and by fetching a loose one on its
+    way."""
     with_ball, fetched = reach(position, runner)
     line = range(goal * 8, goal * 8 + 8)
     last = SPEED[runner] - 1
@@ -165,7 +176,8 @@ def _to_goal(position: Position, runner: int, goal: int) -> tuple[float, float]:
 
 
 def reach(position: Position, runner: int) -> tuple[list[list[float]], list[list[float]]]:
-    """How likely a runner gets to each square within so many steps: any way, and by fetching a loose ball.
+    """Return how likely a runner gets to each square within so many steps: any way, and by fetching
+    a loose ball.
 
     The outer lists are by steps, from 0 to the runner's speed.
     """
@@ -204,7 +216,7 @@ def reach(position: Position, runner: int) -> tuple[list[list[float]], list[list
 
 
 def _brought(position: Position, runner: int, able: list[int], held: dict[int, float]) -> float:
-    """How likely a team-mate runs with the ball to where it can pass to the runner."""
+    """Return how likely a team-mate runs with the ball to where it can pass to the runner."""
     best, end = 0.0, position.places[runner]
     ahead = 8 if position.seat == 0 else -8
     spots = [
@@ -229,14 +241,14 @@ def _brought(position: Position, runner: int, able: list[int], held: dict[int, f
 
 
 def worth(position: Position) -> float:
-    """What a position at the beginning of a round is worth to the seat on turn."""
+    """Return what a position at the beginning of a round is worth to the seat on turn."""
     points = quiet_worth(position)
     chance = min(_SUREST, try_chance(position))
     return points + chance * (TRY - points)
 
 
 def quiet_worth(position: Position) -> float:
-    """The same without chances of a try in this round."""
+    """Return the same without chances of a try in this round."""
     seat = position.seat
     points = PIP * (sum(position.hands[seat]) - sum(position.hands[1 - seat]))
     for piece, rounds in enumerate(position.down):
@@ -256,13 +268,13 @@ def quiet_worth(position: Position) -> float:
 
 
 def _ground(rank: int, seat: int) -> float:
-    """What it is worth to have the ball on that rank."""
+    """Return what it is worth to have the ball on that rank."""
     made = rank if seat == 0 else max(OWN_LINE) - rank
     return 7.0 * (made - 5) + 2.5 * max(0, made - 5) ** 2
 
 
 def _carried_worth(position: Position, carrier: int, owner: int) -> float:
-    """What having the ball there is worth to its owner."""
+    """Return what having the ball there is worth to its owner."""
     ahead = 1 if owner == 0 else -1
     rank, file = RANK[position.ball], FILE[position.ball]
     points = _POSSESSION + _ground(rank, owner)
@@ -281,8 +293,9 @@ def _carried_worth(position: Position, carrier: int, owner: int) -> float:
 
 
 def _tackled(position: Position, carrier: int) -> tuple[float, float]:
-    """What the seat on turn may hope for from tackling the carrier, by its two strongest pieces that are near, and how
-    likely the carrier loses the ball."""
+    """Return what the seat on turn may hope for from tackling the carrier, by its two strongest
+    pieces that are near, and how likely the carrier loses the ball.
+    """
     at = position.ball
     near = sorted(
         (
@@ -305,7 +318,7 @@ def _tackled(position: Position, carrier: int) -> tuple[float, float]:
 
 
 def _loose_worth(position: Position) -> float:
-    """Who is first at a ball that lies free, and on whose side it lies."""
+    """Return who is first at a ball that lies free, and on whose side it lies."""
     seat, ball = position.seat, position.ball
     times = [9.0, 9.0]
     for piece, square in enumerate(position.places):

@@ -1,8 +1,9 @@
-"""The opponent for Outbuffered: each turn is a matrix game of 216 by 216 buffers, valued by the positions after it.
+"""The opponent for Outbuffered: each turn is a matrix game of 216 by 216 buffers, valued by the
+positions after it.
 
 Level 3 looks that worth up in a table that `tests/bench/bots/solve.py` has worked out, plays close to the equilibrium
 and leans from it, by a bounded amount, towards what beats the player it sees (a restricted Nash response: Johanson,
-Zinkevich and Bowling, 2007). Level 2 answers what a beginner would do; level 1 is that beginner. Both err by a noise on
+Zinkevich and Bowling, 2007). Level 2 answers what a beginner would do. Level 1 is that beginner. Both err by a noise on
 their judgement that is fixed for a game. On boards without a table worth is judged by who is nearer to bringing a flag
 home.
 """
@@ -47,7 +48,10 @@ _NOISE = {1: 2.4, 2: 0.10, 3: 0.0}
 _ROUNDS = 240
 """Rounds of regret matching for one matrix."""
 _TRUST = (0.95, 0.7, 0.4)
-"""How far the guess of the other’s buffer may be trusted; each is mixed with the equilibrium until it costs little."""
+"""How far the guess of the other’s buffer may be trusted.
+
+Each is mixed with the equilibrium until it costs little.
+"""
 Matrix = NDArray[np.float32]
 Vector = NDArray[np.float32]
 
@@ -59,7 +63,7 @@ _BEST = say("This looks best against what most people do here.")
 
 
 class OutbufferedBot(Bot):
-    """One player of Outbuffered; see `Bot`."""
+    """One player of Outbuffered. See `Bot`."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
@@ -80,7 +84,7 @@ class OutbufferedBot(Bot):
             self._other.ended_in(self._turns.position(view))
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
-        """A buffer."""
+        """Return a buffer."""
         position = self._turns.position(view)
         self._other.ended_in(position)
         self._visits[position] += 1
@@ -104,7 +108,8 @@ class OutbufferedBot(Bot):
         return Verdict(Choice(self._text(game.rows[best]), BUFFERS * BUFFERS, why), max(0.0, loss))
 
     def strategy(self, view: Mapping[str, Any]) -> dict[str, float]:
-        """How likely level 3 plays each buffer in this view, without a turn being played by it."""
+        """Return how likely level 3 plays each buffer in this view, without a turn being played by
+        it."""
         position = self._turns.position(view)
         game = self._game(position, view)
         if (sure := game.sure_win()) is not None:
@@ -117,7 +122,8 @@ class OutbufferedBot(Bot):
         return buffer_text(buffer, self._is_turned)
 
     def _lines(self, game: TurnGame, row: int, answer: Vector, reason: str) -> tuple[str, ...]:
-        """Why this row: the likeliest answer, where that leads, and what else was thought of."""
+        """Return why this row: the likeliest answer, where that leads, and what else was thought
+        of."""
         column, gains = int(np.argmax(answer)), game.payoff @ answer
         is_turned = self._me != NORTH and self._options.directions == "seat"
         theirs = joined(", ", _GAME.commands(buffer_text(game.columns[column], is_turned)))
@@ -143,7 +149,10 @@ class OutbufferedBot(Bot):
         return TurnGame(ends, table, worth)
 
     def _worth(self, ends: Sequence[tuple[Position, bool]], view: Mapping[str, Any]) -> Vector:
-        """What each end of the turn is worth to South; less near a limit at which the game is a tie."""
+        """Return what each end of the turn is worth to South.
+
+        Less near a limit at which the game is a tie.
+        """
         options = self._options
         left = options.turn_limit - int(view["turn"]) if options.turn_limit else None
         quiet = options.quiet_limit - int(view["quiet"]) - 1 if options.quiet_limit else None
@@ -162,7 +171,8 @@ class OutbufferedBot(Bot):
     # ---- level 3 -----------------------------------------------------------------------------------------------------
 
     def _equilibrium(self, position: Position, game: TurnGame) -> Choice:
-        """A buffer drawn from the mixed strategy, and what is to be learned from the turn's end."""
+        """Return a buffer drawn from the mixed strategy, and what is to be learned from the turn's
+        end."""
         plan = self._leaning(position, game)
         row = self._drawn(plan.mix)
         self._other.expect(Expected(position, game, row, plan.kinds, game.payoff.T @ plan.mix - np.float32(plan.worth)))
@@ -185,7 +195,7 @@ class OutbufferedBot(Bot):
         return Plan(best, worth, kinds, reason, answer)
 
     def _plain_kinds(self, game: TurnGame) -> list[Vector]:
-        """What players do who judge by distances alone."""
+        """Return what players do who judge by distances alone."""
         sign = -1 if self._me == 0 else 1
         worth = [VALUE_OF.get(end, self._plain.worth(end) if end not in VALUE_OF else 0.0) for end, _ in game.ends]
         payoff = (sign * np.array(worth, np.float32))[game.table]
@@ -198,19 +208,20 @@ class OutbufferedBot(Bot):
         ]
 
     def _grabbers(self, game: TurnGame, sign: int) -> list[Vector]:
-        """What players do who run for the flag, and count steps alone."""
+        """Return what players do who run for the flag, and count steps alone."""
         worth = [5 * VALUE_OF[end] if end in VALUE_OF else self._plain.grabbed(end) for end, _ in game.ends]
         payoff = (sign * np.array(worth, np.float32))[game.table]
         return [_soft(payoff.mean(axis=0), 0.02), _soft(payoff.mean(axis=0), 0.1), _soft(payoff[0], 0.05)]
 
     def _drawn(self, mix: Vector) -> int:
-        """An index of a mixed strategy."""
+        """Return an index of a mixed strategy."""
         return self.rng.choices(range(len(mix)), _kept(mix).tolist())[0]
 
     # ---- levels 1 and 2 ----------------------------------------------------------------------------------------------
 
     def _guess(self, position: Position, game: TurnGame) -> Choice:
-        """The best answer to what the other side is thought to do, judged with the game's own noise."""
+        """Return the best answer to what the other side is thought to do, judged with the game's
+        own noise."""
         noise = _noise(self._seed, position, self._visits[position], len(game.ends), _NOISE[self.level])
         judged = game.with_noise(noise)
         idle = judged.answers_to_idling()
@@ -229,7 +240,9 @@ class OutbufferedBot(Bot):
 
 
 class TurnGame:
-    """A turn as a matrix game seen by its own side; buffers that lead to the same whatever the other does are one.
+    """A turn as a matrix game seen by its own side.
+
+    Buffers that lead to the same whatever the other does are one.
 
     :param table: which end each pair of buffers leads to, own buffers by rows
     :param worth: what each end is worth to the own side
@@ -246,24 +259,24 @@ class TurnGame:
 
     @cached_property
     def payoff(self) -> Matrix:
-        """What each pair of buffers is worth to the own side."""
+        """Return what each pair of buffers is worth to the own side."""
         return self.worth[self.table]
 
     def sure_win(self) -> int | None:
-        """A row that wins whatever the other side does."""
+        """Return a row that wins whatever the other side does."""
         sure = np.flatnonzero(self.payoff.min(axis=1) >= 1.0)
         return int(sure[0]) if len(sure) else None
 
     def row_of(self, buffer: int) -> int:
-        """The row of a buffer, or of the one that means the same."""
+        """Return the row of a buffer, or of the one that means the same."""
         return next(row for row, each in enumerate(self.rows) if np.array_equal(self._whole[each], self._whole[buffer]))
 
     def answers_to_idling(self) -> Vector:
-        """What each row is worth when the other side does nothing."""
+        """Return what each row is worth when the other side does nothing."""
         return self.worth[self._idle_column]
 
     def with_noise(self, noise: Vector) -> TurnGame:
-        """The same turn judged wrongly; ends of the game are judged right."""
+        """Return the same turn judged wrongly. Ends of the game are judged right."""
         judged = TurnGame.__new__(TurnGame)
         judged.__dict__.update({k: v for k, v in self.__dict__.items() if k != "payoff"})
         is_over = np.array([position in VALUE_OF for position, _ in self.ends])
@@ -276,7 +289,7 @@ _IDLE_FIRST = sorted(range(BUFFERS), key=lambda buffer: -buffer_text(buffer, Fal
 
 
 def _distinct(table: NDArray[np.int32]) -> list[int]:
-    """The rows that differ, one of each kind."""
+    """Return the rows that differ, one of each kind."""
     found: dict[bytes, int] = {}
     for row in _IDLE_FIRST:
         found.setdefault(table[row].tobytes(), row)
@@ -284,7 +297,7 @@ def _distinct(table: NDArray[np.int32]) -> list[int]:
 
 
 def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector, Vector, float]:
-    """Both sides' mixed strategies by regret matching+, and what the row player is sure of.
+    """Return both sides' mixed strategies by regret matching+, and what the row player is sure of.
 
     The column player plays `guess` with the probability `trust` and is free otherwise. Averages are weighted by round
     (Tammelin, 2014).
@@ -308,25 +321,29 @@ def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector,
 
 
 def _matched(regret: Vector, more: Vector) -> Vector:
-    """Add to the regrets, in place, none below zero; play in proportion to them."""
+    """Add to the regrets, in place, none below zero. Play in proportion to them."""
     np.maximum(regret + more, 0, out=regret)
     total = regret.sum()
     return regret / total if total > 1e-9 else np.full_like(regret, 1 / len(regret))
 
 
 def _kept(mix: Vector) -> Vector:
-    """A mixed strategy without what is hardly ever played, which is noise of the approximation."""
+    """Return a mixed strategy without what is hardly ever played, which is noise of the
+    approximation."""
     return np.where(mix < 0.003, 0, mix).astype(np.float32)
 
 
 def _soft(value: Vector, temperature: float) -> Vector:
-    """A choice that is the likelier the better; `temperature` is how little a difference matters."""
+    """Return a choice that is the likelier the better.
+
+    `temperature` is how little a difference matters.
+    """
     weights = np.exp((value - value.max()) / temperature)
     return np.asarray(weights / weights.sum(), np.float32)
 
 
 def _kinds_of_player(game: TurnGame, balanced: Vector) -> list[Vector]:
-    """What players of several kinds would play as the other side, over the distinct columns."""
+    """Return what players of several kinds would play as the other side, over the distinct columns."""
     payoff = -game.payoff
     columns = payoff.shape[1]
     idle = payoff[0]  # the first row is idling: see `_IDLE_FIRST`
@@ -369,14 +386,14 @@ class Judge:
         self._turns, self._table = turns, table
 
     def worth(self, position: Position) -> float:
-        """From -1, lost, to 1, won."""
+        """Return the worth from -1, lost, to 1, won."""
         if self._table is not None:
             return int(self._table[position[0], position[1], position[2] + 1, position[3] + 1]) / SCALE
         ahead = self._steps_home(position, 1) - self._steps_home(position, 0)
         return 0.9 * math.tanh(0.22 * ahead)
 
     def _steps_home(self, position: Position, seat: int) -> float:
-        """How many steps a seat needs to bring the flag home when nobody hinders it."""
+        """Return how many steps a seat needs to bring the flag home when nobody hinders it."""
         robot, flag, base = position[seat], position[3 - seat], self._turns.bases[seat]
         if flag == CARRIED:
             steps = float(self._distances[robot][base])
@@ -386,7 +403,8 @@ class Judge:
         return steps + (2 if bars else 0)
 
     def grabbed(self, position: Position) -> float:
-        """Who has the other's flag or is near it, as somebody sees it who counts steps alone."""
+        """Return who has the other's flag or is near it, as somebody sees it who counts steps
+        alone."""
         points = 0.0
         for seat, sign in ((0, 1), (1, -1)):
             flag = position[3 - seat]
@@ -396,7 +414,7 @@ class Judge:
 
     @cached_property
     def _distances(self) -> list[list[int]]:
-        """Steps between squares; far where no way leads."""
+        """Return steps between squares. Far where no way leads."""
         return [self._distances_from(square) for square in range(len(self._turns.squares))]
 
     def _distances_from(self, square: int) -> list[int]:
@@ -421,6 +439,7 @@ def _judge_of(turns: Turns, options: OutbufferedOptions) -> Judge:
 
 
 def _noise(seed: int, position: Position, visits: int, number: int, size: float) -> Vector:
-    """How wrongly each end is judged: the same for the same game, position and how often it was met."""
+    """Return how wrongly each end is judged: the same for the same game, position and how often it
+    was met."""
     rng = Random(f"{seed} {position} {visits}")
     return np.array([rng.gauss(0, size) for _ in range(number)], np.float32)

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from companion.bots.outbuffered.turns import Position
 
 MAY_LOSE = 0.025
-"""So much a turn may cost against a perfect player, as a part of a game, for what beats a weak one."""
-MOST_LOST = 0.2
-"""So much a turn may cost at most, out of what the other side has given away."""
+"""Cost of a turn against a perfect player, as a share of a game, for what beats a weak one."""
+MAX_LOST = 0.2
+"""Maximum cost of a turn, out of what the other side has given away."""
 _FORGET = 0.95
 _CREDIT = 0.2
-"""So much of a game is put at risk before the other side has given anything away."""
+"""Share of a game put at risk before the other side has given anything away."""
 Vector = NDArray[np.float32]
 
 
@@ -31,7 +31,7 @@ class TurnTable(Protocol):
 
 @dataclass(frozen=True)
 class Expected:
-    """A turn whose end will tell something; `gains` is what each answer gives away."""
+    """A turn whose end will tell something. `gains` is what each answer gives away."""
 
     position: Position
     game: TurnTable
@@ -43,7 +43,7 @@ class Expected:
 class OtherPlayer:
     """Which kind of player the other one is, learned from the positions that turns have ended in.
 
-    `given` is what the other one has given away so far, as a part of a game; no more than it is put at risk.
+    `given` is what the other one has given away so far, as a part of a game. No more than it is put at risk.
     """
 
     def __init__(self) -> None:
@@ -53,17 +53,18 @@ class OtherPlayer:
         self._habits: dict[Position, Vector] = {}
 
     def may_lose(self) -> float:
-        """How much this turn may cost against a perfect player: more against one who has already given much away."""
-        return min(MOST_LOST, max(0.35 * self.given, min(MAY_LOSE, max(0.0, _CREDIT + self.given))))
+        """Return how much this turn may cost against a perfect player: more against one who has
+        already given much away."""
+        return min(MAX_LOST, max(0.35 * self.given, min(MAY_LOSE, max(0.0, _CREDIT + self.given))))
 
     def guess(self, kinds: Sequence[Vector]) -> Vector:
-        """What the other side is likely to play."""
+        """Return what the other side is likely to play."""
         trust = self._trust if self._trust is not None else np.full(len(kinds), 1 / len(kinds))
         mixed = sum((weight * kind for weight, kind in zip(trust, kinds, strict=True)), np.zeros(len(kinds[0])))
         return np.asarray(mixed, np.float32)
 
     def habit(self, position: Position, game: TurnTable) -> Vector:
-        """What it played when this position was there before; anything at first."""
+        """Return what it played when this position was there before. Anything at first."""
         columns = len(game.columns)
         played = self._habits.get(position, np.zeros(columns, np.float32)) + np.float32(0.3 / columns)
         return np.asarray(played / played.sum(), np.float32)
@@ -73,7 +74,7 @@ class OtherPlayer:
         self._expected = expected
 
     def ended_in(self, position: Position) -> None:
-        """The turn is over: kinds of player who would have led there are the likelier ones."""
+        """Learn from the end of a turn: kinds of player who would have led there are the likelier ones."""
         turn, self._expected = self._expected, None
         if turn is None:
             return

@@ -1,6 +1,7 @@
-"""Turns of Outbuffered as an opponent needs them: positions as tuples of numbers, all 216 times 216 answers at once.
+"""Turns of Outbuffered as an opponent needs them: positions as tuples of numbers, all 216 times 216
+answers at once.
 
-A position is (South's robot, North's robot, South's flag, North's flag); squares are numbers, `CARRIED` is a flag that
+A position is (South's robot, North's robot, South's flag, North's flag). Squares are numbers, `CARRIED` is a flag that
 the other side carries. What a turn ends in is a position, or one of `WON`, `LOST` and `TIED`, seen by South. Commands
 are numbers too, and directions those of the board: up, down, left, right, idle, shoot.
 """
@@ -34,7 +35,7 @@ _WORDS = ("up", "down", "left", "right", "idle", "shoot")
 
 
 class Turns:
-    """The rules of one board; what is worked out of it is remembered.
+    """The rules of one board. What is worked out of it is remembered.
 
     :param board: its text map
     :param own_flag_blocks_base: the house rule of that name
@@ -62,14 +63,15 @@ class Turns:
         return CARRIED if square is None else self.number_of[square]
 
     def position(self, view: Mapping[str, Any]) -> Position:
-        """The position that a view shows."""
+        """Return the position that a view shows."""
         south, north = (self.number_of[Square.parse(view["robots"][seat])] for seat in SEATS)
         flags = (view["flags"][seat].get("on") for seat in SEATS)
         at = [self.number_of[Square.parse(flag)] if flag else CARRIED for flag in flags]
         return (south, north, at[0], at[1])
 
     def answers(self, position: Position) -> list[tuple[Position, bool]]:
-        """What the 36 pairs of commands lead to, South's first, and whether a flag was taken or a robot hit by them."""
+        """Return what the 36 pairs of commands lead to, South's first, and whether a flag was taken
+        or a robot hit by them."""
         found = self._answers.get(position)
         if found is None:
             if position[0] <= WON[0]:
@@ -80,7 +82,8 @@ class Turns:
         return found
 
     def step(self, position: Position, south: int, north: int) -> tuple[Position, bool]:
-        """What one pair of commands leads to, and whether a flag was taken or a robot hit by it."""
+        """Return what one pair of commands leads to, and whether a flag was taken or a robot hit by
+        it."""
         robots, flags = [position[0], position[1]], [position[2], position[3]]
         stirs = self._move(robots, flags, (south, north))
         home = [flags[1 - seat] == CARRIED and robots[seat] == self.bases[seat] for seat in (SOUTH, NORTH)]
@@ -96,7 +99,7 @@ class Turns:
         return (robots[0], robots[1], flags[0], flags[1]), stirs or bool(hit)
 
     def _move(self, robots: list[int], flags: list[int], commands: tuple[int, int]) -> bool:
-        """Both moves at once; answers whether a flag was taken."""
+        """Carry out both moves at once. Return whether a flag was taken."""
         targets = [CARRIED, CARRIED]
         for seat in (SOUTH, NORTH):
             if commands[seat] < IDLE:
@@ -124,7 +127,10 @@ class Turns:
         return self.blocks or target != self.bases[seat] or flags[1 - seat] != CARRIED
 
     def _send_back(self, robots: list[int], flags: list[int], hit: list[int]) -> Position | None:
-        """Robots that were hit drop the flag and return to their start tile; the end of the game where they cannot."""
+        """Return robots that were hit drop the flag and return to their start tile.
+
+        The end of the game where they cannot.
+        """
         for seat in hit:
             if flags[1 - seat] == CARRIED:
                 flags[1 - seat] = robots[seat]
@@ -139,7 +145,8 @@ class Turns:
         return None
 
     def turn(self, position: Position) -> tuple[list[tuple[Position, bool]], NDArray[np.int32]]:
-        """What a turn can end in, and which of it each pair of buffers leads to: 216 of South by 216 of North."""
+        """Return what a turn can end in, and which of it each pair of buffers leads to: 216 of
+        South by 216 of North."""
         ends: dict[tuple[Position, bool], int] = {}
         layer = {(position, False): 0}
         tables = []
@@ -155,12 +162,15 @@ class Turns:
 
 
 def buffer_text(buffer: int, is_turned: bool) -> str:
-    """A buffer as its owner writes it; `is_turned`: North's, whose directions are seen from the seat."""
+    """Return a buffer as its owner writes it.
+
+    `is_turned`: North's, whose directions are seen from the seat.
+    """
     letters = _TURNED if is_turned else _LETTERS
     return "".join(letters[buffer // place % COMMANDS] for place in (36, 6, 1))
 
 
 def buffer_number(text: str, is_turned: bool) -> int:
-    """The number of a buffer; the opposite of `buffer_text`."""
+    """Return the number of a buffer. The opposite of `buffer_text`."""
     letters = _TURNED if is_turned else _LETTERS
     return sum(letters.index(letter) * place for letter, place in zip(text, (36, 6, 1), strict=True))

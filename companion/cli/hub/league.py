@@ -1,4 +1,4 @@
-"""`companion hub tournament` and `companion hub export`: what the hub's pages do, asked of the hub that runs here."""
+"""`companion hub tournament` and `companion hub export`: what the hub's pages do, by command."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHOWN = {
 
 
 def add_league(parts: argparse._SubParsersAction[argparse.ArgumentParser], folder: Path) -> None:
-    """`companion hub tournament` and `companion hub export`."""
+    """Add `companion hub tournament` and `companion hub export`."""
     tournament = parts.add_parser("tournament", help="make and direct tournaments of the hub that runs here")
     what = tournament.add_subparsers(metavar="COMMAND", required=True)
 
@@ -164,7 +164,7 @@ def _place(board: str) -> str:
 
 
 def _print(told: Mapping[str, Any]) -> None:
-    """A tournament on paper: who sits where, and who stands where."""
+    """Print a tournament on paper: who sits where, and who stands where."""
     paired = told["round"]
     print(f"{told['name']} ({told['system'].replace('_', ' ')}, {told['game']}){', over' if told['over'] else ''}")
     if paired:
@@ -204,7 +204,10 @@ def _let_in(options: argparse.Namespace) -> int:
 
 
 def _text(options: argparse.Namespace, path: str, body: Mapping[str, Any] | None = None) -> str:
-    """What the hub answers; raises `SystemTrouble` where none runs on this folder, or it refuses."""
+    """Return what the hub answers.
+
+    Raises `SystemTrouble` where none runs on this folder, or it refuses.
+    """
     from companion.hub_server.folder import ADDRESS_FILE, HubFolder  # noqa: PLC0415 - brings what only a hub needs
 
     folder = options.folder.expanduser()

@@ -29,8 +29,8 @@ from companion.storage.journal import Journal
 
 FOLDER = "~/.local/share/tabletop-hub"
 PORT, NATS_PORT = 8500, 4222
-LEAST_MB, MOST_MB = 64, 1_000_000
-"""For what tables say; 0 would be no bound at all to NATS."""
+MIN_MB, MOST_MB = 64, 1_000_000
+"""For what tables say. 0 would be no bound at all to NATS."""
 COLLECT_S = 600.0
 """All objects are gone through so often for garbage: for 100 ms and more nobody hears the tables meanwhile."""
 SWITCH_S = 0.0005
@@ -47,9 +47,9 @@ def _delay(text: str) -> float:
 
 
 def _megabytes(text: str) -> int:
-    if text.isdecimal() and LEAST_MB <= (megabytes := int(text)) <= MOST_MB:
+    if text.isdecimal() and MIN_MB <= (megabytes := int(text)) <= MOST_MB:
         return megabytes
-    raise argparse.ArgumentTypeError(f"{text!r} is not an amount: give megabytes from {LEAST_MB} to {MOST_MB:,}")
+    raise argparse.ArgumentTypeError(f"{text!r} is not an amount: give megabytes from {MIN_MB} to {MOST_MB:,}")
 
 
 def add_hub(
@@ -58,7 +58,7 @@ def add_hub(
     settings_of: Callable[[argparse.Namespace], Settings],
     port: Callable[[str], int],
 ) -> None:
-    """`companion hub` with its options, and its commands for a table."""
+    """Add `companion hub` with its options, and its commands for a table."""
     command = commands.add_parser("hub", help="run a hub of many tables; hub join, hub leave: of this table")
     command.add_argument("--folder", type=Path, default=Path(FOLDER), metavar="DIR", help="where the hub keeps all")
     command.add_argument("--name", help="what the room is called")
@@ -173,7 +173,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _rest(over: threading.Event) -> None:
-    """Until it is over, look for garbage in circles seldom: what comes with an event goes with its last reference."""
+    """Look for garbage in circles seldom: what comes with an event goes with its last reference."""
     gc.freeze()
     young, middle, _ = gc.get_threshold()
     gc.set_threshold(young, middle, 1_000_000)

@@ -37,7 +37,10 @@ class Camera(Protocol):
     name: str
 
     def frame(self) -> Frame | None:
-        """The next picture, waiting for it; None when there will be no more. Raises `CameraError`."""
+        """Wait for the next picture and return it.
+
+        None when there will be no more. Raises `CameraError`.
+        """
 
     def close(self) -> None:
         """Give the device back."""

@@ -1,4 +1,4 @@
-"""The camera page: what an eye tells of the camera and the board."""
+"""What an eye tells of the camera and the board, for the page Health."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Protocol
 from companion.core.grid import Square
 from companion.core.kit import Kit
 from companion.core.ports.camera import Frame, Reading
+
+Outline = tuple[tuple[float, float], ...]
+"""Points (x, y) in a picture, in order around what they enclose."""
 
 
 class Weakness(StrEnum):
@@ -40,6 +43,8 @@ class SquareSeen:
     sure: float
     weak: tuple[Weakness, ...] = ()
     module_px: float = 0.0
+    corners_px: Outline = ()
+    """Its corners in the picture, in order; at the height of the piece that stands there, if one is read."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +58,17 @@ class Advice:
 
 @dataclass(frozen=True)
 class BoardSeen:
-    """The board in one frame: `frame` is its number, `picture` a JPEG from straight above that shows `area_mm`.
+    """The board in one frame: `frame` is its number, `size_px` its width and height.
 
-    `area_mm` is (low x, low y, high x, high y) in board mm. `advice` is sorted, the worst first; empty: all is well.
+    `outline_px` is the printed board in it. `advice` is sorted, the worst first; empty: all is well.
     """
 
     frame: int
-    picture: bytes
+    size_px: tuple[int, int]
+    outline_px: Outline
     kit: Kit
     reading: Reading
     squares: tuple[SquareSeen, ...]
-    area_mm: tuple[float, float, float, float]
     advice: tuple[Advice, ...]
     distance_mm: float
     tilt_deg: float
@@ -82,9 +87,9 @@ class SettledFrame:
     frame: Frame
     reading: Reading
     lens: tuple[float, ...]
-    outline_px: tuple[tuple[float, float], ...]
+    outline_px: Outline
     """Around the printed board and what stands on it, in the picture; nothing outside belongs to the game."""
-    squares_px: Mapping[Square, tuple[tuple[float, float], ...]]
+    squares_px: Mapping[Square, Outline]
     """The corners of each square in the picture."""
 
 
@@ -97,43 +102,58 @@ class CameraOffer:
 
 
 class Eye(Protocol):
-    """What the camera page asks, from any thread. Nothing is computed unless it is asked for."""
+    """What pages ask of the camera, from any thread. Nothing is computed unless it is asked for."""
 
     def number(self) -> int:
-        """The number of the last frame, counted on over all cameras; 0: there was none yet."""
+        """Return the number of the last frame, counted on over all cameras.
+
+        0: there was none yet.
+        """
 
     def picture(self) -> bytes | None:
-        """The last frame as a JPEG of at most 960 px; None: there was none yet."""
+        """Return the last frame as a JPEG of at most 960 px. None: there was none yet."""
 
     def blind_advice(self) -> tuple[Advice, ...]:
-        """What may be wrong with the picture while no board is found in it."""
+        """Return what may be wrong with the picture while no board is found in it."""
 
     def board(self, frame: int | None = None) -> BoardSeen | None:
-        """The board in the last frame, or in a settled one, its weak places and advice; None: no board is seen."""
+        """Return the board in the last frame, or in a settled one, its weak places and advice.
+
+        None: no board is seen.
+        """
 
     def settled(self) -> tuple[SettledFrame, ...]:
-        """The last frames in which the board came to rest, oldest first."""
+        """Return the last frames in which the board came to rest, oldest first."""
 
     def settled_picture(self, frame: int, width_px: int) -> bytes | None:
-        """A settled frame as a JPEG of at most that width; None: it is not kept any more."""
+        """Return a settled frame as a JPEG of at most that width. None: it is not kept any more."""
 
     def photograph(self) -> bytes | None:
-        """The board alone, from straight above, as a small JPEG; None: it does not lie still in view."""
+        """Return the board alone, from straight above, as a small JPEG.
+
+        None: it does not lie still in view.
+        """
 
     def cameras(self) -> tuple[CameraOffer, ...]:
-        """All cameras that could be used."""
+        """Return all cameras that could be used."""
 
     def source(self) -> str:
-        """Which one is used, as in the settings."""
+        """Return which one is used, as in the settings."""
 
     def name(self) -> str:
-        """The name of the camera that is open; empty: none."""
+        """Return the name of the camera that is open. Empty: none."""
 
     def choose(self, source: str) -> None:
-        """Use another camera from the next frame on; raises `CameraError` where there is only this one."""
+        """Use another camera from the next frame on.
+
+        Raises `CameraError` where there is only this one.
+        """
 
     def locks(self) -> tuple[bool | None, bool | None] | None:
-        """Are focus and exposure locked? None, for one or both: this camera cannot be told to."""
+        """Return whether focus and exposure are locked.
+
+        None, for one or both: this camera cannot be told to.
+        """
 
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
-        """Lock focus or exposure as they are, or let them follow; None leaves one as it is."""
+        """Lock focus or exposure as they are, or let them follow. None leaves one as it is."""

@@ -19,22 +19,28 @@ class Spoken(Protocol):
 
     @property
     def volume(self) -> float:
-        """0..1."""
+        """Return the loudness from 0 to 1."""
 
     @property
     def speed(self) -> float:
-        """1 is a calm talker's."""
+        """Return the speed, where 1 is a calm talker's."""
 
     @property
     def screen_may_speak(self) -> bool:
-        """Do the settings and the hour let a screen speak?"""
+        """Return whether the settings and the hour let a screen speak."""
 
     @property
     def quiet_until(self) -> str | None:
-        """When the quiet hours end that hold now, such as 08:00; empty: never, None: none hold."""
+        """Return when the quiet hours end that hold now, such as 08:00.
+
+        Empty: never, None: none hold.
+        """
 
     def recent(self) -> tuple[Utterance, ...]:
-        """The last sentences, oldest first; nothing that somebody at the table may not know."""
+        """Return the last sentences, oldest first.
+
+        Nothing that somebody at the table may not know.
+        """
 
     def screen_speaks(self, speaks: bool) -> None:
-        """A screen has begun to speak, or has ended."""
+        """Note that a screen has begun to speak, or has ended."""

@@ -44,7 +44,9 @@ class Arena(Game[State, Orders]):
 
     name = "arena"
     title = say("Robot Arena")
-    summary = say("Secret orders for up to eight robots each")
+    summary = say("Secret orders. All robots act at once.")
+    minutes = 25
+    how_to_win = (say("Secret orders for each robot"), say("Each hit takes 12 of 30"), say("Break theirs to win"))
     sides = SIDES
     options_type = ArenaOptions
     option_rows = OPTION_ROWS
@@ -57,55 +59,56 @@ class Arena(Game[State, Orders]):
     lead_words = say("the hit points of all robots of a side")
 
     def kit(self, options: ArenaOptions) -> Kit:
-        """Sixteen robots, and the board of the map."""
+        """Return sixteen robots, and the board of the map."""
         return kit_of(options.board)
 
     def extras(self, options: ArenaOptions) -> Extras:
-        """A player aid for each side."""
+        """Return a player aid for each side."""
         return extras_of(options)
 
     def options(self, raw: Mapping[str, Any]) -> ArenaOptions:
-        """Also refuses a board that cannot be read or has too many starts."""
+        """Convert the options. Refuse a board that cannot be read or has too many starts."""
         options: ArenaOptions = super().options(raw)
         check_board(options)
         return options
 
     def setup(self, options: ArenaOptions, rng: Random) -> State:  # noqa: ARG002
-        """Robots on their starts."""
+        """Return robots on their starts."""
         return first_state(options)
 
     def chosen(self, options: ArenaOptions) -> str:
-        """The start."""
+        """Return the start."""
         return say("The start of this game was chosen.") if options.start else ""
 
     def lead(self, state: State) -> float:
-        """By hit points."""
+        """Return the lead by hit points."""
         return lead(state)
 
     def triumph(self, winner: str, state: State) -> str:  # noqa: ARG002
-        """In the arena."""
+        """Return the headline of a win."""
         return say("{name} holds the arena.", name=winner)
 
     def to_act(self, state: State) -> frozenset[Seat]:
-        """Both, sealed, until the game is over."""
+        """Return both, sealed, until the game is over."""
         return _NOBODY if state.outcome else _BOTH
 
     def legal_actions(self, state: State, seat: Seat) -> Iterator[Orders]:
-        """All orders, lazily: 12^n - 1 for n robots, in the order of `all_orders`, whose beginning is a fair sample."""
+        """Yield all orders, lazily: 12^n - 1 for n robots, in the order of `all_orders`, whose
+        beginning is a fair sample."""
         if state.outcome is None:
             yield from all_orders(state.numbers(SEATS.index(seat)))
 
     def random_action(self, state: State, seat: Seat, rng: Random) -> Orders:
-        """One of the legal actions, each equally likely, without listing them."""
+        """Return one of the legal actions, each equally likely, without listing them."""
         return random_orders(state.numbers(SEATS.index(seat)), rng)
 
     def examples(self, state: State, seat: Seat) -> Iterator[Orders]:
-        """All go towards the other side, or one of them stays and defends."""
+        """Yield orders by which all go towards the other side, or one stays and defends."""
         if state.turn == 1:
             yield from marches(state.numbers(SEATS.index(seat)), "N" if seat is Seat.SOUTH else "S")
 
     def check(self, state: State, seat: Seat, action: Orders) -> None:
-        """Every robot named must be on the board; whatever it is told may be tried."""
+        """Refuse orders for robots that are not on the board. Any order may be tried."""
         if state.outcome:
             raise Illegal(Reason.GAME_OVER, say("The game is over: no more orders are accepted"), "winning")
         side = SEATS.index(seat)
@@ -113,19 +116,19 @@ class Arena(Game[State, Orders]):
         for number, _ in action.given:
             if number not in numbers:
                 message = say(
-                    "{side!c} robot {number} is not on the board: give orders to robots that are ({numbers})",
-                    side=NAMES[side],
+                    "{colour!c} robot {number} is not on the board: give orders to robots that are ({numbers})",
+                    colour=NAMES[side],
                     number=number,
                     numbers=", ".join(map(str, numbers)),
                 )
                 raise Illegal(Reason.NOT_ON_BOARD, message, "orders")
 
     def parse(self, text: str) -> Orders:
-        """Robots by rising numbers, each with its order, one blank between."""
+        """Return robots by rising numbers, each with its order, one blank between."""
         return parse_orders(text)
 
     def commands(self, action: Orders) -> list[str]:
-        """What each robot is told, without directions."""
+        """Return what each robot is told, without directions."""
         return [_COMMANDS[code if code in _COMMANDS else code[:-1]] for _, code in action.given if code != NOTHING]
 
     def apply(self, state: State, actions: Mapping[Seat, Orders], rng: Random) -> Step[State]:  # noqa: ARG002
@@ -133,15 +136,16 @@ class Arena(Game[State, Orders]):
         return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
 
     def outcome(self, state: State) -> Outcome | None:
-        """How it ended."""
+        """Return how it ended."""
         return state.outcome
 
     def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
-        """Everything on the board is public; sealed orders never reach a state."""
+        """Return the whole state: everything on the board is public. Sealed orders never reach a state."""
         return self.dump(state)
 
     def dump(self, state: State) -> View:
-        """Each side's robots by number (`{"square": "b1", "points": 30}`), the coming turn, outcome."""
+        """Return each side's robots by number (`{"square": "b1", "points": 30}`), the coming turn,
+        outcome."""
         texts = state.ground.texts
         robots = {
             seat: {str(robot.number): {"square": texts[robot.place], "points": robot.points} for robot in side}
@@ -157,19 +161,22 @@ class Arena(Game[State, Orders]):
         }
 
     def expected(self, state: State) -> Layout:
-        """One robot a square."""
+        """Return one robot a square."""
         squares = state.ground.squares
         return {squares[robot.place]: STACKS[side][robot.number] for side in (0, 1) for robot in state.robots[side]}
 
     def opened(
         self, state: State, actions: Mapping[Seat, Orders], stages: Sequence[Stage], stage: int
     ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
-        """Each robot's order once the stage was shown in which it is carried out; at the end all are open."""
+        """Return each robot's order once the stage was shown in which it is carried out.
+
+        At the end all are open.
+        """
         shown = {str(each.title) for each in stages[: stage + 1]}
         return opened_orders(state, actions, shown, is_all=stage + 1 >= len(stages))
 
     def turn_number(self, state: State) -> int:
-        """The number of the turn."""
+        """Return the number of the turn."""
         return state.turn
 
     def standing(self, state: State, seat: Seat | None) -> BoardUi:
@@ -177,13 +184,13 @@ class Arena(Game[State, Orders]):
         return standing_of(state, seat)
 
     def plays(self, state: State, seat: Seat) -> tuple[Play, ...]:  # noqa: ARG002
-        """None: orders are written on the sheet."""
+        """Return nothing: orders are written on the sheet."""
         return ()
 
     def pad(self, state: State, seat: Seat) -> PadGrammar | None:
-        """One or two keys a robot, in the order of their numbers."""
+        """Return one or two keys a robot, in the order of their numbers."""
         return None if state.outcome else pad_of(seat, state.numbers(SEATS.index(seat)))
 
     def plan(self, state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
-        """The square that each order is about."""
+        """Return the square that each order is about."""
         return plan_of(state, SEATS.index(seat), parse_orders(entered)) if entered else ()

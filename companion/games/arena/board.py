@@ -27,7 +27,7 @@ WALLS_MAP = "\n".join(
     )
 )
 
-MOST_ROBOTS = 8
+MAX_ROBOTS = 8
 """Robots of a side: as many tags are printed for each (Ruling 3)."""
 DIRECTIONS = "NESW"
 STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
@@ -47,9 +47,10 @@ SIDES = {
 }
 NAMES = tuple(SIDES[seat].name for seat in SEATS)
 ROBOTS = tuple(
-    tuple(say("{side} robot {number}", side=name, number=number) for number in range(MOST_ROBOTS + 1)) for name in NAMES
+    tuple(say("{colour} robot {number}", colour=name, number=number) for number in range(MAX_ROBOTS + 1))
+    for name in NAMES
 )
-"""Names of the faces by seat (0 South, 1 North) and number; the numbers begin with 1."""
+"""Names of the faces by seat (0 South, 1 North) and number. The numbers begin with 1."""
 STACKS = tuple(tuple((name,) for name in names) for names in ROBOTS)
 """What a layout shows on a robot's square."""
 
@@ -70,35 +71,38 @@ class Ground:
 
     @cached_property
     def squares(self) -> tuple[Square, ...]:
-        """All squares by file, then rank."""
+        """Return all squares by file, then rank."""
         return tuple(Square(file, rank) for file in range(self.files) for rank in range(self.ranks))
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """The squares as they are written."""
+        """Return the squares as they are written."""
         return tuple(map(str, self.squares))
 
     @cached_property
     def ahead(self) -> tuple[tuple[int | None, ...], ...]:
-        """For each place where N, E, S and W lead; None: off the board or into a wall."""
+        """Return where N, E, S and W lead from each place. None: off the board or into a wall."""
         return tuple(tuple(self._place(square.shifted(*step)) for step in STEPS) for square in self.squares)
 
     @cached_property
     def around(self) -> tuple[tuple[int, ...], ...]:
-        """For each place its up to eight neighbours, walls left out."""
+        """Return the up to eight neighbours of each place, walls left out."""
         ring = [(files, ranks) for files in (-1, 0, 1) for ranks in (-1, 0, 1) if files or ranks]
         found = ((self._place(square.shifted(*step)) for step in ring) for square in self.squares)
         return tuple(tuple(place for place in places if place is not None) for places in found)
 
     def _place(self, square: Square) -> int | None:
-        """The place of a square on which a robot can stand."""
+        """Return the place of a square on which a robot can stand."""
         on_board = 0 <= square.file < self.files and 0 <= square.rank < self.ranks
         return square.file * self.ranks + square.rank if on_board and square not in self.walls else None
 
 
 @lru_cache(maxsize=64)
 def ground_of(text: str) -> Ground:
-    """Read a text map of `s S n N # .`; each side needs a start. Starts and spawn points go by file, then rank."""
+    """Read a text map of `s S n N # .`.
+
+    Each side needs a start. Starts and spawn points go by file, then rank.
+    """
     tiles = parse_map(text, "sSnN#.")
     for character, seat in zip("sn", SEATS, strict=True):
         if not tiles.squares_of(character):
@@ -121,7 +125,8 @@ def ground_of(text: str) -> Ground:
 
 @lru_cache(maxsize=64)
 def kit_of(text: str) -> Kit:
-    """Sixteen robots of one face each, and a board of squares with its walls and spawn points."""
+    """Return sixteen robots of one face each, and a board of squares with its walls and spawn
+    points."""
     ground = ground_of(text)
     marks = [Mark(wall, "wall") for wall in sorted(ground.walls)]
     for seat, drawing, spawns in zip(SEATS, ("spawn-s", "spawn-n"), ground.spawns, strict=True):
@@ -148,7 +153,7 @@ def kit_of(text: str) -> Kit:
             sign=("robot-s", "robot-n")[side],
         )
         for side, (seat, first) in enumerate(zip(SEATS, _FIRST_MARKERS, strict=True))
-        for number in range(1, MOST_ROBOTS + 1)
+        for number in range(1, MAX_ROBOTS + 1)
     )
     return Kit(
         "arena",

@@ -1,6 +1,6 @@
 """Which moves fail when all robots move at once.
 
-Source: the rulebook's "Moving"; Ruling 3, moves.
+Source: the rulebook's "Moving". Ruling 3, moves.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ class Failure(Enum):
 
 
 def failures(places: Sequence[int], tries: Mapping[int, int | None]) -> dict[int, Failure]:
-    """The robots whose moves fail, with the reason; all others succeed, in chains, swaps and rotations too.
+    """Return the robots whose moves fail, with the reason.
+
+    All others succeed, in chains, swaps and rotations too.
 
     `places` says where each robot stands, `tries` where those that move want to go (None: off the board or a wall).
 

@@ -31,7 +31,9 @@ _SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """Orders by rising robot numbers, at least one: `((1, "N"), (3, "D"))`; a robot left out does nothing.
+    """Orders by rising robot numbers, at least one: `((1, "N"), (3, "D"))`.
+
+    A robot left out does nothing.
 
     >>> str(Orders(((1, "N"), (3, "D"))))
     '1:N 3:D'
@@ -44,7 +46,10 @@ class Orders:
 
 
 def parse_orders(text: str) -> Orders:
-    """The orders of a text such as `1:N 2:aE`; raises `Malformed` naming the part that is wrong."""
+    """Return the orders of a text such as `1:N 2:aE`.
+
+    Raises `Malformed` naming the part that is wrong.
+    """
     given: list[tuple[int, str]] = []
     for part in text.split(" "):
         match = _PART.fullmatch(part)
@@ -71,7 +76,9 @@ def parse_orders(text: str) -> Orders:
 
 
 def marches(numbers: Sequence[int], way: str) -> Iterator[Orders]:
-    """All of these robots go one way; then the same with one of them defending instead, for each.
+    """Yield all of these robots go one way.
+
+    Then the same with one of them defending instead, for each.
 
     >>> [str(orders) for orders in marches((1, 3), "N")]
     ['1:N 3:N', '1:D 3:N', '1:N 3:D']
@@ -82,7 +89,8 @@ def marches(numbers: Sequence[int], way: str) -> Iterator[Orders]:
 
 
 def all_orders(numbers: Sequence[int]) -> Iterator[Orders]:
-    """All orders of these robots, each once: every robot left out or with one of `CODES`, at least one with.
+    """Yield all orders of these robots, each once: every robot left out or with one of `CODES`, at
+    least one with.
 
     There are 12^n - 1 for n robots, 430 million for eight: so that any beginning of the row is a fair cross-section,
     it goes through the numbers of `orders_at` in equal strides of about the golden section of 12^n. The stride has no
@@ -99,7 +107,8 @@ def all_orders(numbers: Sequence[int]) -> Iterator[Orders]:
 
 
 def orders_at(index: int, numbers: Sequence[int]) -> Orders:
-    """The orders with this number: its digits to base 12, the last for the first robot; 0: left out, k: `CODES[k-1]`.
+    """Return the orders with this number: its digits to base 12, the last for the first robot. 0:
+    left out, k: `CODES[k-1]`.
 
     >>> str(orders_at(1 + 12 * 9, (1, 2, 4)))
     '1:N 2:D'
@@ -113,5 +122,5 @@ def orders_at(index: int, numbers: Sequence[int]) -> Orders:
 
 
 def random_orders(numbers: Sequence[int], rng: Random) -> Orders:
-    """One of `all_orders`, each equally likely, without counting them up."""
+    """Return one of `all_orders`, each equally likely, without counting them up."""
     return orders_at(rng.randrange(1, _WAYS ** len(numbers)), numbers)

@@ -13,15 +13,15 @@ from companion.games.pads import Key, PadGrammar
 
 _READY = "ready"
 _AWAY = {"up": "N", "down": "S", "left": "W", "right": "E"}
-"""Directions as South sees them; North sees the opposite ones."""
+"""Directions as South sees them. North sees the opposite ones."""
 _OPPOSITE = dict(zip("NESW", "SWNE", strict=True))
 
 
 @dataclass(frozen=True)
 class OrdersPad(PadGrammar):
-    """Keys for the robots in `numbers`, one after the other; `length` is how many they are.
+    """Keys for the robots in `numbers`, one after the other. `length` is how many they are.
 
-    A direction moves, `a` and a direction attacks, `a` twice self-destructs, `b` defends, a short ready does nothing;
+    A direction moves, `a` and a direction attacks, `a` twice self-destructs, `b` defends, a short ready does nothing.
     `b` or ready after `a` take the `a` back. Directions are seen from the seat: up is away from the player. Until all
     robots are done every key is taken, so that a refusal says no more than that the draft is full. Ready held down
     hands in what there is: an attack that has no direction yet and robots that are not reached do nothing.
@@ -30,21 +30,24 @@ class OrdersPad(PadGrammar):
     numbers: tuple[int, ...] = ()
 
     def count(self, draft: tuple[str, ...]) -> int:
-        """How many robots are done."""
+        """Return how many robots are done."""
         return len(self._codes(draft))
 
     def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
-        """Every key of the pad, ready too, until all robots are done."""
+        """Return every key of the pad, ready too, until all robots are done."""
         return (pad == _READY or self.key(pad) is not None) and self.count(draft) < self.length
 
     def text(self, draft: tuple[str, ...]) -> str:
-        """The orders so far; robots that do nothing are left out, and all of them are said by the first one's `-`."""
+        """Return the orders so far.
+
+        Robots that do nothing are left out, and all of them are said by the first one's `-`.
+        """
         done = zip(self.numbers, self._codes(draft), strict=False)
         given = tuple((number, code) for number, code in done if code)
         return str(Orders(given or ((self.numbers[0], NOTHING),)))
 
     def spell(self, text: str) -> tuple[str, ...]:
-        """One or two keys a robot; ready for one that does nothing."""
+        """Return one or two keys a robot. Ready for one that does nothing."""
         given = dict(parse_orders(text).given)
         directions = {key.letter: key.pad for key in self.keys}
         keys: list[str] = []
@@ -59,7 +62,7 @@ class OrdersPad(PadGrammar):
         return tuple(keys)
 
     def _codes(self, draft: tuple[str, ...]) -> list[str]:
-        """The order of each robot that is done; empty: nothing."""
+        """Return the order of each robot that is done. Empty: nothing."""
         codes: list[str] = []
         aims = False
         for pad in draft:
@@ -79,7 +82,7 @@ class OrdersPad(PadGrammar):
 
 @lru_cache(maxsize=1024)
 def pad_of(seat: Seat, numbers: tuple[int, ...]) -> OrdersPad:
-    """The grammar of a seat whose robots have these numbers."""
+    """Return the grammar of a seat whose robots have these numbers."""
     keys = []
     for pad, away in _AWAY.items():
         letter = away if seat is Seat.SOUTH else _OPPOSITE[away]

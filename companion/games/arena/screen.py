@@ -52,7 +52,7 @@ def _sign(state: State, seat: Seat | None) -> str:
 
 
 def _hint(state: State) -> str:
-    """The turn, and when new robots appear."""
+    """Return the turn, and when new robots appear."""
     if state.outcome:
         return state.outcome.reason
     options, turn = state.options, state.turn
@@ -68,7 +68,7 @@ def _hint(state: State) -> str:
 
 
 def _facts(points: list[int]) -> str:
-    """Such as “3 robots, 84 points”."""
+    """Return a side's facts, such as “3 robots, 84 points”."""
     return joined(", ", (counted_robots(len(points)), counted_points(sum(points))))
 
 
@@ -83,7 +83,7 @@ def _sheet(state: State, side: int) -> OrderSheet:
 def opened_orders(
     state: State, actions: Mapping[Seat, Orders], shown: Collection[str], *, is_all: bool
 ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
-    """The orders of every robot by seat, those of stages that were not shown yet closed."""
+    """Return the orders of every robot by seat, those of stages that were not shown yet closed."""
     opened = {}
     for side, seat in enumerate(SEATS):
         codes = dict(actions[seat].given)
@@ -95,7 +95,7 @@ def opened_orders(
 
 
 def order_words(number: int, code: str) -> str:
-    """A robot's order in words."""
+    """Return a robot's order in words."""
     return say("{unit}: {order}", unit=str(number), order=_opened(str(number), code, (), is_all=True).words)
 
 
@@ -115,7 +115,8 @@ def _opened(unit: str, code: str, shown: Collection[str], *, is_all: bool) -> Un
 
 
 def plan_of(state: State, side: int, orders: Orders) -> tuple[Square | None, ...]:
-    """Where each order leads: the square that is entered or attacked (None: a wall or no square), else its own."""
+    """Return where each order leads: the square that is entered or attacked (None: a wall or no
+    square), else its own."""
     places = {robot.number: robot.place for robot in state.robots[side]}
     found: list[Square | None] = []
     for number, code in orders.given:

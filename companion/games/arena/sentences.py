@@ -26,19 +26,19 @@ NOBODY_LEFT = say("Neither side has a robot left: a tie.")
 
 @_remembered
 def shelters(robot: str, square: str) -> str:
-    """It defends."""
+    """Say that it defends."""
     return say("{robot!c} takes shelter on {square}.", robot=robot, square=square)
 
 
 @_remembered
 def arms(robot: str, square: str) -> str:
-    """It will blow up."""
+    """Say that it will blow up."""
     return say("{robot!c} arms its self-destruct on {square}.", robot=robot, square=square)
 
 
 @_remembered
 def moves(robot: str, direction: int, origin: str, target: str) -> str:
-    """Its move succeeds."""
+    """Say that its move succeeds."""
     return say(
         "{robot!c} moves {direction}, {origin} to {target}.",
         robot=robot,
@@ -50,60 +50,60 @@ def moves(robot: str, direction: int, origin: str, target: str) -> str:
 
 @_remembered
 def bounces(robot: str, square: str) -> str:
-    """Its move fails."""
+    """Say that its move fails."""
     return say("{robot!c} bounces and stays on {square}.", robot=robot, square=square)
 
 
 @_remembered
 def stays(robot: str, square: str) -> str:
-    """Why another one's move fails."""
+    """Return why another one's move fails."""
     return say("{robot!c} does not leave {square}.", robot=robot, square=square)
 
 
 @_remembered
 def into_wall(direction: int, square: str) -> str:
-    """Why nothing gets any further."""
+    """Return why nothing gets any further."""
     return say("{direction!c} leads into the wall on {square}.", direction=WORDS[direction], square=square)
 
 
 @_remembered
 def off_board(direction: int) -> str:
-    """Why nothing gets any further."""
+    """Return why nothing gets any further."""
     return say("{direction!c} leads off the board.", direction=WORDS[direction])
 
 
 def contest(robots: Iterable[str], square: str) -> str:
-    """Why the moves of several robots fail."""
+    """Return why the moves of several robots fail."""
     return say("{robots!c} try to enter {square}.", robots=listed(robots), square=square)
 
 
 @_remembered
 def appears(robot: str, square: str) -> str:
-    """It is new."""
+    """Say that it is new."""
     return say("{robot!c} appears on {square}: put down its tag.", robot=robot, square=square)
 
 
 @_remembered
 def is_in_the_way(robot: str) -> str:
-    """Why no new robot appears where it stands."""
+    """Return why no new robot appears where it stands."""
     return say("{robot!c} stands there.", robot=robot)
 
 
 @_remembered
 def misses(robot: str, direction: int) -> str:
-    """Its attack hits nothing."""
+    """Say that its attack hits nothing."""
     return say("{robot!c} attacks {direction} and hits nothing.", robot=robot, direction=WORDS[direction])
 
 
 @_remembered
 def is_empty(square: str) -> str:
-    """Why an attack hits nothing."""
+    """Return why an attack hits nothing."""
     return say("Nothing stands on {square}.", square=square)
 
 
 @_remembered
 def hits(robot: str, direction: int, victim: str, square: str, damage: int) -> str:
-    """Its attack takes points from another robot."""
+    """Say that its attack takes points from another robot."""
     return say_n(
         "{robot!c} attacks {direction} and hits {victim} on {square}: {n} point.",
         "{robot!c} attacks {direction} and hits {victim} on {square}: {n} points.",
@@ -117,12 +117,12 @@ def hits(robot: str, direction: int, victim: str, square: str, damage: int) -> s
 
 @_remembered
 def hit_reason(is_friend: bool, is_shielded: bool) -> str | None:
-    """Why a hit takes another number of points than usual."""
+    """Return why a hit takes another number of points than usual."""
     return joined(" ", (is_friend and OWN_SIDE, is_shielded and SHIELDED)) or None
 
 
 def blows_up(robot: str, square: str, victims: Sequence[tuple[str, int]]) -> str:
-    """Its self-destruct; the victims with the points that each loses."""
+    """Return its self-destruct. The victims with the points that each loses."""
     if not victims:
         return say("{robot!c} blows up on {square} and hits nobody.", robot=robot, square=square)
     hit = listed(say("{robot} ({points})", robot=victim, points=points) for victim, points in victims)
@@ -131,7 +131,7 @@ def blows_up(robot: str, square: str, victims: Sequence[tuple[str, int]]) -> str
 
 @_remembered
 def leaves(robot: str) -> str:
-    """It has no points left."""
+    """Say that it has no points left."""
     return say("{robot!c} leaves the board.", robot=robot)
 
 
@@ -140,13 +140,13 @@ def leaves(robot: str) -> str:
 
 @_remembered
 def appears_not(side: int, square: str) -> str:
-    """A spawn point brings nothing."""
-    return say("No {side} robot appears on {square}.", side=NAMES[side], square=square)
+    """Return a spawn point brings nothing."""
+    return say("No {colour} robot appears on {square}.", colour=NAMES[side], square=square)
 
 
 @_remembered
 def is_full(side: int, number: int) -> str:
-    """Why a side gets no more robots."""
+    """Return why a side gets no more robots."""
     return say_n(
         "{side!c} has {n} robot, as many as a side may have.",
         "{side!c} has {n} robots, as many as a side may have.",
@@ -156,12 +156,12 @@ def is_full(side: int, number: int) -> str:
 
 
 def has_none(side: int) -> str:
-    """Why a side has lost."""
+    """Return why a side has lost."""
     return say("{side!c} has no robot left.", side=NAMES[side])
 
 
 def more_robots(turn: int, side: int, counts: Sequence[int]) -> str:
-    """Why a side wins after the last turn: it has more robots."""
+    """Return why a side wins after the last turn: it has more robots."""
     return say(
         "Turn {turn} was the last one: {side} has {robots}, {other} {fewer}.",
         turn=turn,
@@ -173,7 +173,7 @@ def more_robots(turn: int, side: int, counts: Sequence[int]) -> str:
 
 
 def more_points(turn: int, side: int, count: int, points: Sequence[int]) -> str:
-    """Why a side wins after the last turn: both have so many robots, it has more points."""
+    """Return why a side wins after the last turn: both have so many robots, it has more points."""
     return say(
         "Turn {turn} was the last one, {robots} each: {side} has {points}, {other} {fewer}.",
         turn=turn,
@@ -186,7 +186,7 @@ def more_points(turn: int, side: int, count: int, points: Sequence[int]) -> str:
 
 
 def as_many(turn: int, count: int, points: int) -> str:
-    """Why nobody wins after the last turn."""
+    """Return why nobody wins after the last turn."""
     return say(
         "Turn {turn} was the last one: {robots} and {points} each, a tie.",
         turn=turn,

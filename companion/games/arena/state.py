@@ -12,7 +12,7 @@ from companion.core.errors import Malformed
 from companion.core.grid import parse_groups
 from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS
-from companion.games.arena.board import MOST_ROBOTS, STANDARD_MAP, Ground, ground_of
+from companion.games.arena.board import MAX_ROBOTS, STANDARD_MAP, Ground, ground_of
 from companion.games.base import Options, Outcome
 
 _Points = Annotated[int, Meta(ge=1, le=999)]
@@ -20,22 +20,28 @@ _Damage = Annotated[int, Meta(ge=0, le=999)]
 
 
 class ArenaOptions(Options, frozen=True):
-    """The arena and the house defaults of Ruling 3; damages are the rulebook's. `spawn_every` 0: never."""
+    """The arena and the house defaults of Ruling 3.
+
+    Damages are the rulebook's. `spawn_every` 0: never.
+    """
 
     board: str = STANDARD_MAP
     turns: Annotated[int, Meta(ge=1, le=1000)] = 30
     hit_points: _Points = 30
     spawn_every: Annotated[int, Meta(ge=0, le=1000)] = 5
-    max_robots: Annotated[int, Meta(ge=1, le=MOST_ROBOTS)] = MOST_ROBOTS
+    max_robots: Annotated[int, Meta(ge=1, le=MAX_ROBOTS)] = MAX_ROBOTS
     attack: _Damage = 12
     friendly: _Damage = 8
     blast: _Damage = 6
     start: str = ""
-    """Where the robots begin instead of on the starts: South's squares, a stroke, North's; empty: on the starts."""
+    """Where the robots begin instead of on the starts: South's squares, a stroke, North's.
+
+    Empty: on the starts.
+    """
 
 
 class Reason(StrEnum):
-    """Why the game refuses orders; whatever else robots cannot do is legal and fails."""
+    """Why the game refuses orders. Whatever else robots cannot do is legal and fails."""
 
     NOT_ON_BOARD = "not_on_board"
     GAME_OVER = "game_over"
@@ -64,12 +70,15 @@ class State:
     outcome: Outcome | None = None
 
     def numbers(self, side: int) -> tuple[int, ...]:
-        """The numbers of a side's robots, rising."""
+        """Return the numbers of a side's robots, rising."""
         return tuple([robot.number for robot in self.robots[side]])
 
 
 def _starts(options: ArenaOptions) -> tuple[tuple[int, ...], ...]:
-    """The places on which the robots of each seat begin; raises `Malformed` for a start that cannot be read."""
+    """Return the places on which the robots of each seat begin.
+
+    Raises `Malformed` for a start that cannot be read.
+    """
     ground = ground_of(options.board)
     if not options.start:
         return ground.starts
@@ -96,13 +105,13 @@ def check_board(options: ArenaOptions) -> None:
                 options.max_robots,
                 starts=len(starts),
                 seat=seat,
-                most=MOST_ROBOTS,
+                most=MAX_ROBOTS,
             )
             raise Malformed(text)
 
 
 def first_state(options: ArenaOptions) -> State:
-    """Robots 1, 2, 3 … of each side on its starts, by file, then rank."""
+    """Return robots 1, 2, 3 … of each side on its starts, by file, then rank."""
     ground = ground_of(options.board)
     south, north = (
         tuple(Robot(number, place, options.hit_points) for number, place in enumerate(starts, start=1))
@@ -112,11 +121,11 @@ def first_state(options: ArenaOptions) -> State:
 
 
 def is_spawning(options: ArenaOptions, turn: int) -> bool:
-    """Do spawn points act in this turn?"""
+    """Return whether spawn points act in this turn."""
     return options.spawn_every > 0 and turn % options.spawn_every == 0
 
 
 def lead(state: State) -> float:
-    """How many hit points more than North's robots South's have together."""
+    """Return how many hit points more than North's robots South's have together."""
     south, north = (sum(robot.points for robot in robots) for robots in state.robots)
     return float(south - north)

@@ -1,6 +1,6 @@
 """How a turn of Robot Arena is carried out: defend, arm, move, spawn, attack, blow up, leave.
 
-Source: the rulebook's "Order & Precedence", "Defending", "Self-Destructing", "Moving" and "Attacking"; Ruling 3.
+Source: the rulebook's "Order & Precedence", "Defending", "Self-Destructing", "Moving" and "Attacking". Ruling 3.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Layout
 from companion.games.arena import sentences
-from companion.games.arena.board import MOST_ROBOTS, ROBOTS, STACKS, STEPS, Ground
+from companion.games.arena.board import MAX_ROBOTS, ROBOTS, STACKS, STEPS, Ground
 from companion.games.arena.events import ArenaEvent
 from companion.games.arena.moves import Failure, failures
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
@@ -69,13 +69,13 @@ class _Turn:
 
     @property
     def at(self) -> Mapping[int, _Robot]:
-        """Which robot stands on a place."""
+        """Return which robot stands on a place."""
         if self._at is None:
             self._at = {robot.place: robot for robot in self.robots}
         return self._at
 
     def changed(self) -> None:
-        """Robots have moved, come or gone."""
+        """Note that robots have moved, come or gone."""
         self._layout = self._at = None
 
     def tell(
@@ -106,7 +106,7 @@ class _Turn:
 
 
 def _shelter(turn: _Turn) -> None:
-    """Defenders shelter for the whole turn."""
+    """Shelter those who defend, for the whole turn."""
     for robot in turn.robots:
         if robot.code == DEFEND:
             turn.tell(
@@ -115,7 +115,7 @@ def _shelter(turn: _Turn) -> None:
 
 
 def _arm(turn: _Turn) -> None:
-    """Self-destructs are armed; nothing stops them."""
+    """Arm the self-destructs. Nothing stops them."""
     for robot in turn.robots:
         if robot.code == DESTRUCT:
             turn.tell(
@@ -124,7 +124,7 @@ def _arm(turn: _Turn) -> None:
 
 
 def _move(turn: _Turn) -> None:
-    """All moves at once."""
+    """Carry out all moves at once."""
     ahead, texts = turn.ground.ahead, turn.ground.texts
     tries = {
         index: ahead[robot.place][MOVES[robot.code]] for index, robot in enumerate(turn.robots) if robot.code in MOVES
@@ -150,7 +150,7 @@ def _move(turn: _Turn) -> None:
 
 
 def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | None]) -> str:
-    """Why a move fails, as a sentence."""
+    """Return why a move fails, as a sentence."""
     robot, target = turn.robots[index], tries[index]
     if target is None:
         return _barrier(turn.ground, robot.place, MOVES[robot.code])
@@ -161,13 +161,13 @@ def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | No
 
 
 def _barrier(ground: Ground, place: int, direction: int) -> str:
-    """Why nothing gets from a place to the next one: a wall or the edge, as a sentence."""
+    """Return why nothing gets from a place to the next one: a wall or the edge, as a sentence."""
     square = ground.squares[place].shifted(*STEPS[direction])
     return sentences.into_wall(direction, str(square)) if square in ground.walls else sentences.off_board(direction)
 
 
 def _spawn(turn: _Turn) -> None:
-    """In a spawning turn every spawn point that is free gets a new robot, up to the side's limit."""
+    """Put a new robot on every free spawn point in a spawning turn, up to the side's limit."""
     options, ground = turn.options, turn.ground
     if not is_spawning(options, turn.number):
         return
@@ -180,7 +180,7 @@ def _spawn(turn: _Turn) -> None:
             elif len(numbers) >= options.max_robots:
                 why = sentences.is_full(side, len(numbers))
             else:
-                number = next(free for free in range(1, MOST_ROBOTS + 1) if free not in numbers)
+                number = next(free for free in range(1, MAX_ROBOTS + 1) if free not in numbers)
                 numbers.add(number)
                 robot = _Robot(side, number, place, options.hit_points, NOTHING, ROBOTS[side][number])
                 turn.robots.append(robot)
@@ -192,7 +192,7 @@ def _spawn(turn: _Turn) -> None:
 
 
 def _attack(turn: _Turn) -> None:
-    """All attacks at once, each at the square next to the robot."""
+    """Carry out all attacks at once, each at the square next to the robot."""
     ground = turn.ground
     for robot in turn.robots:
         if robot.code not in ATTACKS:
@@ -208,7 +208,7 @@ def _attack(turn: _Turn) -> None:
 
 
 def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
-    """An attack that hits another robot, a friend or an enemy."""
+    """Carry out an attack that hits another robot, a friend or an enemy."""
     is_friend = victim.side == robot.side
     damage = _hurt(victim, turn.options.friendly if is_friend else turn.options.attack)
     why = sentences.hit_reason(is_friend, victim.code == DEFEND)
@@ -218,7 +218,10 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
 
 
 def _blow_up(turn: _Turn) -> None:
-    """All self-destructs at once; each hits the eight neighbours and leaves the robot with 0 points."""
+    """Carry out all self-destructs at once.
+
+    Each hits the eight neighbours and leaves the robot with 0 points.
+    """
     armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
     for robot in armed:
         places = turn.ground.around[robot.place]
@@ -232,7 +235,10 @@ def _blow_up(turn: _Turn) -> None:
 
 
 def _hurt(victim: _Robot, damage: int) -> int:
-    """Take the damage of one hit from a robot, half of it behind a shield; answers how much that was."""
+    """Take the damage of one hit from a robot, half of it behind a shield.
+
+    Return how much that was.
+    """
     if victim.code == DEFEND:
         damage //= 2
     victim.points -= damage
@@ -240,7 +246,7 @@ def _hurt(victim: _Robot, damage: int) -> int:
 
 
 def _end(turn: _Turn) -> None:
-    """Robots without points leave all together; then it is seen whether the game is over."""
+    """Take robots without points off all together. Then see whether the game is over."""
     if not turn.events:
         turn.events.append(Event(CommonEvent.IDLE, sentences.IDLE, rule="orders"))
     gone = [robot for robot in turn.robots if robot.points <= 0]
@@ -258,7 +264,7 @@ def _end(turn: _Turn) -> None:
 
 
 def _outcome(turn: _Turn) -> Outcome | None:
-    """A side without robots loses; after the last turn robots count, then hit points."""
+    """Return how the game ends: a side without robots loses. After the last turn robots count, then hit points."""
     of_north = sum([robot.side for robot in turn.robots])
     counts = [len(turn.robots) - of_north, of_north]
     if not any(counts):

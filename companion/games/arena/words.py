@@ -1,4 +1,7 @@
-"""Options and rules of Robot Arena in words for people; the rulebook retold, with the rulings where it is silent."""
+"""Options and rules of Robot Arena in words for people.
+
+The rulebook retold, with the rulings where it is silent.
+"""
 
 from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS
@@ -9,7 +12,7 @@ from companion.games.base import Example, OptionRow, Rule
 
 
 def counted_robots(number: int) -> str:
-    """So many robots, in words.
+    """Return a number of robots in words.
 
     >>> counted_robots(1), counted_robots(3)
     ('1 robot', '3 robots')
@@ -18,7 +21,7 @@ def counted_robots(number: int) -> str:
 
 
 def counted_points(number: int) -> str:
-    """So many hit points, in words."""
+    """Return a number of hit points in words."""
     return say_n("{n} point", "{n} points", number)
 
 
@@ -214,7 +217,7 @@ RULES = (
 
 
 def extras_of(options: ArenaOptions) -> Extras:
-    """The player aid with the figures of these options, the same for both."""
+    """Return the player aid with the figures of these options, the same for both."""
     rows = (
         AidRow(say("Move"), say("one square"), drawing="order-up"),
         AidRow(

@@ -29,7 +29,7 @@ from companion.games.tools import GameTools, GameWithTools
 
 _COUNTER = CounterGame()
 WAYS: Mapping[str, FullGame | CounterGame] = {"full": FullGame(), "clock": _COUNTER, "referee": _COUNTER}
-"""The rules of each way to play; a state knows its way by its options."""
+"""The rules of each way to play. A state knows its way by its options."""
 
 
 class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
@@ -40,7 +40,13 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
 
     name = "binmat"
     title = say("BINMAT")
-    summary = say("Attacker against defender, six lanes, five seconds a turn")
+    summary = say("Break in, or hold out. Five-second turns.")
+    minutes = 15
+    how_to_win = (
+        say("Stack cards in six lanes"),
+        say("Sums of 2, 4, 8 or 16 are strong"),
+        say("Break one lane, or hold all six"),
+    )
     sides = SIDES
     options_type = BinmatOptions
     option_rows = OPTION_ROWS
@@ -58,51 +64,54 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
     )
 
     def kit(self, options: BinmatOptions) -> Kit:  # noqa: ARG002
-        """78 cards and six lanes."""
+        """Return the kit of 78 cards and six lanes."""
         return KIT
 
     def extras(self, options: BinmatOptions) -> Extras:
-        """A player aid for each role."""
+        """Return a player aid for each role."""
         return extras_of(options)
 
     def options(self, raw: Mapping[str, Any]) -> BinmatOptions:
-        """Also refuses a deal that is no deck, and more players than a way has seats for."""
+        """Convert the options. Refuse a deal that is no deck, and more players than a way has seats for."""
         options: BinmatOptions = super().options(raw)
         check_options(options)
         return options
 
     def setup(self, options: BinmatOptions, rng: Random) -> Any:
-        """The first state of the chosen way."""
+        """Return the first state of the chosen way."""
         return WAYS[options.way].setup(options, rng)
 
     def drawn(self, options: BinmatOptions) -> Drawn:
-        """What people deal themselves is not drawn; a deal that is chosen still leaves shuffles to come."""
+        """Return what people deal themselves is not drawn.
+
+        A deal that is chosen still leaves shuffles to come.
+        """
         return Drawn.SETUP if options.way == "full" else Drawn.NEVER
 
     def chosen(self, options: BinmatOptions) -> str:
-        """The deal."""
+        """Return the deal."""
         if self.hides(options) and any(options.hands):
             return say("The start of this game was chosen.")
         return say("The deal of this game was chosen by the host.") if self.hides(options) and options.deck else ""
 
     def hides(self, options: BinmatOptions) -> bool:
-        """Cards lie face down to the end where the program keeps them."""
+        """Return whether the program keeps the cards, which then lie face down to the end."""
         return options.way == "full"
 
     def is_dealt_by_hand(self, options: BinmatOptions) -> bool:
-        """The clock and the referee leave the cards to people."""
+        """Return whether people deal, as with the clock and the referee."""
         return options.way != "full"
 
     def hidden_options(self, options: BinmatOptions) -> frozenset[str]:  # noqa: ARG002
-        """The deal, and what the hands began with."""
+        """Return the deal, and what the hands began with."""
         return frozenset({"deck", "hands"})
 
     def to_act(self, state: Any) -> frozenset[Seat]:
-        """Who must act."""
+        """Return who must act."""
         return WAYS[state.options.way].to_act(state)
 
     def legal_actions(self, state: Any, seat: Seat) -> Iterable[str]:
-        """All legal actions of a seat."""
+        """Return all legal actions of a seat."""
         return WAYS[state.options.way].legal_actions(state, seat)
 
     def check(self, state: Any, seat: Seat, action: str) -> None:
@@ -114,53 +123,56 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
         return WAYS[state.options.way].apply(state, actions, rng)
 
     def outcome(self, state: Any) -> Outcome | None:
-        """How it ended."""
+        """Return how it ended."""
         return WAYS[state.options.way].outcome(state)
 
     def view(self, state: Any, seat: Seat | None) -> View:
-        """What that seat may know."""
+        """Return what that seat may know."""
         return WAYS[state.options.way].view(state, seat)
 
     def dump(self, state: Any) -> View:
-        """Everything."""
+        """Return everything."""
         return WAYS[state.options.way].dump(state)
 
     def parse(self, text: str) -> str:
-        """The action of a notation, whatever the way."""
+        """Return the action of a notation, whatever the way."""
         return parse_counter(text) if is_counted(text) else WAYS["full"].parse(text)
 
     def lead(self, state: Any) -> float | None:
-        """By turns and cards; the clock and the referee know nothing of cards."""
+        """Return the lead by turns and cards. The clock and the referee know nothing of cards."""
         return lead(state) if state.options.way == "full" else None
 
     def commands(self, action: str) -> tuple[str, ...]:
-        """What was done, without cards and lanes; nothing for the clock and the referee, who know the ends alone."""
+        """Return what was done, without cards and lanes.
+
+        Nothing for the clock and the referee, who know the ends alone.
+        """
         return () if is_counted(action) else (command_word(action),)
 
     def time_limit(self, state: Any) -> float | None:
-        """Seconds a turn."""
+        """Return seconds a turn."""
         return WAYS[state.options.way].time_limit(state)
 
     def on_timeout(self, state: Any, seat: Seat) -> str | None:
-        """A pass, or only the alarm."""
+        """Return a pass, or only the alarm."""
         return WAYS[state.options.way].on_timeout(state, seat)
 
     def is_reversible(self, state: Any, seat: Seat, action: str) -> bool:
-        """May the seat take this back?"""
+        """Return whether the seat may take this back."""
         return WAYS[state.options.way].is_reversible(state, seat, action)
 
     def tableau(self, state: Any, seat: Seat | None) -> CardUi:
-        """What a viewer sees."""
+        """Return what a viewer sees."""
         return WAYS[state.options.way].tableau(state, seat)
 
     def laid_open(self, state: Any, fans: Layout, before: Layout) -> str | None:
-        """The action that cards laid open mean."""
+        """Return the action that cards laid open mean."""
         return WAYS[state.options.way].laid_open(state, fans, before)
 
     def pad(self, state: Any, seat: Seat) -> PadGrammar | None:
-        """How a seat spells its action with keys."""
+        """Return how a seat spells its action with keys."""
         return WAYS[state.options.way].pad(state, seat)
 
     def tools(self) -> GameTools:
-        """Combats explained, logs of hackmud read and written, and how self-play plays."""
+        """Return combats explained, logs of hackmud read and written, and how self-play plays."""
         return tools_of_binmat()

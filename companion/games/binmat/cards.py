@@ -19,13 +19,13 @@ MODIFIERS = "@*?>"
 TRAP, WILD, BOUNCE, BREAK = tuple(MODIFIERS)
 
 DECK: Cards = tuple(value + suit for suit in SUITS for value in VALUES)
-"""All cards, suit by suit; a card's place here gives its marker."""
+"""All cards, suit by suit. A card's place here gives its marker."""
 
 CARDS = frozenset(DECK)
 NUMBERS: Mapping[str, int] = {
     value + suit: number for suit in SUITS for number, value in enumerate(VALUES[:9], start=2)
 }
-"""What each number card counts; modifiers are not in it."""
+"""What each number card counts. Modifiers are not in it."""
 
 SHOWN: Mapping[str, str] = {card: card.replace("a", "10") for card in DECK}
 """How people read each card: `10&` for `a&`."""
@@ -33,7 +33,7 @@ _SPELLINGS: Mapping[str, str] = {text: card for card, text in SHOWN.items()}
 
 
 def parse_card(text: str) -> str:
-    """The card of a text such as `5&`; raises `Malformed` for anything else.
+    """Return the card of a text such as `5&`. Raises `Malformed` for anything else.
 
     >>> parse_card("a#")
     'a#'
@@ -50,7 +50,9 @@ def parse_card(text: str) -> str:
 
 
 def parse_cards(text: str) -> Cards:
-    """Return the cards of a text such as `10& 3% >+`, blanks between them; a ten may also be written `a&`.
+    """Return the cards of a text such as `10& 3% >+`, blanks between them.
+
+    A ten may also be written `a&`.
 
     Raises `Malformed`, also for a card that is named twice.
     """
@@ -62,7 +64,7 @@ def parse_cards(text: str) -> Cards:
 
 
 def number_of(card: str) -> int | None:
-    """What a number card counts, 2 to 10; None for a modifier.
+    """Return what a number card counts, 2 to 10. None for a modifier.
 
     >>> number_of("a&"), number_of("*&")
     (10, None)
@@ -71,7 +73,7 @@ def number_of(card: str) -> int | None:
 
 
 def shown(card: str) -> str:
-    """How people read a card.
+    """Return how people read a card.
 
     >>> shown("a&"), shown(">+")
     ('10&', '>+')
@@ -80,7 +82,7 @@ def shown(card: str) -> str:
 
 
 def listed(cards: Cards) -> str:
-    """Cards as people read them, blanks between them.
+    """Return cards as people read them, blanks between them.
 
     >>> listed(("a&", "3%"))
     '10& 3%'

@@ -2,7 +2,7 @@
 
 It knows two stacks and nothing else, so that the full game, the referee of real cards, the log reader and the command
 line all use it: how many cards the lane deck owes is its answer, whether the deck has them is not its business.
-Source: the rulebook's sections "Combat" and "The Wild Modifier"; the differences of the hackmud edition as ruled.
+Source: the rulebook's sections "Combat" and "The Wild Modifier". The differences of the hackmud edition as ruled.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Edition(StrEnum):
 
 @dataclass(frozen=True)
 class Fight:
-    """Two stacks of a lane, bottom first, as they meet; raises `Malformed` when no combat can be of them.
+    """Two stacks of a lane, bottom first, as they meet.
+
+    Raises `Malformed` when no combat can be of them.
 
     `initiator` is who started the combat: his TRAPs act first. `defender_open`: the defender stack lay face up before,
     so that none of its TRAPs is turned up now. `attacker_open`: the cards of the attacker stack that lay face up
@@ -58,13 +60,16 @@ class Fight:
             raise Malformed(say("{card} appears twice: there is one of each card", card=twice))
 
     def lay_open(self, seat: Seat, card: str) -> bool:
-        """Did this card of a seat's stack lie face up before the combat?"""
+        """Return whether this card of a seat's stack lay face up before the combat."""
         return self.defender_open if seat is DEFENDER else card in self.attacker_open
 
 
 @dataclass(frozen=True)
 class Trap:
-    """One TRAP that acted: whose, which card, and what it took from the top of the other stack; None: nothing left."""
+    """One TRAP that acted: whose, which card, and what it took from the top of the other stack.
+
+    None: nothing left.
+    """
 
     seat: Seat
     card: str
@@ -98,7 +103,7 @@ class Combat:
     """Everything that a combat decided. The attacker stack is always gone afterwards.
 
     `attack` and `defence` are None when the combat was bounced. `defender` is the defender stack afterwards, bottom
-    first; it lies face up if there is a card in it. `due`: cards that the lane deck owes the attacker's hand.
+    first. It lies face up if there is a card in it. `due`: cards that the lane deck owes the attacker's hand.
     """
 
     fight: Fight
@@ -116,12 +121,15 @@ class Combat:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The events of all steps."""
+        """Return the events of all steps."""
         return tuple(event for step in self.steps for event in step.events)
 
 
 def resolve(fight: Fight, edition: Edition) -> Combat:
-    """Work a combat out, step by step; raises `Malformed` when the edition knows no combat of these stacks."""
+    """Work a combat out, step by step.
+
+    Raises `Malformed` when the edition knows no combat of these stacks.
+    """
     if not fight.attacker and edition is Edition.RULEBOOK:
         raise Malformed(say("Combat needs at least one card in the attacker stack"))
     if not fight.attacker and not fight.defender:
@@ -130,7 +138,9 @@ def resolve(fight: Fight, edition: Edition) -> Combat:
 
 
 def sum_of(stack: Cards) -> Sum:
-    """Sum and attack power of a stack: number cards, then WILDs one by one; other cards add nothing.
+    """Return sum and attack power of a stack: number cards, then WILDs one by one.
+
+    Other cards add nothing.
 
     Without number cards the first WILD is a 2.
 
@@ -156,7 +166,8 @@ def sum_of(stack: Cards) -> Sum:
 
 
 def power_of(total: int) -> int:
-    """The attack power of a sum: the exponent of a power of two, 0 for every other sum and for an empty stack.
+    """Return the attack power of a sum: the exponent of a power of two, 0 for every other sum and
+    for an empty stack.
 
     >>> [power_of(total) for total in (0, 2, 4, 6, 8, 256)]
     [0, 1, 2, 0, 3, 8]
@@ -219,7 +230,10 @@ class _Combat:
         self.steps.append(CombatStep(sentences.CARDS_OPEN, tuple(events)))
 
     def _spring_traps(self) -> None:
-        """TRAPs turned up now, the initiator's first; each takes the card played last from the other stack."""
+        """Carry out the TRAPs that are turned up now, the initiator's first.
+
+        Each takes the card played last from the other stack.
+        """
         events: list[Event] = []
         for seat in (self.fight.initiator, self.fight.initiator.other):
             mine, theirs = (self.attacker, self.defender) if seat is ATTACKER else (self.defender, self.attacker)
@@ -246,7 +260,7 @@ class _Combat:
         return Event(BinmatEvent.TRAP, text, seat, why=sentences.TOP_CARD, rule="traps")
 
     def _bounce(self) -> None:
-        """BOUNCEs go to the opponent's discard, the rest of the attacker stack to the attacker discard."""
+        """Move BOUNCEs to the opponent's discard, the rest of the attacker stack to the attacker discard."""
         thrown = [card for card in self.attacker if card[0] == BOUNCE]
         rest = [card for card in self.attacker if card[0] != BOUNCE]
         back = [card for card in self.defender if card[0] == BOUNCE]
@@ -307,7 +321,7 @@ class _Combat:
         self.steps.append(CombatStep(sentences.DAMAGE, (*events, *self._kept("damage"))))
 
     def _damage(self, mine: int, theirs: int) -> tuple[int, str]:
-        """The damage value of an attack that is not weaker, and its formula in words."""
+        """Return the damage value of an attack that is not weaker, and its formula in words."""
         if not self.attacker:
             return 0, sentences.TRAPPED_ALL if self.fight.attacker else sentences.NO_POWER
         in_attack = any(card[0] == BREAK for card in self.attacker)
@@ -322,7 +336,7 @@ class _Combat:
         return mine - theirs + 1, sentences.differ(mine, theirs)
 
     def _kept(self, rule: str) -> tuple[Event, ...]:
-        """The sentence on a defender stack that stays."""
+        """Return the sentence on a defender stack that stays."""
         if not self.defender:
             return ()
         text = say("Defender keeps {cards}, face up.", cards=listed(tuple(self.defender)))
@@ -330,17 +344,17 @@ class _Combat:
 
 
 def _to_lane_discard(cards: list[str], rule: str) -> Event:
-    """Cards of the attacker stack go there, in the order in which they leave."""
+    """Return cards of the attacker stack go there, in the order in which they leave."""
     return Event(BinmatEvent.MOVED, sentences.to_lane_discard(ROLES[ATTACKER], tuple(cards)), ATTACKER, rule=rule)
 
 
 def _to_attacker_discard(seat: Seat, cards: list[str], rule: str) -> Event:
-    """Cards of a seat's stack go there, in the order in which they leave."""
+    """Return cards of a seat's stack go there, in the order in which they leave."""
     return Event(BinmatEvent.MOVED, sentences.to_attacker_discard(ROLES[seat], tuple(cards)), seat, rule=rule)
 
 
 def _said_sum(seat: Seat, stack: list[str], its: Sum) -> Event:
-    """A stack's sum in words, WILDs one by one."""
+    """Return a stack's sum in words, WILDs one by one."""
     text = sentences.comes_to(ROLES[seat], its.total, its.power)
     if not stack:
         return Event(BinmatEvent.SUM, text, seat, why=sentences.IS_EMPTY, rule="power")
@@ -350,13 +364,14 @@ def _said_sum(seat: Seat, stack: list[str], its: Sum) -> Event:
 
 
 def tally_of(seat: Seat, its: Sum, is_greater: bool) -> Tally:
-    """A sum for the screen, with the doubling row 2 4 8 … 256 filled up to its power."""
+    """Return a sum for the screen, with the doubling row 2 4 8 … 256 filled up to its power."""
     ladder = tuple(2**power for power in range(1, max(8, its.power) + 1))
     return Tally(seat, its.parts, str(its.total), sentences.is_worth(its.power), ladder, its.power, is_greater)
 
 
 def plain(combat: Combat) -> dict[str, Any]:
-    """A combat in plain JSON: the stacks, every step with its sentences, sums, damage, and where the cards go."""
+    """Return a combat in plain JSON: the stacks, every step with its sentences, sums, damage, and
+    where the cards go."""
     fight = combat.fight
 
     def plain_sum(its: Sum | None) -> dict[str, Any] | None:

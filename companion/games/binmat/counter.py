@@ -1,9 +1,10 @@
-"""The clock and the referee: the cards stay on the table, the program counts turns and works combats out.
+"""The clock and the referee: the cards stay on the table, the program counts turns and works
+combats out.
 
 Anybody at the table may act for the side on turn, as on a chess clock. `.` ends a turn, `c` (or `c3`) calls a combat
-and stops the clock. With the clock alone `.` says that the combat is over; the referee wants the open cards instead:
+and stops the clock. With the clock alone `.` says that the combat is over. The referee wants the open cards instead:
 the attacker's, a stroke, the defender's, each stack from its oldest card, such as `3: 5& 3% >+ / 4^ 2#`. The lane may
-be left out; `u` after a card says that it lay face up before. In the hackmud edition the attacker's may be none:
+be left out. `u` after a card says that it lay face up before. In the hackmud edition the attacker's may be none:
 `3: / 4^ ?#`. `!` says that the attacker has won.
 """
 
@@ -56,12 +57,12 @@ class Counter:
 
     @property
     def seat(self) -> Seat:
-        """Whose turn it is; the defender has the first one."""
+        """Return whose turn it is. The defender has the first one."""
         return ATTACKER if (self.options.turns - self.turns_left) % 2 else DEFENDER
 
     @property
     def is_referee(self) -> bool:
-        """Are combats worked out here?"""
+        """Return whether combats are worked out here."""
         return self.options.way == "referee"
 
 
@@ -79,7 +80,7 @@ class OpenCards(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> OpenCards:
-        """The stacks of a text such as `3: 5& 3% >+ / 4^u 2#u`; raises `Malformed`."""
+        """Return the stacks of a text such as `3: 5& 3% >+ / 4^u 2#u`. Raises `Malformed`."""
         found = _OPEN.fullmatch(text)
         if not found:
             text = say("Write open cards as the attacker’s, a slash, the defender’s, such as 3: 5& 3% >+ / 4^ 2#")
@@ -93,7 +94,7 @@ class OpenCards(NamedTuple):
         return cls(int(found[1]) if found[1] else None, fight.attacker, fight.defender, lay_open, attacker_open)
 
     def __str__(self) -> str:
-        """The text of it in its one spelling."""
+        """Return the text of it in its one spelling."""
         mine = " ".join([card + OPEN_MARK * (card in self.attacker_open) for card in self.attacker])
         theirs = " ".join([card + OPEN_MARK * self.defender_open for card in self.defender])
         lane = "" if self.lane is None else f"{self.lane}:"
@@ -101,19 +102,19 @@ class OpenCards(NamedTuple):
 
 
 def _without_marks(text: str) -> tuple[Cards, frozenset[str]]:
-    """The cards of a stack, and those of them that lay open before."""
+    """Return the cards of a stack, and those of them that lay open before."""
     words = text.split()
     cards = parse_cards(" ".join([word.removesuffix(OPEN_MARK) for word in words]))
     return cards, frozenset(card for card, word in zip(cards, words, strict=True) if word.endswith(OPEN_MARK))
 
 
 def is_counted(text: str) -> bool:
-    """Can only the clock or the referee mean such a text?"""
+    """Return whether only the clock or the referee can mean such a text."""
     return text in (DONE, CALL, WON) or "/" in text
 
 
 def parse_counter(text: str) -> str:
-    """The action of a notation in its one spelling; raises `Malformed`."""
+    """Return the action of a notation in its one spelling. Raises `Malformed`."""
     if text in (DONE, WON, PASS, *_CALLS):
         return text
     if "/" not in text:
@@ -122,22 +123,25 @@ def parse_counter(text: str) -> str:
 
 
 class CounterPad(PadGrammar):
-    """Ready ends the turn, held it calls a combat; A calls one at once; B and then ready: the attacker has won."""
+    """Ready ends the turn, held it calls a combat.
+
+    A calls one at once. B and then ready: the attacker has won.
+    """
 
     def text(self, draft: tuple[str, ...]) -> str | None:
-        """Ready alone is an action."""
+        """Return the action, which ready alone can be."""
         return {(): DONE, ("a",): CALL, ("b",): WON}.get(draft)
 
     def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
-        """One key at most."""
+        """Return one key at most."""
         return not draft and self.key(pad) is not None
 
     def spell(self, text: str) -> tuple[str, ...]:
-        """The key before ready, if there is one."""
+        """Return the key before ready, if there is one."""
         return {CALL: ("a",), WON: ("b",)}.get(text, ())
 
     def is_at_once(self, draft: tuple[str, ...]) -> bool:
-        """Calling a combat is one press."""
+        """Return whether it is a call of a combat, which is one press."""
         return draft == ("a",)
 
 
@@ -146,27 +150,30 @@ _COMBAT_PAD = CounterPad((Key(WON, say("attacker won"), "burst", "b"),), length=
 
 
 class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
-    """The ways `clock` and `referee` of the game; an action is its notation."""
+    """The ways `clock` and `referee` of the game. An action is its notation."""
 
     name = "binmat"
     options_type = BinmatOptions
 
     def kit(self, options: BinmatOptions) -> Kit:  # noqa: ARG002
-        """Cards and lanes."""
+        """Return cards and lanes."""
         return KIT
 
     def setup(self, options: BinmatOptions, rng: Random) -> Counter:  # noqa: ARG002
-        """All turns are left."""
+        """Return the state with all turns left."""
         return Counter(options, options.turns)
 
     def to_act(self, state: Counter) -> frozenset[Seat]:
-        """The side on turn, also in its combat; the attacker draws what the combat brought him."""
+        """Return the side on turn, also in its combat.
+
+        The attacker draws what the combat brought him.
+        """
         if state.outcome:
             return frozenset()
         return frozenset({ATTACKER if state.due else state.seat})
 
     def legal_actions(self, state: Counter, seat: Seat) -> Iterable[str]:
-        """All but open cards, of which there are too many."""
+        """Return all but open cards, of which there are too many."""
         if seat in self.to_act(state):
             yield from _legal(state)
 
@@ -197,15 +204,15 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
         return Step(_turn_over(state), (Event(BinmatEvent.DONE, _done(state, seat, action), seat, rule="turns"),))
 
     def outcome(self, state: Counter) -> Outcome | None:
-        """How it ended."""
+        """Return how it ended."""
         return state.outcome
 
     def view(self, state: Counter, seat: Seat | None) -> View:  # noqa: ARG002
-        """Nothing is hidden here: the cards lie on the table."""
+        """Return the whole state. Nothing is hidden: the cards lie on the table."""
         return self.dump(state)
 
     def dump(self, state: Counter) -> View:
-        """Turns left, whose turn, whether a combat is on, outcome."""
+        """Return turns left, whose turn, whether a combat is on, outcome."""
         return {
             "way": state.options.way,
             "edition": state.options.edition,
@@ -218,23 +225,23 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
         }
 
     def parse(self, text: str) -> str:
-        """`.`, `c`, `c3`, `!`, `--`, and open cards."""
+        """Read `.`, `c`, `c3`, `!`, `--`, and open cards."""
         return parse_counter(text)
 
     def time_limit(self, state: Counter) -> float | None:
-        """Seconds a turn; a combat takes as long as it likes."""
+        """Return the seconds of a turn. A combat takes as long as it likes."""
         return None if state.called or state.due else state.options.seconds or None
 
     def on_timeout(self, state: Counter, seat: Seat) -> str | None:  # noqa: ARG002
-        """A pass, or only the alarm."""
+        """Return a pass, or only the alarm."""
         return PASS if state.options.timeout == "pass" else None
 
     def is_reversible(self, state: Counter, seat: Seat, action: str) -> bool:  # noqa: ARG002
-        """Every press is; cards that were worked out have been moved by hands."""
+        """Return whether it is a press. Cards that were worked out have been moved by hands."""
         return "/" not in action
 
     def tableau(self, state: Counter, seat: Seat | None) -> CardUi:
-        """The count, and keys for the side on turn and for the table."""
+        """Return the count, and keys for the side on turn and for the table."""
         may_act = seat is None or seat in self.to_act(state)
         sign, hint, pad_hint = _sign(state)
         return CardUi(
@@ -250,7 +257,8 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
         )
 
     def laid_open(self, state: Counter, fans: Layout, before: Layout) -> str | None:
-        """The combat that open cards mean: one lane with open attacker cards, every card of it read."""
+        """Return the combat that open cards mean: one lane with open attacker cards, every card of
+        it read."""
         if not state.called or not state.is_referee:
             return None
         changed = {zone.file for zone, cards in fans.items() if cards != before.get(zone, ())}
@@ -270,12 +278,12 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
         return parse_counter(f"{lanes[0]}: {' / '.join(marked)}")
 
     def pad(self, state: Counter, seat: Seat) -> PadGrammar | None:  # noqa: ARG002
-        """Both pads have the same keys: any hand may press for the side on turn."""
+        """Return the same keys for both pads: any hand may press for the side on turn."""
         return _COMBAT_PAD if state.called or state.due else _TURN_PAD
 
 
 def _marked(stack: Cards, lay_open: Cards) -> str:
-    """Cards of a stack, those that lay open before with their mark."""
+    """Return cards of a stack, those that lay open before with their mark."""
     return " ".join([card + OPEN_MARK * (card in lay_open) for card in stack])
 
 
@@ -288,7 +296,7 @@ def _legal(state: Counter) -> tuple[str, ...]:
 
 
 def _done(state: Counter, seat: Seat, action: str) -> str:
-    """What has been done, as a sentence."""
+    """Return what has been done, as a sentence."""
     role = ROLES[seat]
     if action == PASS:
         return sentences.passes(role)
@@ -336,7 +344,10 @@ def _fight(state: Counter, cards: OpenCards) -> Step[Counter]:
 
 
 def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
-    """What hands do after a combat: which cards go to which pile; the rest stays, face up."""
+    """Return what hands do after a combat: which cards go to which pile.
+
+    The rest stays, face up.
+    """
     todo = []
     if cards := combat.to_attacker_discard:
         named = say("Attacker: {cards} to the attacker discard", cards=listed(cards))
@@ -350,7 +361,8 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
 
 
 def _sign(state: Counter) -> tuple[str, str, str]:
-    """What is awaited, and how to say that it is done: by the keys of a page, and by those of a pad."""
+    """Return what is awaited, and how to say that it is done: by the keys of a page, and by those
+    of a pad."""
     if state.outcome:
         return "", "", ""
     if state.due:
@@ -372,7 +384,7 @@ def _sign(state: Counter) -> tuple[str, str, str]:
 
 
 def _draw_sign(due: int, lane: int | None) -> str:
-    """What the attacker draws, from a deck that may not be known."""
+    """Return what the attacker draws, from a deck that may not be known."""
     if lane is None:
         return say_n("Attacker: draw {n} card from the lane deck", "Attacker: draw {n} cards from the lane deck", due)
     return say_n(
@@ -389,7 +401,7 @@ _ENDS = ChoiceKey("won", say("Attacker wins the game"), is_final=True)
 
 
 def _acting(state: Counter) -> str:
-    """Who acts, by name: the attacker draws what a combat brought him, whoever declared it."""
+    """Return who acts, by name: the attacker draws what a combat brought him, whoever declared it."""
     return ROLES[ATTACKER] if state.due and state.seat is DEFENDER else player_on_turn(state.options, state.turns_left)
 
 
@@ -409,7 +421,7 @@ def _choices(state: Counter) -> tuple[CardChoice, ...]:
 
 
 def _entry(state: Counter) -> CardEntry | None:
-    """The cards of both stacks, where the referee waits for them."""
+    """Return the cards of both stacks, where the referee waits for them."""
     if not state.called or not state.is_referee:
         return None
     zones: dict[Seat, Any] = {}

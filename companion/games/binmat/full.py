@@ -1,4 +1,4 @@
-"""The full game: the program keeps decks, hands, stacks and discard piles; no cards are needed."""
+"""The full game: the program keeps decks, hands, stacks and discard piles. No cards are needed."""
 
 from __future__ import annotations
 
@@ -16,63 +16,64 @@ from companion.games.screen import CardUi
 
 
 class FullGame(CardGame[State, str], TimedGame[State, str]):
-    """The way `full` of the game; an action is its notation."""
+    """The way `full` of the game. An action is its notation."""
 
     name = "binmat"
     options_type = BinmatOptions
 
     def kit(self, options: BinmatOptions) -> Kit:  # noqa: ARG002
-        """Cards and lanes, for who wants them on the table."""
+        """Return cards and lanes, for who wants them on the table."""
         return KIT
 
     def setup(self, options: BinmatOptions, rng: Random) -> State:
-        """Six lane decks of thirteen; nobody holds a card."""
+        """Return six lane decks of thirteen. Nobody holds a card."""
         return deal(options, rng)
 
     def to_act(self, state: State) -> frozenset[Seat]:
-        """Who has the turn; the defender begins."""
+        """Return who has the turn. The defender begins."""
         return frozenset() if state.outcome else frozenset({state.seat})
 
     def legal_actions(self, state: State, seat: Seat) -> list[str]:
-        """All of them."""
+        """Return all of them."""
         return legal(state, seat) if seat in self.to_act(state) else []
 
     def check(self, state: State, seat: Seat, action: str) -> None:
-        """Raise `Illegal` unless the action is legal; its words betray no card."""
+        """Raise `Illegal` unless the action is legal. Its words betray no card."""
         check_order(state, seat, action)
 
     def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:
-        """Carry out the action; a combat comes in stages."""
+        """Carry out the action. A combat comes in stages."""
         return play(state, actions[state.seat], rng)
 
     def outcome(self, state: State) -> Outcome | None:
-        """How it ended."""
+        """Return how it ended."""
         return state.outcome
 
     def view(self, state: State, seat: Seat | None) -> View:
-        """The form of `dump` with hidden cards as `X`."""
+        """Return the form of `dump` with hidden cards as `X`."""
         return plain(state, seat)
 
     def dump(self, state: State) -> View:
-        """Every deck, hand, stack and pile; turns left, whose turn, outcome."""
+        """Return every deck, hand, stack and pile. Turns left, whose turn, outcome."""
         return plain_all(state)
 
     def parse(self, text: str) -> str:
-        """`d3`, `da`, `p8&3`, `u>+2`, `c3`, `--`, and in the hackmud edition `x8&3`, `x8&a`."""
+        """Read `d3`, `da`, `p8&3`, `u>+2`, `c3`, `--`, and in the hackmud edition `x8&3`, `x8&a`."""
         return parse_order(text)
 
     def time_limit(self, state: State) -> float | None:
-        """Seconds a turn; casual play has none."""
+        """Return the seconds of a turn. Casual play has none."""
         return state.options.seconds or None
 
     def on_timeout(self, state: State, seat: Seat) -> str | None:  # noqa: ARG002
-        """A pass, or only the alarm."""
+        """Return a pass, or only the alarm."""
         return PASS if state.options.timeout == "pass" else None
 
     def is_reversible(self, state: State, seat: Seat, action: str) -> bool:  # noqa: ARG002
-        """A pass or a card played without anything turned up, unless that ended the game or cost a hand."""
+        """Return a pass or a card played without anything turned up, unless that ended the game or
+        cost a hand."""
         return is_reversible(state, action)
 
     def tableau(self, state: State, seat: Seat | None) -> CardUi:
-        """Lanes, piles, hands, and what can be tapped."""
+        """Return lanes, piles, hands, and what can be tapped."""
         return tableau(state, seat)

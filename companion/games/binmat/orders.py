@@ -31,7 +31,7 @@ class CardAction(NamedTuple):
 
 
 def _orders() -> dict[str, CardAction]:
-    """Every action that can be written."""
+    """Return every action that can be written."""
     places = "012345a"
     found = {PASS: CardAction("-")}
     found |= {f"{DRAW}{place}": CardAction(DRAW, "", places.index(place)) for place in places}
@@ -43,7 +43,7 @@ def _orders() -> dict[str, CardAction]:
 
 
 ORDERS: Mapping[str, CardAction] = _orders()
-"""Every action by its notation; the notation is the action."""
+"""Every action by its notation. The notation is the action."""
 
 _EXPECTED = {
     DRAW: say("d needs a lane from 0 to 5, or a for the attacker deck, such as d3"),
@@ -55,7 +55,7 @@ _EXPECTED = {
 
 
 def parse_order(text: str) -> str:
-    """The action of a notation; raises `Malformed` that says what was expected."""
+    """Return the action of a notation. Raises `Malformed` that says what was expected."""
     if text[:1] in (DOWN, UP, DISCARD) and text[1:3] == "10":
         text = f"{text[0]}a{text[3:]}"  # a ten as people read it
     if text in ORDERS:
@@ -84,7 +84,8 @@ class Reason(StrEnum):
 
 
 def faces(state: State, seat: Seat, lane: int, value: str) -> str:
-    """How a card of this value may be played there: `p` face down, `u` face up, `pu` either, empty: not at all."""
+    """Return how a card of this value may be played there: `p` face down, `u` face up, `pu` either,
+    empty: not at all."""
     if seat is ATTACKER:
         if value == BREAK:
             return "pu" if state.attack[lane] else ""
@@ -100,7 +101,8 @@ def faces(state: State, seat: Seat, lane: int, value: str) -> str:
 
 
 def legal(state: State, seat: Seat) -> list[str]:
-    """All legal actions of the seat that has the turn: draws, plays by card, combats, discards, the pass last."""
+    """Return all legal actions of the seat that has the turn: draws, plays by card, combats,
+    discards, the pass last."""
     texts = [f"d{lane}" for lane in LANES if _may_draw(state, seat, lane)]
     if seat is ATTACKER and (state.attacker_deck or state.attacker_discard):
         texts.append("da")
@@ -149,12 +151,12 @@ _Refusal = tuple[Reason, str, str] | None
 
 
 def _may_draw(state: State, seat: Seat, lane: int) -> bool:
-    """May the seat draw from this lane deck?"""
+    """Return whether the seat may draw from this lane deck."""
     return can_draw(state, lane) if seat is ATTACKER else bool(state.decks[lane] or state.discards[lane])
 
 
 def may_fight(state: State, lane: int) -> bool:
-    """Is there a stack to declare combat with? In the hackmud edition the defender's is enough."""
+    """Return whether there is a stack to declare combat with. In the hackmud edition the defender's is enough."""
     return bool(state.attack[lane] or (state.is_hackmud and state.defence[lane]))
 
 

@@ -89,15 +89,19 @@ _FACE_UP_HINTS = {
 
 
 def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
-    """Who is on turn; where a side has several players, they take its turns one after the other, counted from 1."""
+    """Return who is on turn.
+
+    Where a side has several players, they take its turns one after the other, counted from 1.
+    """
     passed = options.turns - turns_left
     seat, players = (ATTACKER, options.attackers) if passed % 2 else (DEFENDER, options.defenders)
     name = SIDES[seat].name
-    return name if players == 1 else say("{side} {number}", side=name, number=passed // 2 % players + 1)
+    return name if players == 1 else say("{colour} {number}", colour=name, number=passed // 2 % players + 1)
 
 
 def tableau(state: State, viewer: Seat | None) -> CardUi:
-    """What a viewer sees of the lanes, piles and hands, and what he may tap when he has the turn."""
+    """Return what a viewer sees of the lanes, piles and hands, and what he may tap when he has the
+    turn."""
     seat = state.seat
     deck = len(state.attacker_deck)
     return CardUi(
@@ -117,12 +121,15 @@ def tableau(state: State, viewer: Seat | None) -> CardUi:
 
 
 def _held(hand: Cards) -> str:
-    """How many cards a seat holds."""
+    """Return how many cards a seat holds."""
     return say("hand {cards}", cards=len(hand))
 
 
 def sign(state: State) -> str:
-    """What the table waits for, in at most 40 characters; how many cards lie where is open to all."""
+    """Return what the table waits for, in at most 40 characters.
+
+    How many cards lie where is open to all.
+    """
     if state.outcome:
         return ""
     seat, role = state.seat, ROLES[state.seat]
@@ -137,7 +144,7 @@ def sign(state: State) -> str:
 
 
 def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:
-    """The keys that this seat has in this edition, whether or not they can be used now."""
+    """Return the keys that this seat has in this edition, whether or not they can be used now."""
     names = [DOWN, UP, DRAW]
     if seat is ATTACKER:
         names.append("da")
@@ -152,7 +159,8 @@ def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:
 
 
 def choices(state: State) -> tuple[CardChoice, ...]:
-    """The legal actions of the seat that has the turn, each with what has to be tapped for it."""
+    """Return the legal actions of the seat that has the turn, each with what has to be tapped for
+    it."""
     found = []
     for text in legal(state, state.seat):
         letter, card, lane = ORDERS[text]
@@ -163,7 +171,7 @@ def choices(state: State) -> tuple[CardChoice, ...]:
 
 
 def command_word(text: str) -> str:
-    """An action's word, without its card and lane."""
+    """Return an action's word, without its card and lane."""
     return _KEYS[text if text in _KEYS else ORDERS[text].letter].label
 
 

@@ -1,5 +1,6 @@
-"""What is told of turns and combats, sentence by sentence; a role is `attacker` or `defender`, cards come as people
-read them.
+"""What is told of turns and combats, sentence by sentence.
+
+A role is `attacker` or `defender`, cards come as people read them.
 
 Random playouts tell the same again and again: what has few variants is remembered.
 """
@@ -41,7 +42,7 @@ POWERS, OUTCOME, DAMAGE = say("Powers"), say("Outcome"), say("Damage")
 
 @_remembered
 def declares(role: str, lane: int | None) -> str:
-    """Combat begins; the lane may not be known."""
+    """Say that combat begins. The lane may not be known."""
     if lane is None:
         return say("{role!c} declares combat.", role=role)
     return say("{role!c} declares combat in lane {lane}.", role=role, lane=lane)
@@ -49,7 +50,7 @@ def declares(role: str, lane: int | None) -> str:
 
 @_remembered
 def draws(role: str, card: str | None, lane: int) -> str:
-    """A card is drawn, by name where it lay open."""
+    """Say that a card is drawn, by name where it lay open."""
     if card is None:
         return say("{role!c} draws a card from lane {lane}.", role=role, lane=lane)
     return say("{role!c} draws {card} from lane {lane}.", role=role, card=SHOWN[card], lane=lane)
@@ -57,7 +58,8 @@ def draws(role: str, card: str | None, lane: int) -> str:
 
 @_remembered
 def is_paid(card: str | None, others: int, lane: int) -> str:
-    """A lane deck gives what damage has cost: the card that lay open, if one did, and others."""
+    """Say that a lane deck gives what damage has cost: the card that lay open, if one did, and
+    others."""
     if card is None:
         return say_n(
             "Attacker draws {n} card from lane {lane}.", "Attacker draws {n} cards from lane {lane}.", others, lane=lane
@@ -74,31 +76,31 @@ def is_paid(card: str | None, others: int, lane: int) -> str:
 
 
 def lacks(lane: int, due: int, paid: int) -> str:
-    """Why the attacker has won: a lane deck has too few cards."""
+    """Return why the attacker has won: a lane deck has too few cards."""
     return say("Lane {lane} owes {due} and has only {paid}: the attacker wins.", lane=lane, due=due, paid=paid)
 
 
 @_remembered
 def reshuffles(lane: int) -> str:
-    """An empty lane deck is made anew."""
+    """Say that an empty lane deck is made anew."""
     return say("Lane {lane}’s discard pile becomes its deck.", lane=lane)
 
 
 @_remembered
 def plays_down(role: str, lane: int) -> str:
-    """A card is played that nobody else sees."""
+    """Say that a card is played that nobody else sees."""
     return say("{role!c} plays a card face down in lane {lane}.", role=role, lane=lane)
 
 
 @_remembered
 def plays_up(role: str, card: str, lane: int) -> str:
-    """A card is played openly."""
+    """Say that a card is played openly."""
     return say("{role!c} plays {card} face up in lane {lane}.", role=role, card=SHOWN[card], lane=lane)
 
 
 @_remembered
 def discards(role: str, card: str, lane: int) -> str:
-    """A card is discarded; the attacker draws for it."""
+    """Say that a card is discarded. The attacker draws for it."""
     if role == "attacker":
         return say("Attacker discards {card} and draws two from the attacker deck.", card=SHOWN[card])
     return say("Defender discards {card} to lane {lane}.", card=SHOWN[card], lane=lane)
@@ -106,17 +108,17 @@ def discards(role: str, card: str, lane: int) -> str:
 
 @_remembered
 def passes(role: str) -> str:
-    """Nothing is done."""
+    """Say that nothing is done."""
     return say("{role!c} passes.", role=role)
 
 
 def loses_hand(role: str, cards: Cards) -> str:
-    """Passing has cost the hand."""
+    """Say that passing has cost the hand."""
     return say("{role!c} loses the hand: {cards}.", role=role, cards=listed(cards))
 
 
 def all_turns_over(turns: int) -> str:
-    """Why the defender has won."""
+    """Return why the defender has won."""
     return say("All {turns} turns are over: the defender wins.", turns=turns)
 
 
@@ -124,12 +126,12 @@ def all_turns_over(turns: int) -> str:
 
 
 def opens(role: str, cards: Cards) -> str:
-    """A stack is turned up."""
+    """Say that a stack is turned up."""
     return say("{role!c} opens {cards}.", role=role, cards=listed(cards))
 
 
 def to_lane_discard(role: str, cards: Cards) -> str:
-    """Cards of a stack go to the lane discard."""
+    """Return cards of a stack go to the lane discard."""
     return say_n(
         "{role!c}’s {cards} goes to the lane discard.",
         "{role!c}’s {cards} go to the lane discard.",
@@ -140,7 +142,7 @@ def to_lane_discard(role: str, cards: Cards) -> str:
 
 
 def to_attacker_discard(role: str, cards: Cards) -> str:
-    """Cards of a stack go to the attacker discard."""
+    """Return cards of a stack go to the attacker discard."""
     return say_n(
         "{role!c}’s {cards} goes to the attacker discard.",
         "{role!c}’s {cards} go to the attacker discard.",
@@ -152,7 +154,7 @@ def to_attacker_discard(role: str, cards: Cards) -> str:
 
 @_remembered
 def trap_takes(role: str, card: str, taken: str) -> str:
-    """A TRAP acts; it takes to its owner's discard pile."""
+    """Say that a TRAP acts. It takes to its owner's discard pile."""
     if role == "attacker":
         return say("Attacker’s {card} takes {taken} to the attacker discard.", card=SHOWN[card], taken=SHOWN[taken])
     return say("Defender’s {card} takes {taken} to the lane discard.", card=SHOWN[card], taken=SHOWN[taken])
@@ -160,7 +162,7 @@ def trap_takes(role: str, card: str, taken: str) -> str:
 
 @_remembered
 def bounced_by(in_attack: bool, in_defence: bool) -> str:
-    """Why a combat does no damage."""
+    """Return why a combat does no damage."""
     if in_attack and in_defence:
         return say("Both stacks hold a BOUNCE.")
     return say("The attacker stack holds a BOUNCE.") if in_attack else say("The defender stack holds a BOUNCE.")
@@ -168,19 +170,19 @@ def bounced_by(in_attack: bool, in_defence: bool) -> str:
 
 @_remembered
 def does_damage(damage: int) -> str:
-    """How much it is."""
+    """Return how much it is."""
     return say("Attacker does {damage} damage.", damage=damage) if damage else say("Attacker does no damage.")
 
 
 @_remembered
 def owes(cards: int) -> str:
-    """Damage that no stack takes."""
+    """Return damage that no stack takes."""
     return say_n("Lane deck owes the attacker {n} card.", "Lane deck owes the attacker {n} cards.", cards)
 
 
 @_remembered
 def break_counts_cards(in_attack: bool, power: int, cards: int) -> str:
-    """Hackmud's damage by a BREAK in the attacker stack, or in the defender stack."""
+    """Explain hackmud's damage by a BREAK in the attacker stack, or in the defender stack."""
     if in_attack:
         return say_n(
             "A BREAK in the attacker stack: the larger of power {power} and {n} defender card.",
@@ -198,7 +200,7 @@ def break_counts_cards(in_attack: bool, power: int, cards: int) -> str:
 
 @_remembered
 def differ(power: int, other: int) -> str:
-    """The usual damage."""
+    """Return the usual damage."""
     return say(
         "Powers {power} and {other} differ by {difference}, plus one.",
         power=power,
@@ -209,25 +211,25 @@ def differ(power: int, other: int) -> str:
 
 @_remembered
 def is_worth(power: int) -> str:
-    """What a sum is worth."""
+    """Return what a sum is worth."""
     return say("power {power}", power=power)
 
 
 @_remembered
 def lifted_to(total: int) -> str:
-    """What a WILD adds."""
+    """Return what a WILD adds."""
     return say("to {sum}", sum=total)
 
 
 @_remembered
 def comes_to(role: str, total: int, power: int) -> str:
-    """What a stack counts."""
+    """Return what a stack counts."""
     return say("{role!c} has {total}: power {power}.", role=role, total=total, power=power)
 
 
 @_remembered
 def sum_reason(numbers: tuple[int, ...], lifts: tuple[tuple[str, int], ...], total: int, power: int) -> str | None:
-    """Why a stack with cards counts so much, clause by clause; None: it is one number card.
+    """Return why a stack with cards counts so much, clause by clause. None: it is one number card.
 
     `lifts` are its WILDs with the sum after each.
     """

@@ -27,13 +27,16 @@ _Known = tuple[str | None, ...]
 
 
 class BinmatOptions(Options, frozen=True):
-    """How the game is played. `deck`: all cards, lane 0 from its top card down, then lane 1 …; `seconds` 0: casual."""
+    """How the game is played.
+
+    `deck`: all cards, lane 0 from its top card down, then lane 1 …. `seconds` 0: casual.
+    """
 
     way: Literal["full", "clock", "referee"] = "full"
     edition: Edition = Edition.RULEBOOK
     deck: tuple[str, ...] | None = None
     hands: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    """Cards that defender and attacker hold from the beginning; the others are dealt."""
+    """Cards that defender and attacker hold from the beginning. The others are dealt."""
     turns: Annotated[int, Meta(ge=2, le=998)] = 110
     seconds: Annotated[float, Meta(ge=0, le=600)] = 5.0
     timeout: Literal["pass", "alarm"] = "pass"
@@ -70,7 +73,7 @@ def check_options(options: BinmatOptions) -> None:
 class State:
     """A position of the full game between two turns.
 
-    Decks are listed from the top; stacks, hands and discard piles from the oldest card to the newest. Pairs are
+    Decks are listed from the top. Stacks, hands and discard piles from the oldest card to the newest. Pairs are
     (South, North).
     """
 
@@ -81,7 +84,7 @@ class State:
     discards: tuple[Cards, ...]
     defence: tuple[Cards, ...]
     is_up: tuple[bool, ...]
-    """Which defender stacks lie face up; never an empty one."""
+    """Which defender stacks lie face up. Never an empty one."""
     attack: tuple[Cards, ...]
     attacker_deck: Cards
     attacker_discard: Cards
@@ -90,22 +93,24 @@ class State:
     passes: tuple[int, int] = (0, 0)
     """How many passes in a row each seat has made."""
     attack_up: frozenset[str] = frozenset()
-    """The cards of all attacker stacks that lie face up; only the hackmud edition has such."""
+    """The cards of all attacker stacks that lie face up. Only the hackmud edition has such."""
     outcome: Outcome | None = None
 
     @property
     def seat(self) -> Seat:
-        """Who has the turn; the defender has the first one."""
+        """Return who has the turn. The defender has the first one."""
         return ATTACKER if (self.options.turns - self.turns_left) % 2 else DEFENDER
 
     @property
     def is_hackmud(self) -> bool:
-        """Is it the hackmud edition?"""
+        """Return whether it is the hackmud edition."""
         return self.options.edition is Edition.HACKMUD
 
 
 def deal(options: BinmatOptions, rng: Random) -> State:
-    """Six lane decks of thirteen, those of the defender's right three lanes face up; by the option or shuffled.
+    """Return six lane decks of thirteen, those of the defender's right three lanes face up.
+
+    By the option or shuffled.
 
     What hands begin with is missing in them.
     """
@@ -132,14 +137,15 @@ def deal(options: BinmatOptions, rng: Random) -> State:
 
 
 def can_draw(state: State, lane: int) -> bool:
-    """May the attacker draw from this lane deck? In the hackmud edition also from nothing: he wins by it."""
+    """Return whether the attacker may draw from this lane deck. In the hackmud edition he wins by it."""
     if state.defence[lane]:
         return False
     return state.is_hackmud or bool(state.decks[lane] or state.discards[lane])
 
 
 def known_deck(state: State, lane: int) -> tuple[str | None, ...]:
-    """A lane deck from its top as everybody sees it: its top card where it lies face up, and backs (None)."""
+    """Return a lane deck from its top as everybody sees it: its top card where it lies face up, and
+    backs (None)."""
     deck = state.decks[lane]
     if deck and state.are_open[lane]:
         return (deck[0],) + (None,) * (len(deck) - 1)
@@ -147,24 +153,26 @@ def known_deck(state: State, lane: int) -> tuple[str | None, ...]:
 
 
 def known_defence(state: State, lane: int, viewer: Seat | None) -> tuple[str | None, ...]:
-    """A defender stack, bottom first, as a viewer sees it: face-down cards are known to their owner."""
+    """Return a defender stack, bottom first, as a viewer sees it: face-down cards are known to
+    their owner."""
     stack = state.defence[lane]
     return stack if viewer is DEFENDER or state.is_up[lane] else (None,) * len(stack)
 
 
 def known_attack(state: State, lane: int, viewer: Seat | None) -> tuple[str | None, ...]:
-    """An attacker stack, bottom first, as a viewer sees it: its face-down cards are known to the attacker alone."""
+    """Return an attacker stack, bottom first, as a viewer sees it: its face-down cards are known to
+    the attacker alone."""
     return tuple([card if viewer is ATTACKER or card in state.attack_up else None for card in state.attack[lane]])
 
 
 def known_hand(state: State, seat: Seat, viewer: Seat | None) -> tuple[str | None, ...]:
-    """A hand in the order of drawing as a viewer sees it."""
+    """Return a hand in the order of drawing as a viewer sees it."""
     hand = state.hands[SEATS.index(seat)]
     return hand if viewer is seat else (None,) * len(hand)
 
 
 def plain(state: State, viewer: Seat | None) -> dict[str, Any]:
-    """What a viewer (None: everybody) knows, in plain JSON; hidden cards are `X`.
+    """Return what a viewer (None: everybody) knows, in plain JSON. Hidden cards are `X`.
 
     Lanes are listed from 0: `deck` and `attacker_deck` from the top, `defender` and `attacker` stacks from the bottom,
     hands from the oldest card. `attacker_open` says of each card of the attacker stack whether it lies face up.
@@ -180,7 +188,7 @@ def plain(state: State, viewer: Seat | None) -> dict[str, Any]:
 
 
 def plain_all(state: State) -> dict[str, Any]:
-    """Everything the state holds, in the form of `plain`."""
+    """Return everything the state holds, in the form of `plain`."""
     hands = dict(zip(SEATS, state.hands, strict=True))
     return _plain(
         state,
@@ -229,9 +237,10 @@ def _plain(
 
 
 def lead(state: State) -> float:
-    """The share of the turns that have gone, less the share of the lane with the fewest cards left that has gone.
+    """Return the share of the turns that have gone, less the share of the lane with the fewest
+    cards left that has gone.
 
-    The defender wins by the former, the attacker by the latter; everybody can count both.
+    The defender wins by the former, the attacker by the latter. Everybody can count both.
     """
     gone = 1 - state.turns_left / state.options.turns
     fewest = min(len(state.decks[lane]) + len(state.discards[lane]) for lane in LANES)

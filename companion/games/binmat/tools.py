@@ -23,9 +23,11 @@ RULE_TITLES = {rule.id: rule.title for rule in RULES}
 
 
 def combat_of(stacks: tuple[str, str], open_before: tuple[str, bool], edition: str, initiator: str) -> Combat:
-    """The combat of two stacks given as text, bottom first; raises `Malformed` when they cannot fight.
+    """Return the combat of two stacks given as text, bottom first.
 
-    Pairs are (attacker, defender); `open_before`: the attacker's cards that lay face up before, and whether the
+    Raises `Malformed` when they cannot fight.
+
+    Pairs are (attacker, defender). `open_before`: the attacker's cards that lay face up before, and whether the
     defender's stack did.
     """
     seat = DEFENDER if initiator == "defender" else ATTACKER
@@ -40,7 +42,7 @@ def combat_of(stacks: tuple[str, str], open_before: tuple[str, bool], edition: s
 
 
 def explain(combat: Combat) -> Iterator[str]:
-    """A combat in sentences, step by step with the rules' titles, then where every card is."""
+    """Yield a combat in sentences, step by step with the rules' titles, then where every card is."""
     for step in combat.steps:
         yield step.title
         for event in step.events:
@@ -55,9 +57,11 @@ def explain(combat: Combat) -> Iterator[str]:
 
 
 def plain_combat(combat: Combat) -> dict[str, Any]:
-    """A combat in plain JSON. Powers are None where it was bounced; the four lists hold every card once, afterwards.
+    """Return a combat in plain JSON.
 
-    `attacker_stack` is always empty then; what the stacks held before is `attacker` and `defender`.
+    Powers are None where it was bounced. The four lists hold every card once, afterwards.
+
+    `attacker_stack` is always empty then. What the stacks held before is `attacker` and `defender`.
     """
     whole = plain(combat)
     return {
@@ -134,7 +138,10 @@ def _combat(options: argparse.Namespace) -> int:
 
 
 class Rehearsal:
-    """How people play: somebody who likes to draw, to play and to fight, and seldom passes; a `CardRehearsal`."""
+    """How people play: somebody who likes to draw, to play and to fight, and seldom passes.
+
+    A `CardRehearsal`.
+    """
 
     end_turn = "."
     call = "c"
@@ -143,24 +150,27 @@ class Rehearsal:
     keys: Mapping[str, tuple[str, ...]] = {"c": ("a",), "!": ("b", "ready")}
 
     def way(self, seed: int, *, has_machine: bool) -> WayToPlay:
-        """Both ways with both editions in turn; against a machine the full game, whose cards are on phones."""
+        """Return both ways with both editions in turn.
+
+        Against a machine the full game, whose cards are on phones.
+        """
         way = "full" if has_machine else ("referee", "full")[seed // 2 % 2]
         options = {"way": way, "edition": ("rulebook", "hackmud")[seed % 2]}
         return WayToPlay(options, {**options, "way": "full"}, way == "referee")
 
     def liking(self, action: str) -> float:
-        """By the letter with which it begins."""
+        """Return the liking by the letter with which it begins."""
         return {"d": 5.0, "p": 1.0, "u": 2.0, "c": 4.0, "x": 0.2, "-": 0.1}[action[0]]
 
     def open_cards(self, state: State) -> Layout:
-        """The defender stacks and the attacker's cards that lie face up, by their zones."""
+        """Return the defender stacks and the attacker's cards that lie face up, by their zones."""
         defence = {Square(lane, 0): state.defence[lane] for lane in LANES if state.is_up[lane]}
         up = state.attack_up
         attack = {Square(lane, 1): tuple(filter(up.__contains__, state.attack[lane])) for lane in LANES}
         return defence | {zone: cards for zone, cards in attack.items() if cards}
 
     def is_seen(self, state: State, action: str) -> bool:
-        """Not where stacks lay open before, or there is none: those have to be tapped in."""
+        """Return False where stacks lay open before, or there is none: those have to be tapped in."""
         if action[0] != "c":
             return True
         lane = int(action[-1])
@@ -168,7 +178,7 @@ class Rehearsal:
         return bool(attack) and not (state.attack_up.issuperset(attack) and (state.is_up[lane] or not defence))
 
     def showdown(self, state: State, seat: Seat, action: str) -> Showdown:
-        """Both stacks of a lane."""
+        """Return both stacks of a lane."""
         lane = int(action[-1])
         played = (action[1:3],) if action[0] == "u" else ()
         attacker = state.attack[lane] + (played if seat is Seat.NORTH else ())

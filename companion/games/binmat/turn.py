@@ -23,7 +23,7 @@ from companion.games.events import CommonEvent, EventKind
 
 
 def play(state: State, action: str, rng: Random) -> Step[State]:
-    """Carry out a legal action of the seat that has the turn; `rng` shuffles."""
+    """Carry out a legal action of the seat that has the turn. `rng` shuffles."""
     turn = _Turn(state, rng)
     turn.run(ORDERS[action])
     after = turn.state_after()
@@ -31,7 +31,7 @@ def play(state: State, action: str, rng: Random) -> Step[State]:
 
 
 def is_reversible(state: State, action: str) -> bool:
-    """Has nobody learned anything by this action that was not shown by choice, and did it not end the game?"""
+    """Return whether nobody learned anything that was not shown by choice, and the game goes on."""
     order = ORDERS[action]
     seat, lane = state.seat, order.lane
     if order.letter == UP:
@@ -49,7 +49,7 @@ def is_reversible(state: State, action: str) -> bool:
 
 
 def _costs_hand(state: State) -> bool:
-    """Would a pass now cost cards?"""
+    """Return whether a pass now would cost cards."""
     seat = SEATS.index(state.seat)
     return state.is_hackmud and state.passes[seat] > 0 and bool(state.hands[seat])
 
@@ -71,7 +71,7 @@ class _Turn:
         self.combat: Combat | None = None
 
     def run(self, order: CardAction) -> None:
-        """The action, then the win checks."""
+        """Carry out the action, then the win checks."""
         letter = order.letter
         if letter == DRAW:
             self._draw(order.lane)
@@ -88,7 +88,7 @@ class _Turn:
             self._pass()
 
     def state_after(self) -> State:
-        """The position after the turn, its outcome decided."""
+        """Return the position after the turn, its outcome decided."""
         before = self.before
         passes = list(before.passes)
         passes[self.index] = passes[self.index] + 1 if self.events[0].kind is BinmatEvent.PASS else 0
@@ -140,12 +140,12 @@ class _Turn:
         self.tell(BinmatEvent.DRAW, sentences.draws(self.role, known, lane), rule="drawing")
 
     def _top_in_sight(self, lane: int) -> str | None:
-        """The top card of a lane deck, where it lies open."""
+        """Return the top card of a lane deck, where it lies open."""
         deck = self.decks[lane]
         return deck[0] if deck and self.are_open[lane] else None
 
     def _draw_from_lane(self, lane: int, hand: int) -> None:
-        """One card into a hand; an empty deck takes its discard pile first."""
+        """Draw one card into a hand. An empty deck takes its discard pile first."""
         if not self.decks[lane]:
             self.decks[lane], self.discards[lane] = self._shuffled(self.discards[lane]), ()
             self.are_open[lane] = self.are_open[lane] and self.before.is_hackmud
@@ -163,7 +163,7 @@ class _Turn:
         self.hands[1] += (card,)
 
     def _shuffled(self, pile: Cards) -> Cards:
-        """A pile shuffled; how it lay before does not matter."""
+        """Return a shuffled pile. How it lay before does not matter."""
         cards = sorted(pile)
         self.rng.shuffle(cards)
         return tuple(cards)
@@ -208,7 +208,7 @@ class _Turn:
         return "playing-attacker" if self.seat is ATTACKER else "playing-defender"
 
     def _bounce(self, card: str, lane: int) -> None:
-        """A BOUNCE on an empty stack by the rulebook: no combat, but the defender stack turns up."""
+        """Play a BOUNCE on an empty stack by the rulebook: no combat, but the defender stack turns up."""
         stack = self.defence[lane]
         if stack and not self.is_up[lane]:
             self.tell(BinmatEvent.REVEAL, sentences.opens(ROLES[DEFENDER], stack), DEFENDER, rule="bounce-up")
@@ -238,7 +238,10 @@ class _Turn:
             self._pay(lane, combat.due)
 
     def _pay(self, lane: int, due: int) -> None:
-        """The lane deck gives the cards that damage has cost; only the hackmud edition reshuffles for it."""
+        """Take the cards that damage has cost from the lane deck.
+
+        Only the hackmud edition reshuffles for it.
+        """
         known, paid = self._top_in_sight(lane), 0
         while paid < due and (self.decks[lane] or (self.before.is_hackmud and self.discards[lane])):
             self._draw_from_lane(lane, 1)
@@ -279,7 +282,10 @@ class _Turn:
     # ---- stages -----------------------------------------------------------------------------------------------
 
     def stages(self) -> tuple[Stage, ...]:
-        """A combat step by step; what led to it belongs to the first step, what followed to the last."""
+        """Return a combat step by step.
+
+        What led to it belongs to the first step, what followed to the last.
+        """
         if self.combat is None:
             return ()
         steps = self.combat.steps
@@ -294,7 +300,7 @@ class _Turn:
 
 
 def _defender_wins(state: State) -> str | None:
-    """Why the defender has won after a turn, or None."""
+    """Return why the defender has won after a turn, or None."""
     if state.turns_left == 0:
         return sentences.all_turns_over(state.options.turns)
     if state.hands[1] or any(state.attack) or any(can_draw(state, lane) for lane in LANES):

@@ -268,7 +268,7 @@ _DAMAGE = AidPoint(
 
 
 def extras_of(options: BinmatOptions) -> Extras:
-    """A player aid for each role, with the figures of these options."""
+    """Return a player aid for each role, with the figures of these options."""
     is_rulebook = options.edition is Edition.RULEBOOK
     combat = say("Draw, play a card, declare combat, or pass.")
     defending = combat if is_rulebook else say("Draw, play a card, discard one, or pass.")

@@ -34,7 +34,9 @@ class Kahmate(Game[State, Action]):
 
     name = "kahmate"
     title = say("Kahmate")
-    summary = say("Rugby on a board, decided by secret strength cards")
+    summary = say("Rugby on a board. Secret cards decide.")
+    minutes = 25
+    how_to_win = (say("Run the ball forward"), say("Caught? Secret cards decide"), say("Over their line, and you win"))
     sides = board.SIDES
     options_type = KahmateOptions
     option_rows = OPTION_ROWS
@@ -47,31 +49,31 @@ class Kahmate(Game[State, Action]):
     lead_words = say("how far the ball is beyond the middle of the pitch")
 
     def kit(self, options: KahmateOptions) -> Kit:  # noqa: ARG002
-        """Twelve pieces with two faces, a ball, a board of 8 x 11 squares."""
+        """Return twelve pieces with two faces, a ball, a board of 8 x 11 squares."""
         return board.kit()
 
     def extras(self, options: KahmateOptions) -> Extras:  # noqa: ARG002
-        """A player aid for each side, the strength cards."""
+        """Return a player aid for each side, the strength cards."""
         return EXTRAS
 
     def setup(self, options: KahmateOptions, rng: Random) -> State:  # noqa: ARG002
-        """Nothing is placed, nothing is drawn yet, unless another start was chosen."""
+        """Return the state in which nothing is placed yet, or the chosen start."""
         return first_state(options)
 
     def options(self, raw: Mapping[str, Any]) -> KahmateOptions:
-        """Also refuses a start that cannot be."""
+        """Convert the options. Refuse a start that cannot be."""
         options: KahmateOptions = super().options(raw)
         first_state(options)
         return options
 
     def drawn(self, options: KahmateOptions) -> Drawn:
-        """The ball's card and who begins, unless both are chosen."""
+        """Return the ball's card and who begins, unless both are chosen."""
         if options.start:
             return Drawn.NEVER
         return Drawn.PLAY if options.ball_card is None or options.starter is None else Drawn.NEVER
 
     def chosen(self, options: KahmateOptions) -> str:
-        """The ball's card, who begins, or both."""
+        """Return the ball's card, who begins, or both."""
         if options.start:
             return say("The start of this game was chosen.")
         if options.ball_card is not None and options.starter is not None:
@@ -81,23 +83,26 @@ class Kahmate(Game[State, Action]):
         return say("Who begins this game was chosen by the host.") if options.starter is not None else ""
 
     def to_act(self, state: State) -> frozenset[Seat]:
-        """Both while they place and while a face-off waits, else the seat whose round it is."""
+        """Return both while they place and while a face-off waits, else the seat whose round it is."""
         return to_act(state)
 
     def legal_actions(self, state: State, seat: Seat) -> Iterator[Action]:
-        """All legal actions, lazily: there are 5,765,760 placings."""
+        """Return all legal actions, lazily: there are 5,765,760 placings."""
         return moves.legal_actions(state, SEATS.index(seat))
 
     def random_action(self, state: State, seat: Seat, rng: Random) -> Action:
-        """A legal action drawn without listing them all; each can come, those that bring a try nearer more often."""
+        """Return a legal action drawn without listing them all.
+
+        Each can come, those that bring a try nearer more often.
+        """
         return moves.random_action(state, SEATS.index(seat), rng)
 
     def lead(self, state: State) -> float:
-        """By where the ball is."""
+        """Return the lead by where the ball is."""
         return lead(state)
 
     def triumph(self, winner: str, state: State) -> str:  # noqa: ARG002
-        """With a try."""
+        """Return the headline of a try."""
         return say("{name} scores the try.", name=winner)
 
     def check(self, state: State, seat: Seat, action: Action) -> None:
@@ -105,68 +110,71 @@ class Kahmate(Game[State, Action]):
         legal.check(state, SEATS.index(seat), action)
 
     def apply(self, state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[State]:
-        """Carry it out; an action with face-offs waits in the state until cards decide it."""
+        """Carry it out. An action with face-offs waits in the state until cards decide it."""
         return turn.play(state, actions, rng)
 
     def outcome(self, state: State) -> Outcome | None:
-        """How it ended."""
+        """Return how it ended."""
         return state.outcome
 
     def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
-        """Everything: what is secret never reaches a state."""
+        """Return everything: what is secret never reaches a state."""
         return dump(state)
 
     def dump(self, state: State) -> View:
-        """Phase, pieces, ball, cards, the face-off that waits, outcome."""
+        """Return phase, pieces, ball, cards, the face-off that waits, outcome."""
         return dump(state)
 
     def parse(self, text: str) -> Action:
-        """The action of a notation; raises `Malformed`."""
+        """Return the action of a notation. Raises `Malformed`."""
         return notation.parse(text)
 
     def commands(self, action: Action) -> tuple[str, ...]:
-        """A run, a pass, a kick or a tackle."""
+        """Return a run, a pass, a kick or a tackle."""
         word = _COMMANDS.get(type(action))
         return (word,) if word else ()
 
     def expected(self, state: State) -> Layout | None:
-        """The ball on top of its carrier; while a face-off waits, the board as it was before its action."""
+        """Return the ball on top of its carrier.
+
+        While a face-off waits, the board as it was before its action.
+        """
         return expected(state)
 
     def is_checked(self, state: State) -> bool:
-        """Not while pieces are placed, nor while a face-off waits: hands may have gone ahead."""
+        """Return False while pieces are placed or a face-off waits: hands may have gone ahead."""
         return not state.is_placing and state.course is None
 
     def is_reversible(self, state: State, seat: Seat, action: Action) -> bool:  # noqa: ARG002
-        """A run, pass or kick without a face-off, unless it won: all of it is open."""
+        """Return a run, pass or kick without a face-off, unless it won: all of it is open."""
         if not isinstance(action, Run | Pass | Kick) or (isinstance(action, Run) and action.into_goal):
             return False
         return not course_of(state, action).face_offs
 
     def turn_number(self, state: State) -> int:
-        """The round; 0 while pieces are placed."""
+        """Return the number of the round. 0 while pieces are placed."""
         return 0 if state.is_placing else state.round
 
     def standing(self, state: State, seat: Seat | None) -> BoardUi:
-        """Sign, cards, keys, placing and face-off for a viewer."""
+        """Return sign, cards, keys, placing and face-off for a viewer."""
         return screen.standing(state, seat)
 
     def plays(self, state: State, seat: Seat) -> Iterable[Play]:
-        """What can be tapped in a round."""
+        """Return what can be tapped in a round."""
         return screen.plays(state, SEATS.index(seat))
 
     def as_laid(self, state: State, seat: Seat, action: Action, step: Step[State]) -> Layout | None:  # noqa: ARG002
-        """The board after a hand's play, as if every face-off were won."""
+        """Return the board after a hand's play, as if every face-off were won."""
         return board_moves.as_laid(state, action)
 
     def laid_out(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Action | None:
-        """The own six pieces standing on the own two ranks are a placing."""
+        """Return the placing when the own six pieces stand on the own two ranks."""
         return board_moves.laid_out(state, SEATS.index(seat), seen)
 
     def why_not(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
-        """The rule that hands have broken."""
+        """Return the rule that hands have broken."""
         return faults.why_not(state, SEATS.index(seat), seen)
 
     def pad(self, state: State, seat: Seat) -> PadGrammar | None:
-        """Cards 1 to 6 in a face-off; in a round ready ends it."""
+        """Return cards 1 to 6 in a face-off. In a round ready ends it."""
         return screen.pad(state, seat)

@@ -28,7 +28,7 @@ class Placement(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """A run along every square of `path`, its own first; `into_goal`: then over the far end."""
+    """A run along every square of `path`, its own first. `into_goal`: then over the far end."""
 
     path: Path
     into_goal: bool = False
@@ -58,7 +58,7 @@ class Kick(msgspec.Struct, frozen=True):
 
 
 class Tackle(msgspec.Struct, frozen=True):
-    """One or two pieces tackle the one on `target`; each path ends next to it."""
+    """One or two pieces tackle the one on `target`. Each path ends next to it."""
 
     paths: tuple[Path, ...]
     target: int
@@ -103,7 +103,7 @@ _LIKE_A_SQUARE = re.compile(r"[a-z][1-9][0-9]*")
 
 
 def path_text(path: Path) -> str:
-    """The notation of a path.
+    """Return the notation of a path.
 
     >>> path_text((9, 17, 18))
     'b2-b3-c3'
@@ -116,7 +116,7 @@ def _path(text: str) -> Path:
 
 
 def parse(text: str) -> Action:
-    """The action of a notation; raises `Malformed`.
+    """Return the action of a notation. Raises `Malformed`.
 
     >>> str(parse("b4-b5&c7-c6xb6"))
     'b4-b5&c7-c6xb6'

@@ -28,13 +28,13 @@ IN_GOAL = -1
 AHEAD = (FILES, -FILES)
 """What one square ahead of each seat adds to a square's number."""
 OWN_LINE = (0, RANKS - 1)
-"""The rank, from 0, of each seat's own goal line; the other one is the line it runs for."""
+"""The rank, from 0, of each seat's own goal line. The other one is the line it runs for."""
 BALL_RANK = 5
 """The rank, from 0, on which the ball begins."""
 PASS_REACH, KICK_REACH = 2, 3
-"""So many ranks and files a pass and a kick go at most ("pass", "kick"). A test holds the sentences that say so."""
+"""Maximum ranks and files of a pass and a kick ("pass", "kick"). A test holds the sentences that say so."""
 CLEAR_LEAD = 2
-"""By more than so much a tackle must win for the tackler to have the ball ("tackled-ball")."""
+"""Lead that a tackle must exceed for the tackler to have the ball ("tackled-ball")."""
 
 SIDES = {
     Seat.SOUTH: Side(say("blue"), "blue", "#1C4FB0", "disc"),
@@ -70,7 +70,7 @@ ROLE_OF = ROLES + ROLES
 SEAT_OF = (SOUTH,) * TEAM + (NORTH,) * TEAM
 SPEED = tuple(role.speed for role in ROLE_OF)
 PIECE_NAMES = tuple(
-    say("{side} {role}", side=SIDE_NAMES[seat], role=role.name) for seat, role in zip(SEAT_OF, ROLE_OF, strict=True)
+    say("{colour} {role}", colour=SIDE_NAMES[seat], role=role.name) for seat, role in zip(SEAT_OF, ROLE_OF, strict=True)
 )
 """Such as “blue big”: also the name of its standing face."""
 DOWN_NAMES = tuple(say("{piece} turned over", piece=name) for name in PIECE_NAMES)
@@ -92,17 +92,20 @@ OWN_RANK_WORDS = (say("ranks 1 and 2"), say("ranks 10 and 11"))
 
 
 def file_of(square: int) -> int:
-    """The file, from 0."""
+    """Return the file, from 0."""
     return square % FILES
 
 
 def rank_of(square: int) -> int:
-    """The rank, from 0."""
+    """Return the rank, from 0."""
     return square // FILES
 
 
 def behind(square: int, seat: int) -> int:
-    """One square behind for that seat; what would lie beyond the board stays on its nearest square."""
+    """Return one square behind for that seat.
+
+    What would lie beyond the board stays on its nearest square.
+    """
     further = square - AHEAD[seat]
     return further if 0 <= further < AREA else square
 
@@ -119,7 +122,8 @@ _CROSSED = {
 
 
 def crossed(start: int, end: int) -> tuple[int, ...]:
-    """The squares between the two ends of a pass, 1 or 2 ranks and at most 2 files apart, whose inside it crosses."""
+    """Return the squares between the two ends of a pass, 1 or 2 ranks and at most 2 files apart,
+    whose inside it crosses."""
     files, ranks = file_of(end) - file_of(start), rank_of(end) - rank_of(start)
     across, along = (-1 if files < 0 else 1), (-FILES if ranks < 0 else FILES)
     return tuple(start + file * across + rank * along for file, rank in _CROSSED[abs(files), abs(ranks)])
@@ -131,7 +135,10 @@ _FIRST_MARKER = {Seat.SOUTH: 70, Seat.NORTH: 82}
 
 
 def _faces(seat: Seat) -> list[Face]:
-    """Standing and turned-over faces of a side; the second six markers are the undersides of the first six."""
+    """Return standing and turned-over faces of a side.
+
+    The second six markers are the undersides of the first six.
+    """
     drawing, faces = SIDES[seat].drawing, []
     for piece in TEAMS[SEATS.index(seat)][1:]:
         letter = ROLE_OF[piece].letter
@@ -145,7 +152,7 @@ def _faces(seat: Seat) -> list[Face]:
 
 @lru_cache(maxsize=1)
 def kit() -> Kit:
-    """Twelve pieces with two faces, the ball, and a board with a goal behind each end."""
+    """Return twelve pieces with two faces, the ball, and a board with a goal behind each end."""
     printed = Board(
         say("pitch"), FILES, RANKS, square_mm=31, gap_mm=0, corners=(12, 13, 14, 15), tones=2, has_goals=True
     )

@@ -23,7 +23,9 @@ FacesSeen = Mapping[Square, str]
 
 
 def as_laid(state: State, action: Action) -> Layout | None:
-    """How the board lies when a hand has made a play as if every face-off were won; None: by no hand.
+    """Return how the board lies when a hand has made a play as if every face-off were won.
+
+    None: by no hand.
 
     Tacklers lie on top of the carrier, the first one below the second.
     """
@@ -43,7 +45,10 @@ def as_laid(state: State, action: Action) -> Layout | None:
 
 
 def laid_out(state: State, seat: int, seen: FacesSeen) -> Placement | None:
-    """The placing that lies openly on a seat's two ranks; None unless all its six pieces stand there."""
+    """Return the placing that lies openly on a seat's two ranks.
+
+    None unless all its six pieces stand there.
+    """
     own = {PIECE_NAMES[piece] for piece in TEAMS[seat]} | {DOWN_NAMES[piece] for piece in TEAMS[seat]}
     lying = sorted((face, NUMBER_OF[square]) for square, face in seen.items() if face in own)
     squares = [square for _, square in lying]

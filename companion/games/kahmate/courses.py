@@ -1,6 +1,7 @@
-"""What a legal run, pass, kick or tackle comes to: its face-offs, and where mover and ball are afterwards.
+"""What a legal run, pass, kick or tackle comes to: its face-offs, and where mover and ball are
+afterwards.
 
-Sources: rulebook, "One round"; Rulings, section 4.
+Sources: rulebook, "One round". Rulings, section 4.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from companion.games.kahmate.state import EMPTY, Course, FaceOff, Kind, State
 
 
 def course_of(state: State, action: Run | Pass | Kick | Tackle) -> Course:
-    """The course of a legal action."""
+    """Return the course of a legal action."""
     if isinstance(action, Run):
         return _run(state, action)
     if isinstance(action, Pass):
@@ -53,7 +54,7 @@ def _run(state: State, run: Run) -> Course:
 
 
 def interceptors(state: State, action: Pass) -> list[int]:
-    """The standing opponents whose squares a pass crosses, the nearest to the passer first."""
+    """Return the standing opponents whose squares a pass crosses, the nearest to the passer first."""
     found = []
     for square in crossed(action.start, action.end):
         other = state.board[square]
@@ -63,13 +64,13 @@ def interceptors(state: State, action: Pass) -> list[int]:
 
 
 def _pass(state: State, action: Pass) -> Course:
-    """A lost face-off gives the ball to the interceptor, who stays where he is."""
+    """Return the end of a lost face-off: it gives the ball to the interceptor, who stays where he is."""
     face_offs = [FaceOff(other, action.start, state.places[other]) for other in interceptors(state, action)]
     return Course(Kind.PASS, (state.board[action.start],), action.start, action.end, tuple(face_offs))
 
 
 def _tackle(state: State, action: Tackle) -> Course:
-    """Tacklers go back to where they began; the first one decides on which side the ball goes."""
+    """Return the end of a tackle. Tacklers go back, and the first one decides on which side the ball goes."""
     movers = tuple(state.board[path[0]] for path in action.paths)
     first = action.paths[0]
     spilled = _beside_or_behind(state, action.target, first[-1])
@@ -78,9 +79,10 @@ def _tackle(state: State, action: Tackle) -> Course:
 
 
 def _beside_or_behind(state: State, carrier: int, came_from: int) -> int:
-    """Where the ball goes from a carrier tackled out of a neighbouring square, when the tackler does not take it.
+    """Return where the ball goes from a carrier tackled out of a neighbouring square, when the
+    tackler does not take it.
 
-    On the carrier's own goal line: beside him, away from the tackler; from straight ahead: towards the middle; off the
+    On the carrier's own goal line: beside him, away from the tackler. From straight ahead: towards the middle. Off the
     board: the other side. Elsewhere: one square behind him.
     """
     defender = 1 - state.seat

@@ -37,12 +37,15 @@ class _Change:
     now: Mapping[int, str]
 
     def came(self, face: str) -> list[int]:
-        """Squares where that face is on top now and was not."""
+        """Return squares where that face is on top now and was not."""
         return [square for square, name in self.now.items() if name == face]
 
 
 def why_not(state: State, seat: int, seen: FacesSeen) -> Illegal | None:
-    """The rule that hands of the seat on turn have broken; None when it was no single play, or a legal one."""
+    """Return the rule that hands of the seat on turn have broken.
+
+    None when it was no single play, or a legal one.
+    """
     if state.is_placing or state.course or state.outcome:
         return None
     try:
@@ -82,7 +85,7 @@ def _judge(state: State, seat: int, change: _Change) -> None:
 
 
 def _judge_flips(state: State, change: _Change) -> None:
-    """A piece that shows its other face on its own square."""
+    """Judge a piece that shows its other face on its own square."""
     for piece in PIECES:
         square = state.places[piece]
         pair = {PIECE_NAMES[piece], DOWN_NAMES[piece]}
@@ -95,7 +98,7 @@ def _judge_flips(state: State, change: _Change) -> None:
 
 
 def _judge_mover(state: State, seat: int, mover: int, change: _Change) -> None:
-    """One piece has left its square: it has run or tackled."""
+    """Judge one piece that has left its square: it has run or tackled."""
     start, carrier = state.places[mover], state.carrier
     has_ball = change.was[start] == BALL
     ends = change.came(PIECE_NAMES[mover]) + change.came(DOWN_NAMES[mover])
@@ -123,7 +126,7 @@ def _judge_mover(state: State, seat: int, mover: int, change: _Change) -> None:
 
 
 def _judge_pair(state: State, seat: int, gone: list[int], change: _Change) -> None:
-    """Two pieces have left their squares, and one of them is seen on the carrier: the other one lies below it."""
+    """Judge two pieces that have left their squares, one of them seen on the carrier: the other one lies below it."""
     for first, second in itertools.permutations(gone):
         if change.now.get(state.ball) == PIECE_NAMES[second]:
             ways = tuple(_way_to_tackle(state, state.places[piece]) for piece in (first, second))
@@ -134,7 +137,7 @@ def _judge_pair(state: State, seat: int, gone: list[int], change: _Change) -> No
 
 
 def _judge_left_ball(state: State, change: _Change) -> None:
-    """The carrier stands elsewhere, but the ball lies where it was."""
+    """Judge a carrier that stands elsewhere while the ball lies where it was."""
     carrier = state.carrier
     if carrier != EMPTY and not change.was and list(change.now.values()) == [PIECE_NAMES[carrier]]:
         parts = {"piece": PIECE_NAMES[carrier], "square": NAMES[state.ball]}
@@ -143,7 +146,7 @@ def _judge_left_ball(state: State, change: _Change) -> None:
 
 
 def _judge_ball(state: State, change: _Change) -> None:
-    """The ball alone is on another square: a pass or a kick."""
+    """Judge a ball that alone is on another square: a pass or a kick."""
     start, ends = state.ball, change.came(BALL)
     if len(ends) != 1 or change.was.keys() - {start, ends[0]} or start not in change.was:
         return
@@ -161,7 +164,7 @@ def _judge_ball(state: State, change: _Change) -> None:
 
 
 def _explain(state: State, seat: int, action: Action, first: str) -> None:
-    """Raise the refusal of an action with a sentence before it; nothing when it is legal."""
+    """Raise the refusal of an action with a sentence before it. Nothing when it is legal."""
     try:
         check(state, seat, action)
     except Illegal as refusal:
@@ -173,25 +176,29 @@ def _explain(state: State, seat: int, action: Action, first: str) -> None:
 
 
 def _forbidden(state: State, seat: int) -> frozenset[int]:
-    """The square of the other side's carrier: no run enters it."""
+    """Return the square of the other side's carrier: no run enters it."""
     carrier = state.carrier
     return frozenset({state.ball}) if carrier != EMPTY and SEAT_OF[carrier] != seat else frozenset()
 
 
 def _way_to_tackle(state: State, start: int) -> Path:
-    """The way to a square next to the carrier."""
+    """Return the way to a square next to the carrier."""
     standing = (piece for piece in PIECES if SEAT_OF[piece] != state.seat and not state.down[piece])
     return _way(start, state.ball, {state.places[piece] for piece in standing})[:-1]
 
 
 def _way(start: int, end: int, avoided: Set[int]) -> Path:
-    """A shortest way, if there is one round the avoided squares; else a shortest at all, to say what bars it."""
+    """Return a shortest way, if there is one round the avoided squares.
+
+    Else a shortest at all, to say what bars it.
+    """
     shortest = _shortest(start, end, frozenset())
     return next((way for way in (_shortest(start, end, avoided),) if len(way) == len(shortest)), shortest)
 
 
 def _shortest(start: int, end: int, avoided: Set[int]) -> Path:
-    """A shortest way that goes through none of the avoided squares, empty where there is none."""
+    """Return a shortest way that goes through none of the avoided squares, empty where there is
+    none."""
     came_from = {start: start}
     queue = deque([start])
     while queue:

@@ -1,6 +1,6 @@
 """Which actions are legal, and the sentence, rule and square of every refusal.
 
-Sources: rulebook, "One round" and "Special Cases"; Rulings, section 4.
+Sources: rulebook, "One round" and "Special Cases". Rulings, section 4.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Reason(StrEnum):
 
 
 def refuse(reason: Reason, sentence: str, rule: str, square: int | None = None) -> NoReturn:
-    """Raise `Illegal`; `square` is what stands in the way."""
+    """Raise `Illegal`. `square` is what stands in the way."""
     raise Illegal(reason, sentence, rule, None if square is None else NAMES[square])
 
 
@@ -139,7 +139,10 @@ def _hand(state: State, seat: int) -> str:
 
 
 def _own_piece(state: State, square: int, deed: str) -> int:
-    """The piece on a square, which must belong to the seat on turn; `deed` is what was tried with it."""
+    """Return the piece on a square, which must belong to the seat on turn.
+
+    `deed` is what was tried with it.
+    """
     piece = state.board[square]
     parts = {"square": NAMES[square], "deed": _DEEDS[deed], "side": SIDE_NAMES[state.seat]}
     if piece == EMPTY:
@@ -153,7 +156,7 @@ def _own_piece(state: State, square: int, deed: str) -> int:
 
 
 def _check_runner(state: State, square: int, deed: str) -> int:
-    """The piece on a square, which must be able to use one of the round's runs."""
+    """Return the piece on a square, which must be able to use one of the round's runs."""
     piece = _own_piece(state, square, deed)
     if piece in state.ran:
         sentence = say("{piece!c} on {square} has run already: each piece runs once in a round.", **_who(piece, square))
@@ -172,7 +175,7 @@ def _check_runner(state: State, square: int, deed: str) -> int:
 
 
 def _check_way(piece: int, path: Path, more: int) -> None:
-    """The steps of a path, and whether the piece's speed covers them and `more` beyond its end."""
+    """Check the steps of a path, and whether the piece's speed covers them and `more` beyond its end."""
     for square, following in itertools.pairwise(path):
         if following not in STEPS[square]:
             parts = {"square": NAMES[square], "to": NAMES[following]}
@@ -216,7 +219,7 @@ def _check_goal(seat: int, piece: int, last: int, has_ball: bool) -> None:
 
 
 def _check_stop(state: State, piece: int, path: Path) -> None:
-    """May the run end on the last square of its path?"""
+    """Check that the run may end on the last square of its path."""
     last = path[-1]
     other = state.board[last]
     if other in (EMPTY, piece):

@@ -1,6 +1,6 @@
 """Every legal action of a position, one of several that come to the same, and one drawn at random.
 
-Ways are walked here, step by step; `legal.check` judges a given action without walking any other.
+Ways are walked here, step by step. `legal.check` judges a given action without walking any other.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from companion.games.kahmate.state import EMPTY, Course, State
 
 
 def legal_actions(state: State, seat: int) -> Iterator[Action]:
-    """All legal actions of a seat, lazily: it may place its pieces in 5,765,760 ways."""
+    """Yield all legal actions of a seat, lazily: it may place its pieces in 5,765,760 ways."""
     if state.outcome:
         return
     if state.is_placing:
@@ -49,20 +49,20 @@ def legal_actions(state: State, seat: int) -> Iterator[Action]:
 
 
 def able(state: State) -> list[int]:
-    """The pieces of the seat on turn that may still run or tackle in this round."""
+    """Return the pieces of the seat on turn that may still run or tackle in this round."""
     if not state.runs_left:
         return []
     return [piece for piece in TEAMS[state.seat] if not state.down[piece] and piece not in state.ran]
 
 
 def _other_carrier(state: State) -> int:
-    """The carrier of the seat that is not on turn, or EMPTY."""
+    """Return the carrier of the seat that is not on turn, or EMPTY."""
     carrier = state.carrier
     return carrier if carrier != EMPTY and SEAT_OF[carrier] != state.seat else EMPTY
 
 
 def runs(state: State, piece: int) -> Iterator[Run]:
-    """Every run of a piece that is able to, the shorter ones first."""
+    """Yield every run of a piece that is able to, the shorter ones first."""
     board, ball, speed, goal = state.board, state.ball, SPEED[piece], OWN_LINE[1 - state.seat]
     forbidden = _other_carrier(state)
     loose = ball if state.carrier == EMPTY else -1
@@ -85,7 +85,7 @@ def runs(state: State, piece: int) -> Iterator[Run]:
 
 
 def passes(state: State) -> Iterator[Pass]:
-    """Every pass of the carrier."""
+    """Yield every pass of the carrier."""
     carrier = state.carrier
     if carrier == EMPTY or SEAT_OF[carrier] != state.seat:
         return
@@ -99,7 +99,7 @@ def passes(state: State) -> Iterator[Pass]:
 
 
 def kicks(state: State) -> Iterator[Kick]:
-    """Every kick of the carrier."""
+    """Yield every kick of the carrier."""
     carrier = state.carrier
     if carrier == EMPTY or SEAT_OF[carrier] != state.seat:
         return
@@ -115,7 +115,8 @@ def kicks(state: State) -> Iterator[Kick]:
 
 
 def ways_to_carrier(state: State, piece: int) -> Iterator[Path]:
-    """Every way of a piece to a square next to the other side's carrier, the shorter ones first."""
+    """Yield every way of a piece to a square next to the other side's carrier, the shorter ones
+    first."""
     if _other_carrier(state) == EMPTY:
         return
     board, down, target, seat = state.board, state.down, state.ball, state.seat
@@ -133,7 +134,7 @@ def ways_to_carrier(state: State, piece: int) -> Iterator[Path]:
 
 
 def _tackles(state: State, ways: dict[int, tuple[Path, ...]]) -> Iterator[Tackle]:
-    """Tackles by one or two pieces along those ways."""
+    """Yield tackles by one or two pieces along those ways."""
     for paths in ways.values():
         for path in paths:
             yield Tackle((path,), state.ball)
@@ -148,7 +149,9 @@ def _tackles(state: State, ways: dict[int, tuple[Path, ...]]) -> Iterator[Tackle
 
 
 def canonical(state: State) -> list[tuple[Action, Course | None]]:
-    """The legal actions of a round with their courses; of those of one course the shortest, then alphabetically first.
+    """Return the legal actions of a round with their courses.
+
+    Of those of one course the shortest, then alphabetically first.
 
     Actions of one course lead to the same state, and hands that make them leave the board alike. The end of the round
     has no course and comes last.
@@ -171,7 +174,7 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
 
 
 def _length(action: Run | Pass | Kick | Tackle) -> int:
-    """How many squares its notation names."""
+    """Return how many squares its notation names."""
     if isinstance(action, Run):
         return len(action.path) + action.into_goal
     if isinstance(action, Tackle):
@@ -180,7 +183,8 @@ def _length(action: Run | Pass | Kick | Tackle) -> int:
 
 
 def _shortest(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """The paths that are as short as any with the same last square, which decides the side of a tackle."""
+    """Return the paths that are as short as any with the same last square, which decides the side
+    of a tackle."""
     lengths: dict[int, int] = {}
     return tuple(path for path in paths if len(path) == lengths.setdefault(path[-1], len(path)))
 
@@ -189,7 +193,10 @@ def _shortest(paths: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def random_action(state: State, seat: int, rng: Random) -> Action:
-    """A legal action drawn without listing them all; each one can come, those that bring a try nearer more often."""
+    """Return a legal action drawn without listing them all.
+
+    Each one can come, those that bring a try nearer more often.
+    """
     if state.is_placing:
         return Placement(tuple(rng.sample(OWN_RANKS[seat], len(TEAMS[seat]))))
     if state.course:
@@ -218,7 +225,10 @@ def _random_tackle(state: State, rng: Random) -> Tackle | None:
 
 
 def _random_run(state: State, rng: Random) -> Run | None:
-    """A random walk, now and then straight to the goal or to the ball; cut back to where it may stop, None: nowhere."""
+    """Return a random walk, now and then straight to the goal or to the ball.
+
+    Cut back to where it may stop, None: nowhere.
+    """
     pieces = able(state)
     if not pieces:
         return None
@@ -246,7 +256,10 @@ def _random_run(state: State, rng: Random) -> Run | None:
 
 
 def _nearer(state: State, square: int, otherwise: int, has_ball: bool) -> int:
-    """A step ahead while the own side has the ball, else a step nearer to it; `otherwise` where there is none."""
+    """Return a step ahead while the own side has the ball, else a step nearer to it.
+
+    `otherwise` where there is none.
+    """
     carrier = state.carrier
     if has_ball or (carrier != EMPTY and SEAT_OF[carrier] == state.seat):
         ahead = square + AHEAD[state.seat]

@@ -44,7 +44,10 @@ _HINTS = {
 
 
 def standing(state: State, viewer: Seat | None) -> BoardUi:
-    """What a viewer sees beside the board; keys and placing are there for the seat that may use them."""
+    """Return what a viewer sees beside the board.
+
+    Keys and placing are there for the seat that may use them.
+    """
     may_act = viewer is not None and SEATS[state.seat] is viewer
     in_round = not (state.is_placing or state.course or state.outcome)
     return BoardUi(
@@ -59,7 +62,7 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
 
 
 def _sign(state: State) -> str:
-    """What is awaited, in at most 40 characters."""
+    """Return what is awaited, in at most 40 characters."""
     side = SIDE_NAMES[state.seat]
     if state.outcome:
         return say("{side!c} wins by a try", side=side)
@@ -88,7 +91,7 @@ def _sign(state: State) -> str:
 
 
 def _allowed(state: State) -> tuple[bool, bool, bool, bool]:
-    """Whether the seat on turn can run, pass, kick and tackle."""
+    """Return whether the seat on turn can run, pass, kick and tackle."""
     return bool(able(state)), any(passes(state)), any(kicks(state)), _can_tackle(state)
 
 
@@ -97,7 +100,7 @@ def _can_tackle(state: State) -> bool:
 
 
 def _hint(state: State) -> str:
-    """Why, or by which rule."""
+    """Return why, or by which rule."""
     if state.is_placing:
         return say("Then the ball’s card and who begins are drawn.")
     if state.course:
@@ -106,7 +109,7 @@ def _hint(state: State) -> str:
 
 
 def _facts(state: State, seat: int) -> str:
-    """Such as “cards 2 3 5, run 1 of 2”; the run that comes next is told of the seat on turn."""
+    """Return a seat's facts, such as “cards 2 3 5, run 1 of 2”. The run that comes next is told of the seat on turn."""
     cards = " ".join(map(str, state.hands[seat]))
     if seat != state.seat or state.outcome:
         return say("cards {cards}", cards=cards)
@@ -120,7 +123,7 @@ def _hand(cards: tuple[int, ...]) -> tuple[HandCard, ...]:
 
 
 def _keys(state: State) -> tuple[ChoiceKey, ...]:
-    """The keys behind which there is a legal play."""
+    """Return the keys behind which there is a legal play."""
     used = {play.key for play in plays(state, state.seat)}
     return tuple(key for key in _KEYS if key.name in used)
 
@@ -135,7 +138,7 @@ def _placing(seat: int) -> Placing:
 
 
 def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
-    """Both sides of the face-off that waits."""
+    """Return both sides of the face-off that waits."""
     mover, other = course.movers[0], face_off.defender
     texts = _deed(state, course), _defence(course.kind, NAMES[state.places[other]])
     attack = tuple(ROLE_OF[piece].attack for piece in course.movers)
@@ -149,7 +152,7 @@ def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
 
 
 def _deed(state: State, course: Course) -> str:
-    """What the attacker of a face-off does."""
+    """Return what the attacker of a face-off does."""
     start = NAMES[state.places[course.movers[0]]]
     match course.kind:
         case Kind.TACKLE if len(course.movers) > 1:
@@ -168,7 +171,7 @@ def _deed(state: State, course: Course) -> str:
 
 
 def _defence(kind: Kind, square: str) -> str:
-    """What the defender does."""
+    """Return what the defender does."""
     match kind:
         case Kind.TACKLE:
             return say("has the ball on {square}", square=square)
@@ -181,7 +184,10 @@ def _defence(kind: Kind, square: str) -> str:
 
 
 def plays(state: State, seat: int) -> tuple[Play, ...]:
-    """The legal actions of a round as they are tapped; one of several that come to the same."""
+    """Return the legal actions of a round as they are tapped.
+
+    One of several that come to the same.
+    """
     if state.is_placing or state.course or state.outcome or seat != state.seat:
         return ()
     return _plays(state)
@@ -193,7 +199,8 @@ def _plays(state: State) -> tuple[Play, ...]:
 
 
 def _play(state: State, action: Action, course: Course | None) -> Play:
-    """One action, its squares in the order in which they are tapped, and its label of at most 40 characters."""
+    """Return one action, its squares in the order in which they are tapped, and its label of at
+    most 40 characters."""
     if course is None:
         return Play(str(action), (), say("End the round"), "end")
     match action:
@@ -213,7 +220,7 @@ def _play(state: State, action: Action, course: Course | None) -> Play:
 
 
 def _met(state: State, course: Course) -> str:
-    """The squares of those whom an action meets."""
+    """Return the squares of those whom an action meets."""
     return " ".join(NAMES[state.places[face_off.defender]] for face_off in course.face_offs)
 
 
@@ -251,12 +258,12 @@ def _tackle_label(tackle: Tackle, course: Course) -> str:
 
 @dataclass(frozen=True)
 class CardPad(PadGrammar):
-    """One key for one card; the spent ones, which are open to all, are refused."""
+    """One key for one card. The spent ones, which are open to all, are refused."""
 
     spent: frozenset[str] = frozenset()
 
     def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
-        """May this key follow?"""
+        """Return whether this key may follow."""
         key = self.key(pad)
         return super().accepts(draft, pad) and key is not None and key.letter not in self.spent
 
@@ -265,7 +272,7 @@ class EndPad(PadGrammar):
     """No keys: ready ends the round."""
 
     def text(self, draft: tuple[str, ...]) -> str | None:  # noqa: ARG002
-        """The end of the round."""
+        """Return the end of the round."""
         return "."
 
 
@@ -274,7 +281,10 @@ _PADS = ("up", "down", "left", "right", "a", "b")
 
 
 def pad(state: State, seat: Seat) -> PadGrammar | None:
-    """Cards in a face-off, the end of the own round; everything else is tapped, or made by hand."""
+    """Return cards in a face-off, the end of the own round.
+
+    Everything else is tapped, or made by hand.
+    """
     if state.is_placing or state.outcome:
         return None
     if state.course:

@@ -40,7 +40,9 @@ RUNS = 2
 
 
 class KahmateOptions(Options, frozen=True):
-    """What is drawn when it is not given (the ball's card and who begins), and limits; a limit of 0 means none.
+    """What is drawn when it is not given (the ball's card and who begins), and limits.
+
+    A limit of 0 means none.
 
     Rounds of both sides count. `quiet_limit` is of rounds in a row without a face-off.
     """
@@ -88,10 +90,10 @@ class Course:
 
 @dataclass(frozen=True)
 class State:
-    """A position between two decisions; it holds nothing that is secret.
+    """A position between two decisions. It holds nothing that is secret.
 
     `places` are the squares of the pieces, none while they are being placed. `down`: how many rounds of its owner a
-    turned-over piece still lies, the one that goes on included; 0: it stands. `course` waits for cards, `won` of its
+    turned-over piece still lies, the one that goes on included. 0: it stands. `course` waits for cards, `won` of its
     face-offs are won. Pairs are (South, North).
     """
 
@@ -107,11 +109,11 @@ class State:
     round: int = 1
     outcome: Outcome | None = None
     fought: int = 0
-    """The last round with a face-off; 0: none yet."""
+    """The last round with a face-off. 0: none yet."""
 
     @cached_property
     def board(self) -> Sequence[int]:
-        """Which piece is on each square, or EMPTY."""
+        """Return which piece is on each square, or EMPTY."""
         board = [EMPTY] * (AREA + 1)  # the last place is the in-goal strip, which nobody asks about
         for piece, square in enumerate(self.places):
             board[square] = piece
@@ -119,7 +121,7 @@ class State:
 
     @cached_property
     def carrier(self) -> int:
-        """The standing piece that has the ball, or EMPTY."""
+        """Return the standing piece that has the ball, or EMPTY."""
         if self.ball == IN_GOAL:
             return EMPTY
         piece = self.board[self.ball]
@@ -127,27 +129,27 @@ class State:
 
     @property
     def is_placing(self) -> bool:
-        """Are the pieces still to be placed?"""
+        """Return whether the pieces are still to be placed."""
         return not self.places
 
     @property
     def quiet(self) -> int:
-        """How many rounds in a row, this one not counted, had no face-off."""
+        """Return how many rounds in a row, this one not counted, had no face-off."""
         return max(0, self.round - 1 - self.fought)
 
     @property
     def runs_left(self) -> int:
-        """How many pieces may still run or tackle in this round."""
+        """Return how many pieces may still run or tackle in this round."""
         return RUNS - len(self.ran)
 
     @property
     def face_off(self) -> FaceOff | None:
-        """The face-off that waits for cards."""
+        """Return the face-off that waits for cards."""
         return self.course.face_offs[self.won] if self.course else None
 
 
 def first_state(options: KahmateOptions) -> State:
-    """Nothing is placed, nothing is drawn yet; or the chosen start. Raises `Malformed`."""
+    """Return the state in which nothing is placed yet, or the chosen start. Raises `Malformed`."""
     if not options.start:
         return State(options)
     *teams, ball = options.start.split("/")
@@ -160,7 +162,10 @@ def first_state(options: KahmateOptions) -> State:
 
 
 def layout_of(places: Sequence[int], down: Sequence[int], ball: int) -> dict[Square, tuple[str, ...]]:
-    """What lies where: the ball on top of the piece with which it shares a square; what is in goal is left out."""
+    """Return what lies where: the ball on top of the piece with which it shares a square.
+
+    What is in goal is left out.
+    """
     layout: dict[Square, tuple[str, ...]] = {
         SQUARES[square]: (DOWN_NAMES[piece] if down[piece] else PIECE_NAMES[piece],)
         for piece, square in enumerate(places)
@@ -173,7 +178,8 @@ def layout_of(places: Sequence[int], down: Sequence[int], ball: int) -> dict[Squ
 
 
 def lead(state: State) -> float:
-    """How many ranks the ball is beyond the middle of the pitch, as South plays; 0 before it is there."""
+    """Return how many ranks the ball is beyond the middle of the pitch, as South plays. 0 before it
+    is there."""
     if state.is_placing:
         return 0.0
     middle = (RANKS - 1) / 2
@@ -183,12 +189,12 @@ def lead(state: State) -> float:
 
 
 def expected(state: State) -> Layout | None:
-    """What lies where; None while pieces are being placed."""
+    """Return what lies where. None while pieces are being placed."""
     return None if state.is_placing else layout_of(state.places, state.down, state.ball)
 
 
 def to_act(state: State) -> frozenset[Seat]:
-    """Both place and choose cards at once; otherwise the seat whose round it is."""
+    """Return both place and choose cards at once. Otherwise the seat whose round it is."""
     if state.outcome:
         return frozenset()
     if state.is_placing or state.course:
@@ -197,7 +203,7 @@ def to_act(state: State) -> frozenset[Seat]:
 
 
 def dump(state: State) -> dict[str, Any]:
-    """Everything in plain JSON; all of it is public."""
+    """Return everything in plain JSON. All of it is public."""
     return {
         "to_act": sorted(to_act(state)),
         "phase": _phase(state),
@@ -234,7 +240,7 @@ def _plain_piece(state: State, piece: int) -> dict[str, Any]:
 
 
 def _plain_ball(state: State) -> dict[str, Any] | None:
-    """Where the ball is, and who has it; None before its card is drawn."""
+    """Return where the ball is, and who has it. None before its card is drawn."""
     if state.is_placing:
         return None
     if state.ball == IN_GOAL:
@@ -244,7 +250,8 @@ def _plain_ball(state: State) -> dict[str, Any] | None:
 
 
 def _plain_face_off(state: State) -> dict[str, Any] | None:
-    """The face-off that waits for cards: by what, who attacks and who defends, and how many are won already."""
+    """Return the face-off that waits for cards: by what, who attacks and who defends, and how many
+    are won already."""
     course, face_off = state.course, state.face_off
     if course is None or face_off is None:
         return None

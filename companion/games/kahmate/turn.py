@@ -1,8 +1,9 @@
-"""How a decision is carried out: placing, runs, passes, kicks, tackles, face-offs, the end of a round.
+"""How a decision is carried out: placing, runs, passes, kicks, tackles, face-offs, the end of a
+round.
 
-An action with face-offs waits in the state as its course until cards decide it; only the result moves pieces. The
+An action with face-offs waits in the state as its course until cards decide it. Only the result moves pieces. The
 stages are for the hands: first what was moved lies where it belongs, then the ball, then pieces are turned over, then
-those stand up that have lain long enough. Sources: rulebook; Rulings, section 4.
+those stand up that have lain long enough. Sources: rulebook. Rulings, section 4.
 """
 
 from __future__ import annotations
@@ -90,11 +91,14 @@ class _Turn:
         self.events.append(Event(kind, text, None if seat is None else SEATS[seat], rule=rule, **more))
 
     def layout(self) -> Layout:
-        """What lies where now."""
+        """Return what lies where now."""
         return layout_of(self.places, self.down, self.ball)
 
     def stage(self, title: str, *, is_decided: bool = True) -> None:
-        """What hands do for everything said since the last stage; until all is decided they may have gone ahead."""
+        """Add a stage of what hands do for everything said since the last stage.
+
+        Until all is decided they may have gone ahead.
+        """
         events = tuple(self.events[self._told :])
         self._told = len(self.events)
         self.stages.append(Stage(title, {}, events, self.layout() if is_decided else None, self.tallies))
@@ -114,7 +118,7 @@ class _Turn:
         self.tell(KahmateEvent.BALL, seat, text, rule, square=name, why=why)
 
     def turn_over(self, pieces: tuple[int, ...]) -> None:
-        """Hands turn pieces over: they lie until the end of their owner's next round."""
+        """Have hands turn pieces over: they lie until the end of their owner's next round."""
         for piece in pieces:
             self.down[piece] = 2 if SEAT_OF[piece] == self.state.seat else 1
             name = NAMES[self.places[piece]]
@@ -124,7 +128,10 @@ class _Turn:
             self.stage(_TURN_OVER)
 
     def end_round(self, text: str) -> None:
-        """The other seat is on turn; pieces that have lain through a whole round of their owner stand up."""
+        """Give the turn to the other seat.
+
+        Pieces that have lain through a whole round of their owner stand up.
+        """
         seat = self.state.seat
         self.tell(KahmateEvent.ROUND_END, seat, text, "round")
         risen = []
@@ -145,7 +152,7 @@ class _Turn:
         self._end_at_limit()
 
     def _end_at_limit(self) -> None:
-        """A tie when the last round is over, or the last one of those that may go by without a face-off."""
+        """End in a tie when the last round is over, or the last one of those that may go by without a face-off."""
         state, options = self.state, self.state.options
         quiet = state.round - self.changes.get("fought", state.fought)
         if state.round == options.round_limit:
@@ -158,7 +165,7 @@ class _Turn:
         self.changes["outcome"] = Outcome(frozenset(), reason)
 
     def step(self) -> Step[State]:
-        """What is answered; what was said after the last stage belongs to it."""
+        """Return what is answered. What was said after the last stage belongs to it."""
         if self.stages and (rest := tuple(self.events[self._told :])):
             self.stages[-1] = replace(self.stages[-1], events=(*self.stages[-1].events, *rest))
         moved = {"places": tuple(self.places), "down": tuple(self.down), "ball": self.ball}
@@ -167,7 +174,7 @@ class _Turn:
 
 
 def _place(state: State, placed: tuple[Placement, Placement], rng: Random) -> Step[State]:
-    """Both have placed: the ball's card and who begins are drawn."""
+    """Return the step in which both place: the ball's card and who begins are drawn."""
     options = state.options
     card = options.ball_card or rng.randint(1, 6)
     starter = STARTERS.index(options.starter or rng.choice(STARTERS))
@@ -236,7 +243,7 @@ def _tackled(course: Course, target: str) -> str:
 
 
 def _succeed(turn: _Turn, course: Course) -> None:
-    """A run, pass or kick without a face-off, or with every one of them won."""
+    """Carry out a run, pass or kick without a face-off, or with every one of them won."""
     state, mover = turn.state, course.movers[0]
     if course.kind is not Kind.RUN:
         turn.move_ball(course.ball, course.kind)
@@ -258,7 +265,7 @@ def _succeed(turn: _Turn, course: Course) -> None:
 
 
 def _title(turn: _Turn, course: Course) -> str:
-    """A stage that shows sums is the face-off's."""
+    """Return a stage that shows sums is the face-off's."""
     if turn.tallies:
         return _FACE_OFF
     return _TRY if course.end == IN_GOAL else _TITLES[course.kind]
@@ -268,7 +275,8 @@ def _title(turn: _Turn, course: Course) -> str:
 
 
 def _face_off(state: State, cards: tuple[int, int]) -> Step[State]:
-    """Both cards are open: totals are compared, the cards are discarded (rulebook, "FACE OFF")."""
+    """Return the step in which both cards are open: totals are compared, the cards are discarded (rulebook, "FACE
+    OFF")."""
     course, face_off = state.course, state.face_off
     if course is None or face_off is None:
         raise AssertionError("cards are only asked for while a face-off waits")
@@ -312,14 +320,14 @@ class _Sum:
         return sum(number for _, number in self.parts)
 
     def tally(self, other: _Sum) -> Tally:
-        """As it is shown beside the other one."""
+        """Return the tally as it is shown beside the other one."""
         parts = tuple((name, f"{number}".replace("-", "−")) for name, number in self.parts)
         return Tally(SEATS[self.seat], parts, str(self.total), is_greater=self.total > other.total)
 
 
 @lru_cache(maxsize=1024)
 def _compared(attack: Parts, defence: Parts) -> str:
-    """Such as “Big 2 + card 3 against regular 0 + card 5.”."""
+    """Return the comparison, such as “Big 2 + card 3 against regular 0 + card 5.”."""
     one, other = (
         joined(" + ", (joined(" ", (name, str(number))) for name, number in parts)) for parts in (attack, defence)
     )
@@ -343,7 +351,7 @@ def _tell_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
 
 
 def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
-    """Both cards are spent; a hand that is empty is filled again at once."""
+    """Spend both cards. Fill an empty hand again at once."""
     first, second = (
         tuple(card for card in hand if card != spent) for hand, spent in zip(turn.state.hands, cards, strict=True)
     )
@@ -354,7 +362,7 @@ def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
 
 
 def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
-    """The run is over: the runner lies on the last free square before the other, its ball one square behind it."""
+    """End the run: the runner lies on the last free square before the other, its ball one square behind it."""
     state, mover = turn.state, course.movers[0]
     beaten = tuple(each.defender for each in course.face_offs[: state.won])
     falls = (*beaten, mover)
@@ -375,7 +383,10 @@ def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
 
 
 def _settle_tackle(turn: _Turn, course: Course, face_off: FaceOff, ahead: int) -> None:
-    """The tacklers go back; `ahead` is by how much the attack is greater than the defence. The round is over."""
+    """Send the tacklers back.
+
+    `ahead` is by how much the attack is greater than the defence. The round is over.
+    """
     state, carrier = turn.state, face_off.defender
     turn.stage(_FACE_OFF)
     if ahead < 0:

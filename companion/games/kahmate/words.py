@@ -231,7 +231,7 @@ _TWICE = say("two of them")
 
 
 def _aid(number: int) -> PlayerAid:
-    """South's and North's differ in their pieces only."""
+    """Return the aids of South and North, which differ in their pieces only."""
     rows = []
     for index, role in enumerate(ROLES):
         if role in ROLES[:index]:

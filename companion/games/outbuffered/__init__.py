@@ -41,7 +41,9 @@ class Outbuffered(Game[State, str]):
 
     name = "outbuffered"
     title = say("Outbuffered")
-    summary = say("Three secret orders each, revealed step by step")
+    summary = say("Three secret steps each. Steal the flag.")
+    minutes = 5
+    how_to_win = (say("Plan three steps"), say("Take the other flag"), say("Bring it home"))
     replays_ties = True
     sides = SIDES
     options_type = OutbufferedOptions
@@ -55,52 +57,53 @@ class Outbuffered(Game[State, str]):
     lead_words = say("the steps to the other flag and home with it")
 
     def kit(self, options: OutbufferedOptions) -> Kit:
-        """Four pieces, a board of separate tiles, and perhaps orders as tiles that the camera reads."""
+        """Return four pieces, a board of separate tiles, and perhaps orders as tiles that the
+        camera reads."""
         return kit_of(options.board, options.tiles)
 
     def extras(self, options: OutbufferedOptions) -> Extras:  # noqa: ARG002
-        """A player aid for each side, orders as tiles."""
+        """Return a player aid for each side, orders as tiles."""
         return EXTRAS
 
     def options(self, raw: Mapping[str, Any]) -> OutbufferedOptions:
-        """Also refuses a board that cannot be read."""
+        """Convert the options. Refuse a board that cannot be read."""
         options: OutbufferedOptions = super().options(raw)
         ground_of(options.board)
         return options
 
     def setup(self, options: OutbufferedOptions, rng: Random) -> State:  # noqa: ARG002
-        """Robots on their start tiles, flags on their bases."""
+        """Return robots on their start tiles, flags on their bases."""
         ground = ground_of(options.board)
         return State(options, ground, ground.starts, ground.bases)
 
     def to_act(self, state: State) -> frozenset[Seat]:
-        """Both, sealed, until the game is over."""
+        """Return both, sealed, until the game is over."""
         return frozenset() if state.outcome else frozenset(SEATS)
 
     def legal_actions(self, state: State, seat: Seat) -> Iterator[str]:
-        """All 216 buffers."""
+        """Yield all 216 buffers."""
         if seat in self.to_act(state):
             yield from map("".join, itertools.product("UDLRIS", repeat=3))
 
     def random_action(self, state: State, seat: Seat, rng: Random) -> str:  # noqa: ARG002
-        """Any three orders."""
+        """Return any three orders."""
         return "".join(rng.choices("UDLRIS", k=3))
 
     def examples(self, state: State, seat: Seat) -> tuple[str, ...]:  # noqa: ARG002
-        """Towards their flag, with or without a shot."""
+        """Return buffers towards their flag, with or without a shot."""
         return ("UUR", "URU", "UUS", "URS") if state.turn == 1 else ()
 
     def check(self, state: State, seat: Seat, action: str) -> None:
-        """Every buffer is legal: what cannot be done bounces."""
+        """Accept every buffer: what cannot be done bounces."""
 
     def parse(self, text: str) -> str:
-        """Exactly three of `U D L R I S`."""
+        """Return exactly three of `U D L R I S`."""
         if not _BUFFER.fullmatch(text):
             raise Malformed(say("A buffer is exactly three of U D L R I S, such as UUS"))
         return text
 
     def commands(self, action: str) -> list[str]:
-        """Each order."""
+        """Return each order."""
         return [key.label for letter in action for key in _PAD.keys if key.letter == letter]
 
     def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:  # noqa: ARG002
@@ -108,25 +111,25 @@ class Outbuffered(Game[State, str]):
         return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
 
     def outcome(self, state: State) -> Outcome | None:
-        """How it ended."""
+        """Return how it ended."""
         return state.outcome
 
     def lead(self, state: State) -> float:
-        """By the steps that are still to go."""
+        """Return the lead by the steps that are still to go."""
         return lead(state)
 
     def triumph(self, winner: str, state: State) -> str:
-        """With the flag, or on the start tile of a robot that was hit."""
+        """Return the headline of a win with the flag, or on the start tile of a robot that was hit."""
         if state.off_board:
             return say("{name} bars the way back.", name=winner)
         return say("{name} brings the flag home.", name=winner)
 
     def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
-        """Everything on the board is public; sealed buffers never reach a state."""
+        """Return the whole state: everything on the board is public. Sealed buffers never reach a state."""
         return self.dump(state)
 
     def dump(self, state: State) -> View:
-        """Robots, flags (`{"on": "b1"}` or `{"carried_by": "north"}`), turn, outcome.
+        """Return robots, flags (`{"on": "b1"}` or `{"carried_by": "north"}`), turn, outcome.
 
         `quiet` turns in a row have brought neither a flag taken nor a robot hit.
         """
@@ -145,15 +148,16 @@ class Outbuffered(Game[State, str]):
         }
 
     def expected(self, state: State) -> Layout | None:
-        """Flags lie under the robots that stand on them or carry them."""
+        """Return the layout, flags under the robots that stand on them or carry them."""
         return None if state.off_board else layout_of(state.robots, state.flags)
 
     def pad(self, state: State, seat: Seat) -> PadGrammar:  # noqa: ARG002
-        """Three keys, each an order."""
+        """Return three keys, each an order."""
         return _PAD
 
     def possible(self, state: State, seat: Seat, entered: str) -> Iterator[Possible]:
-        """Where each order leads after those that are planned, if the other robot does nothing."""
+        """Yield where each order leads after those that are planned, if the other robot does
+        nothing."""
         index = SEATS.index(seat)
         before = (state.robots[index], *plan(state, seat, entered))[-1]
         for key in _PAD.keys:
@@ -179,5 +183,6 @@ class Outbuffered(Game[State, str]):
         return Possible(key.drawing, key.label, say("to {square}", square=there), squares)
 
     def plan(self, state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
-        """Where the own robot would stand after each order if the other did nothing and stood nowhere."""
+        """Return where the own robot would stand after each order if the other did nothing and
+        stood nowhere."""
         return plan(state, seat, entered)

@@ -41,7 +41,7 @@ OWN = (say("robot"), say("flag"))
 
 @dataclass(frozen=True)
 class Ground:
-    """The board as the rules need it; seats are indexed 0 (South) and 1 (North)."""
+    """The board as the rules need it. Seats are indexed 0 (South) and 1 (North)."""
 
     files: int
     ranks: int
@@ -50,7 +50,7 @@ class Ground:
     bases: tuple[Square, Square]
 
     def neighbour(self, square: Square, step: tuple[int, int]) -> Square | None:
-        """Where a step leads, or None off the board and into a wall."""
+        """Return where a step leads, or None off the board and into a wall."""
         return self._neighbours[square].get(step)
 
     @cached_property
@@ -62,7 +62,10 @@ class Ground:
         }
 
     def distance(self, origin: Square, target: Square) -> int:
-        """The fewest steps from one square to another; where walls leave no way, as if there were none."""
+        """Return the fewest steps from one square to another.
+
+        Where walls leave no way, as if there were none.
+        """
         reached, front, steps = {origin}, {origin}, 0
         while front and target not in reached:
             front = {there for here in front for there in self._neighbours[here].values()} - reached
@@ -72,7 +75,7 @@ class Ground:
 
     @cached_property
     def lines_of_fire(self) -> dict[Square, frozenset[Square]]:
-        """For each square the squares that a shot from it reaches: rank and file, up to the first wall."""
+        """Return the squares that a shot reaches from each square: rank and file, up to the first wall."""
         return {square: frozenset(self._ray_squares(square)) for square in self._neighbours}
 
     def _ray_squares(self, origin: Square) -> Iterator[Square]:
@@ -116,7 +119,10 @@ _ORDER_TILES = OrderTiles(
 
 @lru_cache(maxsize=64)
 def kit_of(board: str, has_tiles: bool = False) -> Kit:
-    """Four pieces, and a board of separate tiles; `has_tiles`: orders lie as tiles that the camera reads."""
+    """Return four pieces, and a board of separate tiles.
+
+    `has_tiles`: orders lie as tiles that the camera reads.
+    """
     ground = ground_of(board)
     marks = [
         Mark(ground.starts[0], "start-s", Seat.SOUTH),

@@ -13,7 +13,7 @@ WORDS = {"U": say("up"), "D": say("down"), "L": say("left"), "R": say("right")}
 
 @cache
 def step_title(number: int) -> str:
-    """Which pair of commands is carried out."""
+    """Return which pair of commands is carried out."""
     return say("Step {number} of 3", number=number)
 
 
@@ -22,13 +22,13 @@ def step_title(number: int) -> str:
 
 @cache
 def idles(seat: int, square: Square) -> str:
-    """Nothing is done."""
+    """Say that nothing is done."""
     return say("{side!c} waits on {square}.", **_who(seat, square))
 
 
 @cache
 def goes(seat: int, command: str, square: Square, to: Square) -> str:
-    """A move."""
+    """Say that a robot moves."""
     return say(
         "{side!c} goes {direction}, {square} to {to}.", **_who(seat, square), direction=WORDS[command], to=str(to)
     )
@@ -36,19 +36,19 @@ def goes(seat: int, command: str, square: Square, to: Square) -> str:
 
 @cache
 def bounces(seat: int, square: Square) -> str:
-    """A move that was refused."""
+    """Say that a move was refused."""
     return say("{side!c} bounces and stays on {square}.", **_who(seat, square))
 
 
 @cache
 def into_wall(command: str, wall: Square) -> str:
-    """Why it bounces: a wall."""
+    """Return why it bounces: a wall."""
     return say("{direction!c} leads into the wall on {square}.", direction=WORDS[command], square=str(wall))
 
 
 @cache
 def off_board(command: str, *, is_turned: bool) -> str:
-    """Why it bounces: the edge; `is_turned`: left and right are seen from North's seat."""
+    """Return why it bounces: the edge. `is_turned`: left and right are seen from North's seat."""
     if is_turned and command == "L":
         return say("Left leads off the board: North’s left hand is South’s right.")
     if is_turned and command == "R":
@@ -58,19 +58,19 @@ def off_board(command: str, *, is_turned: bool) -> str:
 
 @cache
 def own_flag(seat: int, square: Square) -> str:
-    """Why it bounces: the own flag."""
+    """Return why it bounces: the own flag."""
     return say("{side!c}’s own flag lies on {square}.", **_who(seat, square))
 
 
 @cache
 def both_try(square: Square) -> str:
-    """Why both bounce."""
+    """Return why both bounce."""
     return say("Both robots try to enter {square}.", square=str(square))
 
 
 @cache
 def does_not_leave(seat: int, square: Square) -> str:
-    """Why it bounces: the other robot."""
+    """Return why it bounces: the other robot."""
     return say("{side!c} does not leave {square}.", **_who(seat, square))
 
 
@@ -79,19 +79,19 @@ def does_not_leave(seat: int, square: Square) -> str:
 
 @cache
 def takes_flag(seat: int, square: Square) -> str:
-    """The other side's flag is taken."""
+    """Say that the other side's flag is taken."""
     return say("{side!c} takes {other}’s flag on {square}.", **_who(seat, square), other=NAMES[1 - seat])
 
 
 @cache
 def drops_flag(seat: int, square: Square) -> str:
-    """The other side's flag is dropped."""
+    """Say that the other side's flag is dropped."""
     return say("{side!c} drops {other}’s flag on {square}.", **_who(seat, square), other=NAMES[1 - seat])
 
 
 @cache
 def brings_home(seat: int, square: Square) -> str:
-    """How it was won."""
+    """Return how it was won."""
     return say("{side!c} brings {other}’s flag home to {square}.", **_who(seat, square), other=NAMES[1 - seat])
 
 
@@ -100,25 +100,28 @@ def brings_home(seat: int, square: Square) -> str:
 
 @cache
 def hits(seat: int, square: Square) -> str:
-    """A shot that hits the other robot on a square."""
+    """Return a shot that hits the other robot on a square."""
     return say("{side!c} shoots and hits {other} on {square}.", **_who(seat, square), other=NAMES[1 - seat])
 
 
 @cache
 def misses(seat: int) -> str:
-    """A shot that does not."""
+    """Return a shot that does not."""
     return say("{side!c} shoots and hits nobody.", side=NAMES[seat])
 
 
 @cache
 def returns(seat: int, square: Square) -> str:
-    """Where a robot goes that was hit."""
+    """Return where a robot goes that was hit."""
     return say("{side!c} returns to its start tile {square}.", **_who(seat, square))
 
 
 @cache
 def shut_out(winner: int, square: Square, *, by_robot: bool) -> str:
-    """How it was won when a robot cannot return; `by_robot`: because of the other one, else of its own flag."""
+    """Return how it was won when a robot cannot return.
+
+    `by_robot`: because of the other one, else of its own flag.
+    """
     who = {"side": NAMES[winner], "loser": NAMES[1 - winner], "square": str(square)}
     if by_robot:
         return say("{side!c} wins: {loser} cannot return to {square}, {side} is there.", **who)

@@ -29,9 +29,11 @@ _DRAWINGS = {letter: _ARROWS[step] for letter, step in STEPS.items()} | {"I": "o
 
 
 class OutbufferedOptions(Options, frozen=True):
-    """Board and house rules. A limit of 0 means none; `quiet_limit` counts turns in a row in which nothing happens.
+    """Board and house rules.
 
-    `tiles`: orders may lie as tiles behind a wall, where the camera reads them; the rules do not depend on it.
+    A limit of 0 means none. `quiet_limit` counts turns in a row in which nothing happens.
+
+    `tiles`: orders may lie as tiles behind a wall, where the camera reads them. The rules do not depend on it.
     """
 
     board: str = STANDARD_MAP
@@ -44,7 +46,10 @@ class OutbufferedOptions(Options, frozen=True):
 
 @dataclass(frozen=True)
 class State:
-    """A position between two turns. `flags[i]` is where seat i's flag lies; None: the opponent carries it."""
+    """A position between two turns.
+
+    `flags[i]` is where seat i's flag lies. None: the opponent carries it.
+    """
 
     options: OutbufferedOptions
     ground: Ground
@@ -55,11 +60,11 @@ class State:
     off_board: bool = False
     """True after a win in which a shot robot could not be put down: the board is not checked any more."""
     stirred: int = 0
-    """The last turn in which a flag was taken or a robot was hit; 0: none yet."""
+    """The last turn in which a flag was taken or a robot was hit. 0: none yet."""
 
     @property
     def quiet(self) -> int:
-        """How many turns in a row nothing of that kind has happened."""
+        """Return how many turns in a row nothing of that kind has happened."""
         return self.turn - 1 - self.stirred
 
 
@@ -97,7 +102,7 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
 
 
 def _end_at_limit(turn: _Turn, quiet: int) -> None:
-    """A tie when the last turn is over, or the last one of those that may go by `quiet`."""
+    """End in a tie when the last turn is over, or the last one of those that may go by `quiet`."""
     options, number = turn.state.options, turn.state.turn
     if number == options.turn_limit:
         _finish(turn, (), say("Turn {number} was the last one: a tie.", number=number), "ties")
@@ -107,7 +112,8 @@ def _end_at_limit(turn: _Turn, quiet: int) -> None:
 
 
 def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
-    """Where the own robot would stand after each order if the other did nothing and stood nowhere."""
+    """Return where the own robot would stand after each order if the other did nothing and stood
+    nowhere."""
     index = SEATS.index(seat)
     turn = _Turn(state, list(state.robots), list(state.flags))
     places: list[Square] = []
@@ -145,14 +151,14 @@ class _Turn:
         self.events.append(Event(kind, text, who, **{**more, **places}))
 
     def layout(self) -> Layout | None:
-        """What lies where: flags lie under robots."""
+        """Return what lies where: flags lie under robots."""
         if self.off_board:
             return None
         return layout_of(self.robots, self.flags)
 
 
 def layout_of(robots: Sequence[Square], flags: Sequence[Square | None]) -> Layout:
-    """What lies where: a flag under the robot that stands on it or carries it."""
+    """Return what lies where: a flag under the robot that stands on it or carries it."""
     stacks: dict[Square, list[str]] = {}
     for seat in (SOUTH, NORTH):
         square = flags[seat] or robots[1 - seat]
@@ -163,7 +169,10 @@ def layout_of(robots: Sequence[Square], flags: Sequence[Square | None]) -> Layou
 
 
 def _direction(state: State, seat: int, command: str) -> tuple[int, int]:
-    """(files, ranks) of a move; North's directions are turned round when they are seen from the seat."""
+    """Return (files, ranks) of a move.
+
+    North's directions are turned round when they are seen from the seat.
+    """
     files, ranks = STEPS[command]
     if seat == NORTH and state.options.directions == "seat":
         return -files, -ranks
@@ -171,7 +180,7 @@ def _direction(state: State, seat: int, command: str) -> tuple[int, int]:
 
 
 def _refusal(turn: _Turn, seat: int, command: str, target: Square | None) -> str | None:
-    """Why a move bounces for reasons that the opponent's robot has no part in, or None."""
+    """Return why a move bounces for reasons that the opponent's robot has no part in, or None."""
     state = turn.state
     if target is None:
         tried = turn.robots[seat].shifted(*_direction(state, seat, command))
@@ -186,7 +195,7 @@ def _refusal(turn: _Turn, seat: int, command: str, target: Square | None) -> str
 
 
 def _move(turn: _Turn, commands: tuple[str, str]) -> None:
-    """The moves of one step, both at once."""
+    """Carry out the moves of one step, both at once."""
     ground, state = turn.state.ground, turn.state
     movers = [seat for seat in (SOUTH, NORTH) if commands[seat] in STEPS]
     targets: list[Square | None] = [None, None]
@@ -231,7 +240,7 @@ def _tell_move(turn: _Turn, seat: int, command: str, before: Square, why: tuple[
 
 
 def _pick_up(turn: _Turn, seat: int) -> None:
-    """A robot on the opponent's lying flag takes it."""
+    """Let a robot on the opponent's lying flag take it."""
     other, here = 1 - seat, turn.robots[seat]
     if turn.flags[other] == here:
         turn.flags[other] = None
@@ -246,7 +255,7 @@ def _pick_up(turn: _Turn, seat: int) -> None:
 
 
 def _homecoming(turn: _Turn) -> None:
-    """The win check after the moves."""
+    """Make the win check after the moves."""
     bases = turn.state.ground.bases
     home = [s for s in (SOUTH, NORTH) if turn.flags[1 - s] is None and turn.robots[s] == bases[s]]
     if len(home) == 2:
@@ -262,7 +271,7 @@ def _finish(turn: _Turn, winners: tuple[int, ...], reason: str, rule: str) -> No
 
 
 def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
-    """The shots of one step, both at once, and the way home of whoever is hit."""
+    """Carry out the shots of one step, both at once, and the way home of whoever is hit."""
     fire = turn.state.ground.lines_of_fire
     hit = []
     for seat in (SOUTH, NORTH):
@@ -296,7 +305,7 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
 
 
 def _start_blocked(turn: _Turn, shut_out: list[int]) -> None:
-    """A hit robot cannot be put on its start tile: its opponent wins; both: a tie."""
+    """Let the opponent win of a hit robot that cannot be put on its start tile. Both: a tie."""
     turn.off_board = True
     if len(shut_out) == 2:
         _finish(turn, (), say("Neither robot can return to its start tile: a tie."), "start-blocked")
@@ -308,7 +317,8 @@ def _start_blocked(turn: _Turn, shut_out: list[int]) -> None:
 
 
 def lead(state: State) -> float:
-    """How many steps less than North South still has to go: to the other flag, and with it home.
+    """Return how many steps less than North South still has to go: to the other flag, and with it
+    home.
 
     Walls are gone round, robots are not in the way.
     """

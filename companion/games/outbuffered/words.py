@@ -1,4 +1,7 @@
-"""Options and rules of Outbuffered in words for people; the rulebook's sections 1-3 and "What if" retold."""
+"""Options and rules of Outbuffered in words for people.
+
+The rulebook's sections 1-3 and "What if" retold.
+"""
 
 from companion.core.i18n import say
 from companion.core.kit import SEATS

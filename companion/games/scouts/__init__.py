@@ -1,4 +1,7 @@
-"""Scouts: walk to the other home rank, gather intel, bring it back; dashes, jumps, stacks, rocks and a chess clock."""
+"""Scouts: walk to the other home rank, gather intel, bring it back.
+
+Dashes, jumps, stacks, rocks and a chess clock.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +42,13 @@ _COMMANDS = {
 
 
 class Scouts(ChessClockGame[State, str]):
-    """An action is its notation; all information is open."""
+    """An action is its notation. All information is open."""
 
     name = "scouts"
     title = say("Scouts")
-    summary = say("Dash and jump across the board, on a chess clock")
+    summary = say("Leap over anyone. First one home wins.")
+    minutes = 20
+    how_to_win = (say("Leap over friend or foe"), say("Turn over on the far rank"), say("Carry it home first"))
     sides = SIDES
     options_type = ScoutsOptions
     option_rows = OPTION_ROWS
@@ -56,37 +61,40 @@ class Scouts(ChessClockGame[State, str]):
     lead_words = say("how many ranks the best scout still has to cover, there and back")
 
     def kit(self, options: ScoutsOptions) -> Kit:  # noqa: ARG002
-        """Ten two-faced scouts, two boulders, two rocks; the same with all options."""
+        """Return ten two-faced scouts, two boulders, two rocks. The same with all options."""
         return KIT
 
     def extras(self, options: ScoutsOptions) -> Extras:  # noqa: ARG002
-        """A player aid for each side."""
+        """Return a player aid for each side."""
         return EXTRAS
 
     def setup(self, options: ScoutsOptions, rng: Random) -> State:  # noqa: ARG002
-        """An empty board and white places first, unless another start was chosen."""
+        """Return an empty board and white places first, unless another start was chosen."""
         return first_state(options)
 
     def options(self, raw: Mapping[str, Any]) -> ScoutsOptions:
-        """Also refuses a start that cannot be."""
+        """Convert the options. Refuse a start that cannot be."""
         options: ScoutsOptions = super().options(raw)
         first_state(options)
         return options
 
     def chosen(self, options: ScoutsOptions) -> str:
-        """The start."""
+        """Return the start."""
         return say("The start of this game was chosen.") if options.start else ""
 
     def to_act(self, state: State) -> frozenset[Seat]:
-        """The seat on turn, until somebody has brought intel home."""
+        """Return the seat on turn, until somebody has brought intel home."""
         return frozenset() if state.outcome else frozenset({state.seat})
 
     def legal_actions(self, state: State, seat: Seat) -> Iterator[str]:
-        """All of them, every chain of jumps included."""
+        """Return all of them, every chain of jumps included."""
         return texts(state.position) if seat in self.to_act(state) else iter(())
 
     def random_action(self, state: State, seat: Seat, rng: Random) -> str:
-        """One of the legal actions; scouts rather go where they want to, and rocks are seldom laid."""
+        """Return one of the legal actions.
+
+        Scouts rather go where they want to, and rocks are seldom laid.
+        """
         listed = list(self.legal_actions(state, seat))
         return rng.choices(listed, [eagerness(state.position, text) for text in listed])[0]
 
@@ -95,12 +103,12 @@ class Scouts(ChessClockGame[State, str]):
         check(state, seat, read(action))
 
     def parse(self, text: str) -> str:
-        """`@c1`, `c1-d2`, `c1^c3^e3`, `B@d5`, `R@d5-e5` or `.`; raises `Malformed`."""
+        """Read `@c1`, `c1-d2`, `c1^c3^e3`, `B@d5`, `R@d5-e5` or `.`. Raises `Malformed`."""
         read(text)
         return text
 
     def commands(self, action: str) -> tuple[str, ...]:
-        """A dash, a jump or a rock; neither a placing nor the end of a turn."""
+        """Return a dash, a jump or a rock. Neither a placing nor the end of a turn."""
         word = _COMMANDS.get(read(action).kind)
         return (word,) if word else ()
 
@@ -109,27 +117,27 @@ class Scouts(ChessClockGame[State, str]):
         return play(state, read(actions[state.seat]))
 
     def outcome(self, state: State) -> Outcome | None:
-        """How it ended."""
+        """Return how it ended."""
         return state.outcome
 
     def lead(self, state: State) -> float:
-        """By the ranks that the best scout still has to go."""
+        """Return the lead by the ranks that the best scout still has to go."""
         return lead(state.position)
 
     def triumph(self, winner: str, state: State) -> str:  # noqa: ARG002
-        """With intel."""
+        """Return the headline of a win with intel."""
         return say("{name} brings the intel home.", name=winner)
 
     def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
-        """Everything: nothing is hidden."""
+        """Return everything: nothing is hidden."""
         return self.dump(state)
 
     def dump(self, state: State) -> View:
-        """Scouts, rocks by their squares, what is due, outcome.
+        """Return scouts, rocks by their squares, what is due, outcome.
 
-        `scouts` are the squares of each side: `upper` (or alone), `lower`, `with_intel`; `pieces` the same one by one,
+        `scouts` are the squares of each side: `upper` (or alone), `lower`, `with_intel`. `pieces` the same one by one,
         because two scouts of a side may share a square.
-        `turn` is 0 during the set-up; `played` is where the scout of this turn's last play is, `due` the plays left.
+        `turn` is 0 during the set-up. `played` is where the scout of this turn's last play is, `due` the plays left.
         """
         position = state.position
         rocks: dict[str, dict[str, list[str]]] = {seat: {} for seat in SEATS}
@@ -162,42 +170,46 @@ class Scouts(ChessClockGame[State, str]):
         }
 
     def expected(self, state: State) -> Layout:
-        """Scouts, lower ones first, and rocks in every square that they cover."""
+        """Return scouts, lower ones first, and rocks in every square that they cover."""
         return layout_of(state.position)
 
     def chess_clock(self, state: State) -> ChessClock | None:
-        """While play is on; ruling, "Clock": it starts when the set-up is complete."""
+        """Return the clock while play is on. Ruling, "Clock": it starts when the set-up is complete."""
         if not state.options.seconds or not state.turn or state.outcome:
             return None
         return ChessClock(state.options.seconds, state.options.increment)
 
     def is_reversible(self, state: State, seat: Seat, action: str) -> bool:  # noqa: ARG002
-        """All is open, so that nobody learns anything; but a play that has won is over."""
+        """Return whether the game goes on. All is open, so that nobody learns anything."""
         return play(state, read(action)).state.outcome is None
 
     def turn_number(self, state: State) -> int:
-        """Turns of one or two plays; 0 while scouts are placed."""
+        """Return turns of one or two plays. 0 while scouts are placed."""
         return state.turn
 
     def standing(self, state: State, seat: Seat | None) -> BoardUi:
-        """What is awaited; the seat on turn has keys, anybody at the table may press the clock."""
+        """Return what is awaited.
+
+        The seat on turn has keys, anybody at the table may press the clock.
+        """
         return standing(state, seat)
 
     def plays(self, state: State, seat: Seat) -> Iterator[Play]:
-        """Two squares for a dash, all squares for jumps, a key and one or two squares for rocks, a key for the end."""
+        """Yield two squares for a dash, all squares for jumps, a key and one or two squares for
+        rocks, a key for the end."""
         if seat in self.to_act(state):
             yield from plays(state.position)
 
     def as_laid(self, state: State, seat: Seat, action: str, step: Step[State]) -> Layout | None:
-        """The scout moved but not turned over yet; the end of a turn is done by no hand."""
+        """Return the scout moved but not turned over yet. The end of a turn is done by no hand."""
         return None if action == END else super().as_laid(state, seat, action, step)
 
     def why_not(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
-        """Which rule hands have broken; None also when the board shows a legal play."""
+        """Return which rule hands have broken. None also when the board shows a legal play."""
         return why_not(state, seen) if seat in self.to_act(state) else None
 
     def pad(self, state: State, seat: Seat) -> PadGrammar | None:
-        """Ready ends the own turn once play is on."""
+        """Return the keys: ready ends the own turn once play is on."""
         return PAD if seat is state.seat and state.turn and not state.outcome else None
 
 

@@ -38,21 +38,21 @@ SCOUT_FACES = (
 )
 """Both faces of the scouts of each seat, South first."""
 OWN = say("scout")
-"""What hands are told of a piece of theirs; rocks and boulders have their names."""
+"""What hands are told of a piece of theirs. Rocks and boulders have their names."""
 ROCK_KINDS = ("boulder", "rock")
-"""As they are called in notation, events and drawings; `ROCK_NAMES`: for people."""
+"""As they are called in notation, events and drawings. `ROCK_NAMES`: for people."""
 ROCK_NAMES = (say("boulder"), say("rock"))
 ROCK_FACES = (say("white boulder"), say("white rock"), say("black boulder"), say("black rock"))
 """South's boulder and rock, then North's."""
 
 
 def bit_at(file: int, rank: int) -> int:
-    """The mask of one square, 0 when it is off the board."""
+    """Return the mask of one square, 0 when it is off the board."""
     return 1 << file + FILES * rank if 0 <= file < FILES and 0 <= rank < RANKS else 0
 
 
 def squares_in(mask: int) -> Iterator[int]:
-    """The squares of a mask, by rank, then file."""
+    """Yield the squares of a mask, by rank, then file."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
@@ -60,7 +60,7 @@ def squares_in(mask: int) -> Iterator[int]:
 
 
 def beside(mask: int) -> int:
-    """The orthogonal neighbours of the squares of a mask."""
+    """Return the orthogonal neighbours of the squares of a mask."""
     sideways = (mask & NOT_LAST_FILE) << 1 | (mask & _NOT_FIRST_FILE) >> 1
     return (sideways | mask << FILES | mask >> FILES) & ALL
 

@@ -43,7 +43,10 @@ _ABOUT_THE_SCOUT = {
 
 
 def why_not(state: State, seen: Mapping[Square, str]) -> Illegal | None:
-    """Why what hands have done is no decision; None when it is one, is nothing, or is more than one thing."""
+    """Return why what hands have done is no decision.
+
+    None when it is one, is nothing, or is more than one thing.
+    """
     if state.outcome:
         return None
     layout = layout_of(state.position)
@@ -62,7 +65,10 @@ def why_not(state: State, seen: Mapping[Square, str]) -> Illegal | None:
 
 
 def _why_no_change(state: State, changes: Changes) -> Illegal | None:
-    """Why a scout cannot have been placed or turned over where it is; None when the change is another one."""
+    """Return why a scout cannot have been placed or turned over where it is.
+
+    None when the change is another one.
+    """
     if len(changes) != 1:
         return None
     ((square, (was, now)),) = changes.items()
@@ -83,13 +89,13 @@ def _changes(layout: Layout, seen: Mapping[Square, str]) -> Changes:
 
 
 def _beneath(layout: Layout, square: int) -> str | None:
-    """The face that a square shows when its upper scout is gone."""
+    """Return the face that a square shows when its upper scout is gone."""
     faces = layout.get(SQUARES[square], ())
     return faces[-2] if len(faces) > 1 else None
 
 
 def _refused(state: State, kind: Kind, squares: tuple[int, ...]) -> Illegal | None:
-    """Why a decision of the seat on turn is refused, or None."""
+    """Return why a decision of the seat on turn is refused, or None."""
     try:
         check(state, state.seat, Decision(kind, squares))
     except Illegal as refusal:
@@ -124,7 +130,7 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
 
 
 def _turned(square: int, now: str) -> Illegal:
-    """A scout shows the wrong side although it may be where it is."""
+    """Return the fault of a scout that shows the wrong side although it may be where it is."""
     name, owner = NAMES[square], _OWNERS[now]
     if now == SCOUT_FACES[owner][0]:
         text = say("The scout on {square} shows its plain side. It has intel, so the eye stays up.", square=name)
@@ -140,8 +146,8 @@ def _why_no_placement(state: State, square: int, now: str) -> Illegal | None:
     position, name = state.position, NAMES[square]
     if _OWNERS[now] != position.seat:
         foe, side = SEAT_NAMES[1 - position.seat], SEAT_NAMES[position.seat]
-        parts = {"square": name, "foe": foe, "side": side}
-        text = say("{square} is not a placement. The scout is {foe}, and {side} places now.", **parts)
+        parts = {"square": name, "colour": foe, "side": side}
+        text = say("{square} is not a placement. The scout is {colour}, and {side} places now.", **parts)
         return Illegal(Reason.NOT_YOUR_SCOUT, text, "setting-up", name)
     if refusal := _refused(state, Kind.PLACE, (square,)):
         return refusal
@@ -149,7 +155,7 @@ def _why_no_placement(state: State, square: int, now: str) -> Illegal | None:
 
 
 def _moves(layout: Layout, changes: Changes) -> Iterator[tuple[int, int]]:
-    """From where to where one scout may have gone. One that left another of its face behind is not missed."""
+    """Yield from where to where one scout may have gone. One that left another of its face behind is not missed."""
     if len(changes) == 1:
         ((target, (_, now)),) = changes.items()
         for square, faces in layout.items():
@@ -164,7 +170,10 @@ def _moves(layout: Layout, changes: Changes) -> Iterator[tuple[int, int]]:
 
 
 def _why_no_move(state: State, origin: int, target: int, now: str) -> Illegal | None:
-    """Why a scout cannot have gone there in one play, or be turned as it is; None when all that is right."""
+    """Return why a scout cannot have gone there in one play, or be turned as it is.
+
+    None when all that is right.
+    """
     refusal = _why_no_way(state, origin, target)
     if refusal:
         return refusal
@@ -176,7 +185,7 @@ def _why_no_move(state: State, origin: int, target: int, now: str) -> Illegal | 
 
 
 def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
-    """Why no play leads from a square to another one; None when one does."""
+    """Return why no play leads from a square to another one. None when one does."""
     position, both = state.position, (origin, target)
     if AROUND[origin] & 1 << target:
         return _refused(state, Kind.DASH, both)
@@ -200,13 +209,13 @@ def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
 
 
 def _is_straight(origin: int, target: int) -> bool:
-    """Are two squares two files or two ranks apart?"""
+    """Return whether two squares are two files or two ranks apart."""
     one, other = SQUARES[origin], SQUARES[target]
     return {abs(one.file - other.file), abs(one.rank - other.rank)} == {0, 2}
 
 
 def _mixed(position: Position, origin: int, target: int) -> str:
-    """In words, whether a dash and jumps together lead there; empty when they do not."""
+    """Return in words whether a dash and jumps together lead there. Empty when they do not."""
     for square in squares_in(dashes(position, origin)):
         dashed = moved(position, 1 << origin, 1 << square)
         if any(way[-1] == target for way in chains(dashed, square)):

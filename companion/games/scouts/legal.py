@@ -104,7 +104,7 @@ def _check_placement(position: Position, square: int) -> None:
 
 
 def home_rank(seat: int) -> int:
-    """The number of a seat's home rank."""
+    """Return the number of a seat's home rank."""
     return SQUARES[HOME[seat].bit_length() - 1].rank + 1
 
 
@@ -115,7 +115,7 @@ def _check_end(position: Position) -> None:
 
 
 def due_words(position: Position) -> str:
-    """Which plays are still due."""
+    """Return which plays are still due."""
     if position.due > 1:
         return say("Two plays are still due: move two different scouts.")
     if position.played:
@@ -127,7 +127,10 @@ def due_words(position: Position) -> str:
 
 
 def no_play(reason: Reason, squares: tuple[int, ...], why: str, rule: str, square: int | None = None) -> Illegal:
-    """The refusal of a play from the first to the last of these squares; `square` is what stands in the way."""
+    """Return the refusal of a play from the first to the last of these squares.
+
+    `square` is what stands in the way.
+    """
     first = say("{square} to {to} is not a play.", square=NAMES[squares[0]], to=NAMES[squares[-1]])
     return Illegal(reason, joined(" ", (first, why)), rule, None if square is None else NAMES[square])
 
@@ -141,17 +144,17 @@ def _check_play(state: State, decision: Decision) -> None:
 
 
 def _check_scout(state: State, squares: tuple[int, ...]) -> None:
-    """Is there a scout of the seat on turn that may be played?"""
+    """Check that there is a scout of the seat on turn that may be played."""
     position, start, name = state.position, squares[0], NAMES[squares[0]]
     bit = 1 << start
     if not position.own & bit:
         foe = SEAT_NAMES[1 - position.seat]
         if position.own_low & bit:
-            why = say("The scout on {square} waits under a {side} one.", square=name, side=foe)
+            why = say("The scout on {square} waits under a {colour} one.", square=name, colour=foe)
             raise no_play(Reason.BURIED, squares, why, "stacks", start)
         if position.foe & bit:
-            parts = {"square": name, "foe": foe, "side": SEAT_NAMES[position.seat]}
-            why = say("The scout on {square} is {foe}, and {side} is to play.", **parts)
+            parts = {"square": name, "colour": foe, "side": SEAT_NAMES[position.seat]}
+            why = say("The scout on {square} is {colour}, and {side} is to play.", **parts)
             raise no_play(Reason.NOT_YOUR_SCOUT, squares, why, "turns", start)
         raise no_play(Reason.NO_SCOUT, squares, say("There is no scout on {square}.", square=name), "turns", start)
     if not position.due:
@@ -200,7 +203,7 @@ def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
 
 
 def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: int) -> None:
-    """One jump of a play."""
+    """Check one jump of a play."""
     files = abs(SQUARES[here].file - SQUARES[there].file)
     ranks = abs(SQUARES[here].rank - SQUARES[there].rank)
     if (files, ranks) == (2, 2):
@@ -231,7 +234,7 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
 
 
 def _rock_on(position: Position, square: int) -> str:
-    """Which rock covers this square, such as “white boulder”."""
+    """Return which rock covers this square, such as “white boulder”."""
     return next(face for face, covered in zip(ROCK_FACES, position.rocks, strict=True) if covered & 1 << square)
 
 
@@ -266,5 +269,5 @@ def _check_rock(position: Position, decision: Decision) -> None:
 
 
 def _first(mask: int) -> int:
-    """The number of the first square of a mask."""
+    """Return the number of the first square of a mask."""
     return next(squares_in(mask))

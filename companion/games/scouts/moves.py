@@ -29,31 +29,38 @@ Chain = tuple[int, ...]
 
 
 def places(position: Position) -> int:
-    """Where the seat on turn may place a scout now, as a mask. Rulebook, "Setup"."""
+    """Return where the seat on turn may place a scout now, as a mask. Rulebook, "Setup"."""
     return HOME[position.seat] & ~position.own if position.to_place else 0
 
 
 def movers(position: Position) -> int:
-    """The scouts that may be played as far as the turn is concerned, as a mask. Rulebook, "Turns and Plays"."""
+    """Return the scouts that may be played as far as the turn is concerned, as a mask.
+
+    Rulebook, "Turns and Plays".
+    """
     return position.own & ~position.played if position.due and not position.is_won else 0
 
 
 def closed(position: Position) -> int:
-    """Where no dash may end, as a mask: rocks, and stacks or (without stacking) all scouts. Ruling, "Stacks"."""
+    """Return where no dash may end, as a mask: rocks, and stacks or (without stacking) all scouts.
+
+    Ruling, "Stacks".
+    """
     if position.may_stack:
         return position.stone | position.own_low | position.foe_low
     return position.stone | position.own | position.foe
 
 
 def dashes(position: Position, square: int) -> int:
-    """Where the scout on this square may dash, as a mask. Rulebook, "Dash"."""
+    """Return where the scout on this square may dash, as a mask. Rulebook, "Dash"."""
     return AROUND[square] & ~closed(position)
 
 
 def chains(position: Position, square: int, stop: int | None = None) -> Iterator[Chain]:
-    """Every play by jumps of the scout on this square, the shorter before those that go on from it.
+    """Yield every play by jumps of the scout on this square, the shorter before those that go on
+    from it.
 
-    Rulebook, "Jump"; ruling: no square twice, nothing over or onto a stack, and the play ends where the scout is turned
+    Rulebook, "Jump". Ruling: no square twice, nothing over or onto a stack, and the play ends where the scout is turned
     over or wins. `stop`: the play ends there instead (a mask).
     """
     start = 1 << square
@@ -76,7 +83,7 @@ def chains(position: Position, square: int, stop: int | None = None) -> Iterator
 
 
 def shortest(position: Position, square: int) -> list[Chain]:
-    """For each square that the scout reaches by jumps the shortest chain, of equal ones the first by its notation."""
+    """Return the shortest chain to each square that the scout reaches by jumps, the first by its notation."""
     best: dict[int, Chain] = {}
     for chain in chains(position, square):
         kept = best.get(chain[-1])
@@ -86,7 +93,7 @@ def shortest(position: Position, square: int) -> list[Chain]:
 
 
 def has_play(position: Position) -> bool:
-    """Can the seat on turn make a play that is due?"""
+    """Return whether the seat on turn can make a play that is due."""
     for square in squares_in(movers(position)):
         if dashes(position, square) or next(chains(position, square), None):
             return True
@@ -97,25 +104,30 @@ def has_play(position: Position) -> bool:
 
 
 def rock_left(position: Position, kind: int) -> bool:
-    """May the seat on turn still lay its boulder (0) or its rock (1)?"""
+    """Return whether the seat on turn may still lay its boulder (0) or its rock (1)."""
     return not (position.to_place or position.is_won or position.rocks[2 * position.seat + kind])
 
 
 def boulder_corners(position: Position) -> int:
-    """Where the lowest square on the left of a boulder may be, as a mask. Rulebook, "Boulders"."""
+    """Return where the lowest square on the left of a boulder may be, as a mask.
+
+    Rulebook, "Boulders".
+    """
     free = ALL & ~(position.own | position.foe | position.barred)
     columns = free & free >> FILES
     return columns & columns >> 1 & NOT_LAST_FILE
 
 
 def rock_beginnings(position: Position) -> tuple[int, int]:
-    """Where a rock may begin that lies across, and where one that lies along the files, as masks."""
+    """Return where a rock may begin that lies across, and where one that lies along the files, as
+    masks."""
     free = ALL & ~(position.own | position.foe | position.barred)
     return free & free >> 1 & NOT_LAST_FILE, free & free >> FILES
 
 
 def rocks_laid(position: Position) -> Iterator[tuple[int, int]]:
-    """Every way to lay a rock now: its kind (0 boulder, 1 rock) and the mask of what it covers."""
+    """Yield every way to lay a rock now: its kind (0 boulder, 1 rock) and the mask of what it
+    covers."""
     if rock_left(position, 0):
         for corner in squares_in(boulder_corners(position)):
             yield 0, BOULDERS[corner]
@@ -133,12 +145,12 @@ _ALONG_TEXTS = tuple(f"R@{name}-{after}" for name, after in zip(NAMES, (*NAMES[F
 
 
 def chain_text(chain: Chain) -> str:
-    """The notation of a play by jumps."""
+    """Return the notation of a play by jumps."""
     return "^".join([NAMES[square] for square in chain])
 
 
 def texts(position: Position) -> Iterator[str]:
-    """The notation of every legal decision: placements; plays; rocks; the end of the turn."""
+    """Yield the notation of every legal decision: placements. Plays. Rocks. The end of the turn."""
     if position.is_won:
         return
     if position.to_place:
@@ -159,7 +171,7 @@ def texts(position: Position) -> Iterator[str]:
 
 
 def rock_texts(position: Position) -> Iterator[str]:
-    """The notation of every way to lay a rock now."""
+    """Yield the notation of every way to lay a rock now."""
     if rock_left(position, 0):
         for corner in squares_in(boulder_corners(position)):
             yield _BOULDER_TEXTS[corner]
@@ -175,7 +187,9 @@ def rock_texts(position: Position) -> Iterator[str]:
 
 
 def perft(state: State | Position, depth: int) -> int:
-    """How many sequences of so many legal decisions there are from here; the last one is counted, not made.
+    """Return how many sequences of so many legal decisions there are from here.
+
+    The last one is counted, not made.
 
     >>> from companion.games.scouts.state import Position
     >>> perft(Position(), 3)  # white has 8 squares, black 8, white 7
@@ -188,7 +202,7 @@ def perft(state: State | Position, depth: int) -> int:
 
 
 def successors(position: Position) -> Iterator[Position]:
-    """The position after every legal decision."""
+    """Yield the position after every legal decision."""
     if position.is_won:
         return
     if position.to_place:
@@ -211,7 +225,7 @@ def successors(position: Position) -> Iterator[Position]:
 
 
 def count(position: Position) -> int:
-    """How many legal decisions there are, without making any of them."""
+    """Return how many legal decisions there are, without making any of them."""
     if position.is_won:
         return 0
     if position.to_place:
@@ -230,7 +244,8 @@ def count(position: Position) -> int:
 
 
 def eagerness(position: Position, text: str) -> float:
-    """How likely a random player is to choose this: scouts run for the far rank, and home with their intel."""
+    """Return how likely a random player is to choose this: scouts run for the far rank, and home
+    with their intel."""
     if text[0] in "BR":
         return 0.02
     if text[0] in "@.":

@@ -1,6 +1,8 @@
-"""The notation of Scouts: `@c1`, `c1-d2`, `c1^c3^e3`, `B@d5`, `R@d5-e5`, `.`; whatever is none of these is refused.
+"""The notation of Scouts: `@c1`, `c1-d2`, `c1^c3^e3`, `B@d5`, `R@d5-e5`, `.`.
 
-Only the form is asked for here; whether the rules allow it is told by `refusals`.
+Whatever is none of these is refused.
+
+Only the form is asked for here. Whether the rules allow it is told by `refusals`.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ class Decision(NamedTuple):
 
     @property
     def covered(self) -> int:
-        """What a rock covers, as a mask; 0 when a boulder leaves the board."""
+        """Return what a rock covers, as a mask. 0 when a boulder leaves the board."""
         if self.kind is Kind.BOULDER:
             return BOULDERS[self.squares[0]]
         return sum(1 << square for square in self.squares)
@@ -49,7 +51,7 @@ class Decision(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def read(text: str) -> Decision:
-    """The decision of a notation; raises `Malformed` that says what was expected.
+    """Return the decision of a notation. Raises `Malformed` that says what was expected.
 
     >>> read("c1^c3^e3")
     Decision(kind=<Kind.JUMP: 'jump'>, squares=(2, 18, 20))
@@ -79,7 +81,7 @@ def read(text: str) -> Decision:
 
 
 def _number(name: str, text: str) -> int:
-    """The number of a square by its name."""
+    """Return the number of a square by its name."""
     if name in NUMBERS:
         return NUMBERS[name]
     if _SQUARE.fullmatch(name):
@@ -89,7 +91,7 @@ def _number(name: str, text: str) -> int:
 
 
 def _rock(rest: str, text: str) -> tuple[int, int]:
-    """Both squares of a rock, the lower file or rank first."""
+    """Return both squares of a rock, the lower file or rank first."""
     names = rest.split("-")
     if len(names) != 2:
         raise Malformed(say("“{text}” is not a rock: expected its two squares, such as R@d5-e5", text=_short(text)))
@@ -113,5 +115,5 @@ def _no_play(text: str) -> Malformed:
 
 
 def _short(text: str) -> str:
-    """A text for a message, cut where it is long."""
+    """Return a text for a message, cut where it is long."""
     return Verbatim(text if len(text) <= 40 else f"{text[:39]}…")

@@ -45,10 +45,10 @@ _KEPT = {
 
 
 class ScoutsPad(PadGrammar):
-    """Ready ends the turn; plays are made on the board or tapped."""
+    """Ready ends the turn. Plays are made on the board or tapped."""
 
     def text(self, draft: tuple[str, ...]) -> str | None:
-        """Ready alone is an action."""
+        """Return the action, which ready alone can be."""
         return END if not draft else None
 
 
@@ -56,7 +56,7 @@ PAD = ScoutsPad((), length=0)
 
 
 def standing(state: State, viewer: Seat | None) -> BoardUi:
-    """What is awaited, what each side has left, and the keys of the viewer on turn."""
+    """Return what is awaited, what each side has left, and the keys of the viewer on turn."""
     position, side = state.position, SEAT_NAMES[state.position.seat]
     facts = {seat: _facts(state, index) for index, seat in enumerate(SEATS)}
     if state.outcome:
@@ -76,12 +76,12 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
 
 
 def _plays(state: State) -> int:
-    """How many plays this turn has."""
+    """Return how many plays this turn has."""
     return 1 if state.turn == 1 else PLAYS
 
 
 def _number(state: State) -> int:
-    """The number of the play that is due, or of the last one."""
+    """Return the number of the play that is due, or of the last one."""
     return min(_plays(state), _plays(state) - state.position.due + 1)
 
 
@@ -94,7 +94,7 @@ def _hint(state: State, may_play: bool) -> str:
 
 
 def _facts(state: State, index: int) -> str:
-    """A few words on a seat: its scouts to place, or its play and what it has left."""
+    """Return a few words on a seat: its scouts to place, or its play and what it has left."""
     position = state.position
     if position.to_place:
         left = (position.to_place + (1 if index == position.seat else 0)) // 2
@@ -121,7 +121,10 @@ def _keys(state: State) -> tuple[ChoiceKey, ...]:
 
 
 def plays(position: Position) -> Iterator[Play]:
-    """Every decision as it is tapped; of chains to the same square the shortest, then the first by its notation."""
+    """Yield every decision as it is tapped.
+
+    Of chains to the same square the shortest, then the first by its notation.
+    """
     if position.is_won:
         return
     for number in squares_in(places(position)):
@@ -142,12 +145,12 @@ def plays(position: Position) -> Iterator[Play]:
 
 @cache
 def dash_label(origin: int, target: int) -> str:
-    """A dash in words."""
+    """Return a dash in words."""
     return say("Dash {square} to {to}", square=NAMES[origin], to=NAMES[target])
 
 
 def jump_label(chain: tuple[int, ...]) -> str:
-    """A chain of jumps in words."""
+    """Return a chain of jumps in words."""
     ends = {"square": NAMES[chain[0]], "to": NAMES[chain[-1]]}
     over = ", ".join(NAMES[(here + there) // 2] for here, there in pairwise(chain))
     told = say("Jump {square} to {to} over {squares}", **ends, squares=over)

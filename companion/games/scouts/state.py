@@ -1,6 +1,6 @@
 """A position of Scouts, how each decision changes it, and what then lies on the board.
 
-Everything is masks of squares (see `board`), seen from the seat on turn; nothing here asks whether a decision is legal.
+Everything is masks of squares (see `board`), seen from the seat on turn. Nothing here asks whether a decision is legal.
 """
 
 from __future__ import annotations
@@ -36,17 +36,23 @@ PLAYS = 2
 
 
 class ScoutsOptions(Options, frozen=True):
-    """Clock and house rule; `seconds` 0 means no clock."""
+    """Clock and house rule. `seconds` 0 means no clock."""
 
     seconds: Annotated[float, Meta(ge=0, le=86400)] = 600
     increment: Annotated[float, Meta(ge=0, le=3600)] = 0
     stacking: Literal["on", "off"] = "on"
     start: str = ""
-    """Where the scouts stand when play begins: White's squares, a stroke, Black's; empty: they are placed."""
+    """Where the scouts stand when play begins: White's squares, a stroke, Black's.
+
+    Empty: they are placed.
+    """
 
 
 class Position(NamedTuple):
-    """What lies where and what is due. A square with two scouts is a stack; its upper one is the one that is seen."""
+    """What lies where and what is due.
+
+    A square with two scouts is a stack. Its upper one is the one that is seen.
+    """
 
     own: int = 0
     """Squares whose only or upper scout is one of the seat on turn."""
@@ -68,7 +74,7 @@ class Position(NamedTuple):
     to_place: int = 2 * SCOUTS
     """Scouts of both sides that are not on the board yet."""
     rocks: tuple[int, int, int, int] = (0, 0, 0, 0)
-    """What each of `ROCK_FACES` covers; 0: it is still beside the board."""
+    """What each of `ROCK_FACES` covers. 0: it is still beside the board."""
     stone: int = 0
     """What all rocks cover together."""
     barred: int = 0
@@ -89,12 +95,15 @@ class State:
 
     @property
     def seat(self) -> Seat:
-        """Who is on turn."""
+        """Return who is on turn."""
         return SEATS[self.position.seat]
 
 
 def first_state(options: ScoutsOptions) -> State:
-    """An empty board and white places first, or the chosen start and white plays first; raises `Malformed`."""
+    """Return an empty board and white places first, or the chosen start and white plays first.
+
+    Raises `Malformed`.
+    """
     position = Position(may_stack=options.stacking == "on")
     if not options.start:
         return State(options, position)
@@ -108,12 +117,15 @@ def first_state(options: ScoutsOptions) -> State:
 
 
 def is_stack(position: Position, square: int) -> bool:
-    """Do two scouts lie on this square (a mask)?"""
+    """Return whether two scouts lie on this square (a mask)."""
     return bool((position.own_low | position.foe_low) & square)
 
 
 def placed(position: Position, square: int) -> Position:
-    """A scout of the seat on turn is put on this square (a mask); the other seat is on turn."""
+    """Return a scout of the seat on turn is put on this square (a mask).
+
+    The other seat is on turn.
+    """
     left = position.to_place - 1
     return position._replace(
         own=position.foe,
@@ -129,9 +141,10 @@ Masks = tuple[int, int, int, int, int, int]
 
 
 def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
-    """The same after a play of the seat on turn: the upper scout of one square is on another one (both masks).
+    """Return the same after a play of the seat on turn: the upper scout of one square is on another
+    one (both masks).
 
-    Rulebook, "Gathering Intel"; ruling, "Stacks".
+    Rulebook, "Gathering Intel". Ruling, "Stacks".
     """
     own, foe, own_low, foe_low, intel, low_intel = masks
     has_intel = intel & origin
@@ -161,7 +174,8 @@ def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
 
 
 def moved(position: Position, origin: int, target: int) -> Position:
-    """The upper scout of one square goes to another one (both masks) and ends its play there.
+    """Return the upper scout of one square goes to another one (both masks) and ends its play
+    there.
 
     Rulebook, "Winning".
     """
@@ -171,7 +185,7 @@ def moved(position: Position, origin: int, target: int) -> Position:
 
 
 def with_rock(position: Position, kind: int, covered: int) -> Position:
-    """The seat on turn lays its boulder (0) or rock (1) over these squares (a mask)."""
+    """Return the seat on turn lays its boulder (0) or rock (1) over these squares (a mask)."""
     index = 2 * position.seat + kind
     rocks = list(position.rocks)
     rocks[index] = covered
@@ -184,7 +198,7 @@ def with_rock(position: Position, kind: int, covered: int) -> Position:
 
 
 def handed_over(position: Position) -> Position:
-    """The turn ends; the other seat is on turn with two plays."""
+    """Return the state after the end of a turn. The other seat is on turn with two plays."""
     own, foe, own_low, foe_low, intel, low_intel, seat, _, _, to_place, rocks, stone, barred, may_stack, _ = position
     return Position(
         foe, own, foe_low, own_low, intel, low_intel, 1 - seat, PLAYS, 0, to_place, rocks, stone, barred, may_stack
@@ -192,13 +206,14 @@ def handed_over(position: Position) -> Position:
 
 
 def by_seat(position: Position) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The upper (or only) and the lower scouts of South, and those of North, as masks."""
+    """Return the upper (or only) and the lower scouts of South, and those of North, as masks."""
     own, foe = (position.own, position.own_low), (position.foe, position.foe_low)
     return (foe, own) if position.seat else (own, foe)
 
 
 def lead(position: Position) -> float:
-    """How many ranks less than Black's best scout White's still has to go: to the far edge, and with intel home.
+    """Return how many ranks less than Black's best scout White's still has to go: to the far edge,
+    and with intel home.
 
     0 until both have a scout on the board.
     """
@@ -209,7 +224,10 @@ def lead(position: Position) -> float:
 
 
 def _ranks_to_go(position: Position, scouts: tuple[int, int], is_north: bool) -> int | None:
-    """The fewest ranks that one of a side's scouts (upper ones, lower ones) still has to go; None: it has none."""
+    """Return the fewest ranks that one of a side's scouts (upper ones, lower ones) still has to go.
+
+    None: it has none.
+    """
     last, found = RANKS - 1, []
     for mask, turned in zip(scouts, (position.intel, position.low_intel), strict=True):
         for number in squares_in(mask):
@@ -219,7 +237,10 @@ def _ranks_to_go(position: Position, scouts: tuple[int, int], is_north: bool) ->
 
 
 def layout_of(position: Position) -> Layout:
-    """Which faces lie on which square, lower scouts first; a rock lies in every square that it covers."""
+    """Return which faces lie on which square, lower scouts first.
+
+    A rock lies in every square that it covers.
+    """
     layout: dict[Square, tuple[str, ...]] = {}
     sides = by_seat(position)
     for level, turned in ((1, position.low_intel), (0, position.intel)):

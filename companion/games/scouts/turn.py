@@ -48,7 +48,7 @@ def _told(
     to: int | None = None,
     why: str | None = None,
 ) -> Event:
-    """An event of the seat on turn."""
+    """Return an event of the seat on turn."""
     places = [None if number is None else NAMES[number] for number in (at, to)]
     return Event(kind, text, state.seat, places[0], places[1], None, why, rule)
 
@@ -96,7 +96,7 @@ def _lay(state: State, decision: Decision) -> Step[State]:
 
 
 def _move(state: State, decision: Decision) -> Step[State]:
-    """A dash or jumps: one stage, and another one for a scout that is turned over."""
+    """Return a dash or jumps: one stage, and another one for a scout that is turned over."""
     before, squares, end = state.position, decision.squares, NAMES[decision.squares[-1]]
     origin, target = 1 << squares[0], 1 << squares[-1]
     after = moved(before, origin, target)
@@ -120,7 +120,7 @@ def _move(state: State, decision: Decision) -> Step[State]:
 
 
 def _not_turned(layout: Layout, before: Position, number: int) -> Layout:
-    """The layout with the scout that has just come to this square not turned over yet."""
+    """Return the layout with the scout that has just come to this square not turned over yet."""
     square = SQUARES[number]
     return {**layout, square: (*layout[square][:-1], SCOUT_FACES[before.seat][0])}
 
@@ -140,7 +140,7 @@ def _dashed(state: State, origin: int, target: int) -> Event:
 
 
 def _jumped(state: State, squares: tuple[int, ...]) -> list[Event]:
-    """One event for each jump."""
+    """Return one event for each jump."""
     events = []
     white = by_seat(state.position)[0][0]
     for here, there in pairwise(squares):

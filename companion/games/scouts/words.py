@@ -1,4 +1,7 @@
-"""Options and rules of Scouts in words for people; the rulebook's sections and the rulings of the house retold."""
+"""Options and rules of Scouts in words for people.
+
+The rulebook's sections and the rulings of the house retold.
+"""
 
 from companion.core.i18n import say
 from companion.core.kit import SEATS
@@ -166,7 +169,7 @@ _POINTS = (
 
 
 def _aid(number: int) -> PlayerAid:
-    """South's and North's differ in their pieces only."""
+    """Return the aids of South and North, which differ in their pieces only."""
     plain, with_intel = SCOUT_FACES[number]
     boulder, rock = ROCK_FACES[2 * number : 2 * number + 2]
     return PlayerAid(

@@ -158,7 +158,7 @@ def _leaves(tree: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
 
 
 def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """TOML has no word for nothing: such entries are left out."""
+    """Return the entries without None, for which TOML has no word."""
     kept = {name: _without_none(value) if isinstance(value, dict) else value for name, value in tree.items()}
     return {name: value for name, value in kept.items() if value is not None}
 

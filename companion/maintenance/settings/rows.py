@@ -1,7 +1,7 @@
 """Every setting as a person meets it: a title, one sentence, its unit, range, choices and default.
 
 Names, ranges and defaults come from the types of `companion.core.config`, the words from
-`companion.maintenance.settings.words`; a test fails on a setting without words.
+`companion.maintenance.settings.words`. A test fails on a setting without words.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ INTRODUCTION = """\
 
 
 def settings_text(state_dir: str) -> str:
-    """Return TOML with comments, in English. Nothing but the state's folder is set."""
+    """Return the settings as TOML with comments, in English. Nothing but the state's folder is set."""
     parts = sorted(sections(), key=lambda section: bool(section.name))  # what has no heading must come first
     lines = [INTRODUCTION]
     for section in parts:

@@ -11,7 +11,7 @@ from companion.core.i18n import LANGUAGES, say
 
 @dataclass(frozen=True)
 class Words:
-    """What is said of a setting; `choices` by value, in the order in which they are shown.
+    """What is said of a setting. `choices` by value, in the order in which they are shown.
 
     `page`: may the settings page write it? Some values alone where it is a pattern of them. What leads to a file or an
     address of this machine is written by hand: the page is used by whoever has the host key, from a phone.
@@ -26,8 +26,11 @@ class Words:
 
 
 CAMERAS = r"auto|none|picamera(:([0-9]{1,3}|[a-z][a-z0-9_]{2,31}|/base/[a-zA-Z0-9_@/,.-]{1,150}))?|usb:[^/\\]{1,100}"
-"""Cameras that are devices; behind `picamera:` a place, a sensor, or libcamera's id, which is no path of a file.
-Pictures and films are for trying things out, at the machine itself."""
+"""Cameras that are devices.
+
+Behind `picamera:` a place, a sensor, or libcamera's id, which is no path of a file. Pictures and
+films are for trying things out, at the machine itself.
+"""
 
 SECTIONS: Mapping[str, str] = {
     "table": say("Table"),
@@ -43,7 +46,7 @@ SECTIONS: Mapping[str, str] = {
     "bots": say("Opponents"),
     "": say("Files"),
 }
-"""The headings, in the page's order; the settings beside all tables have no name."""
+"""The headings, in the page's order. The settings beside all tables have no name."""
 
 WORDS: Mapping[str, Words] = {
     "state_dir": Words(say("Folder"), say("Where games, photographs and lens data are kept.")),

@@ -35,7 +35,7 @@ _SCORE_HEAD_MM, _SCORE_ROW_MM, _SCORE_ROWS = 12.0, 8.0, 8
 
 
 def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
-    """Everything that stands below the pieces, in the order in which it is wanted."""
+    """Yield everything that stands below the pieces, in the order in which it is wanted."""
     for seat, aid in extras.aids.items():
         height = _aid_height(aid, room.width)
         yield Block(height, ("aid",), partial(_aid, kit=kit, seat=seat, aid=aid, width=room.width))
@@ -73,7 +73,7 @@ def _points_width(width: float) -> float:
 
 
 def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width: float) -> None:
-    """A card: whose it is and the goal, the list at the left, the rules in brief at the right."""
+    """Draw a card: whose it is and the goal, the list at the left, the rules in brief at the right."""
     side = kit.sides[seat]
     pen.rectangle(0, 0, width, height, stroke_mm=0.8)
     pen.drawing(side.drawing, _PAD_MM, height - 12.5, 10, side)
@@ -95,7 +95,7 @@ def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width
 
 
 def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> None:
-    """The list below its heading, the origin at its upper left; its rows share the height."""
+    """Draw the list below its heading, the origin at its upper left. Its rows share the height."""
     column, (width, height) = 15.0, room
     high = min(1.5 * _ROW_MM, (height - _HEADS_MM) / len(aid.rows))
     first = width - column * len(aid.heads)
@@ -118,7 +118,7 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> 
 
 
 def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
-    """What a row shows at its left, eight millimetres high."""
+    """Draw what a row shows at its left, eight millimetres high."""
     if row.face:
         face = kit.face(row.face)
         with pen.at(4.2, y):
@@ -133,7 +133,7 @@ def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
 
 
 def _hand_cards(pen: Pen, high: float, *, side: Side, cards: tuple[str, ...]) -> None:
-    """Cards with a big figure and whose they are, side by side."""
+    """Draw cards with a big figure and whose they are, side by side."""
     wide = _CARD_MM[0]
     for number, card in enumerate(cards):
         with pen.at(number * (wide + 2.4), 0):
@@ -144,7 +144,7 @@ def _hand_cards(pen: Pen, high: float, *, side: Side, cards: tuple[str, ...]) ->
 
 
 def _tiles(pen: Pen, _: float, *, kit: Kit, seat: Seat, tiles: tuple[OrderTile, ...], across: int) -> None:
-    """Tiles edge to edge, every order as often as it may be laid."""
+    """Draw tiles edge to edge, every order as often as it may be laid."""
     side, size, deep = kit.sides[seat], _TILE_MM, _tile_depth(kit)
     ink = printed_on(side.rgb)
     laid = [tile for _ in range(_COPIES) for tile in tiles]
@@ -168,7 +168,7 @@ def _tile_depth(kit: Kit) -> float:
 
 
 def _read_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
-    """A tile that the camera reads: drawing, letter and word above, its marker on white below."""
+    """Draw a tile that the camera reads: drawing, letter and word above, its marker on white below."""
     spec, side = _tiles_of(kit), kit.sides[seat]
     wide, deep, ink = spec.width_mm, spec.depth_mm, printed_on(side.rgb)
     foot = spec.marker_up_mm + spec.marker_mm / 2 + _QUIET_MM
@@ -194,7 +194,7 @@ def _row_height(spec: OrderTiles) -> float:
 
 
 def _row_steps(pen: Pen, width: float) -> None:
-    """How orders are given with tiles, in three columns, the origin at the lower left."""
+    """Draw how orders are given with tiles, in three columns, the origin at the lower left."""
     steps = (
         (say("Lay your tiles"), say("face up on the numbers. The wall stands between you and the other side.")),
         (say("Both press ready"), say("Only then does the camera read the row behind each wall.")),
@@ -210,8 +210,10 @@ def _row_steps(pen: Pen, width: float) -> None:
 
 
 def _rows(pen: Pen, _: float, *, kit: Kit, width: float) -> None:
-    """For each side the strip of markers by which the camera finds its tiles, their places, the foot, a wall of two
-    leaves to glue back to back, and a flap that is folded outwards so that it stands; below, how they are used."""
+    """Draw for each side the strip of markers by which the camera finds its tiles, their places, the
+    foot, a wall of two leaves to glue back to back, and a flap that is folded outwards so that
+    it stands. Below, how they are used.
+    """
     spec = _tiles_of(kit)
     wide = spec.row_width_mm
     foot = spec.strip_mm + spec.places_mm
@@ -240,7 +242,7 @@ def _rows(pen: Pen, _: float, *, kit: Kit, width: float) -> None:
 
 
 def _dots(pen: Pen, size: tuple[float, float], ink: str) -> None:
-    """North's pattern along two edges, clear of letter, drawing and word."""
+    """Draw North's pattern along two edges, clear of letter, drawing and word."""
     wide, high = size
     for step in range(1, 8):
         y = high * step / 8
@@ -250,7 +252,7 @@ def _dots(pen: Pen, size: tuple[float, float], ink: str) -> None:
 
 
 def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
-    """For each side a wall to fold up, and behind it the numbered places for its tiles."""
+    """Draw for each side a wall to fold up, and behind it the numbered places for its tiles."""
     wide = places * (_TILE_MM + 1.0) + 1.0
     for seat, x in zip(SEATS, (0.0, width - wide), strict=True):
         side = kit.sides[seat]
@@ -272,7 +274,7 @@ def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
 
 
 def print_score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> None:
-    """A table for names, who won, and in how many turns."""
+    """Draw a table for names, who won, and in how many turns."""
     south, north = (kit.sides[seat] for seat in SEATS)
     pen.text(0, height - 5.0, say("Score sheet"), 5.2, bold=True)
     edges = (0.0, 0.14 * width, 0.42 * width, 0.70 * width, 0.86 * width, width)

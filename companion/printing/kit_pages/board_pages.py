@@ -21,7 +21,7 @@ _GOAL_RIM_MM, _GOAL_DOTS_MM = 1.5, 5.0
 
 
 def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent) -> None:
-    """One page of the board, in the middle of its room on the page."""
+    """Draw one page of the board, in the middle of its room on the page."""
     shown = window.printed
     x = (room.left + room.right - shown.width) / 2 - shown.left
     y = (room.bottom + room.top - shown.height) / 2 - shown.bottom
@@ -36,7 +36,7 @@ def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent
 
 
 def print_ground(pen: Pen, kit: Kit) -> None:
-    """Squares or lanes and goals of a board, all that is not for the camera."""
+    """Draw squares or lanes and goals of a board, all that is not for the camera."""
     if kit.deck:
         _lanes(pen, kit, kit.deck)
     else:
@@ -46,13 +46,13 @@ def print_ground(pen: Pen, kit: Kit) -> None:
 
 
 def seat_words(kit: Kit, seat: Seat) -> str:
-    """Who sits where, such as “South is purple”."""
+    """Return who sits where, such as “South is purple”."""
     side = kit.sides[seat].name
     return say("South is {side}", side=side) if seat is Seat.SOUTH else say("North is {side}", side=side)
 
 
 def _squares(pen: Pen, kit: Kit) -> None:
-    """The squares of a board of pieces, with their marks and labels."""
+    """Draw the squares of a board of pieces, with their marks and labels."""
     board = kit.board
     marks = {mark.square: mark for mark in board.marks}
     for square in board.squares:
@@ -71,7 +71,8 @@ def _squares(pen: Pen, kit: Kit) -> None:
 
 
 def _goals(pen: Pen, kit: Kit) -> None:
-    """The strips as goals, lightly in the pattern of who defends them, clear of the corner markers' white."""
+    """Draw the strips as goals, lightly in the pattern of who defends them, clear of the corner
+    markers' white."""
     board = kit.board
     left = board.corner_mm + 2 * quiet_mm(board.corner_mm)
     width, depth = board.width_mm - 2 * left, board.strip_mm - 2 * _GOAL_RIM_MM
@@ -85,7 +86,8 @@ def _goals(pen: Pen, kit: Kit) -> None:
 
 
 def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
-    """Title and seat in both strips, in the widest rooms that corner markers, cuts and lanes' numbers leave."""
+    """Draw Title and seat in both strips, in the widest rooms that corner markers, cuts and lanes'
+    numbers leave."""
     board = kit.board
     reach = board.corner_mm + quiet_mm(board.corner_mm) + 2
     taken = [(cut, cut) for cut in cuts_x]
@@ -102,7 +104,10 @@ def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
 
 
 def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
-    """Title and seat between two corner markers, for the eyes of who sits there; the origin is their middle."""
+    """Draw Title and seat between two corner markers, for the eyes of who sits there.
+
+    The origin is their middle.
+    """
     side, picture = kit.sides[seat], 13.0
     words = seat_words(kit, seat)
     wide = max(text_width(kit.title, 8.0, bold=True), text_width(words, 4.6)) + picture + 3
@@ -116,7 +121,7 @@ def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
 
 
 def _lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
-    """The lanes of a board of cards: both seats' zones, and each lane's number in both strips."""
+    """Draw the lanes of a board of cards: both seats' zones, and each lane's number in both strips."""
     board = kit.board
     for seat in SEATS:
         turn = 0.0 if seat is Seat.SOUTH else 180.0
@@ -130,12 +135,13 @@ def _lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
 
 
 def _lane_middles(board: Board) -> list[float]:
-    """Where along x the lanes lie."""
+    """Return where along x the lanes lie."""
     return [board.square_mm / 2 + file * board.pitch_mm for file in range(board.files)]
 
 
 def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
-    """A zone as its seat sees it, the origin in the middle of its near edge: place of the first card, steps, arrow."""
+    """Draw a zone as its seat sees it, the origin in the middle of its near edge: place of the
+    first card, steps, arrow."""
     half, depth, card = board.square_mm / 2, board.depth_mm, deck.width_mm / 2
     pen.rectangle(-half, 0, 2 * half, depth, stroke_mm=0.5)
     corners = ((-card, 0.0), (-card, deck.height_mm), (card, deck.height_mm), (card, 0.0))
@@ -156,7 +162,8 @@ def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
 
 
 def _outside_labels(pen: Pen, board: Board) -> None:
-    """Files beyond the strips, ranks left and right of the squares, to be read from both seats."""
+    """Draw files beyond the strips, ranks left and right of the squares, to be read from both
+    seats."""
     low = -max(board.strip_mm, board.strip_mm / 2 + board.corner_mm * (0.5 + 1 / 7)) - 5.2
     for turn, origin in ((0.0, (0.0, 0.0)), (180.0, (board.width_mm, board.height_mm))):
         with pen.at(*origin, turn_deg=turn):
@@ -170,7 +177,8 @@ def _outside_labels(pen: Pen, board: Board) -> None:
 
 
 def _cross(pen: Pen, number: int, x: float, y: float) -> None:
-    """A joining mark with its number in two opposite corners, so that one stays on each side of the cut."""
+    """Draw a joining mark with its number in two opposite corners, so that one stays on each side
+    of the cut."""
     pen.line((x - 4, y), (x + 4, y), width=0.25)
     pen.line((x, y - 4), (x, y + 4), width=0.25)
     for dx, dy in ((4.6, 2.8), (-4.6, -4.9)):
@@ -179,7 +187,7 @@ def _cross(pen: Pen, number: int, x: float, y: float) -> None:
 
 
 def _edges(pen: Pen, tiling: Tiling, window: Window) -> None:
-    """Where to cut (scissors) and where the next page is glued on (its name)."""
+    """Draw where to cut (scissors) and where the next page is glued on (its name)."""
     core, shown, whole = window.core, window.printed, tiling.extent
     labels = {(other.column, other.row): other.label for other in tiling.windows}
     pen.hairline((whole.left, whole.bottom), (whole.right, whole.bottom), (whole.right, whole.top))

@@ -24,7 +24,7 @@ _RULE_MM = 0.55
 _PICTURE_MM = 14.0
 """Width of the big suit, and of the big value beside it."""
 _FIGURE_MM = 23.0
-"""Size of the big value; its digits are `DIGIT` of that."""
+"""Size of the big value. Its digits are `DIGIT` of that."""
 _NARROWED = 0.75
 """A big value of two digits is that narrow, so as not to be much lower than the others."""
 _APART_MM = 1.0
@@ -55,21 +55,23 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """Cards a page."""
+        """Return cards a page."""
         return self.columns * self.rows
 
     @property
     def cells(self) -> tuple[tuple[int, int], ...]:
-        """(column, row) of each cell as one reads: the upper row first; rows count from below."""
+        """Return (column, row) of each cell as one reads: the upper row first. Rows count from below."""
         return tuple((column, row) for row in reversed(range(self.rows)) for column in range(self.columns))
 
     def pages(self, deck: Deck) -> tuple[tuple[Card, ...], ...]:
-        """The cards of each front page."""
+        """Return the cards of each front page."""
         return tuple(deck.cards[start : start + self.size] for start in range(0, len(deck.cards), self.size))
 
 
 def card_grid(deck: Deck, page_mm: tuple[float, float], margin_mm: float, foot_mm: float) -> Grid:
-    """The grid that holds most cards a page, upright if possible; `page_mm` is an upright page's width and height.
+    """Return the grid that holds most cards a page, upright if possible.
+
+    `page_mm` is an upright page's width and height.
 
     `foot_mm` above the lower margin stay free, and as much at the head. Raises `Malformed` for cards larger than that.
     """
@@ -92,7 +94,10 @@ def card_grid(deck: Deck, page_mm: tuple[float, float], margin_mm: float, foot_m
 
 
 def print_fronts(pen: Pen, deck: Deck, grid: Grid, cards: tuple[Card, ...], notes: tuple[AidPoint, ...] = ()) -> None:
-    """One page of cards with its cutting marks; cells without a card, on the last page, have a rule in brief."""
+    """Draw one page of cards with its cutting marks.
+
+    Cells without a card, on the last page, have a rule in brief.
+    """
     for card, cell in zip(cards, grid.cells, strict=False):
         with _cell(pen, grid, cell):
             print_card(pen, deck, card)
@@ -105,14 +110,15 @@ def print_fronts(pen: Pen, deck: Deck, grid: Grid, cards: tuple[Card, ...], note
 
 
 def _note(pen: Pen, deck: Deck, note: AidPoint) -> None:
-    """A rule in brief on a card that is none of the deck: it has no marker."""
+    """Draw a rule in brief on a card that is none of the deck: it has no marker."""
     wide = deck.width_mm - 2 * _NOTE_PAD_MM
     y = pen.paragraph(_NOTE_PAD_MM, deck.height_mm - _NOTE_PAD_MM, wide, note.title, 5.2, bold=True)
     pen.paragraph(_NOTE_PAD_MM, y - 1.5, wide, note.words, 4.2)
 
 
 def print_backs(pen: Pen, grid: Grid) -> None:
-    """The backs of one page, a back in every cell: so it fits a page that was turned over any of its edges."""
+    """Draw the backs of one page, a back in every cell: so it fits a page that was turned over any
+    of its edges."""
     last_column, last_row = grid.columns - 1, grid.rows - 1
     bleed_x, bleed_y = min(_BLEED_MM, grid.free_x), min(_BLEED_MM, grid.free_y)
     for column, row in grid.cells:
@@ -135,7 +141,8 @@ def _cell(pen: Pen, grid: Grid, cell: tuple[int, int]) -> Iterator[None]:
 
 
 def _cutting_marks(pen: Pen, grid: Grid, rows: int) -> None:
-    """Ticks round the upper rows where there is room, and crosses where four cards meet: one cut parts two cards."""
+    """Draw ticks round the upper rows where there is room, and crosses where four cards meet: one
+    cut parts two cards."""
     xs = [grid.x + column * grid.cell_width for column in range(grid.columns + 1)]
     ys = [grid.y + row * grid.cell_height for row in range(grid.rows - rows, grid.rows + 1)]
     out_x, out_y = min(_TICK_MM, grid.free_x), min(_TICK_MM, grid.free_y)
@@ -151,7 +158,7 @@ def _cutting_marks(pen: Pen, grid: Grid, rows: int) -> None:
 
 
 def print_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> None:
-    """The face of a card: both halves alike, the second turned by 180 degrees.
+    """Draw the face of a card: both halves alike, the second turned by 180 degrees.
 
     `readable=False` prints a black square instead of the marker, for pictures that no camera may take for a card.
     """
@@ -161,7 +168,7 @@ def print_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> No
 
 
 def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
-    """Value and suit, marker, and both once more, big, between the columns of the markers, which stay clear."""
+    """Draw value and suit, marker, and both once more, big, between the columns of the markers, which stay clear."""
     inset, side = deck.inset_mm, deck.marker_mm
     right, top = deck.width_mm - inset, deck.height_mm - inset
     if readable:
@@ -200,7 +207,8 @@ Part = tuple[tuple[PilePlace, ...], ...]
 
 
 def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part, ...]:
-    """The places for all piles on pages with that room: the ends of the lanes, then North's own.
+    """Return the places for all piles on pages with that room: the ends of the lanes, then North's
+    own.
 
     Raises `Malformed` when the places of a lane do not fit.
     """
@@ -220,12 +228,12 @@ def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part
 
 
 def has_side_places(kit: Kit) -> bool:
-    """Has a seat piles of its own beside the lanes? Their page has room for something else."""
+    """Return whether a seat has piles of its own beside the lanes. Their page has room for something else."""
     return kit.deck is not None and bool(kit.deck.side_piles)
 
 
 def part_title(part: Part) -> str:
-    """What a page of places is called, such as “ends of lanes 0 to 2”."""
+    """Return what a page of places is called, such as “ends of lanes 0 to 2”."""
     first, last = part[0][0], part[-1][0]
     if first.lane:
         return say("ends of lanes {first} to {last}", first=first.lane, last=last.lane)
@@ -235,7 +243,9 @@ def part_title(part: Part) -> str:
 def print_part(
     pen: Pen, kit: Kit, deck: Deck, part: Part, room: Extent, *, beside: Callable[..., None] | None = None
 ) -> None:
-    """One page of places, in the middle of its room; columns are as far apart as the lanes of the board.
+    """Draw one page of places, in the middle of its room.
+
+    Columns are as far apart as the lanes of the board.
 
     With something `beside` them, which is given its height and `width`, they stand at the left.
     """
@@ -260,7 +270,7 @@ def _part_height(deck: Deck, piles: int) -> float:
 
 
 def _place(pen: Pen, kit: Kit, deck: Deck, place: PilePlace, *, nearest: bool) -> None:
-    """The outline of one pile, the origin at its lower left corner."""
+    """Draw the outline of one pile, the origin at its lower left corner."""
     wide, high = deck.width_mm, deck.height_mm
     if nearest:
         pen.rectangle(0, 0, wide, high, stroke_mm=1.2)

@@ -92,11 +92,11 @@ class _Step:
     picture: Picture | None = None
 
     def text_width(self, setting: _Setting) -> float:
-        """Width that the text has beside the picture, mm."""
+        """Return width that the text has beside the picture, mm."""
         return setting.width - _TEXT_X - (_PICTURE_WIDTH * setting.pictures + 6 if self.picture else 0)
 
     def height(self, setting: _Setting) -> float:
-        """Height of text or picture, mm."""
+        """Return height of text or picture, mm."""
         size = setting.text_mm
         lines = sum(len(broken(words, self.text_width(setting), size)) for words in self.paragraphs)
         text = 4.5 + LEADING * _HEAD_MM + lines * LEADING * size + 1.5 * len(self.paragraphs)
@@ -106,7 +106,9 @@ class _Step:
 def print_instructions(
     pen: Pen, kit: Kit, tiling: Tiling, room: Extent, *, spares: bool, kinds: tuple[str, ...]
 ) -> None:
-    """Fill the room of the current page; `kinds` are those of the pages that follow, see `Sheets.kinds`.
+    """Fill the room of the current page.
+
+    `kinds` are those of the pages that follow, see `Sheets.kinds`.
 
     Raises ValueError when the kit's notes do not fit: a defect of the kit.
     """
@@ -127,7 +129,7 @@ def print_instructions(
 
 
 def _setting(kit: Kit, steps: tuple[_Step, ...], width: float, height: float) -> tuple[_Setting, float]:
-    """The largest setting that fits, and the height that it leaves."""
+    """Return the largest setting that fits, and the height that it leaves."""
     for text_mm, pictures in product(_TEXT_SIZES_MM, _PICTURE_SCALES):
         setting = _Setting(width, text_mm, pictures)
         spare = height - sum(step.height(setting) for step in steps)
@@ -137,7 +139,8 @@ def _setting(kit: Kit, steps: tuple[_Step, ...], width: float, height: float) ->
 
 
 def _print_step(pen: Pen, number: int, step: _Step, setting: _Setting) -> None:
-    """One step below its rule, the origin at the rule's left end: big figure, title and text, picture."""
+    """Draw one step below its rule, the origin at the rule's left end: big figure, title and text,
+    picture."""
     width, scale = setting.width, setting.pictures
     pen.text(0, -3 - 0.72 * _FIGURE_MM, str(number), _FIGURE_MM, bold=True)
     y = pen.paragraph(_TEXT_X, -2.2, width - _TEXT_X, step.title, _HEAD_MM, bold=True)
@@ -171,7 +174,7 @@ def _steps(kit: Kit, tiling: Tiling, spares: bool, kinds: tuple[str, ...]) -> It
 
 
 def _card_steps(deck: Deck, notes: tuple[str, ...], first: int, last: int) -> Iterator[_Step]:
-    """How to print cards, which are on pages `first` to `last`, and how to lay them."""
+    """Yield how to print cards, which are on pages `first` to `last`, and how to lay them."""
     both_sides = say(
         "Pages {first} to {last} are cards, each page followed by its backs: print only these "
         "double-sided on strong matt paper, flipped on the long edge. Cut from cross to cross: "
@@ -197,7 +200,8 @@ def _card_steps(deck: Deck, notes: tuple[str, ...], first: int, last: int) -> It
 
 
 def _sheets_picture(pen: Pen, kinds: tuple[str, ...]) -> None:
-    """The pages that follow in their order: a small pile for each kind, its page numbers and its name."""
+    """Draw the pages that follow in their order: a small pile for each kind, its page numbers and
+    its name."""
     numbered = groupby(enumerate(kinds, start=2), key=lambda page: _group(page[1]))
     shown = [(kind, list(pages)) for kind, pages in numbered]
     wide, high, apart = 14.0, 19.0, 5.5
@@ -217,12 +221,12 @@ def _sheets_picture(pen: Pen, kinds: tuple[str, ...]) -> None:
 
 
 def _group(kind: str) -> str:
-    """Backs belong to the cards that they follow."""
+    """Return backs belong to the cards that they follow."""
     return "cards" if kind == "backs" else kind
 
 
 def _sheet(pen: Pen, kind: str, wide: float, high: float) -> None:
-    """What a page of this kind looks like from afar, its lower left corner at the origin."""
+    """Draw what a page of this kind looks like from afar, its lower left corner at the origin."""
     if kind == "board":
         for column, row in product(range(3), range(4)):
             pen.rectangle(1.6 + 3.6 * column, 2.3 + 3.6 * row, 3.6, 3.6, stroke_mm=0.25)
@@ -239,7 +243,7 @@ def _sheet(pen: Pen, kind: str, wide: float, high: float) -> None:
 
 
 def _start_picture(pen: Pen) -> None:
-    """A phone that is held over the code on a screen."""
+    """Draw a phone that is held over the code on a screen."""
     pen.rectangle(4, 5, 34, 22, fill=WHITE, stroke_mm=0.9)
     pen.rectangle(16, 1.5, 10, 3.5, fill=INK)
     pen.shape((5, 6.2), (35, 6.2), (37, 8.2), (35, 10.2), (5, 10.2), fill=SIGN)
@@ -259,7 +263,7 @@ def _start_picture(pen: Pen) -> None:
 
 
 def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
-    """The whole board, small, with its pages' names."""
+    """Draw the whole board, small, with its pages' names."""
     whole = tiling.extent
     scale = min(_PICTURE_WIDTH / whole.width, _PICTURE_HEIGHT / whole.height)
     with pen.at(_PICTURE_WIDTH - whole.right * scale, -whole.bottom * scale, scale=scale):
@@ -286,7 +290,7 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
 
 
 def _piece_picture(pen: Pen, kit: Kit) -> None:
-    """A tag glued on its block, seen from in front."""
+    """Draw a tag glued on its block, seen from in front."""
     face = kit.face(kit.pieces[0][0])
     side = kit.sides.get(face.seat) if face.seat else kit.sides[SEATS[0]]
     wide, deep = 30.0, 30.0
@@ -315,7 +319,7 @@ def _unreadable_marker(pen: Pen, x: float, y: float, size: float) -> None:
 
 
 def _card_picture(pen: Pen, deck: Deck) -> None:
-    """A card and its back, with the crosses along which they are cut out."""
+    """Draw a card and its back, with the crosses along which they are cut out."""
     scale = (_PICTURE_HEIGHT - 5) / deck.height_mm
     wide, high, apart = deck.width_mm * scale, deck.height_mm * scale, 4.0
     left, low = _PICTURE_WIDTH - 1.5 - 2 * wide - apart, 2.5
@@ -331,7 +335,7 @@ def _card_picture(pen: Pen, deck: Deck) -> None:
 
 
 def _fan_picture(pen: Pen, deck: Deck) -> None:
-    """Four open cards of one stack, seen from the side of who laid them: he sits at the left."""
+    """Draw four open cards of one stack, seen from the side of who laid them: he sits at the left."""
     count = min(4, len(deck.cards))
     long = deck.height_mm + (count - 1) * deck.step_mm
     scale = min(_PICTURE_WIDTH / long, (_PICTURE_HEIGHT - 8) / deck.width_mm)
@@ -346,13 +350,13 @@ def _fan_picture(pen: Pen, deck: Deck) -> None:
 
 
 def _card(pen: Pen, deck: Deck, number: int) -> None:
-    """A card of the deck on white; no camera takes it for one."""
+    """Draw a card of the deck on white. No camera takes it for one."""
     pen.rectangle(0, 0, deck.width_mm, deck.height_mm, fill=WHITE, stroke_mm=0.8)
     print_card(pen, deck, deck.cards[number], readable=False)
 
 
 def _camera_picture(pen: Pen) -> None:
-    """Table, board and camera from the side."""
+    """Draw table, board and camera from the side."""
     pen.line((0, 3), (58, 3), width=1.2)
     pen.line((6, 4.3), (40, 4.3), width=1.4, colour=INK_2)
     pen.line((54, 3), (54, 31), (46, 33), width=0.8)

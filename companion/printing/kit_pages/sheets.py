@@ -37,7 +37,7 @@ SIZES_MM: Mapping[Paper, tuple[float, float]] = {
     "a2": (420.0, 594.0),
     "a1": (594.0, 841.0),
 }
-"""Upright width and height, ISO 216 and ANSI/ASME Y14.1; those above A4 are a print shop's."""
+"""Upright width and height, ISO 216 and ANSI/ASME Y14.1. Those above A4 are a print shop's."""
 MARGIN_MM = 7.0
 """Kept free all round: most printers leave 4 to 6.4 mm white."""
 FOOT_MM = 10.0
@@ -49,7 +49,7 @@ BACK = "back"
 LOW_FOOT_MM = 6.4
 """Height of the ruler and its words themselves: all that pages of cards leave for it."""
 _LIGHT = 0.18
-"""So much of a side's colour is left where ink is saved."""
+"""Share of a side's colour that is left where ink is saved."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class KitStyle:
     """How a kit is printed.
 
     `spares` is the number of extra sets of tags. `low_ink` prints the sides' colours lightly and the backs of cards as
-    lines; markers and board stay as they are. `board_only` leaves out everything else.
+    lines. Markers and board stay as they are. `board_only` leaves out everything else.
     """
 
     paper: Paper = "a4"
@@ -67,7 +67,7 @@ class KitStyle:
     board_only: bool = False
 
     def require_possible(self) -> None:
-        """Raises `Malformed` for an unknown paper, language or number of spares."""
+        """Raise `Malformed` for an unknown paper, language or number of spares."""
         require_known(self.paper, self.language)
         if not 0 <= self.spares <= MAX_SPARES:
             raise Malformed(
@@ -92,12 +92,18 @@ class Sheets:
 
 
 def kit_pdf(kit: Kit, style: KitStyle | None = None, extras: Extras | None = None) -> bytes:
-    """The printable kit as a PDF; raises `Malformed` for an unknown paper, language or number of spares."""
+    """Return the printable kit as a PDF.
+
+    Raises `Malformed` for an unknown paper, language or number of spares.
+    """
     return kit_sheets(kit, style, extras)[0]
 
 
 def kit_sheets(kit: Kit, style: KitStyle | None = None, extras: Extras | None = None) -> tuple[bytes, Sheets]:
-    """The printable kit as a PDF, and what is on its pages; raises `Malformed` as `kit_pdf` does."""
+    """Return the printable kit as a PDF, and what is on its pages.
+
+    Raises `Malformed` as `kit_pdf` does.
+    """
     style = style or KitStyle()
     style.require_possible()
     with speaking(style.language):
@@ -105,7 +111,7 @@ def kit_sheets(kit: Kit, style: KitStyle | None = None, extras: Extras | None = 
 
 
 def require_known(paper: str, language: str) -> None:
-    """Raises `Malformed` for a paper or a language in which nothing is printed."""
+    """Raise `Malformed` for a paper or a language in which nothing is printed."""
     if paper not in get_args(Paper):
         raise Malformed(say("Paper “{paper}” is unknown: use a4 or letter", paper=paper))
     if language not in LANGUAGES:
@@ -115,14 +121,17 @@ def require_known(paper: str, language: str) -> None:
 
 
 def kit_plan(kit: Kit, style: KitStyle | None = None, extras: Extras | None = None) -> Sheets:
-    """What would be printed, without printing it."""
+    """Return what would be printed, without printing it."""
     style = style or KitStyle()
     with speaking(style.language):
         return _sheets(*_pages(kit, style, extras or Extras()), style)
 
 
 def board_in_one_piece(kit: Kit) -> Paper | None:
-    """The smallest paper on which the board needs no joint; None where none is large enough."""
+    """Return the smallest paper on which the board needs no joint.
+
+    None where none is large enough.
+    """
     board = board_extent(kit.board)
     for paper, size in SIZES_MM.items():
         for width, height in (size, size[::-1]):
@@ -143,7 +152,7 @@ def _sheets(tiling: Tiling, body: Sequence[_Page], style: KitStyle) -> Sheets:
 
 
 def _pages(kit: Kit, style: KitStyle, extras: Extras) -> tuple[Tiling, list[_Page]]:
-    """How the board is spread, and all pages below the instructions."""
+    """Return how the board is spread, and all pages below the instructions."""
     tiling = _tiling(kit, style.paper)
     board = list(_board_pages(kit, tiling, style.paper))
     if style.board_only:
@@ -205,7 +214,8 @@ def _tag_pages(kit: Kit, pages: Sequence[TagPage]) -> Iterator[_Page]:
 
 
 def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[_Page]:
-    """Places for piles, beside a seat's own the score sheet, then cards and their backs in turn.
+    """Yield places for piles, beside a seat's own the score sheet, then cards and their backs in
+    turn.
 
     A deck is printed once whatever the spares: a card that is on the table twice is not read.
     """
@@ -233,20 +243,20 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[_Page]:
 
 
 def _room(paper: Paper, landscape: bool) -> Extent:
-    """What a page has within its margins and above its foot."""
+    """Return what a page has within its margins and above its foot."""
     width, height = SIZES_MM[paper][:: -1 if landscape else 1]
     return Extent(MARGIN_MM, MARGIN_MM + FOOT_MM, width - MARGIN_MM, height - MARGIN_MM)
 
 
 def _board_label(tiling: Tiling, window: Window) -> str:
-    """Such as “board A1 of A1-B2”."""
+    """Return a page's name, such as “board A1 of A1-B2”."""
     if tiling.pages == 1:
         return say("board")
     return say("board {page} of A1-{last}", page=window.label, last=tiling.windows[-1].label)
 
 
 def _foot(pen: Pen, words: str, page: int, pages: int) -> None:
-    """The ruler and the page's name, on every page at the same place."""
+    """Draw the ruler and the page's name, on every page at the same place."""
     pen.ruler(MARGIN_MM, MARGIN_MM)
     x, right = MARGIN_MM + 104, pen.width_mm - MARGIN_MM
     counted = say("{page} of {pages}", page=page, pages=pages)

@@ -6,7 +6,7 @@ from companion.core.kit import Face, Kit, Seat, Side
 from companion.printing.pdf_pen import DIGIT, INK, STONE, WHITE, Pen, printed_on, text_width
 from companion.printing.tiling import Extent, quiet_mm
 
-_LEAST_RIM_MM = 2.4
+_MIN_RIM_MM = 2.4
 """Nothing is written into a narrower rim: it could not be read."""
 _THIN_MM = 1.0
 _MAGNIFIED = 1.8
@@ -17,14 +17,16 @@ _STONE_SIGN_MM = 10.0
 
 
 def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None:
-    """The rim of a tag at the origin, `outer` mm wide; a wide one tells from all sides what it is.
+    """Draw the rim of a tag at the origin, `outer` mm wide.
+
+    A wide one tells from all sides what it is.
 
     What has a sign shows it with its name to both players. A face that lies is white with a thin edge, and its letters
     are turned by a right angle.
     """
     side = kit.sides.get(face.seat) if face.seat else None
     pen.rim(outer, min(rim, _THIN_MM) if face.lies else rim, side, dotted=face.seat is Seat.NORTH)
-    if not kit.has_wide_rim(face) or rim < _LEAST_RIM_MM:
+    if not kit.has_wide_rim(face) or rim < _MIN_RIM_MM:
         return
     fill = WHITE if face.lies else side.rgb if side else STONE
     edge = _THIN_MM if face.lies else 0.0
@@ -37,7 +39,7 @@ def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None
 
 
 def _named(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str) -> None:
-    """A sign and a name side by side in the middle of a rim at the origin, on a plain core."""
+    """Draw a sign and a name side by side in the middle of a rim at the origin, on a plain core."""
     width, rim = room
     words = name.capitalize()
     picture, gap = 0.9 * rim, 0.2 * rim
@@ -50,7 +52,8 @@ def _named(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str
 
 
 def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> None:
-    """A letter on a plain core, or the middle of a drawing, in the middle of a rim at the origin."""
+    """Draw a letter on a plain core, or the middle of a drawing, in the middle of a rim at the
+    origin."""
     if not face.letter:
         size, reach, half = _MAGNIFIED * rim, 0.5 * _MAGNIFIED * rim, 0.47 * rim
         pen.rectangle(-reach, -half, 2 * reach, 2 * half, fill=fill)
@@ -66,7 +69,10 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
 
 
 def print_picture(pen: Pen, face: Face, size: float, side: Side | None) -> None:
-    """A face as screens show it, `size` mm wide round the origin: its drawing and its letter; only lines if it lies."""
+    """Draw a face as screens show it, `size` mm wide round the origin: its drawing and its letter.
+
+    Only lines if it lies.
+    """
     pen.drawing(face.drawing, -size / 2, -size / 2, size, None if face.lies else side, plain=face.lies)
     if face.letter:
         colour = printed_on(WHITE if face.lies or not side else side.rgb)
@@ -76,7 +82,8 @@ def print_picture(pen: Pen, face: Face, size: float, side: Side | None) -> None:
 
 
 def print_big_face(pen: Pen, face: Face, size: tuple[float, float], tag_mm: float, side: Side | None) -> None:
-    """The top of a piece of several squares, its lower left corner at the origin: stone, whose it is, white middle."""
+    """Draw the top of a piece of several squares, its lower left corner at the origin: stone, whose
+    it is, white middle."""
     width, depth = size
     pen.rectangle(0, 0, width, depth, fill=STONE)
     with pen.at(width / 2, depth / 2, turn_deg=0 if width <= depth else 90):

@@ -1,6 +1,7 @@
-"""The pages with a kit's pieces: tags to cut out, in rows like words, and below them whatever else has to be printed.
+"""The pages with a kit's pieces: tags to cut out, in rows like words, and below them whatever else
+has to be printed.
 
-A tag with one face folds down over all four sides of a high block; one with two faces folds round its piece, the
+A tag with one face folds down over all four sides of a high block. One with two faces folds round its piece, the
 other face below.
 """
 
@@ -23,17 +24,17 @@ _PICTURE_MM = 10.0
 _CELL_GAP_MM = 2.4
 _FOLD_DOWN_MM = 6.0
 _APRON_MM = 12.0
-_LEAST_APRON_MM = 3.8
+_MIN_APRON_MM = 3.8
 _PLAY_MM = 0.3
 _LEAST_MM = 24.0
-"""So wide a cut-out is at least with its caption."""
+"""Minimum width of a cut-out with its caption."""
 
 
 @dataclass(frozen=True)
 class Block:
     """Something as wide as the page that is not cut by a page's end.
 
-    `height` in mm; `names` are those of the things on it, see `Sheets.names`. `draw` is given the height that it has,
+    `height` in mm. `names` are those of the things on it, see `Sheets.names`. `draw` is given the height that it has,
     and has its origin at the lower left. What `grows` takes all that is left below it, on every page that has room.
     """
 
@@ -53,7 +54,10 @@ class Tag:
 
 @dataclass(frozen=True)
 class Cell:
-    """A tag with its place on the page: lower left corner, mm; `heading` opens a section above it."""
+    """A tag with its place on the page: lower left corner, mm.
+
+    `heading` opens a section above it.
+    """
 
     tag: Tag
     x: float
@@ -63,7 +67,10 @@ class Cell:
 
 @dataclass
 class TagPage:
-    """What is on a page: tags, and blocks with the height of their lower edges; `free_mm` is left at the bottom."""
+    """What is on a page: tags, and blocks with the height of their lower edges.
+
+    `free_mm` is left at the bottom.
+    """
 
     cells: list[Cell] = field(default_factory=list)
     blocks: list[tuple[float, Block]] = field(default_factory=list)
@@ -71,7 +78,7 @@ class TagPage:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all that is on it."""
+        """Return the names of all that is on it."""
         faces = (face.name for cell in self.cells for face, _ in cell.tag.faces)
         return (*faces, *(name for _, block in self.blocks for name in block.names))
 
@@ -84,7 +91,7 @@ class TagPage:
 
 
 def tags_in(kit: Kit, spare: bool) -> Iterator[Tag]:
-    """All pieces, South's first; equal pieces take their face's markers in turn."""
+    """Yield all pieces, South's first. Equal pieces take their face's markers in turn."""
     _check_markers(kit)
     tags = [(faces[0][0].seat, faces) for faces in kit.tags] if kit.pieces else []
     for seat in (*SEATS, None):
@@ -94,7 +101,7 @@ def tags_in(kit: Kit, spare: bool) -> Iterator[Tag]:
 
 
 def _check_markers(kit: Kit) -> None:
-    """Raises ValueError when two pieces would have to share a marker."""
+    """Raise ValueError when two pieces would have to share a marker."""
     for name, number in Counter(name for piece in kit.pieces for name in piece).items():
         if number > len(kit.face(name).markers):
             raise ValueError(f"the kit of {kit.game} has more pieces “{name}” than markers for it")
@@ -118,7 +125,7 @@ class _TagSize:
         """What folds down over each side of a block."""
         for rim in () if is_wide or self.is_big or self.sides else (_RIM_MM, _RIM_MM / 2):
             flat = square - white - 2 * rim - _PLAY_MM
-            if not self.apron and flat >= _LEAST_APRON_MM:
+            if not self.apron and flat >= _MIN_APRON_MM:
                 self.rim, self.apron = rim, min(_APRON_MM, flat)
         self.outer, self.deep = (white + 2 * self.rim,) * 2
         """Width and depth of what is cut out for one face, without the drawings on it."""
@@ -135,7 +142,7 @@ class _TagSize:
 
 
 def tag_pages(kit: Kit, tags: Iterable[Tag], blocks: Iterable[Block], room: Extent) -> list[TagPage]:
-    """All tags in their order and all blocks, each on the first page that has room."""
+    """Return all tags in their order and all blocks, each on the first page that has room."""
     flow = _Flow(kit, room.width, room.height)
     for tag in tags:
         flow.add_tag(tag)
@@ -147,7 +154,7 @@ def tag_pages(kit: Kit, tags: Iterable[Tag], blocks: Iterable[Block], room: Exte
 
 
 class _Flow:
-    """Sets tags in rows and pages, like words; the origin is the lower left of a page's room."""
+    """Sets tags in rows and pages, like words. The origin is the lower left of a page's room."""
 
     HEAD, _SECTION, _BLOCK_GAP = 20.0, 9.0, 6.0
 
@@ -158,7 +165,7 @@ class _Flow:
         self._section = ""
 
     def add_tag(self, tag: Tag) -> None:
-        """Beside the last one, or in a new row, or on a new page."""
+        """Place a tag beside the last one, or in a new row, or on a new page."""
         size = _TagSize(tag, self._kit)
         wide = max(size.width, _LEAST_MM)
         opens = tag.section != self._section
@@ -183,7 +190,10 @@ class _Flow:
         self._x += wide + _CELL_GAP_MM
 
     def add_block(self, block: Block) -> None:
-        """Below everything on the first page that has room for it; what grows, on every page that has."""
+        """Place a block below everything on the first page that has room for it.
+
+        What grows, on every page that has.
+        """
         need = block.height + self._BLOCK_GAP
         roomy = [page for page in self.pages if page.free_mm >= need]
         if not roomy:
@@ -198,7 +208,7 @@ class _Flow:
 
 
 def print_tag_page(pen: Pen, page: TagPage, kit: Kit, title: str, *, origin: tuple[float, float]) -> None:
-    """One page of tags and blocks with its headings; the page's room begins at the origin."""
+    """Draw one page of tags and blocks with its headings. The page's room begins at the origin."""
     left, bottom = origin
     pen.head(title, say("{game}: cut along thin lines, fold along dashes", game=kit.title), left)
     with pen.at(left, bottom):
@@ -232,7 +242,10 @@ def face_places(page: TagPage, kit: Kit) -> Iterator[tuple[int, float, float]]:
 
 
 def _tag(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
-    """One cut-out; the origin is its lower left corner, a picture and the caption hang below."""
+    """Draw one cut-out.
+
+    The origin is its lower left corner, a picture and the caption hang below.
+    """
     face = tag.faces[0][0]
     side = kit.sides.get(face.seat) if face.seat else None
     if size.sides:
@@ -265,7 +278,7 @@ def _tag(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
 
 
 def _face(pen: Pen, one: tuple[Face, int], size: _TagSize, kit: Kit) -> None:
-    """A face with its marker, its lower left corner at the origin."""
+    """Draw a face with its marker, its lower left corner at the origin."""
     face, marker = one
     side = kit.sides.get(face.seat) if face.seat else None
     if size.is_big:
@@ -276,7 +289,8 @@ def _face(pen: Pen, one: tuple[Face, int], size: _TagSize, kit: Kit) -> None:
 
 
 def _lid(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
-    """A face with four flaps that fold down over the sides of its block, each with the drawing upright."""
+    """Draw a face with four flaps that fold down over the sides of its block, each with the drawing
+    upright."""
     side, outer = size.sides, size.outer
     with pen.at(side, side):
         _face(pen, tag.faces[0], size, kit)
@@ -290,7 +304,10 @@ def _lid(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
 
 
 def _pictures(pen: Pen, face: Face, wide: float, high: float, kit: Kit) -> None:
-    """A face's drawing in a strip round the origin; a small one three times, a sign beside its letter."""
+    """Draw a face's drawing in a strip round the origin.
+
+    A small one three times, a sign beside its letter.
+    """
     side = kit.sides.get(face.seat) if face.seat else None
     size = high - (1.2 if high >= 6 else 0.5)
     if face.sign:
@@ -304,15 +321,19 @@ def _pictures(pen: Pen, face: Face, wide: float, high: float, kit: Kit) -> None:
 
 
 def _caption(pen: Pen, width: float, name: str, below: float) -> float:
-    """The name of a face in two lines at most, smaller where that needs it; the y below it."""
+    """Return the name of a face in two lines at most, smaller where that needs it.
+
+    The y below it.
+    """
     sizes = (size for size in (3.0, 2.7, 2.4, 2.1, 1.9) if len(broken(name, width, size, bold=True)) <= 2)
     return pen.paragraph(0, below - 0.8, width, name, next(sizes, 1.7), bold=True)
 
 
 def _spine(pen: Pen, face: Face, size: _TagSize, kit: Kit) -> None:
-    """What is seen from in front between two faces that are glued round a piece, with the lines to fold along."""
+    """Draw what is seen from in front between two faces that are glued round a piece, with the
+    lines to fold along."""
     pen.rectangle(0, 0, size.outer, size.spine, fill="#FFFFFF")
-    if size.spine >= _LEAST_APRON_MM:
+    if size.spine >= _MIN_APRON_MM:
         with pen.at(size.outer / 2, size.spine / 2):
             _pictures(pen, face, size.outer, size.spine, kit)
     pen.hairline((0, 0), (0, size.spine))

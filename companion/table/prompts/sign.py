@@ -165,34 +165,32 @@ def _out_of_sight(live: TableState, face: str) -> str:
 
 
 def _lobby_sign(live: TableState, viewer: Seat | None) -> Sign:
-    free = [seat for seat in SEATS if seat not in live.session.seats]
+    """Who is to sit down, which game is to be chosen, and which key starts it."""
+    seats = live.session.seats
+    free = [seat for seat in SEATS if seat not in seats]
     if len(free) == 2:
-        return Sign(say("Scan a code, or pick an opponent"), say("Or press any key of a pad."), BOTH)
-    if free:
-        text = say("{seat!c}: take your seat", seat=free[0])
-        return Sign(text, say("Scan the code, or press a key of the pad."), frozenset(free))
-    if game := live.suggested or live.remembered:
-        text = _start_words(live, viewer, game)
-        if live.suggested:
-            return Sign(text, say("Its board lies on the table."), BOTH)
-        if viewer and _is_by_phone(live, viewer):
-            return Sign(text, say("Or choose another game, or put its board under the camera."), BOTH)
-        return Sign(text, say("Or choose another game on a phone, or put its board under the camera."), BOTH)
-    if viewer and _is_by_phone(live, viewer):
-        return Sign(say("Choose a game"), say("Tap it, or put its board under the camera."), BOTH)
-    return Sign(say("Choose a game"), say("On a phone, or put its board under the camera."), BOTH)
+        return Sign(say("Scan the code on your side"), seats=BOTH)
+    if free and viewer is None:
+        name = seats[free[0].other].name
+        text = say("Scan here to play against {name}", name=Verbatim(name)) if name else say("Scan here to play")
+        return Sign(text, seats=frozenset(free))
+    game = live.chosen or (None if viewer and _is_by_phone(live, viewer) else live.suggested or live.remembered)
+    if game and (live.chosen or not _is_by_phone(live, viewer)):
+        return _start_sign(live, viewer, game, free)
+    waits = say("The other side is still free.") if free else ""
+    return Sign(say("Choose a game"), waits, frozenset({viewer}) if viewer else BOTH)
 
 
-def _start_words(live: TableState, viewer: Seat | None, name: str) -> str:
-    """By which key a game is started; on a phone one with several ways has a key for each."""
-    game = GAMES[name]
+def _start_sign(live: TableState, viewer: Seat | None, name: str, free: list[Seat]) -> Sign:
+    """A game is chosen: it begins by a key of the pad, by the sign itself, or by the phone's own key."""
+    title = GAMES[name].title
+    if free and viewer:
+        return Sign(say("Waiting for {sides}", sides=say("the other side")), seats=frozenset(free))
     if not _is_by_phone(live, viewer):
-        return say("Press ready to start {game}", game=game.title)
+        return Sign(say("Press ready to start {game}", game=title), seats=BOTH)
     if viewer is None:
-        return say("Tap {game} on a phone", game=game.title)
-    if len(game.presets) > 1:
-        return say("Tap {key} to start {game}", key=game.presets[-1].label, game=game.title)
-    return say("Tap {game} to start it", game=game.title)
+        return Sign(say("Start {game}", game=title), seats=BOTH)
+    return Sign(say("Ready for {game}?", game=title), seats=frozenset({viewer}))
 
 
 def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:

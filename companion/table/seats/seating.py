@@ -10,7 +10,7 @@ from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.table.records import FreeSeat, MoveSeat, TakeSeat
-from companion.table.session import Phase
+from companion.table.session import MACHINE, Phase
 from companion.table.state import NO_DRAFT
 from companion.table.store import TableStore
 from companion.table.views import sitting_of
@@ -47,6 +47,18 @@ class Seating:
         ]
         if sitters:  # a phone that looked in between would find its seat free, and itself at the join page
             self._store.accept(*frees, *takes)
+
+    def free(self, seat: Seat) -> None:
+        """Make a seat free."""
+        self._store.accept(FreeSeat(seat))
+        self.send_machines_away()
+
+    def send_machines_away(self) -> None:
+        """Free the seats of machines that sit alone between two games: whoever they played against is gone."""
+        session = self._store.session
+        doors = {sitter.door for sitter in session.seats.values()}
+        if session.is_between and doors == {MACHINE}:
+            self._store.accept(*map(FreeSeat, session.seats))
 
     def open_to_phone(self, seat: Seat) -> None:
         """Open a seat that is played by its pad to the next phone, and say so on every screen.

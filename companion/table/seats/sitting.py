@@ -36,7 +36,7 @@ def _door_of(record: TakeSeat | MoveSeat) -> str:
 
 def take_seat(session: Session, record: TakeSeat) -> Advance:
     """Somebody sits down."""
-    if record.seat in session.seats:
+    if record.seat in session.seats and not session.is_gone(record.seat):
         raise Illegal(
             Refusal.SEAT_TAKEN,
             say("{seat!c} is taken: sit down on the other side, or ask the host to free the seat", seat=record.seat),

@@ -22,7 +22,9 @@ __all__ = ["Phone", "Report", "Stuck", "match_at", "play_games"]
 
 
 def play_games(name: str, games: int, seed: int, against: str = "") -> Iterator[Report]:
-    """So many games with the seeds `seed`, `seed + 1` …; each a fresh installation in a temporary folder.
+    """Play games with the seeds `seed`, `seed + 1` ….
+
+    Each a fresh installation in a temporary folder.
 
     `against`: the character that plays North, or South with odd seeds.
     """
@@ -43,7 +45,10 @@ def _play_game(name: str, seed: int, against: str) -> Report:
 
 
 def match_at(companion: Companion, clock: FakeClock, name: str, seed: int, against: str = "") -> Match:
-    """A game at a simulated installation whose seats are free; `seed` decides who plays how."""
+    """Return a game at a simulated installation whose seats are free.
+
+    `seed` decides who plays how.
+    """
     if companion.simulation is None:
         raise Stuck("There is no simulation to play in")
     game, rng = game_named(name), Random(f"{name}/{seed}")

@@ -1,6 +1,7 @@
-"""Games of cards: hidden hands on two phones, or real cards on the rendered table, where the program is the referee.
+"""Games of cards: hidden hands on two phones, or real cards on the rendered table, where the
+program is the referee.
 
-The people play the full game in either case; as referee the table hears only of turns and combats, and reads the stacks
+The people play the full game in either case. As referee the table hears only of turns and combats, and reads the stacks
 that hands lay open.
 """
 
@@ -28,7 +29,10 @@ WRONG = 0.3
 
 @dataclass
 class CardMatch(Match):
-    """A game of lanes; `state` is the full game as the people know it, `laid` the open cards that hands have laid."""
+    """A game of lanes.
+
+    `state` is the full game as the people know it, `laid` the open cards that hands have laid.
+    """
 
     laid: Layout = field(default_factory=dict)
 
@@ -58,14 +62,14 @@ class CardMatch(Match):
         return self._rehearsal.way(self.seed, has_machine=has_machine).has_real_cards
 
     def check(self, before: TableView, after: TableView) -> None:
-        """Turns left, and with hidden hands everything that anybody sees, must be those of the people's own game."""
+        """Compare turns left, and with hidden hands all that anybody sees, with the people's own game."""
 
     def straighten(self) -> None:
         """Lay the open cards in straight fans again."""
         self.simulation.world.set_up(self.laid)
 
     def _pass_stages(self) -> None:
-        """Let the parts of a combat be shown; no hands are wanted where the cards are on phones."""
+        """Let the parts of a combat be shown. No hands are wanted where the cards are on phones."""
         for _ in range(people.PATIENCE_FRAMES):
             if self.look().phase is not Phase.STAGES:
                 return
@@ -102,7 +106,7 @@ class CardMatch(Match):
         return step
 
     def _compare(self) -> None:
-        """What the table shows must be what the people's own game shows."""
+        """Compare what the table shows with the people's own game."""
         table = self.companion.table
         if self._has_real_cards:
             seen, mine = table.view().board.tableau, self.game.tableau(self.state, None)
@@ -112,7 +116,7 @@ class CardMatch(Match):
             self.count.misread += table.view(viewer).board.tableau != self.game.tableau(self.state, viewer)
 
     def _play_on_phone(self, seat: Seat, view: TableView) -> None:
-        """Hand an action in; now and then take it back first, where that is allowed."""
+        """Hand an action in. Now and then take it back first, where that is allowed."""
         drawn = self.chance()
         player, action = self.players[seat], self.choose(list(self.game.legal_actions(self.state, seat)))
         if player.phone is None:
@@ -142,11 +146,11 @@ class CardMatch(Match):
         self._fight(seat, self._rehearsal.showdown(before, seat, action))
 
     def choose(self, legal: list[str]) -> str:
-        """An action, as people like them."""
+        """Return an action, as people like them."""
         return self.rng.choices(legal, [self._rehearsal.liking(action) for action in legal])[0]
 
     def _press(self, seat: Seat, action: str) -> None:
-        """One press for the side on turn: its pad, its phone, or the table's button."""
+        """Press once for the side on turn: its pad, its phone, or the table's button."""
         phone = self.players[seat].phone
         if phone is not None:
             phone.post("hand-in", {"moment": self.look().moment, "action": action})
@@ -190,7 +194,10 @@ class CardMatch(Match):
         self.round(5)
 
     def _read_aloud(self) -> str:
-        """What the camera reads; hands lay the fans straight where it does not see everything."""
+        """Return what the camera reads.
+
+        Hands lay the fans straight where it does not see everything.
+        """
         for frame in range(people.PATIENCE_FRAMES):
             laid = self.look().own.laid
             if laid is not None:
@@ -210,7 +217,7 @@ class CardMatch(Match):
             raise Stuck(f"The combat was not worked out: the table says “{self.look().sign.text}”")
 
     def _put_away(self, others: Layout, mine: Square, theirs: Square) -> None:
-        """Follow the stages of a combat; now and then a strange card is left in the lane first."""
+        """Follow the stages of a combat. Now and then a strange card is left in the lane first."""
         while (view := self.look()).phase is Phase.STAGES:
             place = (view.moment, view.turn.stage, view.phase)
             if view.turn.instructions:
@@ -225,7 +232,7 @@ class CardMatch(Match):
             self.until("The combat is put away", *place)
 
     def _leave_a_strange_card(self, layout: Layout, zone: Square) -> None:
-        """A card that was in neither stack lies there: the table must name it."""
+        """Lay a card that was in neither stack there: the table must name it."""
         view = self.look()
         used = {
             card

@@ -47,12 +47,12 @@ class Report(msgspec.Struct, frozen=True):
     seconds: float
 
     def is_good(self) -> bool:
-        """Did it end, with every layout read right and every wrong placement noticed?"""
+        """Return whether it ended with every layout read right and every wrong placement noticed."""
         noticed = self.wrong_placements_made == self.wrong_placements_noticed
         return self.winners is not None and noticed and self.misread_layouts == 0
 
     def sentence(self) -> str:
-        """The report for people."""
+        """Return the report for people."""
         who = "did not end" if self.winners is None else " and ".join(self.winners) + " won" if self.winners else "tie"
         return (
             f"Game {self.seed}: {who} after {self.turns} turns. {self.reason} {self.frames} frames, "
@@ -86,7 +86,10 @@ class Phone:
         self._browser = urllib.request.build_opener(urllib.request.ProxyHandler({}), jar)
 
     def post(self, action: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """POST to the seat; raises `Stuck` with the server's own words when it is refused."""
+        """Return POST to the seat.
+
+        Raises `Stuck` with the server's own words when it is refused.
+        """
         request = urllib.request.Request(
             f"{self._base_url}/api/seat/{self._seat}/{action}",
             json.dumps(body).encode(),
@@ -95,7 +98,7 @@ class Phone:
         return self._send(action, request)
 
     def get(self, what: str) -> dict[str, Any]:
-        """GET of the seat's own; raises `Stuck`."""
+        """Return GET of the seat's own. Raises `Stuck`."""
         return self._send(what, urllib.request.Request(f"{self._base_url}/api/seat/{self._seat}/{what}"))
 
     def _send(self, what: str, request: urllib.request.Request) -> dict[str, Any]:
@@ -109,7 +112,10 @@ class Phone:
 
 @dataclass
 class SimulatedPlayer:
-    """A simulated person at one seat, with a phone or at a pad; or the machine, as the character `machine`."""
+    """A simulated person at one seat, with a phone or at a pad.
+
+    Or the machine, as the character `machine`.
+    """
 
     seat: Seat
     phone: Phone | None
@@ -119,7 +125,7 @@ class SimulatedPlayer:
 
 @dataclass
 class Match(ABC):
-    """One game being played; how people play it is said by `play_to_the_end`."""
+    """One game being played. How people play it is said by `play_to_the_end`."""
 
     companion: Companion
     simulation: Simulation
@@ -134,7 +140,10 @@ class Match(ABC):
     turns: int = 0
 
     def play(self) -> Report:
-        """Sit down, set up, play to the end; a game that gets stuck is reported with what the table waits for."""
+        """Sit down, set up, play to the end.
+
+        A game that gets stuck is reported with what the table waits for.
+        """
         began_s = time.perf_counter()
         trouble = ""
         try:
@@ -145,7 +154,7 @@ class Match(ABC):
 
     @abstractmethod
     def play_to_the_end(self) -> None:
-        """Sit down, set up, play; raises `Stuck`."""
+        """Sit down, set up, play. Raises `Stuck`."""
 
     @abstractmethod
     def check(self, before: TableView, after: TableView) -> None:
@@ -159,11 +168,12 @@ class Match(ABC):
         """Lay straight what the camera does not see."""
 
     def look(self) -> TableView:
-        """The table as everybody sees it."""
+        """Return the table as everybody sees it."""
         return self.companion.table.view()
 
     def chance(self) -> Random:
-        """What the turn that is due draws from, in the people's own game as at the table: the seed was chosen."""
+        """Return what the turn that is due draws from, in the people's own game as at the table:
+        the seed was chosen."""
         return chance(self.seed, len(self.companion.table.progress().turns) + 1)
 
     def round(self, frames: int = 1) -> None:
@@ -178,12 +188,16 @@ class Match(ABC):
                 self.check(before, after)
 
     def played(self) -> dict[Seat, Any]:
-        """The actions of the last turn, as they stand in the journal: a machine tells nobody else."""
+        """Return the actions of the last turn, as they stand in the journal: a machine tells nobody
+        else."""
         turn = self.companion.journal.restore().turns[-1]
         return {seat: self.game.parse(sealed.action) for seat, sealed in turn.sealed.items()}
 
     def until(self, done: str, *before: object) -> None:
-        """Let frames pass until the table has moved on from `before`; raises `Stuck` with what it waits for."""
+        """Let frames pass until the table has moved on from `before`.
+
+        Raises `Stuck` with what it waits for.
+        """
         for frame in range(PATIENCE_FRAMES):
             view = self.look()
             if (view.moment, view.turn.stage, view.phase) != before:
@@ -196,7 +210,7 @@ class Match(ABC):
         raise Stuck(f"{done}: the table still says “{self.look().sign.text}” ({self.look().sign.small})")
 
     def sit_down(self, player: SimulatedPlayer) -> None:
-        """With a name on a phone, or by any key of the pad; a machine is asked."""
+        """Sit down with a name on a phone, or by any key of the pad. A machine is asked."""
         if player.machine:
             self.companion.table.machines.seat(player.seat, player.machine)
         elif player.phone:
@@ -215,7 +229,9 @@ class Match(ABC):
 
 
 def report_of(tables: Sequence[Match], trouble: str, seconds: float, misread: int = 0) -> Report:
-    """What happened in a game at one table or two, after so many seconds; with `trouble` it counts as not ended.
+    """Return what happened in a game at one table or two, after so many seconds.
+
+    With `trouble` it counts as not ended.
 
     `misread` layouts are counted beside those that the tables have counted themselves.
     """

@@ -18,7 +18,10 @@ from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Match, SimulatedPlayer, Stuck
 
 ASKEW, NEAT = 0.12, 0.06
-"""So far from the middle of its square, by its width, a hand puts a piece at most; the latter beside others."""
+"""Maximum offset of a piece that a hand puts down, by the width of its square.
+
+The latter beside others.
+"""
 WRONG = 0.15
 """How often a hand puts a piece on a wrong square."""
 WAVERS = 0.2
@@ -41,13 +44,13 @@ class PieceMatch(Match):
                 self.give_orders()
 
     def check(self, before: TableView, after: TableView) -> None:
-        """The layout that the table has accepted must lie there, unless hands have gone ahead unchecked."""
+        """Check that the layout that the table has accepted lies there, unless hands have gone ahead unchecked."""
         is_told = before.board.target is not None and after.board.target is not None and after.match.outcome is None
         if is_told and after.kit is not None and after.phase is not Phase.SETUP:
             self.count.misread += tops(after.kit.anchored(after.board.layout)) != self.truth()
 
     def truth(self) -> dict[Square, str]:
-        """The face on top of each square of the rendered table."""
+        """Return the face on top of each square of the rendered table."""
         return {piece.square: piece.face for piece in self.simulation.world.pieces() if piece.square}
 
     # ---- hands -------------------------------------------------------------------------------------------------------
@@ -70,13 +73,13 @@ class PieceMatch(Match):
         self.until("Hands are done", *place)
 
     def _is_there(self, move: HandMove) -> bool:
-        """Do hands see that nothing is left to be done, though the camera does not?"""
+        """Return whether hands see that nothing is left to be done, though the camera does not."""
         lying = [(piece.face, piece.square) for piece in self.simulation.world.pieces()]
         has_come = all((face, move.target) in lying for face in move.faces)
         return has_come and move.origin != move.target and not any((face, move.origin) in lying for face in move.faces)
 
     def follow(self, move: HandMove, layout: Layout, wrong: float = WRONG) -> None:
-        """One move towards a layout, now and then (that often) first to a wrong square."""
+        """Make one move towards a layout, now and then (that often) first to a wrong square."""
         if self._is_big(move.faces[-1]):
             squares = [square for square, faces in layout.items() if move.faces[-1] in faces]
             is_along = len({square.file for square in squares}) == 1
@@ -119,7 +122,7 @@ class PieceMatch(Match):
                 self.put(self.piece(face, square), square)
 
     def turn_over(self, piece: WorldPiece) -> None:
-        """A hand turns a piece over where it lies."""
+        """Turn a piece over where it lies."""
         world = self.simulation.world
         world.hold_hand(piece.square)
         self.round(1)
@@ -132,15 +135,17 @@ class PieceMatch(Match):
         return kit is not None and kit.face(face).size != (1, 1)
 
     def _put_under(self, pieces: list[WorldPiece], move: HandMove) -> None:
-        """The rest of a stack goes below the piece that is there already: lift it, put them down, put it back."""
+        """Put the rest of a stack below the piece that is there already: lift it, put them down, put it back."""
         top = self.piece(move.faces[-1], move.target)
         for piece in (*pieces, top):
             self.put(piece, move.target)
         self.round(1)
 
     def mend(self, view: TableView) -> None:
-        """Put straight what may be hidden; where that mends nothing or hands went ahead of a face-off, lay the board as
-        it is wanted."""
+        """Put straight what may be hidden.
+
+        Where that mends nothing or hands went ahead of a face-off, lay the board as it is wanted.
+        """
         if view.board.problems and view.board.unknown:
             self.straighten()
             self.round(4)
@@ -155,7 +160,7 @@ class PieceMatch(Match):
             self.follow(move, view.board.target, wrong=0.0)
 
     def _went_ahead(self, view: TableView) -> bool:
-        """Does a piece that is to go on, or to be turned, no longer lie where it comes from, but elsewhere?"""
+        """Return whether a piece that is to go on, or to be turned, lies elsewhere than where it began."""
         assert view.kit is not None
         kind = view.kit.kind
         lying = {(kind(piece.face), piece.square) for piece in self.simulation.world.pieces()}
@@ -171,7 +176,10 @@ class PieceMatch(Match):
                 world.move_to(piece.id, piece.square)
 
     def piece(self, face: str, square: Square | None) -> WorldPiece:
-        """The uppermost piece with that face there, or with its other one; raises `Stuck` when there is none."""
+        """Return the uppermost piece with that face there, or with its other one.
+
+        Raises `Stuck` when there is none.
+        """
         kit = self.look().kit
         there = [piece for piece in reversed(self.simulation.world.pieces()) if piece.square == square]
         for piece in there:
@@ -183,7 +191,7 @@ class PieceMatch(Match):
         raise Stuck(f"There is no {face} on {square or 'the table beside the board'}")
 
     def _other_face(self, face: str, square: Square) -> WorldPiece:
-        """The uppermost piece on a square that would show that face if it were turned over."""
+        """Return the uppermost piece on a square that would show that face if it were turned over."""
         kit = self.look().kit
         for piece in reversed(self.simulation.world.pieces()):
             is_other = kit is not None and piece.face != face and kit.kind(piece.face) == kit.kind(face)
@@ -192,7 +200,7 @@ class PieceMatch(Match):
         raise Stuck(f"Nothing on {square} can be turned over to {face}")
 
     def _wrong_square(self, move: HandMove) -> Square | None:
-        """An empty square that no piece comes from or goes to."""
+        """Return an empty square that no piece comes from or goes to."""
         view = self.look()
         if view.kit is None:
             return None
@@ -203,7 +211,7 @@ class PieceMatch(Match):
         return self.rng.choice(free) if free else None
 
     def put(self, piece: WorldPiece, square: Square | None, turn_deg: float = 0.0) -> None:
-        """A hand carries a piece to a square, is seen over it, puts it down a little askew, and goes.
+        """Carry a piece to a square, be seen over it, put it down a little askew, and go.
 
         `turn_deg` is how it is meant to lie: a piece that covers two squares lies across or, by 90, along.
         """
@@ -221,7 +229,8 @@ class PieceMatch(Match):
         world.hold_hand(None)
 
     def _carelessness(self, face: str, square: Square) -> tuple[float, float]:
-        """How far from the middle (mm) and how askew (degrees) a piece is put down: with care beside other pieces."""
+        """Return how far from the middle (mm) and how askew (degrees) a piece is put down: with
+        care beside other pieces."""
         kit, taken = self.look().kit, self.truth()
         around = [square.shifted(files, ranks) for files in (-1, 0, 1) for ranks in (-1, 0, 1)]
         if kit is None or self._is_big(face):
@@ -231,8 +240,9 @@ class PieceMatch(Match):
         return kit.board.square_mm * ASKEW, 40.0
 
     def wait_for_problem(self, square: Square) -> Problem | None:
-        """What the table says about a wrong square once the board is quiet, or once hands have put straight what the
-        sign asks for; None when it never says a word."""
+        """Return what the table says about a wrong square once the board is quiet, or once hands
+        have put straight what the sign asks for. None when it never says a word.
+        """
         for frame in range(people.PATIENCE_FRAMES):
             self.round()
             for problem in self.look().board.problems:
@@ -245,7 +255,7 @@ class PieceMatch(Match):
     # ---- orders --------------------------------------------------------------------------------------------------
 
     def give_orders(self) -> None:
-        """Both seats hand in, one after the other in any order."""
+        """Hand in for both seats, one after the other in any order."""
         view, drawn = self.look(), self.chance()
         place = (view.moment, view.turn.stage, view.phase)
         due = sorted(self.game.to_act(self.state), key=lambda _: self.rng.random())
@@ -262,7 +272,7 @@ class PieceMatch(Match):
             raise Stuck(f"Both have handed in, but the table says “{self.look().sign.text}”")
 
     def choose(self, seat: Seat) -> tuple[str, tuple[str, ...]]:
-        """An action, and the pad keys that spell it."""
+        """Return an action, and the pad keys that spell it."""
         player, grammar = self.players[seat], self.game.pad(self.state, seat)
         if player.phone or grammar is None or not grammar.ready_is_key:
             text = self.game.format(_best(self.game, self.state, seat, player.rng))
@@ -275,7 +285,7 @@ class PieceMatch(Match):
     def seal(
         self, player: SimulatedPlayer, moment: str, text: str, keys: tuple[str, ...], wavers: float = WAVERS
     ) -> None:
-        """Hand an action in; now and then (that often) somebody changes their mind first."""
+        """Hand an action in. Now and then (that often) somebody changes their mind first."""
         is_unsure = player.rng.random() < wavers
         if player.phone:
             body = {"moment": moment, "action": text, "salt": f"{player.rng.getrandbits(128):032x}"}
@@ -295,13 +305,13 @@ class PieceMatch(Match):
 
 
 def _spell(grammar: PadGrammar, text: str) -> tuple[str, ...]:
-    """The pad keys that give a text, for grammars of one letter a key."""
+    """Return the pad keys that give a text, for grammars of one letter a key."""
     pads = {key.letter: key.pad for key in grammar.keys}
     return tuple(pads[letter] for letter in text)
 
 
 def _best(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> Any:
-    """An action of somebody who sees a win that is near and plays at random otherwise."""
+    """Return an action of somebody who sees a win that is near and plays at random otherwise."""
     own = [game.random_action(state, seat, rng) for _ in range(48)]
     others = [other for other in game.to_act(state) if other is not seat]
     replies = [{other: game.random_action(state, other, rng) for other in others} for _ in range(2)]

@@ -1,4 +1,7 @@
-"""Hands that play in turns under the camera, and people who tap instead; they err and are told the rule."""
+"""Hands that play in turns under the camera, and people who tap instead.
+
+They err and are told the rule.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from companion.tools.selfplay.people import Stuck
 from companion.tools.selfplay.pieces import PieceMatch
 
 BY_HAND = 0.75
-"""How often a play is made on the board; else it is tapped, and hands follow."""
+"""How often a play is made on the board. Else it is tapped, and hands follow."""
 WRONG_PLAY = 0.1
 """How often a hand makes a move first that is no play."""
 
@@ -22,7 +25,7 @@ class PlayMatch(PieceMatch):
     """A game in which seats take turns: a play is made on the board and recognised, or tapped and followed."""
 
     def give_orders(self) -> None:
-        """One decision: of both seats together, or of the seat on turn."""
+        """Make one decision: of both seats together, or of the seat on turn."""
         clock = self.look().time.clock
         if clock and clock.paused:  # a chess clock is started by a key
             self.companion.table.resume("table")
@@ -56,7 +59,8 @@ class PlayMatch(PieceMatch):
         return view.moment, view.turn.stage, view.phase
 
     def _choose_play(self, seat: Seat) -> Play:
-        """A play that the phone would offer: what the game's random player does, or what comes to the same."""
+        """Return a play that the phone would offer: what the game's random player does, or what
+        comes to the same."""
         plays = {play.text: play for play in self.game.plays(self.state, seat)}
         for _ in range(20):
             text = self.game.format(self.game.random_action(self.state, seat, self.players[seat].rng))
@@ -65,7 +69,10 @@ class PlayMatch(PieceMatch):
         return self.players[seat].rng.choice(list(plays.values()))
 
     def _tap(self, seat: Seat, play: Play) -> None:
-        """On the phone; at a pad ready does what needs no board, and the table's own page the rest."""
+        """Tap on the phone.
+
+        At a pad ready does what needs no board, and the table's own page the rest.
+        """
         player, moment = self.players[seat], self.look().moment
         grammar = self.game.pad(self.state, seat)
         if player.phone:
@@ -80,7 +87,7 @@ class PlayMatch(PieceMatch):
     # ---- hands -------------------------------------------------------------------------------------------------------
 
     def _make(self, seat: Seat, play: Play, laid: Layout) -> None:
-        """Make a play on the board; where it can mean several, say which."""
+        """Make a play on the board. Where it can mean several, say which."""
         view, kit = self.look(), self.look().kit
         if kit is None:
             raise Stuck("There is no board")
@@ -97,7 +104,7 @@ class PlayMatch(PieceMatch):
             self.round()
 
     def _answer(self, seat: Seat, play: Play, view: TableView) -> None:
-        """The board can mean several plays: tap the one that was meant."""
+        """Tap the play that was meant where the board can mean several."""
         if play.text not in view.own.choices:
             raise Stuck(f"{play.text} was played, the table asks for one of {', '.join(view.own.choices)}")
         self._tap(seat, play)
@@ -125,7 +132,8 @@ class PlayMatch(PieceMatch):
         raise Stuck(f"{face} is back on {origin}, but the table says “{self.look().sign.text}”")
 
     def _no_play(self, seat: Seat, view: TableView) -> tuple[Square, Square, str] | None:
-        """An own piece that lies alone, an empty square, and its face, where the result is no play."""
+        """Return an own piece that lies alone, an empty square, and its face, where the result is
+        no play."""
         if view.kit is None:
             return None
         board, legal = view.board.layout, self._legal_pictures(seat)
@@ -146,7 +154,7 @@ class PlayMatch(PieceMatch):
         return None
 
     def _legal_pictures(self, seat: Seat) -> list[dict[Square, str]]:
-        """What the board may show after a play."""
+        """Return what the board may show after a play."""
         pictures = []
         for play in self.game.plays(self.state, seat):
             action = self.game.parse(play.text)

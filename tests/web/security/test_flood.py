@@ -212,7 +212,7 @@ def test_who_says_a_letter_a_second_is_cut_off(server: Server, monkeypatch: pyte
                 return True
             return False
 
-        until("the cut", is_over, 10)
+        until("the cut", is_over)
 
 
 def test_a_tls_greeting_is_hung_up_on_at_once(server: Server) -> None:

@@ -102,7 +102,7 @@ def test_a_side_that_has_handed_in_goes_under_the_cover(place: Place, phone: Fla
     assert 'data-go="/pass"' in streamed(phone, live)
     cover = page_of(phone, "/pass")
     assert "Hand the phone to Jonas" in cover
-    assert "Purple: look at mine, or take it back" in cover
+    assert "Mara: look at mine, or take it back" in cover
     look = live_of(open_side(phone, "south"))
     assert 'data-go="/pass"' not in streamed(phone, look), "its owner may look at what is sealed"
     open_side(phone, "north")
@@ -146,7 +146,7 @@ def test_an_open_board_needs_no_cover_and_lets_both_sides_look(place: Place, pho
     assert 'data-go="/pass"' not in streamed(phone, live_of(other)), "who is not on turn may look, and take back"
     place.table.hand_in(Seat.SOUTH, place.table.view().moment, "@a1")
     assert 'data-go="/pass"' in streamed(phone, live_of(other))
-    assert "White: put your scout on a1" in page_of(phone, "/pass")
+    assert "Mara: put your scout on a1" in page_of(phone, "/pass")
 
 
 def test_a_hand_of_cards_is_covered(place: Place, phone: FlaskClient) -> None:

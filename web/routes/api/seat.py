@@ -117,7 +117,7 @@ class SeatDoors:
         """Where the orders entered so far would lead, as a drawing for the board; nothing of it is kept."""
         squares = self._table.coaching.plan(seat, body.moment, body.entered)
         view = self._table.view(seat)
-        drawing = plan_svg(view, squares, own_square(view, seat), turned=seat is Seat.NORTH)
+        drawing = plan_svg(view, squares, own_square(view, seat), 2 if seat is Seat.NORTH else 0)
         return jsonify(svg=drawing)
 
     @post(f"/api/seat/{SEAT}/mine", guard=own_seat, answer=OwnOrder)

@@ -1,0 +1,93 @@
+"""The way in for an old phone that is the camera: who it is, and the port with HTTPS that its browser asks for."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from flask import Flask
+
+from companion.core.clock import Clock
+from companion.core.config import Settings
+from companion.core.errors import CompanionError
+from companion.core.network import addresses, bracketed
+from companion.core.ports import CameraStatus, Closeable
+from companion.service.board_watch import BoardWatch
+from web.app import create_phone_app
+from web.features import PhoneRoom
+from web.security.phone_pairing import PhonePairing
+from web.server.server import PortInUse, Server, serve
+
+log = logging.getLogger(__name__)
+SECURE_PORT = 8443
+"""Port of the phone's page where the table has no certificate of its owner; any free one where this is taken."""
+
+
+class PhoneDoor(Closeable):
+    """Opens the port with HTTPS when somebody wants a code, or when a phone is the camera already."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        board: BoardWatch,
+        status: Callable[[], CameraStatus],
+        urls: Callable[[], tuple[str, ...]],
+    ) -> None:
+        self._settings = settings
+        self._stack = ExitStack()
+        self._server: Server | None = None
+        self._lock = threading.Lock()
+        self.app: Flask | None = None
+        """The application of the table's own pages, once it is there."""
+        self.room = PhoneRoom(
+            line=board.phone,
+            pairing=PhonePairing(settings.journal_path.with_name("phone.json"), clock.monotonic_s),
+            eye=lambda: board.eye,
+            status=status,
+            urls=urls,
+            address=self.address,
+            clock=clock,
+        )
+        self.room.line.when_back = self.room.use
+
+    def begin(self) -> None:
+        """Watch the phone that was the camera before the start."""
+        self.room.use()
+        try:
+            self.address()
+        except CompanionError as error:
+            log.warning("The old phone cannot be the camera: %s", error.message)
+
+    def address(self) -> str:
+        """Return where a phone opens its page with HTTPS. Raises a `CompanionError` where there can be none."""
+        web = self._settings.web
+        if web.certificate:
+            return self.room.urls()[0]
+        hosts = addresses(web.host)
+        with self._lock:
+            if self._server is None:
+                self._server = self._open(hosts)
+        return f"https://{bracketed(hosts[0])}:{self._server.port}/"
+
+    def _open(self, hosts: list[str]) -> Server:
+        """Return the pages of the phone on a port of their own."""
+        from web.security.own_certificate import own_certificate  # noqa: PLC0415 - brings what only HTTPS needs
+
+        web = self._settings.web
+        tls = own_certificate(self._settings.journal_path.parent, hosts)
+        assert self.app is not None
+        app = create_phone_app(self.app, self.room, web)
+        try:
+            server = serve(app, web.host, SECURE_PORT, tls, has_streams=False)
+        except PortInUse:
+            server = serve(app, web.host, 0, tls, has_streams=False)
+        self._stack.callback(server.close)
+        server.start()
+        return server
+
+    def close(self) -> None:
+        """Close the port."""
+        self._stack.close()

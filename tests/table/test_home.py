@@ -1,0 +1,162 @@
+"""The lobby is home: what leads there, what is chosen there, and who is taken along."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from table_tools import Played, both_seats, playing
+
+from companion.core.errors import Illegal, Malformed
+from companion.core.kit import SEATS, Seat
+from companion.core.ports import CameraState, CameraStatus, Reading
+from companion.table.session import Phase
+from companion.table.table import HOME_AFTER_S
+
+
+def _end(played: Played) -> None:
+    """Play a game that South wins."""
+    played.begin()
+    played.table.resign(Seat.NORTH)
+
+
+def test_ten_quiet_minutes_after_an_end_lead_home(played: Played) -> None:
+    _end(played)
+    played.wait(HOME_AFTER_S - 1)
+    assert played.table.view().phase is Phase.OVER
+    played.wait(1)
+    view = played.table.view()
+    assert (view.phase, view.game, view.match.score) == (Phase.LOBBY, None, (0, 0, 0))
+    assert all(view.seats[seat].name is not None for seat in SEATS)
+
+
+def test_a_seat_that_changes_hands_after_an_end_leads_home(played: Played) -> None:
+    _end(played)
+    played.table.free_seat(Seat.NORTH)
+    assert played.table.view().phase is Phase.LOBBY
+
+
+def test_two_who_change_places_stay_at_the_end(played: Played) -> None:
+    _end(played)
+    played.table.swap_seats()
+    assert played.table.view().phase is Phase.OVER
+
+
+def test_an_abandoned_game_leads_straight_home(played: Played) -> None:
+    played.begin()
+    played.table.abandon()
+    assert played.table.view().phase is Phase.LOBBY
+    played.begin()
+    assert played.table.view().phase is Phase.ORDERS
+
+
+def test_a_start_leads_home_and_the_seats_stay(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        _end(played)
+    with playing(tmp_path) as again:
+        view = again.table.view()
+        assert (view.phase, view.game) == (Phase.LOBBY, None)
+        assert all(view.seats[seat].name is not None for seat in SEATS)
+
+
+def test_what_follows_at_home_is_restored(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        both_seats(played)
+        _end(played)
+        played.table.go_home()
+        played.table.free_seat(Seat.NORTH)
+        played.table.take_seat(Seat.NORTH, "Cleo")
+        played.table.choose("outbuffered")
+        played.table.begin_chosen()
+    with playing(tmp_path) as again:
+        view = again.table.view()
+        assert (view.phase, view.game, view.seats[Seat.NORTH].name) == (Phase.SETUP, "outbuffered", "Cleo")
+
+
+def test_a_game_is_chosen_then_begun(played: Played) -> None:
+    with pytest.raises(Illegal):
+        played.table.begin_chosen()
+    with pytest.raises(Malformed):
+        played.table.choose("ludo")
+    played.table.choose("kahmate")
+    view = played.table.view()
+    assert (view.phase, view.chosen, view.sign.text) == (Phase.LOBBY, "kahmate", "Start Kahmate")
+    assert view.seats[Seat.NORTH].side is not None
+    played.table.begin_chosen()
+    assert (played.table.view().game, played.table.view().chosen) == ("kahmate", None)
+    with pytest.raises(Illegal):
+        played.table.choose("scouts")
+
+
+def test_other_games_forgets_the_choice(played: Played) -> None:
+    played.table.choose("scouts")
+    played.table.go_home()
+    assert played.table.view().chosen is None
+    played.table.choose("scouts")
+    played.wait(HOME_AFTER_S)
+    assert played.table.view().chosen is None
+
+
+def test_no_way_home_leads_out_of_a_game(played: Played) -> None:
+    played.begin()
+    with pytest.raises(Illegal):
+        played.table.go_home()
+
+
+def test_a_choice_is_kept_for_the_second_guest_alone(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.table.take_seat(Seat.SOUTH, "Ann")
+        played.table.choose("scouts")
+        played.table.take_seat(Seat.NORTH, "Ben")
+        assert played.table.view().chosen == "scouts"
+        for seat in SEATS:
+            played.table.free_seat(seat)
+        assert played.table.view().chosen is None
+
+
+def test_a_machine_leaves_with_the_last_person(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.table.take_seat(Seat.SOUTH, "Ann")
+        played.table.machines.seat(Seat.NORTH, "Pip")
+        played.begin()
+        played.table.free_seat(Seat.SOUTH)
+        assert played.table.view().seats[Seat.NORTH].name == "Pip"
+        played.table.abandon()
+        assert played.table.view().seats[Seat.NORTH].name is None
+
+
+def _looks(played: Played, game: str | None) -> None:
+    """The camera sees the bare board of a game, or none."""
+    played.table.camera_is(CameraStatus(CameraState.SEES_BOARD if game else CameraState.NO_BOARD))
+    played.table.saw(Reading({}, frozenset(), quiet=True, game=game, at_s=played.clock.monotonic_s()))
+
+
+def test_a_board_that_is_brought_chooses_its_game(played: Played) -> None:
+    _looks(played, None)
+    _looks(played, "scouts")
+    assert played.table.view().chosen == "scouts"
+    played.table.go_home()
+    _looks(played, None)
+    _looks(played, "scouts")
+    assert played.table.view().chosen is None
+
+
+def test_a_board_that_lay_there_chooses_nothing(played: Played) -> None:
+    _looks(played, "scouts")
+    assert (played.table.view().chosen, played.table.view().board.suggested) == (None, "scouts")
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ((), "Scan the code on your side"),
+        (("Ann",), "Scan here to play against Ann"),
+        (("Ann", "Ben"), "Choose a game"),
+    ],
+)
+def test_the_sign_at_home_says_what_is_left_to_do(tmp_path: Path, names: tuple[str, ...], text: str) -> None:
+    with playing(tmp_path) as played:
+        for seat, name in zip(SEATS, names, strict=False):
+            played.table.take_seat(seat, name)
+        assert played.table.view().sign.text == text

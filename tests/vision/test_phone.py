@@ -1,0 +1,112 @@
+"""What comes in from an old phone: the newest picture, never an old one, and words for what is wrong."""
+
+from __future__ import annotations
+
+import io
+import threading
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from companion.core.clock import FakeClock
+from companion.core.errors import CameraError
+from vision.network import phone
+from vision.network.phone import MAX_AGE_S, PhoneCamera, PhoneLine
+
+
+def jpeg_of(tone: int, size: tuple[int, int] = (64, 48)) -> bytes:
+    file = io.BytesIO()
+    Image.new("L", size, tone).save(file, "JPEG")
+    return file.getvalue()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def line(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> PhoneLine:
+    monkeypatch.setattr(phone, "SILENCE_S", 0.0)
+    return PhoneLine(clock)
+
+
+def test_the_newest_picture_is_read_and_each_once(clock: FakeClock, line: PhoneLine) -> None:
+    camera = PhoneCamera(line, clock)
+    for tone in (10, 90, 200):
+        line.put(jpeg_of(tone), clock.monotonic_s())
+    clock.advance(0.05)
+    frame = camera.frame()
+    assert frame.luma.shape == (48, 64)
+    assert abs(int(frame.luma[20, 20]) - 200) < 3
+    assert frame.at_s == pytest.approx(clock.monotonic_s() - 0.05)
+    with pytest.raises(CameraError, match="unlock it and open its camera page"):
+        camera.frame()
+
+
+@pytest.mark.parametrize("late_s", [MAX_AGE_S + 0.01, -0.1, float("nan"), float("inf"), float("-inf")])
+def test_an_old_picture_is_never_read(clock: FakeClock, line: PhoneLine, late_s: float) -> None:
+    line.put(jpeg_of(90), clock.monotonic_s() - late_s)
+    with pytest.raises(CameraError, match="come too late: bring it closer to the Wi-Fi"):
+        PhoneCamera(line, clock).frame()
+
+
+def test_a_picture_that_waited_too_long_is_thrown_away(clock: FakeClock, line: PhoneLine) -> None:
+    line.put(jpeg_of(90), clock.monotonic_s())
+    clock.advance(MAX_AGE_S + 0.01)
+    with pytest.raises(CameraError):
+        PhoneCamera(line, clock).frame()
+
+
+def test_whoever_waits_is_woken(clock: FakeClock) -> None:
+    line = PhoneLine(clock)
+    sender = threading.Thread(target=lambda: line.put(jpeg_of(90), clock.monotonic_s()))
+    sender.start()
+    assert line.take(5.0) is not None
+    sender.join()
+
+
+def test_a_phone_that_comes_back_is_told_once(clock: FakeClock, line: PhoneLine) -> None:
+    backs = []
+    line.when_back = lambda: backs.append(clock.monotonic_s())
+    line.put(jpeg_of(90), clock.monotonic_s())
+    assert line.take(0.0)
+    assert line.take(0.0) is None
+    line.put(jpeg_of(90), clock.monotonic_s() - 9)
+    assert backs == [], "an old picture is no sign of life"
+    for _ in range(3):
+        line.put(jpeg_of(90), clock.monotonic_s())
+    assert len(backs) == 1
+
+
+def test_pictures_are_wanted_often_while_something_moves(clock: FakeClock, line: PhoneLine) -> None:
+    camera = PhoneCamera(line, clock)
+    assert line.period_s == 0.1
+    camera.pace(False)
+    assert line.period_s == 0.25
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"GIF89a", b"\xff\xd8\xff\xd9", jpeg_of(90)[:200], b"x" * 9000, jpeg_of(9, (4000, 3000))]
+)
+def test_rubbish_is_said_and_never_reaches_opencv(
+    clock: FakeClock, line: PhoneLine, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr(cv2, "imdecode", None)  # 4.11 writes beyond its memory (CVE-2025-53644)
+    line.put(sent, clock.monotonic_s())
+    with pytest.raises(CameraError, match="no pictures that can be read"):
+        PhoneCamera(line, clock).frame()
+
+
+def test_colours_are_worked_out_when_they_are_asked_for(clock: FakeClock, line: PhoneLine) -> None:
+    file = io.BytesIO()
+    Image.new("RGB", (64, 48), (220, 30, 30)).save(file, "JPEG")
+    line.put(file.getvalue(), clock.monotonic_s())
+    frame = PhoneCamera(line, clock).frame()
+    assert frame.colours is not None
+    tint = frame.colours()
+    assert tint is not None
+    assert tint.shape == (12, 16, 2)
+    assert np.all(tint[:, :, 0] > 200), "Cr comes first"

@@ -1,0 +1,81 @@
+"""Which phone is the camera: a code for one phone and ten minutes, kept over a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from companion.core.clock import FakeClock
+from companion.core.errors import Illegal
+from web.security.phone_pairing import CODE_S, PhonePairing
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def pairing(tmp_path: Path, clock: FakeClock) -> PhonePairing:
+    return PhonePairing(tmp_path / "phone.json", clock.monotonic_s)
+
+
+def test_a_code_is_good_for_one_phone(pairing: PhonePairing) -> None:
+    code = pairing.code()
+    assert pairing.code() == code
+    mark = pairing.pair(f" {code[:4].upper()}-{code[4:]} ", "192.0.2.9")
+    assert pairing.is_camera(mark)
+    with pytest.raises(Illegal, match="used or too old"):
+        pairing.pair(code, "192.0.2.10")
+    assert pairing.code() != code
+
+
+def test_a_code_is_good_for_ten_minutes(pairing: PhonePairing, clock: FakeClock) -> None:
+    code = pairing.code()
+    clock.advance(CODE_S)
+    with pytest.raises(Illegal, match="used or too old"):
+        pairing.pair(code, "192.0.2.9")
+    assert pairing.code() != code
+
+
+@pytest.mark.parametrize("typed", ["", "22222222", "x" * 400, "ünïcödé"])
+def test_no_other_word_is_a_code(pairing: PhonePairing, typed: str) -> None:
+    pairing.code()
+    with pytest.raises(Illegal, match="used or too old"):
+        pairing.pair(typed, "192.0.2.9")
+    assert pairing.phone == ""
+
+
+def test_before_a_code_was_shown_there_is_none(pairing: PhonePairing) -> None:
+    with pytest.raises(Illegal):
+        pairing.pair("", "192.0.2.9")
+
+
+def test_guessing_ends_soon_and_keeps_nobody_else_out(pairing: PhonePairing) -> None:
+    code = pairing.code()
+    for _ in range(5):
+        with pytest.raises(Illegal, match="used or too old"):
+            pairing.pair("22222222", "192.0.2.9")
+    with pytest.raises(Illegal, match="wait a minute"):
+        pairing.pair(code, "192.0.2.9")
+    assert pairing.pair(code, "192.0.2.10")
+
+
+def test_another_phone_takes_the_place_and_none_is_left_after_removal(pairing: PhonePairing) -> None:
+    first = pairing.pair(pairing.code(), "192.0.2.9")
+    second = pairing.pair(pairing.code(), "192.0.2.10")
+    assert not pairing.is_camera(first)
+    assert pairing.is_camera(second)
+    pairing.remove()
+    assert not pairing.is_camera(second)
+    assert not pairing.is_camera("")
+
+
+def test_the_phone_is_known_after_a_restart(pairing: PhonePairing, clock: FakeClock, tmp_path: Path) -> None:
+    mark = pairing.pair(pairing.code(), "192.0.2.9")
+    file = tmp_path / "phone.json"
+    assert PhonePairing(file, clock.monotonic_s).is_camera(mark)
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.write_text("{")
+    assert PhonePairing(file, clock.monotonic_s).phone == ""

@@ -1,0 +1,234 @@
+"""An old phone as the camera: who may send pictures, what it is told, and how it gets past the browser's warning."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from PIL import Image
+from service import share_templates
+from web_fixtures import HOST_KEY, SALT, flat, page_of
+
+from companion.core.clock import FakeClock
+from companion.core.config import PanelSettings, Settings, WebSettings
+from companion.core.kit import SEATS
+from companion.games import GAMES
+from companion.printing.printed_kit import printed_table
+from companion.service.app import Companion
+from web.app import create_phone_app
+from web.security.auth import OWN_ADDRESSES
+
+ELSEWHERE = {"REMOTE_ADDR": "192.0.2.9"}
+ANDROID = {"User-Agent": "Mozilla/5.0 (Linux; Android 14)"}
+IPHONE = {"User-Agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0)"}
+GAME = GAMES["outbuffered"]
+
+
+@dataclass
+class Room:
+    """A whole companion without threads, and the two applications that it serves."""
+
+    companion: Companion
+    clock: FakeClock
+    main: Flask
+    secure: Flask
+
+    def code(self) -> str:
+        return self.companion.phone.room.pairing.code()
+
+    def phone(self, code: str = "") -> FlaskClient:
+        browser = self.secure.test_client()
+        browser.environ_base.update(ELSEWHERE)
+        if code:
+            assert browser.post("/api/eye/pair", json={"code": code}).status_code == 200
+        return browser
+
+    def host(self) -> FlaskClient:
+        browser = self.main.test_client()
+        browser.environ_base.update(ELSEWHERE)
+        browser.post("/host", data={"key": self.companion.host_key})
+        return browser
+
+    def send(self, phone: FlaskClient, picture: bytes, age_s: float = 0.02) -> Any:
+        taken_ms = 1000 * (self.clock.monotonic_s() - age_s)
+        return phone.post(f"/api/eye/picture?taken_ms={taken_ms}", data=picture, content_type="image/jpeg")
+
+    def play(self, phone: FlaskClient, picture: bytes, frames: int = 6) -> Any:
+        """Send a picture again and again, with another noise each time, and read it."""
+        answer = None
+        for number in range(frames):
+            answer = self.send(phone, noisy(picture, number))
+            self.companion.step()
+            self.clock.advance(0.1)
+        return answer
+
+
+def noisy(picture: bytes, seed: int) -> bytes:
+    luma = np.asarray(Image.open(io.BytesIO(picture)).convert("L"), np.int16)
+    luma = luma + np.random.default_rng(seed).integers(-3, 4, luma.shape)
+    return jpeg_of(np.clip(luma, 0, 255).astype(np.uint8))
+
+
+def jpeg_of(luma: Any) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(luma).save(file, "JPEG", quality=85)
+    return file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def board() -> bytes:
+    """The board at the beginning of a game, as a phone sends it."""
+    options = GAME.options({})
+    world = printed_table(GAME.kit(options))
+    world.set_up(GAME.expected(GAME.setup(options, Random(0))) or {})
+    return jpeg_of(np.asarray(Image.fromarray(world.render_luma()).resize((1280, 720))))
+
+
+@contextmanager
+def room_in(folder: Path) -> Iterator[Room]:
+    share_templates(folder)
+    clock = FakeClock()
+    settings = Settings(
+        state_dir=str(folder), panel=PanelSettings(enabled="no"), web=WebSettings(host="127.0.0.1", port=0)
+    )
+    with Companion(settings, simulate=False, clock=clock, threads=False) as companion:
+        main = companion.server.app
+        yield Room(companion, clock, main, create_phone_app(main, companion.phone.room, settings.web))
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    with room_in(tmp_path) as opened:
+        yield opened
+
+
+def test_a_phone_with_the_code_is_the_camera(room: Room, board: bytes) -> None:
+    phone = room.phone(room.code())
+    assert room.send(phone, b"").json["now_ms"] == 1000 * room.clock.monotonic_s()
+    told = room.play(phone, board).json
+    assert told["is_well"]
+    assert told["words"] == "I see the whole board"
+    assert told["wait_ms"] == 250
+    assert "purple robot a1, purple flag b1" in told["drawing"]
+    answer = phone.post(f"/api/eye/picture?drawn={told['drawn']}", content_type="image/jpeg")
+    assert answer.json["drawing"] is None, "the phone has it"
+
+
+def test_a_stranger_sends_nothing(room: Room, board: bytes) -> None:
+    stranger = room.phone()
+    answer = room.send(stranger, board)
+    assert answer.status_code == 403
+    assert answer.json["error"]["message"] == "This phone is not the camera any more"
+    assert stranger.post("/api/eye/pair", json={"code": "22222222"}).status_code == 403
+    assert room.companion.phone.room.line.take(0.0) is None
+
+
+def test_the_next_phone_takes_the_place_of_the_last(room: Room, board: bytes) -> None:
+    first = room.phone(room.code())
+    second = room.phone(room.code())
+    assert room.send(first, board).status_code == 403
+    assert room.send(second, board).status_code == 200
+    assert room.host().post("/api/camera/phone/remove", json={}).status_code == 200
+    assert room.send(second, board).status_code == 403
+    assert room.host().post("/api/camera/phone/remove", json={}).status_code == 404
+
+
+def test_only_the_owner_removes_it_and_sees_the_code(room: Room) -> None:
+    room.phone(room.code())
+    stranger = room.main.test_client()
+    stranger.environ_base.update(ELSEWHERE)
+    assert stranger.post("/api/camera/phone/remove", json={}).status_code == 403
+    assert stranger.get("/camera/phone").status_code == 403
+    assert stranger.get("/live/camera/phone").status_code == 403
+    page = page_of(room.host(), "/camera/phone")
+    assert "Use an old phone as the camera" in page
+    assert "The phone is there: next" in page
+    assert "Remove the phone" in page_of(room.host(), "/host/health")
+
+
+def test_a_picture_that_is_too_large_is_refused(room: Room) -> None:
+    assert room.send(room.phone(room.code()), b"x" * 2_000_001).status_code == 413
+
+
+def test_a_phone_is_the_camera_again_after_a_restart(tmp_path: Path, board: bytes) -> None:
+    with room_in(tmp_path) as room:
+        phone = room.phone(room.code())
+        cookies = phone.get_cookie(room.main.extensions["guard"].cookie_name("camera"))
+        assert cookies is not None
+    with room_in(tmp_path) as room:
+        again = room.phone()
+        again.set_cookie(cookies.key, cookies.value)
+        assert room.play(again, board).json["is_well"]
+
+
+def test_another_camera_sends_the_phone_away(room: Room, board: bytes) -> None:
+    phone = room.phone(room.code())
+    eye = room.companion.eye
+    assert eye is not None
+    assert eye.source() == "phone"
+    room.companion.phone.room.remove()
+    assert eye.source() == "auto"
+    assert room.send(phone, board).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("agent", "said", "unsaid"),
+    [
+        (ANDROID, "Tap “Advanced”", "Show Details"),
+        (IPHONE, "Tap “Show Details”", "Advanced"),
+        ({}, "iPhone", "no camera"),
+    ],
+)
+def test_without_https_a_phone_is_led_past_the_warning(
+    room: Room, agent: dict[str, str], said: str, unsaid: str
+) -> None:
+    browser = room.main.test_client()
+    browser.environ_base.update(ELSEWHERE)
+    page = flat(browser.get(f"/eye/{room.code()}", headers=agent).get_data(as_text=True))
+    assert "Your phone will warn you" in page
+    assert said in page
+    assert unsaid not in page
+    assert f'href="{room.companion.phone.address()}eye/{room.code()}"' in page
+    assert room.companion.phone.address().startswith("https://")
+
+
+def test_the_port_of_the_phone_has_nothing_of_the_table(room: Room) -> None:
+    phone = room.phone(room.code())
+    assert phone.get("/eye").status_code == 200
+    for path in ("/", "/api/view", "/host", "/camera", "/camera/frame.jpg", "/live/table", "/seat/south", "/join"):
+        assert phone.get(path).status_code == 404, path
+
+
+def test_a_phone_is_told_nothing_of_sealed_orders(tmp_path: Path, board: bytes) -> None:
+    """Two tables that differ in sealed orders alone tell their phones the same, byte for byte."""
+
+    def told(folder: Path, orders: str) -> list[bytes]:
+        folder.mkdir()
+        with room_in(folder) as room:
+            table = room.companion.table
+            phone = room.phone(room.code())
+            for seat in SEATS:
+                table.take_seat(seat, "")
+            table.new_game("outbuffered", {}, 1)
+            answers = [room.play(phone, board).data]
+            table.hand_in(SEATS[0], table.view().moment, orders, SALT)
+            answers += [room.play(phone, board).data, phone.get("/eye").data]
+            return answers
+
+    assert told(tmp_path / "one", "URS") == told(tmp_path / "other", "DLI")
+
+
+def test_the_machines_own_screen_needs_no_https(room: Room) -> None:
+    browser = room.main.test_client()
+    assert OWN_ADDRESSES[0] == "127.0.0.1"
+    assert 'id="live"' in page_of(browser, "/eye")
+    assert HOST_KEY not in page_of(browser, "/eye")

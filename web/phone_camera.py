@@ -1,0 +1,188 @@
+"""An old phone as the camera: the owner's page with its code, and the page and the pictures of the phone itself.
+
+The phone sees no orders: it is told what lies on the board, which is what it shows the table.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+from flask import Response, copy_current_request_context, jsonify, make_response, render_template, request
+from werkzeug.exceptions import NotFound
+
+from companion.core.errors import CompanionError, Illegal, Refusal
+from companion.core.i18n import say, spoken, translate
+from companion.core.ports import CameraState
+from vision.network.phone import MAX_JPEG_BYTES
+from web.features import PhoneRoom
+from web.rendering.answers import EyeJson
+from web.rendering.camera_overlay import seen_svg
+from web.routes.api.body import Body, Text
+from web.routes.host import ask_for_key
+from web.routes.route import get, host_only, post
+from web.security.auth import Auth, is_own_screen
+from web.security.phone_pairing import CODE_LENGTH
+from web.server.sse import Audience, Streams, message
+
+LOOK_S = 1.0
+"""How often the owner's page looks whether the phone is there, in seconds."""
+DRAW_S = 0.4
+"""How often what is read is drawn for the phone, in seconds."""
+
+
+class PairBody(Body, frozen=True):
+    """The code that the owner's page shows."""
+
+    code: Text
+
+
+class _Told(NamedTuple):
+    """What the phone was told last of its pictures. `number` counts drawings."""
+
+    at_s: float
+    language: str = ""
+    number: int = 0
+    drawing: str = ""
+    is_well: bool = False
+    words: str = ""
+
+
+class PhoneCameraPages:
+    """The routes of the phone: its page, its pairing, its pictures.
+
+    `is_secure`: they are served by HTTPS alone. Otherwise the page leads there, past the browser's warning.
+    """
+
+    name = "eye"
+
+    def __init__(self, guard: Auth, room: PhoneRoom, is_secure: bool) -> None:
+        self._guard, self._room, self._is_secure = guard, room, is_secure
+        self._last = _Told(-DRAW_S)
+
+    @get("/eye")
+    @get(f"/eye/<string(length={CODE_LENGTH}):code>")
+    def page(self, code: str = "") -> Any:
+        """The phone's own page; without HTTPS how to go on past the warning."""
+        room = self._room
+        if not (self._is_secure or request.is_secure or is_own_screen(request)):
+            return render_template("eye_warning.html", address=f"{room.address()}eye/{code}", phone=_kind_of_phone())
+        is_camera = room.pairing.is_camera(self._guard.camera_mark(request))
+        return render_template("eye.html", code=code, is_camera=is_camera)
+
+    @post("/api/eye/pair", body=PairBody)
+    def pair(self, body: PairBody) -> Response:
+        """Make this phone the camera; the code is good for one."""
+        room = self._room
+        if room.eye() is None:
+            raise Illegal(Refusal.WRONG_PHASE, say("The camera is switched off in the settings"))
+        mark = room.pairing.pair(body.code, request.remote_addr or "")
+        room.use()
+        answer = jsonify({})
+        self._guard.camera_cookie(answer, mark)
+        return answer
+
+    @post("/api/eye/picture", body=None, answer=EyeJson)
+    def picture(self) -> Response:
+        """Take a picture of the phone; the answer says when the next is wanted, and what is read on the board.
+
+        `taken_ms` of the address is when it was taken at the earliest, by the clock of the last answer. Without a
+        picture the answer only tells that clock.
+        """
+        room = self._room
+        if not room.pairing.is_camera(self._guard.camera_mark(request)):
+            raise Illegal(Refusal.NOT_YOUR_SEAT, say("This phone is not the camera any more"))
+        request.max_content_length = MAX_JPEG_BYTES
+        jpeg = request.get_data()
+        if jpeg:
+            room.line.put(jpeg, request.args.get("taken_ms", 0.0, float) / 1000)
+        told = self._told()
+        is_drawn = request.args.get("drawn", -1, int) == told.number
+        return jsonify(
+            now_ms=1000 * room.clock.monotonic_s(),
+            wait_ms=round(1000 * room.line.period_s),
+            drawn=told.number,
+            drawing=None if is_drawn else told.drawing,
+            is_well=told.is_well,
+            words=told.words,
+        )
+
+    def _told(self) -> _Told:
+        """Return what the phone is told of its pictures, worked out anew when the last time is too long ago."""
+        room, last = self._room, self._last
+        now_s = room.clock.monotonic_s()
+        if last.language == spoken() and 0 <= now_s - last.at_s < DRAW_S:
+            return last
+        eye, status = room.eye(), room.status()
+        board = eye.board() if eye and status.state is CameraState.SEES_BOARD else None
+        drawing = seen_svg(board) if board else ""
+        words, is_well = translate(status.sentence), False
+        if status.state is CameraState.NO_BOARD:
+            words = translate(say("Get the whole board into the picture"))
+        elif board:
+            is_well = not board.advice
+            words = translate(say("I see the whole board") if is_well else board.advice[0].text)
+        number = last.number + (drawing != last.drawing)
+        self._last = _Told(now_s, spoken(), number, drawing, is_well, words)
+        return self._last
+
+
+class PhoneOwnerPages:
+    """The routes of the owner: the code for a phone, and the key that removes it."""
+
+    name = "phone_camera"
+
+    def __init__(self, guard: Auth, streams: Streams, room: PhoneRoom) -> None:
+        self._guard, self._streams, self._room = guard, streams, room
+
+    @get("/camera/phone", asks=host_only)
+    def code_page(self) -> Any:
+        """The code that an old phone scans."""
+        if not self._guard.is_host(request):
+            return ask_for_key("/camera/phone")
+        try:
+            self._room.address()
+        except CompanionError as error:
+            return make_response(render_template("eye_code.html", **self._changing(), trouble=error.message), 503)
+        return render_template("eye_code.html", live="/live/camera/phone", **self._changing())
+
+    @get("/live/camera/phone")
+    def live(self) -> Response:
+        """A stream of the page's fragment, whenever something in it has changed."""
+        self._guard.require_host(request)
+        draw: Callable[[], str] = copy_current_request_context(
+            lambda: render_template("_eye_code.html", **self._changing())
+        )
+        shown = ""
+
+        def news() -> str:
+            nonlocal shown
+            html = draw()
+            if html == shown:
+                return ""
+            shown = html
+            return message(html)
+
+        return self._streams.hold(news, partial(time.sleep, LOOK_S), Audience.SEAT)
+
+    @post("/api/camera/phone/remove", guard=host_only)
+    def remove(self) -> None:
+        """Let the old phone be the camera no longer."""
+        if not self._room.is_camera:
+            raise NotFound
+        self._room.remove()
+
+    def _changing(self) -> dict[str, Any]:
+        """Return what changes on the page: the code, and whether a phone has used it."""
+        room = self._room
+        return {"is_camera": room.is_camera, "link": f"{room.urls()[0]}eye/{room.pairing.code()}"}
+
+
+def _kind_of_phone() -> Literal["android", "iphone"] | None:
+    """Return which warning whoever asks will see; None: nobody knows."""
+    agent = request.headers.get("User-Agent", "")
+    if "Android" in agent:
+        return "android"
+    return "iphone" if "iPhone" in agent or "iPad" in agent else None
