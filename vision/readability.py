@@ -80,36 +80,36 @@ def enough_px(kit: Kit) -> float:
     return _CARD_MODULE_PX if kit.deck else _MODULE_PX
 
 
+_UNSEEN = Measure(0, 0, None, 0, 0)
+_FEWEST_PX = 16
+"""Nothing is measured in a smaller patch."""
+
+
 def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
     """Every square that is no hole, measured in a (height, width) picture."""
     board = kit.board
     squares = [square for square in board.squares if square not in board.holes]
     quads = pose.to_px(np.vstack([square_mm(board, square) for square in squares])).reshape(-1, 4, 2)
-    size = np.array(pose.size)
-    low = np.clip(np.floor(quads.min(axis=1)) - 2, 0, size).astype(int)
-    high = np.clip(np.ceil(quads.max(axis=1)) + 3, 0, size).astype(int)
-    left, top = low.min(axis=0)
-    right, bottom = high.max(axis=0)
-    if right - left < 3 or bottom - top < 3:
-        return {square: Measure(0, 0, None, 0, 0) for square in squares}
+    low = (np.floor(quads.min(axis=1)) - 2).clip(0, pose.size).astype(int)
+    high = (np.ceil(quads.max(axis=1)) + 3).clip(0, pose.size).astype(int)
+    (left, top), (right, bottom) = low.min(axis=0), high.max(axis=0)
     crop = luma[top:bottom, left:right]
+    if min(crop.shape) < 3:
+        return dict.fromkeys(squares, _UNSEEN)
     slopes = _slopes(crop), _slopes(np.asarray(cv2.GaussianBlur(crop, (0, 0), _REBLUR_PX), np.uint8))
     module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES
     found = {}
-    for index, square in enumerate(squares):
-        rows, columns = slice(low[index][1], high[index][1]), slice(low[index][0], high[index][0])
-        patch = luma[rows, columns]
-        if patch.size < 16:
-            found[square] = Measure(0, 0, None, 0, 0)
+    for square, quad, start, stop in zip(squares, quads, low - (left, top), high - (left, top), strict=True):
+        here = slice(start[1], stop[1]), slice(start[0], stop[0])
+        patch = crop[here]
+        if patch.size < _FEWEST_PX:
+            found[square] = _UNSEEN
             continue
-        here = (slice(rows.start - top, rows.stop - top), slice(columns.start - left, columns.stop - left))
-        found[square] = Measure(
-            paper=_ninth(patch[::2, ::2]),
-            glare=float((patch >= _FULL).mean()),
-            blur_px=_blur(slopes[0][here], slopes[1][here]),
-            module_px=module_mm * pose.px_per_mm(*board.centre_mm(square)),
-            inside=_inside(quads[index], pose.size),
-        )
+        blur_px = _blur(slopes[0][here], slopes[1][here])
+        module_px = module_mm * pose.px_per_mm(*board.centre_mm(square))
+        inside = _inside(quad, pose.size)
+        glare = float((patch >= _FULL).mean())
+        found[square] = Measure(_ninth(patch[::2, ::2]), glare, blur_px, module_px, inside)
     return found
 
 

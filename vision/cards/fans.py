@@ -138,41 +138,58 @@ def marker_places(deck: Deck) -> Points:
     return _both(x, y, deck.marker_mm, deck.marker_mm)
 
 
+_Place = tuple[float, float, float]
+"""Where a card lies: its middle, mm, and its direction, radians."""
+
+
 def cards_of_marks(deck: Deck, marks: Mapping[str, Sequence[Points]]) -> dict[str, Lying | None]:
-    """By name the one card that all these markers, (4, 2) mm each, belong to; None when they are those of more than
-    one."""
-    every = np.array([mark for places in marks.values() for mark in places]).reshape(-1, 4, 2)
-    up, right = (
-        every[:, 0] - every[:, 3] + every[:, 1] - every[:, 2],
-        every[:, 1] - every[:, 0] + every[:, 2] - every[:, 3],
-    )
-    ways = up + np.column_stack([-right[:, 1], right[:, 0]])  # `right`, a quarter further, is another sight of `up`
-    turns, corner = np.arctan2(-ways[:, 0], ways[:, 1]), _corner(deck)
-    sine, cosine = np.sin(turns), np.cos(turns)
-    middles = every.mean(axis=1)
-    cards_at = middles - np.column_stack([cosine * corner[0] - sine * corner[1], sine * corner[0] + cosine * corner[1]])
-    lie: dict[str, tuple[float, float, float] | None] = {}
-    start = 0
-    for name, places in marks.items():
-        one, other, start = start, start + 1, start + len(places)
-        (x, y), turn = cards_at[one].tolist(), float(turns[one])
-        lie[name] = x, y, turn
-        if len(places) > 2:
-            lie[name] = None
-        elif len(places) == 2:
-            (x_2, y_2), (across, along) = cards_at[other].tolist(), (middles[one] - middles[other]).tolist()
-            bend = math.remainder(float(turns[other]) - turn - math.pi, 2 * math.pi)
-            is_one = math.hypot(x - x_2, y - y_2) <= _SAME_MM and abs(bend) <= math.radians(_SAME_DEG)
-            # The line between both markers tells the direction better than either of them.
-            better = math.atan2(along, across) - math.atan2(corner[1], corner[0])
-            lie[name] = ((x + x_2) / 2, (y + y_2) / 2, better) if is_one else None
-    whole = {name: place for name, place in lie.items() if place is not None}
-    outlines = _laid(list(whole.values()), _both(0.0, 0.0, deck.width_mm, deck.height_mm)[:1])[:, 0]
-    cards = {
-        name: Lying(name, *place, tuple(marks[name]), outline)
-        for (name, place), outline in zip(whole.items(), outlines, strict=True)
-    }
-    return {name: cards.get(name) for name in marks}
+    """Return by name the one card that all these markers, (4, 2) mm each, belong to.
+
+    None when they are those of more than one.
+    """
+    places: dict[str, _Place] = {}
+    for name, quads in marks.items():
+        place = _place_of(deck, quads)
+        if place is not None:
+            places[name] = place
+    outline = _both(0.0, 0.0, deck.width_mm, deck.height_mm)[:1]
+    outlines = _laid(list(places.values()), outline)[:, 0]
+    cards: dict[str, Lying | None] = dict.fromkeys(marks)
+    for (name, place), corners in zip(places.items(), outlines, strict=True):
+        cards[name] = Lying(name, *place, tuple(marks[name]), corners)
+    return cards
+
+
+def _place_of(deck: Deck, quads: Sequence[Points]) -> _Place | None:
+    """Return where the card lies to which all these markers belong; None when there are more."""
+    corner, found, middles = _corner(deck), [], []
+    if len(quads) > 2:
+        return None
+    for quad in quads:
+        up = quad[0] - quad[3] + quad[1] - quad[2]
+        right = quad[1] - quad[0] + quad[2] - quad[3]
+        # `right`, a quarter further, is another sight of `up`.
+        way_x, way_y = up[0] - right[1], up[1] + right[0]
+        turn = math.atan2(-way_x, way_y)
+        sine, cosine = math.sin(turn), math.cos(turn)
+        middle = quad.mean(axis=0)
+        x = float(middle[0] - cosine * corner[0] + sine * corner[1])
+        y = float(middle[1] - sine * corner[0] - cosine * corner[1])
+        found.append((x, y, turn))
+        middles.append(middle)
+    return found[0] if len(found) == 1 else _joined(corner, found, middles)
+
+
+def _joined(corner: Points, found: Sequence[_Place], middles: Sequence[Points]) -> _Place | None:
+    """Return where a card lies of which both markers are seen; None where these are those of two cards."""
+    (x_1, y_1, turn_1), (x_2, y_2, turn_2) = found
+    bend = math.remainder(turn_2 - turn_1 - math.pi, 2 * math.pi)
+    if math.hypot(x_1 - x_2, y_1 - y_2) > _SAME_MM or abs(bend) > math.radians(_SAME_DEG):
+        return None
+    # The line between both markers tells the direction better than either of them.
+    across, along = (middles[0] - middles[1]).tolist()
+    better = math.atan2(along, across) - math.atan2(corner[1], corner[0])
+    return (x_1 + x_2) / 2, (y_1 + y_2) / 2, better
 
 
 def _corner(deck: Deck) -> Points:

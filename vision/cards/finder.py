@@ -58,6 +58,10 @@ _AROUND_MM = 12.0
 _GAP_MM = 2.0
 """A white module of a marker is not wider than this, the white between two markers is."""
 _OVER_MM = 2.5
+_SAME_MM, _APART_MM = 3.0, 6.0
+"""Two sights of one marker lie no farther apart than this; no other marker lies nearer to one than that."""
+_Marks = defaultdict[str, list[Points]]
+"""(4, 2) mm: the markers of each card, by its name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,26 +112,35 @@ class CardFinder:
         return _Blobs(quads, np.abs(sides / self._deck.marker_mm - 1).max(axis=1))
 
     def _marked(self, view: Luma, blobs: _Blobs) -> tuple[list[Lying], set[int], list[Points]]:
-        """The cards of which markers are seen, the ids that are there twice, and (4, 2) mm quadrangles that are none.
+        """Return the cards of which markers are seen, the ids that are there twice, and (4, 2) mm that are none.
 
         `blobs` are those of bold print. What decodes there at once need not be searched for, nor need the other print
-        of cards that are known by then; round the rest it is done in plain and sharpened view.
+        of cards that are known by then. Round the rest it is done in plain and sharpened view.
         """
-        marks: dict[str, list[Points]] = defaultdict(list)
-        quads: list[Points] = []
+        marks: _Marks = defaultdict(list)
+        side, whole = self._deck.marker_mm * SCALE, blobs.quads[blobs.off <= _SIDE]
+        for sighting in self._prints.decoded(view, fitted_squares(view, list(self._to_view(whole)), side)):
+            self._note(sighting, marks, marks)
+        more: _Marks = defaultdict(list)
+        soft, quads = self._search(view, blobs, marks, more)
+        # What is too soft to decode, or even to be a quadrangle, is told by its likeness in the sharpened view.
+        known = middles_of([mark for places in (*marks.values(), *more.values()) for mark in places])
+        for quad in self._whole_among([*quads, *whole]):
+            if (np.abs(known - quad.mean(axis=0)).max(axis=1) < _APART_MM).any():
+                continue
+            guess = best_guess(soft, self._to_view(quad), self._names, CARD_DICTIONARY, _LIKELY)
+            if guess is not None:
+                self._note(guess, marks, more)
+        for name, places in self._fitted(view, more).items():
+            marks[name] += places
+        return *self._cards(marks), quads
 
-        def note(sighting: Sighting, into: dict[str, list[Points]] = marks) -> None:
-            mark, name = self._to_mm(sighting.corners_px), self._names[sighting.marker]
-            places = (*marks[name], *into[name])
-            known = any(np.abs(mark.mean(axis=0) - other.mean(axis=0)).max() < 3 for other in places)
-            if not known and self._is_whole(mark):
-                into[name].append(mark)
+    def _search(self, view: Luma, blobs: _Blobs, marks: _Marks, more: _Marks) -> tuple[Luma, list[Points]]:
+        """Find markers round the blobs that are none of the `marks`, and note them as `more`.
 
-        side, soft = self._deck.marker_mm * SCALE, view
-        whole = self._to_view(blobs.quads[blobs.off <= _SIDE])
-        for sighting in self._prints.decoded(view, fitted_squares(view, list(whole), side)):
-            note(sighting)
-        more: dict[str, list[Points]] = defaultdict(list)
+        Returns the view as it was sharpened there, and the (4, 2) mm quadrangles that are no markers.
+        """
+        soft, quads, side = view, list[Points](), self._deck.marker_mm * SCALE
         boxes = self._boxes(self._unknown_among(blobs, marks, more), view)
         for prepare in (_as_it_is, sharpened):
             if more:
@@ -138,29 +151,23 @@ class CardFinder:
                 found = self._finder.find(np.ascontiguousarray(soft[rows, columns]), 0.5 * side)
                 aside = np.array([columns.start, rows.start])
                 for sighting in found.sightings:
-                    note(replace(sighting, corners_px=sighting.corners_px + aside), more)
+                    self._note(replace(sighting, corners_px=sighting.corners_px + aside), marks, more)
                 quads.extend(self._to_mm(quad + aside) for quad in found.rejected)
-        # What is too soft to decode, or even to be a quadrangle, is told by its likeness in the sharpened view.
-        known = middles_of([mark for places in (*marks.values(), *more.values()) for mark in places])
-        for quad in self._whole_among([*quads, *blobs.quads[blobs.off <= _SIDE]]):
-            if (np.abs(known - quad.mean(axis=0)).max(axis=1) < 6).any():
-                continue
-            guess = best_guess(soft, self._to_view(quad), self._names, CARD_DICTIONARY, _LIKELY)
-            if guess is not None:
-                note(guess, more)
-        for name, places in self._fitted(view, more).items():
-            marks[name] += places
-        return *self._cards(marks), quads
+        return soft, quads
+
+    def _note(self, sighting: Sighting, marks: _Marks, into: _Marks) -> None:
+        """Note a whole marker that is in neither of both yet."""
+        mark, name = self._to_mm(sighting.corners_px), self._names[sighting.marker]
+        places = (*marks[name], *into[name])
+        is_known = any(np.abs(mark.mean(axis=0) - other.mean(axis=0)).max() < _SAME_MM for other in places)
+        if not is_known and self._whole_among([mark]):
+            into[name].append(mark)
 
     def _fitted(self, view: Luma, marks: Mapping[str, list[Points]]) -> dict[str, list[Points]]:
         """The same markers, where all of their rims say that they lie."""
         rough = [self._to_view(mark) for places in marks.values() for mark in places]
         fitted = iter(fitted_squares(view, rough, self._deck.marker_mm * SCALE))
         return {name: [self._to_mm(next(fitted)) for _ in places] for name, places in marks.items()}
-
-    def _is_whole(self, mark: Points, within: float = _SIDE) -> bool:
-        """Has it the size of a marker, nothing of it hidden?"""
-        return bool(self._whole_among([mark], within))
 
     def _boxes(self, quads: Points, view: Luma) -> list[Box]:
         """Where in the view these places, (N, 4, 2) mm, lie, with room around them."""

@@ -77,20 +77,7 @@ def _misfit(
 ) -> tuple[Points, NDArray[np.float64]]:
     """(N, 2) px and (N,) radians: by how much squares must be moved and turned to lie on the edges of the rims."""
     axes = _axes(turns)
-    reach_px = _REACH * side_px
-    places = (middles[:, None] + side_px * _PLACES @ axes).astype(np.float32)
-    outwards = (reach_px * _WAYS @ axes).astype(np.float32)
-    seen = profiles(view, places.reshape(-1, 2), outwards.reshape(-1, 2), _PROFILE)
-    grey = seen.reshape(len(middles), len(_PLACES), len(_PROFILE)).astype(np.float32)
-    within = seen[:, :2].reshape(len(middles), -1)
-    beyond = seen[:, -2:].reshape(len(middles), -1)
-    black = np.median(within, axis=1)[:, None, None].astype(np.float32)
-    white = np.median(beyond, axis=1)[:, None, None].astype(np.float32)
-    range_ = np.maximum(white - black, 1.0)
-    shares = ((grey - black) / range_).clip(0, 1)
-    offsets = reach_px * (1 - 2 * shares.mean(axis=2, dtype=np.float64))  # the part that is black, from within
-    is_edge = shares[..., -1] - shares[..., 0] >= _CONTRAST
-    is_edge &= np.abs(offsets) <= _FAR * reach_px
+    is_edge, offsets = _edges(view, middles, axes, side_px)
     found = np.zeros((len(middles), 3))
     whole = np.flatnonzero(is_edge.sum(axis=1) >= _LEAST)
     if len(whole):
@@ -99,6 +86,24 @@ def _misfit(
         usual = np.nanmedian(np.where(is_edge, off, np.nan), axis=1)[:, None]
         found[whole] = _fit(is_edge & (off <= np.maximum(0.3, 2.5 * usual)), offsets)
     return np.asarray((found[:, None, :2] @ axes)[:, 0]), found[:, 2] / side_px
+
+
+def _edges(
+    view: Luma, middles: Points, axes: NDArray[np.float64], side_px: float
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return (N, 52) twice: whether an edge is seen at each place along the sides, and how far outwards, px."""
+    reach_px = _REACH * side_px
+    places = (middles[:, None] + side_px * _PLACES @ axes).astype(np.float32)
+    outwards = (reach_px * _WAYS @ axes).astype(np.float32)
+    seen = profiles(view, places.reshape(-1, 2), outwards.reshape(-1, 2), _PROFILE)
+    grey = seen.reshape(len(middles), len(_PLACES), len(_PROFILE)).astype(np.float32)
+    black = np.median(seen[:, :2].reshape(len(middles), -1), axis=1)[:, None, None]
+    white = np.median(seen[:, -2:].reshape(len(middles), -1), axis=1)[:, None, None]
+    shares = ((grey - black) / np.maximum(white - black, 1.0)).clip(0, 1)
+    offsets = reach_px * (1 - 2 * shares.mean(axis=2))  # the part that is black, from within
+    is_edge = shares[..., -1] - shares[..., 0] >= _CONTRAST
+    is_edge &= np.abs(offsets) <= _FAR * reach_px
+    return np.asarray(is_edge), np.asarray(offsets, np.float64)
 
 
 def _fit(counts: NDArray[np.bool_], offsets: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -28,6 +28,8 @@ _BURNT = 245.0
 """A block that is lighter than this may hide how bright it is."""
 _CONTRAST = 25.0
 """The dark and the bright third of a picture must differ by so much to tell a gain from an offset."""
+_SAME = 0.5
+"""Where the middling block differs by fewer levels, of 255, the light is the same: no block counts that differs so."""
 _GAINS = 0.5, 2.0
 _MOST_OFFSET = 20.0
 """What counts as light: beyond these factors and levels something has come before the camera."""
@@ -89,6 +91,9 @@ def exposure_between(before: Small, now: Small) -> Exposure:
     third of all blocks. A hand that covers half of either bends these, so that they count only where they explain what
     most of the picture shows much better than the rows' gains alone.
     """
+    some = slice(None, None, SAMPLE)
+    if middle_of(np.abs(now[some, some] - before[some, some])) < _SAME:
+        return Exposure(np.ones((len(now), 1), np.float32), np.zeros((len(now), 1), np.float32))
     rows = _gains_of_rows(before[:, 2::4], now[:, 2::4])
     plain = Exposure(rows, np.zeros_like(rows))
     lit = (before[::SAMPLE, ::SAMPLE] * rows[::SAMPLE]).ravel()
@@ -98,7 +103,7 @@ def exposure_between(before: Small, now: Small) -> Exposure:
         more = _gains_of_rows(before[:, 2::4] * whole.gain + whole.offset, now[:, 2::4])
         whole = Exposure((whole.gain * more).clip(*_GAINS), whole.offset)
     # By how much the middling block differs in either light.
-    some, misfits = slice(None, None, SAMPLE), []
+    misfits = []
     for gains, offsets in (whole, plain):
         lit = before[some, some] * gains[some] + offsets[some]
         misfits.append(middle_of(np.abs(now[some, some] - lit)))
@@ -182,36 +187,44 @@ def learn_noise(noise: Noise, rest: Small, moved: Blocks | None) -> Noise:
 
     What has `moved` (None: nothing) teaches nothing unless it is noise itself.
     """
-    size = np.abs(rest)
+    size, before = np.abs(rest), noise.power
     if moved is not None and is_incoherent(rest, moved):
         moved = None
-    if noise.power is None or noise.power.shape != rest.shape:
-        noise = replace(noise, frames=0, power=np.zeros(rest.shape, np.float32))
-    assert noise.power is not None
+    if before is None or before.shape != rest.shape:
+        before = np.zeros(rest.shape, np.float32)
+        noise = replace(noise, frames=0)
     some = size[::3, ::3]
     part = some.ravel() if moved is None else some[~moved[::3, ::3]]
     if part.size < 0.5 * some.size:
         return noise  # what is left may be all sky
     frames = noise.frames + 1
     rate = 1 / min(frames, _SLOWLY)
-    # Three quarters of all blocks tell the noise of the whole picture.
-    place = 3 * part.size // 4
-    typical = float(np.partition(part, place)[place]) / _QUARTERS
-    if frames > 1:
-        typical = min(typical, _GROWTH * noise.typical + 0.1)
-    typical = noise.typical + rate * (typical - noise.typical)
-    shown = _step_of(size, typical) or 0.0
-    speed = max(rate, _RISE) if shown > noise.step else _FALL
-    step = noise.step + speed * (shown - noise.step)
+    typical, step = _typical_and_step(noise, size, part, rate)
     cap = max(_BEYOND * typical, _OF_STEP * step, _FLOOR)
     limited = np.minimum(rest * rest, np.float32(cap**2))
-    power = np.asarray(cv2.addWeighted(noise.power, 1 - rate, limited, rate, 0), np.float32)
+    power = np.asarray(cv2.addWeighted(before, 1 - rate, limited, rate, 0), np.float32)
     if moved is not None:
-        power = np.where(moved, noise.power, power)
+        power = np.where(moved, before, power)
     local = np.asarray(cv2.max(power, cv2.blur(power, (5, 5))), np.float32)
     least = max(_LEAST, _STEPS * step)
     bounds = (np.sqrt(local) * np.float32(_SIGMAS)).clip(least, _MOST)
     return Noise(power, typical, step, frames, bounds)
+
+
+def _typical_and_step(noise: Noise, size: Small, part: Small, rate: float) -> tuple[float, float]:
+    """Return the noise of the picture as a whole, and the steps of its codec, after a frame of these changes.
+
+    `part` are those of blocks in which nothing moves, `rate` is how much the frame counts.
+    """
+    # Three quarters of the blocks tell the noise of all.
+    place = 3 * part.size // 4
+    typical = float(np.partition(part, place)[place]) / _QUARTERS
+    if noise.frames:
+        typical = min(typical, _GROWTH * noise.typical + 0.1)
+    typical = noise.typical + rate * (typical - noise.typical)
+    shown = _step_of(size, typical) or 0.0
+    speed = max(rate, _RISE) if shown > noise.step else _FALL
+    return typical, noise.step + speed * (shown - noise.step)
 
 
 def _step_of(size: Small, typical: float) -> float | None:

@@ -127,32 +127,35 @@ def _as_paper(bare: Bare, cells: SquareCells, shot: Snapshot, squares: Sequence[
 
     All squares at once: one by one they would take most of a picture's time.
     """
-    rows = np.array(list(map(shot.row.__getitem__, squares)))
-    wanted = cells.middle if is_marked else cells.paper
-    tones = shot.tones.reshape(len(shot.tones), -1)[rows][:, wanted]
-    seen = shot.visible.reshape(len(shot.tones), -1)[rows][:, wanted]
+    rows, wanted = np.array(list(map(shot.row.__getitem__, squares))), cells.middle if is_marked else cells.paper
+    tones = shot.tones[rows].reshape(len(rows), -1)[:, wanted]
+    seen = shot.visible[rows].reshape(len(rows), -1)[:, wanted]
     own = _ninth_decile(tones, seen)
-    level = np.where((own >= 0.8) & (own <= 1.25), own, 1)
-    values = tones / level[:, None]
-    number = np.maximum(seen.sum(axis=1), 1)
-    dark = ((values < _DARK) & seen).sum(axis=1) / number
-    dim = ((values < _DIM) & seen).sum(axis=1) / number - dark
-    bright = ((values > _BRIGHT) & seen).sum(axis=1) / number
+    values = tones / np.where((own >= 0.8) & (own <= 1.25), own, 1)[:, None]
+    number, shares = np.maximum(seen.sum(axis=1), 1), []
+    for is_so in (values < _DARK, values < _DIM, values > _BRIGHT):
+        shares.append((is_so & seen).sum(axis=1) / number)
+    dark, below, bright = shares
+    dim = below - dark
     is_known = np.array(list(map(bare.__contains__, squares)))
-    good = (seen.mean(axis=1) >= _LEAST_SEEN) & (bright <= 0.12)
-    good &= dark <= np.where(is_known, 0.01, 0.03)
+    good = (seen.mean(axis=1) >= _LEAST_SEEN) & (bright <= 0.12) & (dark <= np.where(is_known, 0.01, 0.03))
     good &= ~is_known | ((dim <= 0.03) & shot.line_depth.any())
     is_shaded = dim > 0.08
     if is_marked:
         # Where only the middle can be asked, something grey may lie there that reaches beyond it.
-        shade = shot.shade[rows]
-        shade[np.isnan(shade).all(axis=1)] = 0
-        good &= ~is_shaded & (own >= _DIM * np.nanmedian(shade, axis=1))
+        good &= ~is_shaded & (own >= _DIM * _shades(shot, rows))
     else:
         for place in np.flatnonzero(good & is_shaded):
             good[place] = _is_smooth(cells, shot, rows[place])
-    needed = np.repeat(_OF_LINE * shot.line_depth[None], len(squares), axis=0)
-    return np.asarray(good & _outlined(shot, rows, needed, is_shaded))
+    good &= _outlined(shot, rows, _OF_LINE * shot.line_depth, is_shaded)
+    return np.asarray(good)
+
+
+def _shades(shot: Snapshot, rows: NDArray[np.int_]) -> Tone:
+    """Return (N,): how bright paper is along the outlines of squares; 0 where nothing is seen of one."""
+    shade = shot.shade[rows]
+    shade[np.isnan(shade).all(axis=1)] = 0
+    return np.asarray(np.nanmedian(shade, axis=1))
 
 
 def _ninth_decile(tones: Tone, seen: Mask) -> Tone:
@@ -181,7 +184,7 @@ def _as_known(shot: Snapshot, square: Square, known: Known) -> bool:
     if dark > 0.02 or (ratio > _BRIGHT).mean() > 0.08:
         return False
     needed = np.where(known.lines >= LINE, _OF_LINE * known.lines, 0).astype(np.float32)
-    return bool(_outlined(shot, np.array([row]), needed[None], np.array([dim > 0.06]))[0])
+    return bool(_outlined(shot, np.array([row]), needed, np.array([dim > 0.06]))[0])
 
 
 def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
@@ -204,14 +207,14 @@ def _as_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
     print_ = reflectance(shot.tones[row], seen, paper, tuple(cells.next_to_paper[number].tolist()))
     if print_ is None:
         return False
-    (depths,), _ = outlines(cells, print_[None], seen[None])
-    there = ~np.isnan(depths) & ~cells.walled[number]
+    (depths,), _ = outlines(cells, print_[None], seen[None], cells.walled[[number]])
+    there = ~np.isnan(depths)
     missing = there & (np.where(there, depths, 0) < _OF_LINE * shot.line_share)
     return bool(there.sum() >= 3 and missing.sum() <= _MOST_MISSING * there.sum())
 
 
 def _outlined(shot: Snapshot, rows: NDArray[np.int_], needed: Tone, is_shaded: Mask) -> Mask:
-    """Return (N,): are the outline's visible parts there, (N, 12) so deep as `needed`?
+    """Return (N,): are the outline's visible parts there, so deep as `needed` (12,)?
 
     Where a square lies in the shade (N,) every darkened part must be, and one must exist.
     """

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
-from vision.pieces.square_cells import THIRDS, Mask, SquareCells, cells_of
+from vision.pieces.square_cells import THIRDS, Mask, Places, SquareCells, cells_of
 from vision.pose.pose import Maps, Points, Pose
 
 _Kind = TypeVar("_Kind", bound=np.generic)
@@ -89,47 +89,51 @@ def take_snapshot(
     board. Only a look at all squares measures how bright the paper is and how dark the outlines are.
     """
     cells = cells_of(sheet.board)
-    sheet, maps, visible = _view_of(sheet, cells, pose)
     chosen = cells.board.squares if squares is None else tuple(squares)
     numbers = list(map(cells.number.__getitem__, chosen))
+    sheet = _with_view(sheet, cells, pose)
+    assert sheet.view is not None
+    _, maps, visible = sheet.view
     places = cells.corners[numbers]
     if squares is not None and chosen:
-        low, high = places.min(axis=0), places.max(axis=0) + cells.side
-        part = slice(int(low[0]), int(high[0])), slice(int(low[1]), int(high[1]))
-        maps, visible, places = maps.part(*part), visible[part], places - low
+        maps, visible, places = _part_round(cells, maps, visible, places)
     view = maps.rectify(luma)
     if squares is None:
         sheet = _with_paper(sheet, cells, view, corners, maps)
     white = _paper_over(sheet, maps)
     if len(bodies):
         visible = visible & ~_hidden(cells, maps, bodies)
-    tones = _cut(cells, np.asarray(cv2.divide(view, white, dtype=cv2.CV_32F), np.float32), places)
+    bright = np.asarray(cv2.divide(view, white, dtype=cv2.CV_32F), np.float32)
+    tones = _cut(cells, bright, places)
     glints = _glints(cells, tones)
     seen = _cut(cells, visible, places) & ~glints
-    glare = np.zeros(len(chosen))
-    if view.size and view.max() >= _BURNT:
-        burnt = (view >= _BURNT) & (white < _WHITE)
-        glare = (_cut(cells, burnt, places) & ~glints).mean(axis=(1, 2))
-    lines, shades = outlines(cells, tones, seen)
-    lines[cells.walled[numbers]] = np.nan
-    shades[cells.walled[numbers]] = np.nan
+    burnt = _cut(cells, (view >= _BURNT) & (white < _WHITE), places) & ~glints
+    lines, shades = outlines(cells, tones, seen, cells.walled[numbers])
     if squares is None:
         sheet = _with_lines(sheet, lines, shades)
-    row = dict(zip(chosen, range(len(chosen)), strict=True))
-    shot = Snapshot(row, tones, seen, glare, lines, shades, sheet.line_depth, sheet.line_share)
-    return shot, sheet
+    row, glare = dict(zip(chosen, range(len(chosen)), strict=True)), burnt.mean(axis=(1, 2))
+    return Snapshot(row, tones, seen, glare, lines, shades, sheet.line_depth, sheet.line_share), sheet
 
 
-def _view_of(sheet: Sheet, cells: SquareCells, pose: Pose) -> tuple[Sheet, Maps, Mask]:
-    """Return the view for this pose; it is worked out once."""
-    if sheet.view is None or sheet.view[0] is not pose:
-        board, last = cells.board, np.array(pose.size) - 1
-        room = cells.strip / cells.scale + board.gap_mm / 2
-        maps = pose.plane_maps((-room, -room), (board.width_mm + room, board.height_mm + room), 0.0, cells.scale)
-        inside = np.asarray(((maps.pixels >= 0) & (maps.pixels <= last)).all(axis=2))
-        sheet = replace(sheet, view=(pose, maps, inside))
-    assert sheet.view is not None
-    return sheet, sheet.view[1], sheet.view[2]
+def _with_view(sheet: Sheet, cells: SquareCells, pose: Pose) -> Sheet:
+    """Return the sheet with its view for this pose, which is worked out once."""
+    if sheet.view is not None and sheet.view[0] is pose:
+        return sheet
+    board, last = cells.board, np.array(pose.size) - 1
+    room = cells.strip / cells.scale + board.gap_mm / 2
+    maps = pose.plane_maps((-room, -room), (board.width_mm + room, board.height_mm + room), 0.0, cells.scale)
+    inside = np.asarray(((maps.pixels >= 0) & (maps.pixels <= last)).all(axis=2))
+    return replace(sheet, view=(pose, maps, inside))
+
+
+def _part_round(cells: SquareCells, maps: Maps, visible: Mask, places: Places) -> tuple[Maps, Mask, Places]:
+    """Return the part of a view in which the cells at these `places` (N, 2) lie, and their places there."""
+    (top, left), (bottom, right) = places.min(axis=0).tolist(), (places.max(axis=0) + cells.side).tolist()
+    (west, _), (_, north) = maps.low_mm, maps.high_mm
+    low = west + left / maps.scale, north - bottom / maps.scale
+    high = west + right / maps.scale, north - top / maps.scale
+    part = Maps(maps.pixels[top:bottom, left:right], low, high, maps.z_mm, maps.scale)
+    return part, visible[top:bottom, left:right], places - (top, left)
 
 
 def _hidden(cells: SquareCells, maps: Maps, bodies: Points) -> Mask:
@@ -229,11 +233,11 @@ def _typical(depths: Tone) -> Tone:
     return np.repeat(np.array([across, along, across, along], dtype=np.float32), THIRDS)
 
 
-def outlines(cells: SquareCells, tones: Tone, visible: Mask) -> tuple[Tone, Tone]:
+def outlines(cells: SquareCells, tones: Tone, visible: Mask, walled: Mask) -> tuple[Tone, Tone]:
     """Return (N, 12) twice: depth of the outlines of cells (N, side, side), and brightness along them.
 
-    The parts are those above, right, below and left, three each. NaN where too little of one is seen. A line is darker
-    than what is before and behind it.
+    The parts are those above, right, below and left, three each. NaN where one is `walled` (N, 12) or too little of it
+    is seen. A line is darker than what is before and behind it.
     """
     places = cells.outline
     bands = tones.reshape(len(tones), -1)[:, places]
@@ -251,7 +255,7 @@ def outlines(cells: SquareCells, tones: Tone, visible: Mask) -> tuple[Tone, Tone
     low = np.floor(place).astype(int)
     lower = np.take_along_axis(ordered, low, axis=2)
     upper = np.take_along_axis(ordered, np.ceil(place).astype(int), axis=2)
-    hidden = number.sum(axis=2) < _LEAST_SHOWN * places.shape[1] * places.shape[2]
+    hidden = walled | (number.sum(axis=2) < _LEAST_SHOWN * places.shape[1] * places.shape[2])
     with np.errstate(invalid="ignore"):
         shade = (lower + (place - low) * (upper - lower))[:, :, 0]
     depths = np.where(hidden, np.nan, depths)

@@ -175,13 +175,6 @@ class Maps:
         view = cv2.remap(colours, pixels, None, cv2.INTER_LINEAR, borderValue=(128, 128))  # type: ignore[call-overload]  # stubs deny None
         return np.asarray(view, dtype=np.uint8)
 
-    def part(self, rows: slice, columns: slice) -> Maps:
-        """A part of the view."""
-        (left, _), (_, top) = self.low_mm, self.high_mm
-        low = left + columns.start / self.scale, top - rows.stop / self.scale
-        high = left + columns.stop / self.scale, top - rows.start / self.scale
-        return Maps(self.pixels[rows, columns], low, high, self.z_mm, self.scale)
-
     def to_view(self, points_mm: Points) -> Points:
         """(N, 2) board coordinates to (N, 2) pixels of the view."""
         corner = np.array([self.low_mm[0], self.high_mm[1]])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -24,6 +25,8 @@ _WIDEST_PX = 40.0
 _LINE_MM = 0.6
 _SAMPLES = 4
 """Places along half a side."""
+_ALONG = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
+"""From the middle of a side, by its length."""
 _LEAST_DEPTH, _LEAST_GREY = 0.05, 3.5
 """A line is darker than both of its sides by this share of the brightness there, and by so many grey levels."""
 _RIVAL = 0.75
@@ -64,47 +67,67 @@ class Lines:
         return np.asarray(self.points_px + self.off_px[:, None] * self.normals)
 
 
+class _Side(NamedTuple):
+    """One side of a square, which may be that of the next one, too."""
+
+    middle_mm: Points
+    """(2,): its middle, in the gap between both squares if there is one."""
+    axis: int
+    """0: it runs from South to North, 1: from West to East."""
+    half_gap_mm: float
+    """Half the distance of two lines that run side by side; 0: it is a single one."""
+    squares: list[int]
+    """Numbers of the squares that it borders."""
+
+
+def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
+    """Return all sides of these squares on which a line is printed."""
+    sides: dict[tuple[int, int, int], _Side] = {}
+    pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
+    for number, square in enumerate(squares):
+        for axis, sign in ((0, -1), (0, 1), (1, -1), (1, 1)):
+            key = (axis, 2 * square[axis] + sign, square[1 - axis])
+            way = sign * np.eye(2, dtype=int)[axis]
+            beyond = square.shifted(*way.tolist())
+            if key in sides:
+                sides[key].squares.append(number)
+            elif beyond not in board.holes or board.gap_mm:
+                # Between a square and a wall there is no line.
+                half_gap = board.gap_mm / 2 if beyond in squares else 0.0
+                edge = pitch / 2 if beyond in squares else (pitch - board.gap_mm) / 2
+                middle = np.array(board.centre_mm(square)) + way * edge
+                sides[key] = _Side(middle, axis, half_gap, [number])
+    return list(sides.values())
+
+
 class PrintedLines:
-    """All half sides of a board's squares, (N,): `middles_mm` (N, 3), and `is_between_files` (N,): does it run from
-    South to North? `is_square` is (ranks, files), False where the board has a hole."""
+    """All half sides of a board's squares, (N,)."""
 
     def __init__(self, board: Board) -> None:
         self.squares = tuple(square for square in board.squares if square not in board.holes)
-        half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2
-        sides: dict[tuple[int, int, int], list[int]] = {}
-        places, across, doubled = [], [], []
-        along = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
-        for number, square in enumerate(self.squares):
-            centre = np.array(board.centre_mm(square))
-            for axis, sign in ((0, -1), (0, 1), (1, -1), (1, 1)):
-                key = (axis, 2 * square[axis] + sign, square[1 - axis])
-                if key in sides:
-                    sides[key].append(number)
-                    continue
-                beyond = square.shifted(*((sign, 0) if axis == 0 else (0, sign)))
-                if beyond in board.holes and not board.gap_mm:
-                    continue  # between a square and a wall there is no line
-                has_next = beyond in board.squares and beyond not in board.holes
-                sides[key] = [number]
-                way, rest = np.eye(2)[axis], np.eye(2)[1 - axis]
-                edge = half[axis] if has_next else half[axis] - board.gap_mm / 2
-                middle = centre + sign * way * edge
-                for part in (-1, 1):
-                    places.append(middle + part * along[:, None] * 2 * half[1 - axis] * rest)
-                    across.append(way)
-                    doubled.append(board.gap_mm / 2 if has_next else 0.0)
+        sides = _sides_of(board, self.squares)
+        pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
+        axes = np.repeat([side.axis for side in sides], 2)
+        places = []
+        self._borders = np.zeros((len(self.squares), 2 * len(sides)), np.float32)
+        for number, side in enumerate(sides):
+            rest = np.eye(2)[1 - side.axis] * pitch
+            places.append(side.middle_mm - _ALONG[:, None] * rest)
+            places.append(side.middle_mm + _ALONG[:, None] * rest)
+            self._borders[side.squares, 2 * number : 2 * number + 2] = 1
         self._places = flat(np.vstack(places))
         self.middles_mm = np.asarray(self._places.reshape(-1, _SAMPLES, 3).mean(axis=1))
-        self._across, self._half_gap = flat(np.array(across)), np.array(doubled)
-        self.is_between_files = self._across[:, 0] > 0
+        """(N, 3)."""
+        self._across = flat(np.eye(2)[axes])
         self._along = self._across[:, [1, 0, 2]]
-        self._period = self._across @ np.array([2 * half[0], 2 * half[1], 0.0])
-        self._borders = np.zeros((len(self.squares), 2 * len(sides)), np.float32)
-        for index, numbers in enumerate(sides.values()):
-            self._borders[numbers, 2 * index : 2 * index + 2] = 1
+        self._half_gap = np.repeat([side.half_gap_mm for side in sides], 2)
+        self._period = pitch[axes]
+        self.is_between_files = axes == 0
+        """(N,): does it run from South to North?"""
         files, ranks = np.array(self.squares).T
         self._cells = ranks, files
         self.is_square = np.zeros((ranks.max() + 1, files.max() + 1), bool)
+        """(ranks, files): False where the board has a hole."""
         self.is_square[self._cells] = True
 
     def around(self, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
@@ -159,31 +182,40 @@ class PrintedLines:
         offsets = np.arange(-steps, steps + 1) * _STEP_PX
         seen = profiles(luma, places.reshape(-1, 2), normals.repeat(_SAMPLES, axis=0), offsets)
         profile = np.add.reduce(seen.reshape(len(places), _SAMPLES, -1), axis=1, dtype=np.uint16) / _SAMPLES
-        columns = np.arange(len(offsets))
-
-        def shifted(values: Points, by_px: Points) -> Points:
-            there = columns + np.rint(by_px / _STEP_PX).astype(int)[:, None]
-            return np.asarray(np.take_along_axis(values, there.clip(0, len(columns) - 1), axis=1))
-
-        beside = np.minimum(shifted(profile, flank), shifted(profile, -flank))
+        beside = np.minimum(_shifted(profile, flank), _shifted(profile, -flank))
         depth = beside - profile
         gap = half_gap * scale
         if gap.any():
-            depth = (shifted(depth, gap) + shifted(depth, -gap)) / 2
+            depth = (_shifted(depth, gap) + _shifted(depth, -gap)) / 2
         depth = np.where(np.abs(offsets) <= reach[:, None], depth, -1.0)
-        top = depth.argmax(axis=1)
+        top, finer, is_alone = _peaks(depth)
         rows = np.arange(len(depth))
-        peak = depth[rows, top]
-        far = np.abs(columns - top[:, None]) * _STEP_PX > _RIVAL_PX
-        rival = np.where(far, depth, -1.0).max(axis=1)
-        inner = top.clip(1, len(columns) - 2)
-        before, after = depth[rows, inner - 1], depth[rows, inner + 1]
-        bend = before - 2 * peak + after
-        finer = np.where(bend < 0, 0.5 * (before - after) / np.where(bend < 0, bend, 1.0), 0.0).clip(-0.5, 0.5)
-        bright = beside[rows, top]
-        is_found = (peak >= _LEAST_DEPTH * bright) & (peak >= _LEAST_GREY) & (rival <= _RIVAL * peak)
+        peak, bright = depth[rows, top], beside[rows, top]
+        is_found = (peak >= _LEAST_DEPTH * bright) & (peak >= _LEAST_GREY) & is_alone
         is_found &= np.abs(offsets[top]) < reach - 0.25
         return np.asarray(offsets[top] + finer * _STEP_PX), is_found
+
+
+def _shifted(values: Points, by_px: Points) -> Points:
+    """Return (N, K) rows of values, each so far (N,) along itself."""
+    columns = np.arange(values.shape[1])
+    there = columns + np.rint(by_px / _STEP_PX).astype(int)[:, None]
+    return np.asarray(np.take_along_axis(values, there.clip(0, columns[-1]), axis=1))
+
+
+def _peaks(depth: Points) -> tuple[NDArray[np.int_], Points, NDArray[np.bool_]]:
+    """Return the deepest place of each row (N, K), how far beyond it the peak is, and whether it has no rival."""
+    rows, columns = np.arange(len(depth)), np.arange(depth.shape[1])
+    top = depth.argmax(axis=1)
+    peak = depth[rows, top]
+    far = np.abs(columns - top[:, None]) * _STEP_PX > _RIVAL_PX
+    rival = np.where(far, depth, -1.0).max(axis=1)
+    # sub-pixel peak by a parabola
+    inner = top.clip(1, len(columns) - 2)
+    before, after = depth[rows, inner - 1], depth[rows, inner + 1]
+    bend = before - 2 * peak + after
+    finer = np.where(bend < 0, 0.5 * (before - after) / np.where(bend < 0, bend, 1.0), 0.0)
+    return top, np.asarray(finer.clip(-0.5, 0.5)), np.asarray(rival <= _RIVAL * peak)
 
 
 @lru_cache(maxsize=16)

@@ -8,8 +8,6 @@ from dataclasses import replace
 from operator import attrgetter
 
 from companion.core.grid import Square
-from companion.core.kit import Kit
-from vision.cards.reader import CardReader, Open
 from vision.detection.markers import Sighting
 from vision.detection.rectified_search import BETTER, PLAIN, Way, read_closer
 from vision.pieces.empty_squares import empty_among, learn_bare, shaded_among
@@ -24,11 +22,8 @@ _CLEARLY = 0.85
 def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Tell which squares are empty and which are unknown, and what the picture says by itself."""
     kit, pieces = look.kit, look.pieces
-    if kit is not None and look.cards is not None and memory.cards is not None:
-        return replace(look, vote=_vote_of_cards(look, kit, memory.cards, look.cards)), memory
     if kit is None or pieces is None:
-        squares = memory.active.board.squares if memory.active else ()
-        return replace(look, vote=Vote(None, {}, frozenset(squares))), replace(memory, last=None)
+        return replace(look, vote=_other_vote(look, memory)), replace(memory, last=None)
     squares_left = set(kit.board.squares) - kit.board.holes - pieces.seen.keys()
     ask = squares_left & look.asked
     empty, times = set[Square](), Counter(memory.times)
@@ -152,8 +147,12 @@ def _with_vote(look: Look, pieces: Pieces) -> Look:
     return replace(look, vote=vote, sureness=sureness)
 
 
-def _vote_of_cards(look: Look, kit: Kit, reader: CardReader, lying: Open) -> Vote:
-    """Return what a picture of a board of cards says."""
+def _other_vote(look: Look, memory: Memory) -> Vote:
+    """Return what a picture of a board of cards says, or one of no board."""
+    kit, reader, lying = look.kit, memory.cards, look.cards
+    if kit is None or reader is None or lying is None:
+        squares = memory.active.board.squares if memory.active else ()
+        return Vote(None, {}, frozenset(squares))
     times = Counter(sighting.marker for sighting in look.sightings)
     own = {*kit.board.corners, *reader.markers}
     strangers = {m for m in times if m not in own} | {m for m in kit.board.corners if times[m] > 1}

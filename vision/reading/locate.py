@@ -178,13 +178,8 @@ def _solved(
     """Return the pose by two corner markers or more, which may teach the lens."""
     board, tuner = kit.board, located.tuner
     shown, corners = corners, _fitting(tuner, board, corners, size)
-    tags = []
-    for marker, px in others.items():
-        face = kit.face_of_marker(marker)
-        if face is not None:
-            tags.append(Tag(px, face.height_mm, kit.tag_mm))
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
-    seen = Evidence(points_mm, np.vstack(list(corners.values())), tags)
+    seen = Evidence(points_mm, np.vstack(list(corners.values())), _tags(kit, others))
     before, limit = _pose_of(board, corners, tuner.lens, size)
     # Only views that the board explains well may teach the lens.
     if len(corners) >= 3 and before is not None and before.rms_px <= 3 * limit:
@@ -207,6 +202,16 @@ def _solved(
     pose = replace(pose, markers=len(corners))
     located = replace(located, tuner=tuner, pose=pose, seen=seen, anchors=others, corners=dict(shown))
     return pose, replace(located, is_aligned=False, unconfirmed=NO_SQUARES)
+
+
+def _tags(kit: Kit, others: Mapping[int, Points]) -> list[Tag]:
+    """Return the markers of pieces among these."""
+    tags = []
+    for marker, px in others.items():
+        face = kit.face_of_marker(marker)
+        if face is not None:
+            tags.append(Tag(px, face.height_mm, kit.tag_mm))
+    return tags
 
 
 def _fitting(tuner: LensTuner, board: Board, corners: Corners, size: tuple[int, int]) -> Corners:

@@ -48,8 +48,8 @@ _FOLLOW = 0.33
 """Share of a still frame in what the next one is compared with: what moves slowly falls behind itself."""
 _AVERAGED = 12
 """So many still frames make up what a block looked like when it was read."""
-_LEARNING = 20
-"""Still frames after which every other one is enough to learn the noise."""
+_LEARNING, _SELDOM = 20, 4
+"""After so many still frames one of so many is enough to learn the noise."""
 _RETRY_FRAMES = 10
 """After so many still frames squares that stayed unknown are looked at again."""
 
@@ -119,14 +119,7 @@ def compare(past: Background, luma: Luma) -> tuple[Stir, Background]:
     exposure = exposure_between(past.read, now)
     rest, shift = unexplained(past.read, now, exposure)
     changed, faint, strongest = _cluster(past.noise, rest, shift, past.faint_read)
-    light, lights = 1.0, past.lights
-    if past.whole is not None:
-        light = middle_of((now[::SAMPLE, ::SAMPLE] + 1) / (past.whole[::SAMPLE, ::SAMPLE] + 1))
-    # Forgotten are frames before it was nearly as bright as when it was read.
-    if abs(light - 1) <= RELIT or (lights and (light > 1) != (lights[-1] > 1)):
-        lights = ()
-    if abs(light - 1) > RELIT:
-        lights = (*lights, light)[-_LASTING:]
+    light, lights = _light(past, now)
     seen = replace(past, now=now, exposure=exposure, faint_read=faint, lights=lights)
     places, near = None, None
     if changed is None:
@@ -151,12 +144,24 @@ def compare(past: Background, luma: Luma) -> tuple[Stir, Background]:
     return stir, replace(seen, before=before, was_calm=changed is None)
 
 
+def _light(past: Background, now: Small) -> tuple[float, tuple[float, ...]]:
+    """Return how bright a picture is by that when all was read last, and how bright the last ones were."""
+    light, lights = 1.0, past.lights
+    if past.whole is not None:
+        light = middle_of((now[::SAMPLE, ::SAMPLE] + 1) / (past.whole[::SAMPLE, ::SAMPLE] + 1))
+    is_lit = abs(light - 1) <= RELIT
+    # Forgotten are frames before it was nearly as bright as when it was read.
+    if is_lit or (lights and (light > 1) != (lights[-1] > 1)):
+        lights = ()
+    return light, lights if is_lit else (*lights, light)[-_LASTING:]
+
+
 def _calm(seen: Background, rest: Small) -> Background:
     """Learn the noise where nothing differs from what was read, and what the blocks look like without it."""
     assert seen.read is not None
     assert seen.looks is not None
     calm, noise, read, looks = seen.calm + 1, seen.noise, seen.read, seen.looks
-    if calm < _LEARNING or calm % 2:
+    if calm < _LEARNING or calm % _SELDOM == 0:
         noise = learn_noise(noise, rest, None)
     young = looks < _AVERAGED
     if young.any():

@@ -144,6 +144,32 @@ def _placed(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
     """Return where pieces lie whose markers' rays meet the board. All at once, which is much faster."""
     if not seen:
         return []
+    places, sides, turns = _rays(pose, seen)
+    is_met = np.asarray(np.isfinite(places).all(axis=(1, 2)))
+    spots = np.where(is_met[:, None], places[:, 0], 0.0)
+    spreads = pose.spread_mm(np.column_stack([spots, list(map(attrgetter("face.height_mm"), seen))]))
+    placed = []
+    for number in np.flatnonzero(is_met).tolist():
+        piece, spread = seen[number], 2 * float(spreads[number])
+        middle, lifted = map(tuple, places[number].tolist())
+        turn, size = float(turns[number]), float(sides[number]) / kit.tag_mm
+        fits = abs(size - 1) <= _SIZE + _CORNER_PX / piece.sighting.side_px
+        if piece.face.size == (1, 1):
+            margin = max(_EDGE_MM, _OF_PITCH * kit.board.pitch_mm) + spread
+            squares, sure = _touched(kit.board, {middle, lifted}, margin)
+        else:
+            squares, sure = _covered(kit, piece.face, (*middle, turn), spread)
+        placed.append(
+            Placed(piece.face, piece.beneath, piece.sighting, middle, turn, squares, sure, fits, lifted, size)
+        )
+    return placed
+
+
+def _rays(pose: Pose, seen: Sequence[_Seen]) -> tuple[Points, Points, Points]:
+    """Return where the markers' rays meet the planes of their heights: places (N, 2, 2), sides and turns (N,).
+
+    The second place is that where the piece lies on what may be beneath. NaN: they do not meet.
+    """
     pixels, heights, raised = [], [], []
     for piece in seen:
         sighting, height = piece.sighting, piece.face.height_mm
@@ -156,26 +182,7 @@ def _placed(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
     a, b, c, d = places[:, 1:5].swapaxes(0, 1)
     across, along, (right, up) = (c - a).T, (d - b).T, (b - a + c - d).T
     sides = np.sqrt(np.abs(across[0] * along[1] - across[1] * along[0]) / 2)
-    turns = np.degrees(np.arctan2(up, right))
-    is_met = np.asarray(np.isfinite(places).all(axis=(1, 2)))
-    points = np.column_stack([places[:, 0], heights])
-    spreads = pose.spread_mm(np.where(is_met[:, None], points, 0.0))
-    placed = []
-    for number in np.flatnonzero(is_met).tolist():
-        piece = seen[number]
-        (x, y), lifted = places[number, 0].tolist(), tuple(places[number, 5].tolist())
-        turn, spread = float(turns[number]), 2 * float(spreads[number])
-        size = float(sides[number]) / kit.tag_mm
-        fits = abs(size - 1) <= _SIZE + _CORNER_PX / piece.sighting.side_px
-        if piece.face.size == (1, 1):
-            margin = max(_EDGE_MM, _OF_PITCH * kit.board.pitch_mm) + spread
-            squares, sure = _touched(kit.board, {(x, y), lifted}, margin)
-        else:
-            squares, sure = _covered(kit, piece.face, (x, y, turn), spread)
-        placed.append(
-            Placed(piece.face, piece.beneath, piece.sighting, (x, y), turn, squares, sure, fits, lifted, size)
-        )
-    return placed
+    return places[:, [0, 5]], sides, np.degrees(np.arctan2(up, right))
 
 
 def _touched(board: Board, spots: Iterable[tuple[float, float]], margin_mm: float) -> tuple[frozenset[Square], bool]:

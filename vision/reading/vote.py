@@ -131,7 +131,7 @@ def joined_looks(looks: tuple[Vote, ...]) -> tuple[Vote, bool]:
             return last, False
     if len(looks) == 1:
         return last, True
-    asked, lately = set[Square](), set[Square]()
+    asked, lately = set[Square](), looks[-2].unknown | last.unknown
     beside, strangers, guessed, fans = first.beside, set(first.strangers), first.guessed, []
     for look in looks:
         asked |= look.seen.keys() | look.unknown
@@ -139,8 +139,6 @@ def joined_looks(looks: tuple[Vote, ...]) -> tuple[Vote, bool]:
         strangers &= set(look.strangers)
         guessed &= look.guessed
         fans.append(look.fans)
-    for look in looks[-2:]:
-        lately |= look.unknown
     seen, markers, unknown, is_one = dict[Square, str](), dict[Square, int](), set[Square](), True
     for square in asked:
         pieces, is_empty = set(), False
@@ -153,10 +151,10 @@ def joined_looks(looks: tuple[Vote, ...]) -> tuple[Vote, bool]:
             seen[square], markers[square] = pieces.pop()
         elif pieces or len(looks) < 3 or square in lately:
             unknown.add(square)
-            is_one = is_one and not pieces
+            is_one &= not pieces
     told = Vote(last.game, seen, frozenset(unknown), beside, tuple(sorted(strangers)), markers=markers, guessed=guessed)
     if any(fans):
         agreed, torn = agreed_fans(fans, unknown)
         told = replace(told, fans=agreed, unknown=told.unknown | torn)
-        is_one = is_one and not torn
+        is_one &= not torn
     return told, is_one

@@ -54,25 +54,28 @@ def draw_block(picture: Bgr, stage: LitTable, block: RenderedBlock) -> None:
     strips = _strips_px(stage, block)
     top, foot = block.outline(stage.pose), block.outline(stage.pose, top=False)
     points = np.vstack([top, foot, *(quad for quad, _, _ in strips)])
-    low = np.floor(points.min(axis=0)).astype(int) - 6
-    high = np.ceil(points.max(axis=0)).astype(int) + 7
-    low, high = low.clip(0), np.minimum(high, (stage.view.width, stage.view.height))
+    low = (np.floor(points.min(axis=0)).astype(int) - 6).clip(0)
+    high = np.minimum(np.ceil(points.max(axis=0)).astype(int) + 7, (stage.view.width, stage.view.height))
     if (high - low < 2).any():
         return
     window = (slice(low[1], high[1]), slice(low[0], high[0]))
-    size = tuple(((high - low) * factor).tolist())
+    width, height = ((high - low) * factor).tolist()
     top, foot = ((quad - low + 0.5) * factor - 0.5 for quad in (top, foot))
-    colours = np.zeros((size[1], size[0], 3), np.uint8)
-    cover = np.zeros((size[1], size[0]), np.uint8)
-    hull = cv2.convexHull(np.vstack([top, foot]).astype(np.float32)).reshape(-1, 2)
+    colours = np.zeros((height, width, 3), np.uint8)
+    cover = np.zeros((height, width), np.uint8)
+    hull = cv2.convexHull(np.vstack([top, foot]).astype(np.float32))
     cv2.fillPoly(cover, [(hull * 16).round().astype(np.int32)], 255, cv2.LINE_AA, 4)
     _draw_walls(colours, top, foot, bgr_of(block.rgb))
-    art = block.top()
-    if stage.view.wear:
-        art = worn(art, stage.view.wear, stage.view.seed + block.piece)
+    view, art = stage.view, block.top()
+    art = worn(art, view.wear, view.seed + block.piece) if view.wear else art
     for quad, start, end in strips:
         _draw_top(colours, cover, art, (quad - low + 0.5) * factor - 0.5, (start, end))
-    small = tuple((high - low).tolist())
+    _lay(picture, stage, window, colours, cover)
+
+
+def _lay(picture: Bgr, stage: LitTable, window: tuple[slice, slice], colours: Bgr, cover: NDArray[np.uint8]) -> None:
+    """Lay a piece, drawn larger, into its window of a picture, with the light that falls there and a soft shadow."""
+    small = picture[window].shape[1::-1]
     flat_colour = np.asarray(cv2.resize(colours, small, interpolation=cv2.INTER_AREA), np.uint8)
     colour = lit(flat_colour, stage.light[window], None if stage.veil is None else stage.veil[window])
     alpha = cv2.resize(cover, small, interpolation=cv2.INTER_AREA).astype(np.float32)[..., None] / 255

@@ -38,15 +38,9 @@ BESIDE_ROW_MM = 15.0
 
 
 def camera_pose(kit: Kit, view: View) -> Pose:
-    """The pose with which the whole board and the room beside it fill the picture."""
+    """Return the pose with which the whole board and the room beside it fill the picture."""
     board, lens = kit.board, Lens(view.focal_ratio, view.k1)
-    tag = kit.tag_mm * TOP_TO_TAG
-    widest = max((kit.top_mm(face)[0] for face in kit.faces), default=0.0)
-    room = kit.deck.width_mm + BESIDE_CARDS_MM if kit.deck else max(tag * BESIDE_TOPS, widest + tag / 2)
-    beyond = board.strip_mm + (BESIDE_ROW_MM + kit.order_tiles.row_depth_mm if kit.order_tiles else 0.0)
-    low = (-room, -beyond - 6)
-    high = (board.width_mm + room, board.height_mm + beyond + 6)
-    corners = flat(np.array([low, (high[0], low[1]), high, (low[0], high[1])]))
+    corners = _shown_mm(kit)
     target = np.array([board.width_mm / 2, board.height_mm / 2, 0.0])
     size = (view.width, view.height)
     centre, half = np.array(size) / 2, view.fill * np.array(size) / 2
@@ -67,6 +61,17 @@ def camera_pose(kit: Kit, view: View) -> Pose:
         aim = pose.to_plane(centre[None])[0]
         target[:2] += middle - aim
     return _displaced(pose, view, board)
+
+
+def _shown_mm(kit: Kit) -> Points:
+    """Return (4, 3): the corners of the board with the room beside it."""
+    board, tag = kit.board, kit.tag_mm * TOP_TO_TAG
+    widest = max((kit.top_mm(face)[0] for face in kit.faces), default=0.0)
+    room = kit.deck.width_mm + BESIDE_CARDS_MM if kit.deck else max(tag * BESIDE_TOPS, widest + tag / 2)
+    beyond = board.strip_mm + (BESIDE_ROW_MM + kit.order_tiles.row_depth_mm if kit.order_tiles else 0.0)
+    low = (-room, -beyond - 6)
+    high = (board.width_mm + room, board.height_mm + beyond + 6)
+    return flat(np.array([low, (high[0], low[1]), high, (low[0], high[1])]))
 
 
 def _look_at(target: Points, distance: float, view: View, lens: Lens) -> Pose:
@@ -116,6 +121,12 @@ def _from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, Point
             return np.asarray(cv2.warpPerspective(texture, matrix, whole, flags=flags, borderMode=border), np.uint8)
 
         return flat_picture
+    return _bent_from_above(pose, window, factor)
+
+
+def _bent_from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, Points, int], Bgr]:
+    """Return the same through a lens that bends straight lines."""
+    left, top, width, height = window
     # Rays are bent smoothly: it is enough to follow one in every 8 x 8 pixels, and to interpolate.
     step = 8 * factor
     shape = math.ceil(height * factor / step), math.ceil(width * factor / step)
@@ -127,7 +138,7 @@ def _from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, Point
         where = (plane @ to_texture[:2, :2].T + to_texture[:2, 2]).astype(np.float32)
         coarse = where.reshape(shape[0] + 2, shape[1] + 2, 2)
         fine = cv2.resize(coarse, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
-        fine = fine[step : step + whole[1], step : step + whole[0]]
+        fine = fine[step : step + height * factor, step : step + width * factor]
         picture = cv2.remap(texture, fine[..., 0], fine[..., 1], cv2.INTER_LINEAR, borderMode=border)
         return np.asarray(picture, np.uint8)
 
