@@ -16,11 +16,10 @@ PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m;
 APT := $(shell if ! command -v apt-get >/dev/null; then :; elif [ "$$(id -u)" = 0 ]; then echo "apt-get"; elif sudo -n true 2>/dev/null; then echo "sudo -n apt-get"; fi)
 ARGS ?=
 JOBS ?= $(shell expr $$(nproc) + 2)
-MINUTES ?= 60
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
-.PHONY: play hub install uninstall deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi bench-hub appliance arm64 selfplay night fuzz screenshots docs-pictures tools clean
+.PHONY: play hub install uninstall deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi bench-hub appliance arm64 selfplay fuzz screenshots docs-pictures tools clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
@@ -156,10 +155,6 @@ selfplay: $(VENV)/.runs
 	for game in outbuffered scouts arena kahmate binmat; do \
 		$(BIN)/companion selfplay --game $$game --games 20 --seed 1 $(ARGS) || exit 1; \
 	done
-
-# All games in turn at one table for an hour, on a clock that runs faster: nothing may grow beyond what the games need.
-night: $(VENV)/.tests
-	$(BENCH) night --minutes $(MINUTES) $(ARGS)
 
 # Generated requests, events, files and texts; prints counts, seeds and what failed. ARGS="--only events --seed 7" chooses.
 fuzz: $(VENV)/.tests

@@ -13,7 +13,7 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(WON, ".", "The game is over. White brings intel home to c1.", "winning"),
     ],
     Reason.NOT_ON_TURN: [
-        Example(at("c4"), ".", "Black is not to play. It is white’s turn.", "turns", seat=Seat.NORTH),
+        Example(at("c4"), ".", "Black is not to move. It is white’s turn.", "turns", seat=Seat.NORTH),
     ],
     Reason.SETTING_UP: [
         Example(start(), ".", "The set-up is not complete. 10 scouts are still to be placed.", "setting-up"),
@@ -49,30 +49,30 @@ PLAYS: dict[Reason, list[Example]] = {
         ),
     ],
     Reason.PLAY_DUE: [
-        Example(at("c4 c6"), ".", "The turn is not over. Two plays are still due: move two different scouts.", "turns"),
+        Example(at("c4 c6"), ".", "2 scouts are still to move.", "turns"),
         Example(
             at("c4 c6", due=1, played="c6"),
             ".",
-            "The turn is not over. One play is still due: move a scout that has not been played.",
+            "1 scout is still to move.",
             "turns",
         ),
-        Example(after(start(), *SET_UP), ".", "The turn is not over. One play is still due: move a scout.", "turns"),
+        Example(after(start(), *SET_UP), ".", "1 scout is still to move.", "turns"),
     ],
     Reason.NO_SCOUT: [
-        Example(at("c4"), "d4-d5", "d4 to d5 is not a play. There is no scout on d4.", "turns", "d4"),
+        Example(at("c4"), "d4-d5", "There is no scout on d4.", "turns", "d4"),
     ],
     Reason.NOT_YOUR_SCOUT: [
         Example(
             at("c4", "c6"),
             "c6-c5",
-            "c6 to c5 is not a play. The scout on c6 is black, and white is to play.",
+            "The scout on c6 is black’s.",
             "turns",
             "c6",
         ),
         Example(
             at("c4", "c6"),
             gone("c6", "f6", "black scout"),
-            "c6 to f6 is not a play. The scout on c6 is black, and white is to play.",
+            "The scout on c6 is black’s.",
             "turns",
             "c6",
         ),
@@ -88,7 +88,7 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(
             at("e5", "c4", white_low="c4"),
             "c4-c5",
-            "c4 to c5 is not a play. The scout on c4 waits under a black one.",
+            "The scout on c4 waits under a black one.",
             "stacks",
             "c4",
         ),
@@ -97,13 +97,13 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(
             at("c4 c6", due=0, played="c6"),
             "c4-c5",
-            "c4 to c5 is not a play. Both plays of the turn are made: end the turn.",
+            "Two scouts have moved: end the turn.",
             "turns",
         ),
         Example(
             after(start(), *SET_UP, "b1-b2"),
             gone("c1", "c2"),
-            "c1 to c2 is not a play. White’s first turn has one play: end the turn.",
+            "The first turn has one move: end it.",
             "turns",
         ),
     ],
@@ -111,24 +111,24 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(
             at("c4 c6", due=1, played="c6"),
             gone("c6", "c7"),
-            "c6 to c7 is not a play. The scout on c6 has been played in this turn.",
+            "That scout has already moved.",
             "turns",
             "c6",
         ),
     ],
     Reason.TOO_FAR: [
-        Example(at("c4"), "c4-e4", "c4 to e4 is not a play. A dash goes to one of the eight squares around.", "dash"),
-        Example(at("c4"), "c4-c4", "c4 to c4 is not a play. A dash goes to one of the eight squares around.", "dash"),
+        Example(at("c4"), "c4-e4", "A dash goes one square.", "dash"),
+        Example(at("c4"), "c4-c4", "A dash goes one square.", "dash"),
         Example(
             at("c4"),
             gone("c4", "h8"),
-            "c4 to h8 is not a play. A dash goes one square, a jump two over a scout.",
+            "A dash goes one square, a jump two over a scout.",
             "dash",
         ),
         Example(
             at("c4"),
             gone("c4", "e6"),
-            "c4 to e6 is not a play. A dash goes one square, a jump two over a scout.",
+            "A dash goes one square, a jump two over a scout.",
             "dash",
         ),
     ],
@@ -136,31 +136,27 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(
             at("c5", rocks=LAID),
             gone("c5", "d6"),
-            "c5 to d6 is not a play. The white boulder covers d6.",
+            "The white boulder covers d6.",
             "rocks",
             "d6",
         ),
         Example(
             at("c5", rocks={"black rock": "d5 d6"}),
             "c5^e5",
-            "c5 to e5 is not a play. The black rock covers d5.",
+            "The black rock covers d5.",
             "rocks",
             "d5",
         ),
-        Example(
-            at("b5", "c5", rocks=LAID), "b5^d5", "b5 to d5 is not a play. The white boulder covers d5.", "rocks", "d5"
-        ),
+        Example(at("b5", "c5", rocks=LAID), "b5^d5", "The white boulder covers d5.", "rocks", "d5"),
     ],
     Reason.STACK_FULL: [
-        Example(
-            TALL, "c3-c4", "c3 to c4 is not a play. Two scouts are on c4, and a stack has two at most.", "stacks", "c4"
-        ),
+        Example(TALL, "c3-c4", "Two scouts are on c4, and a stack has two at most.", "stacks", "c4"),
     ],
     Reason.STACKING_OFF: [
         Example(
             at("c4", "c5", stacking="off"),
             gone("c4", "c5"),
-            "c4 to c5 is not a play. A scout is on c5, and this game has no stacks.",
+            "A scout is on c5, and this game has no stacks.",
             "stacks",
             "c5",
         ),
@@ -169,14 +165,14 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(
             at("c4", "d4", black_low="c4"),
             "c4^e4",
-            "c4 to e4 is not a play. A scout on a stack can only dash.",
+            "A scout on a stack can only dash.",
             "stacks",
             "c4",
         ),
         Example(
             at("c4", "d4", black_low="c4"),
             {"c4": "black scout", "e4": "white scout"},
-            "c4 to e4 is not a play. A scout on a stack can only dash.",
+            "A scout on a stack can only dash.",
             "stacks",
             "c4",
         ),
@@ -185,7 +181,7 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(
             at("c4", "c5"),
             "c4^c6^d8",
-            "c4 to d8 is not a play. c6 to d8 is not a jump: it goes two squares along a file or a rank.",
+            "c6 to d8 is not a jump: it goes two squares along a file or a rank.",
             "jump",
         ),
     ],
@@ -193,18 +189,16 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(
             at("c4", "d5"),
             gone("c4", "e6"),
-            "c4 to e6 is not a play. A jump goes along a file or a rank, never diagonally.",
+            "A jump goes along a file or a rank, never diagonally.",
             "jump",
         ),
     ],
     Reason.NOTHING_TO_JUMP: [
-        Example(
-            at("c4"), gone("c4", "e4"), "c4 to e4 is not a play. There is nothing on d4 to jump over.", "jump", "d4"
-        ),
+        Example(at("c4"), gone("c4", "e4"), "c4 can’t jump: d4 is empty.", "jump", "d4"),
         Example(
             at("c4", "c5"),
             gone("c4", "e6"),
-            "c4 to e6 is not a play. There is nothing on d6 to jump over.",
+            "c6 can’t jump: d6 is empty.",
             "jump",
             "d6",
         ),
@@ -213,7 +207,7 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(
             TALL,
             gone("c3", "c5"),
-            "c3 to c5 is not a play. Two scouts are on c4, and nothing jumps over a stack.",
+            "Two scouts are on c4, and nothing jumps over a stack.",
             "stacks",
             "c4",
         ),
@@ -222,7 +216,7 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(
             at("c4", "c5 c6"),
             "c4^c6",
-            "c4 to c6 is not a play. A scout is on c6, and a jump ends on an empty square.",
+            "A scout is on c6, and a jump ends on an empty square.",
             "jump",
             "c6",
         ),
@@ -231,14 +225,14 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(
             at("c4", "c5 d6 e5 d4"),
             "c4^c6^e6^e4^c4",
-            "c4 to c4 is not a play. A play visits no square twice, and this one returns to c4.",
+            "A move visits no square twice, and this one returns to c4.",
             "jump",
             "c4",
         ),
         Example(
             at("c4", "c5"),
             "c4^c6^c4",
-            "c4 to c4 is not a play. A play visits no square twice, and this one returns to c4.",
+            "A move visits no square twice, and this one returns to c4.",
             "jump",
             "c4",
         ),
@@ -247,21 +241,21 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(
             at("c8", "c9 d10"),
             "c8^c10^e10",
-            "c8 to e10 is not a play. It ends on c10, where the scout is turned over.",
+            "It ends on c10, where the scout is turned over.",
             "intel",
             "c10",
         ),
         Example(
             at("c8", "c9 d10"),
             gone("c8", "e10"),
-            "c8 to e10 is not a play. It ends on c10, where the scout is turned over.",
+            "It ends on c10, where the scout is turned over.",
             "intel",
             "c10",
         ),
         Example(
             at("c3", "c2 d1", intel="c3"),
             "c3^c1^e1",
-            "c3 to e1 is not a play. It ends on c1, where the scout brings intel home.",
+            "It ends on c1, where the scout brings intel home.",
             "winning",
             "c1",
         ),

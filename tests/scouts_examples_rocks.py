@@ -63,14 +63,14 @@ ROCKS_AND_HANDS: dict[Reason, list[Example]] = {
         ),
     ],
     Reason.DASH_AND_JUMP: [
-        Example(at("c1", "c3"), gone("c1", "c4"), "c1 to c4 is not a play. A piece cannot dash, then jump.", "dash"),
-        Example(at("c1", "c2"), gone("c1", "d4"), "c1 to d4 is not a play. A piece cannot jump, then dash.", "dash"),
+        Example(at("c1", "c3"), gone("c1", "c4"), "A piece cannot dash, then jump.", "dash"),
+        Example(at("c1", "c2"), gone("c1", "d4"), "A piece cannot jump, then dash.", "dash"),
     ],
     Reason.NOT_YOUR_ROCK: [
         Example(
             at("c4"),
             dict.fromkeys(("d5", "d6", "e5", "e6"), "black boulder"),
-            "The black boulder is not white’s. White is to play and lays only its own.",
+            "The black boulder is not white’s. White is to move and lays only its own.",
             "rocks",
             "d5",
         ),

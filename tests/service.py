@@ -225,8 +225,10 @@ def press_space(window: WebDriver) -> None:
 def sit_down(window: WebDriver, service: Served, seat: str, name: str) -> None:
     """As from the QR code: the join page, a name, one tap."""
     window.get(f"{service.url}/join/{seat}")
-    window.find_element(By.NAME, "name").send_keys(name)
-    window.find_element(By.CSS_SELECTOR, "form button").click()
+    field = window.find_element(By.NAME, "name")
+    field.clear()
+    field.send_keys(name)
+    window.find_element(By.CSS_SELECTOR, "form.join .go").click()
     until("the seat page", lambda: window.current_url.endswith(f"/seat/{seat}"))
 
 
@@ -463,6 +465,7 @@ def try_square(window: WebDriver, square: str) -> bool:
 
 def main_key(window: WebDriver, words: str) -> None:
     """Tap the main key once it says so."""
-    script = "return document.querySelector('#live .act.main .key.go')?.innerText ?? ''"
-    until(f"the main key “{words}”", lambda: words in window.execute_script(script))
-    tap(window, "#live .act.main .key.go")
+    key = "#live :is(.act.main .key.go, #commit:not(.off))"
+    script = "return document.querySelector(arguments[0])?.innerText ?? ''"
+    until(f"the main key “{words}”", lambda: words in window.execute_script(script, key))
+    tap(window, key)

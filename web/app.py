@@ -69,6 +69,7 @@ def create_app(
     features = features or Features()
     app = bare_app(site.compiled)
     guard = Auth(site.signing_key, site.host_key, table.seat_nonce, clock, site.make_host_key)
+    guard.is_key_used, guard.note_key_used = site.is_key_used, site.note_key_used
     streams = Streams(site.settings.viewers)
     join_code = JoinCode(table, clock.monotonic_s) if site.settings.join == "code" else None
     app.extensions |= {"streams": streams, "guard": guard, "now_s": table.now_s, "join_code": join_code}

@@ -104,6 +104,11 @@ class PageContext:
                 self._drawn[asked] = version, fragment = self._draw(asked)
         return fragment
 
+    @property
+    def has_sitters(self) -> bool:
+        """Does anybody sit at the table?"""
+        return any(seat.name is not None for seat in self.table.view().seats.values())
+
     def paragraph(self, rule: str | None) -> tuple[str, str] | None:
         """Address and name of a paragraph of the rules of the game that is on; None where there is none."""
         game = self.games.get(self.table.view().game or "") if rule else None
@@ -140,7 +145,7 @@ class PageContext:
         return {
             "finale": finale,
             "end": end_words(view, finale, asked.viewer) if finale else None,
-            "opened": view.board.suggested or self.table.remembered or next(iter(self.games)),
+            "minutes": self.features.past.minutes() if self.features.past and view.phase is Phase.LOBBY else {},
             "plays": self.table.coaching.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             "south": self.table.settings.tip_south,
             # On the table screen the seat that sits at its left comes first, in whatever has a part for each.
@@ -177,7 +182,7 @@ class PageContext:
         """What one surface alone is given; the others have nothing of it."""
         features = self.features
         given: dict[str, Any] = {
-            "host_key": self.guard.host_key if asked.own_screen or asked.page == "host" else "",
+            "host_key": self.guard.host_key if asked.page == "host" else "",
             **dict.fromkeys(("coach_for", "hub", "unwell", "voice", "wifi"), None),
             "pads": {},
         }

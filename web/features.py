@@ -44,6 +44,9 @@ class Site:
     make_host_key: Callable[[], str] | None = None
     compiled: Path | None = None
     key_command: str = "companion host-key"
+    is_key_used: Callable[[], bool] = lambda: True
+    """Has anybody become the host by the key? Until then the machine's own screen tells it."""
+    note_key_used: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from companion.cli.hotspot import add_hotspot
 from companion.cli.hub.tables import add_hub
 from companion.cli.lamp import add_lamp
 from companion.cli.printing import add_print_commands
-from companion.core.config import Settings, find_settings, load_settings
+from companion.core.config import BotsSettings, Settings, find_settings, load_settings
 from companion.core.errors import CompanionError, SystemTrouble
 from companion.core.i18n import plain_words
 from companion.games import GAMES, game_named
@@ -36,11 +36,15 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
+SAFE = "--safe"
+"""No game and no program from outside is loaded. It is looked for before anything is loaded."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Return the exit status."""
-    load_games()
+    words = sys.argv[1:] if arguments is None else arguments
+    if SAFE not in words:
+        load_games()
     options = parser().parse_args(arguments)
     logs.begin(options.verbose)
     try:
@@ -145,6 +149,7 @@ def _add_play(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     command = commands.add_parser("play", help="run the table: pages, camera, lamps")
     _add_settings(command)
     command.add_argument("--simulate", action="store_true", help="a rendered table and a panel without pins")
+    command.add_argument(SAFE, action="store_true", help="without games and programs from outside")
     command.add_argument("--game", choices=sorted(GAMES), help="start this game at once, unless one is on")
     command.add_argument("--port", type=_port, help="port of the pages (0: any free one)")
     command.add_argument("--host", help="address to listen on")
@@ -164,6 +169,8 @@ def _play(options: argparse.Namespace) -> int:
 
     def settings() -> Settings:
         found = _settings_of(options)
+        if options.safe:
+            found = msgspec.structs.replace(found, bots=BotsSettings())
         logs.choose(found.log.level, options.verbose)
         return found
 
@@ -258,7 +265,9 @@ def _calibrate(options: argparse.Namespace) -> int:
 
 def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("selfplay", help="whole games through the real interfaces")
-    command.add_argument("--game", choices=sorted(GAMES), required=True, help="which one")
+    which = command.add_mutually_exclusive_group(required=True)
+    which.add_argument("--game", choices=sorted(GAMES), help="which one")
+    which.add_argument("--check", metavar="GAME", help="say what a game lacks, for its author")
     command.add_argument("--games", type=count, default=1, metavar="N")
     command.add_argument("--seed", type=int, default=1, metavar="S")
     own = [character.name for character in CHARACTERS]
@@ -270,6 +279,8 @@ def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 def _selfplay(options: argparse.Namespace) -> int:
     from companion.tools.selfplay import play_games  # noqa: PLC0415
 
+    if options.check:
+        return _check_game(options.check)
     good = True
     for report in play_games(options.game, options.games, options.seed, options.against):
         if options.json:
@@ -278,6 +289,19 @@ def _selfplay(options: argparse.Namespace) -> int:
             print(report.sentence(), flush=True)
         good &= report.is_good()
     return 0 if good else 1
+
+
+def _check_game(name: str) -> int:
+    from companion.tools.selfplay.check import faults_of, wishes_of  # noqa: PLC0415
+
+    faults = faults_of(name)
+    for fault in faults:
+        print(f"wrong  {fault}")
+    for wish in () if faults else wishes_of(name):
+        print(f"may    {wish}")
+    if not faults:
+        print(f"The game “{name}” can be played.")
+    return 1 if faults else 0
 
 
 def _add_engine(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -84,7 +84,8 @@ class CameraSettings(_Section, frozen=True, forbid_unknown_fields=True):
     source: str = "auto"
     """Camera: `auto`, `none`, `picamera`, `usb:0`, or the path of a picture, a folder or a film.
 
-    `picamera:imx708` has this sensor, `usb:C920` these words in its name.
+    `picamera:imx708` has this sensor, `usb:C920` these words in its name. `http://…` is a stream of JPEGs and `rtsp://…`
+    a video in the network.
     """
     size: Literal["auto", "1280x720", "1920x1080"] = "auto"
     """Size that is asked of the camera. `auto` is 1920x1080, with little memory 1280x720."""
@@ -140,15 +141,19 @@ class WebSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """PEM file of its key."""
 
 
+UNTIL_TAPPED_S = 60.0
+"""A time to read from which on nothing goes on by itself."""
+
+
 class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """The table screen and the game."""
 
     reading_time_s: Annotated[float, Meta(ge=0, le=60)] = 3.0
-    """Seconds for which a step without anything to move stays on the screen."""
+    """Seconds for which seven words stay on the screen. From 60 on they wait for a tap."""
     tip_south: Literal["left", "right"] = "left"
     """Side of the table screen on which South sits."""
-    theme: Literal["system", "light", "dark"] = "system"
-    """Colours of the table screen."""
+    theme: Literal["system", "light", "dark", "night"] = "system"
+    """Colours of the table screen. `night` is dark from eight in the evening until seven."""
     language: Literal["auto", "en", "es", "fr"] = "auto"
     """Language of the table screen, the voice and the console. `auto` is the browser's."""
     coach: Literal["machine", "always", "never"] = "machine"

@@ -236,6 +236,10 @@ _KEYS = {
         '<path d="M14 88V60a30 30 0 0 1 60 0v8" fill="none" stroke="currentColor" stroke-width="13"/>'
         '<path d="M50 60H98L74 92z" fill="currentColor"/>'
     ),
+    "undo": (
+        '<path d="M28 30H62a24 24 0 0 1 0 48H36" fill="none" stroke="currentColor" stroke-width="13"/>'
+        '<path d="M2 30L38 4V56z" fill="currentColor"/>'
+    ),
     "exchange": (
         '<path d="M10 34H70M90 66H30" fill="none" stroke="currentColor" stroke-width="11"/>'
         '<path d="M62 10L92 34L62 58zM38 42L8 66L38 90z" fill="currentColor"/>'

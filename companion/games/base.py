@@ -21,7 +21,7 @@ from companion.core.kit import Kit, Layout, Seat, Side
 from companion.games.aids import Extras
 from companion.games.events import CommonEvent, EventKind
 from companion.games.pads import PadGrammar
-from companion.games.screen import BoardUi, CardUi, ChessClock, Play, Possible, Tally, UnitOrder
+from companion.games.screen import Badge, BoardUi, CardUi, ChessClock, Play, Possible, Tally, Tell, UnitOrder
 
 if TYPE_CHECKING:
     from companion.games.lesson import Lesson
@@ -69,6 +69,7 @@ class Stage:
 
     `expected` is the layout after it. None when the board is not to be checked any more. `tallies` are sums to be
     shown with it. `todo` says what hands do where no moves on squares do (cards): the seat and a sentence each.
+    `tells` are read one after another, the worst last; `badges` stand on the pieces after it.
     """
 
     title: str
@@ -77,6 +78,8 @@ class Stage:
     expected: Layout | None
     tallies: tuple[Tally, ...] = ()
     todo: tuple[tuple[Seat, str], ...] = ()
+    tells: tuple[Tell, ...] = ()
+    badges: Mapping[Square, Badge] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from companion.core.grid import Square
 from companion.core.kit import Seat
@@ -17,6 +18,7 @@ class Tally:
     """A seat's sum, to be shown as it builds up: its parts with what each adds, the total, and what that is worth.
 
     `ladder` is a row of numbers (2 4 8 16 …) of which the first `reached` are filled. `is_greater`: it beats the other.
+    `lost` are those of its parts that its seat loses.
     """
 
     seat: Seat
@@ -26,6 +28,26 @@ class Tally:
     ladder: tuple[int, ...] = ()
     reached: int = 0
     is_greater: bool = False
+    lost: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Tell:
+    """What happened, in one sentence for both sides, to be read while nobody has to do anything.
+
+    `text` has at most 40 characters and calls people by their sides. `scene` is drawn large and read for twice the
+    time; empty: the sentence says it all. `faces` are its pieces from left to right: who bumps into whom, or who has
+    done something, then to whom. `lost` is what the last of them, on `square`, lost of `most` hit points, `left` what
+    it has now.
+    """
+
+    text: str
+    scene: Literal["", "bump", "hit", "taken", "sums"] = ""
+    faces: tuple[str, ...] = ()
+    square: Square | None = None
+    lost: int = 0
+    left: int = 0
+    most: int = 0
 
 
 # ---- games of pieces -------------------------------------------------------------------------------------------------
@@ -63,15 +85,27 @@ class ChoiceKey:
 
 @dataclass(frozen=True)
 class Play:
-    """A legal action as it is tapped: its squares in their order, after a key where it needs one.
+    """A legal action as it is tapped: a piece, then where it goes, after a key where it needs one.
 
-    `text` is the notation, `label` at most 40 characters that say it, such as “Jump c1 to e3”.
+    `text` is the notation, `label` at most 40 characters that say it, such as “Jump c1 to e3”. `squares` are all that
+    it leads over, or covers. `meets` are those on the way whose pieces can stop it.
     """
 
     text: str
     squares: tuple[Square, ...]
     label: str
     key: str = ""
+    taps: tuple[Square, ...] = ()
+    """What is tapped, in its order, where that is not the first and the last square.
+
+    A square beyond the last rank is the goal there.
+    """
+    meets: tuple[Square, ...] = ()
+
+    @property
+    def touches(self) -> tuple[Square, ...]:
+        """The squares that are tapped, in their order."""
+        return self.taps or (self.squares if len(self.squares) < 2 else (self.squares[0], self.squares[-1]))
 
 
 @dataclass(frozen=True)
@@ -194,6 +228,10 @@ class BoardUi:
     hint: str = ""
     open_action: str = ""
     facts: Mapping[Seat, str] = field(default_factory=dict)
+    kept: Mapping[Seat, tuple[str, ...]] = field(default_factory=dict)
+    """The faces of what each seat still has beside the board."""
+    plays: Mapping[Seat, tuple[bool, ...]] = field(default_factory=dict)
+    """The plays of the seat on turn, each with whether it has been made."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     hands: Mapping[Seat, tuple[HandCard, ...]] = field(default_factory=dict)
     keys: tuple[ChoiceKey, ...] = ()

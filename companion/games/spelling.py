@@ -57,7 +57,7 @@ def spelt(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Spel
 def asked_again(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> str:
     """Return what the guide answers to another order than the one that it asks for."""
     words = listed([order.whole for order in spelt(game, state, seat, text)])
-    return say("That is allowed in a game. For now, the lesson asks for this: {order}.", order=words)
+    return say("Good for later. Now: {order}.", order=words)
 
 
 def play_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Play | None:
@@ -105,7 +105,7 @@ def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Wa
     """Return where an action leads on the board, for pictures: square by square, piece by piece, or
     its first order."""
     if play := play_of(game, state, seat, text):
-        return tuple(pairwise(play.squares))
+        return () if len(play.touches) == 1 else tuple(pairwise(play.squares))
     ends = game.plan(state, seat, text)
     standing = game.standing(state, seat)
     if standing and standing.sheet:

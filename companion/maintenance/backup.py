@@ -203,6 +203,11 @@ def is_staged(settings: Settings) -> bool:
     return (settings.journal_path.parent / READY).exists()
 
 
+def is_forgetting(settings: Settings) -> bool:
+    """Return whether all games are deleted at the next start."""
+    return (settings.journal_path.parent / READY / _FORGET).exists()
+
+
 def unstage(settings: Settings) -> None:
     """Forget what waits for the next start."""
     with _trouble():

@@ -15,6 +15,7 @@ from companion.core.i18n import joined, listed, say
 from companion.core.kit import SEATS
 from companion.maintenance.backup import (
     BackupNote,
+    is_forgetting,
     is_staged,
     make_backup,
     stage_forgetting,
@@ -34,6 +35,9 @@ from companion.maintenance.settings.rows import (
 )
 from companion.table.session import Phase
 from companion.table.table import Table
+
+RESTART_AFTER_S = 10.0
+"""Seconds without a game and without another change before the service begins anew for a setting."""
 
 
 class Upkeep:
@@ -66,6 +70,8 @@ class Upkeep:
         self._restart = restart
         self._lock = threading.Lock()
         self._ordered = self._differing(settings)
+        self._must_restart = self._is_announced = False
+        self._idle_s = 0.0
 
     def _differing(self, settings: Settings) -> Mapping[str, object]:
         """Return what of these settings the file does not say: the command line has set it."""
@@ -116,7 +122,36 @@ class Upkeep:
         """Say that settings were put back, and which are no longer used. Empty: neither."""
         return joined(" ", (self._last_good.told(), *retired_settings(self.path)))
 
+    def waiting(self) -> int:
+        """Return how many settings of the file work only after a restart."""
+        try:
+            said = flat(self._file.read().settings)
+        except ConfigError:
+            return 0
+        return sum(
+            said[key] != value
+            for key, value in flat(self._running).items()
+            if key not in self._ordered and not works_at_once(key)
+        )
+
+    def restart_when_idle(self) -> None:
+        """Begin anew for settings that need it, once nobody plays: the first call says so, the next one does it.
+
+        What waits for the next start, such as that all games are deleted, waits for the owner instead.
+        """
+        now_s = self._clock.monotonic_s()
+        if self._table.progress().phase not in (Phase.LOBBY, Phase.OVER):
+            self._idle_s = now_s
+        is_due = self.can_restart and self._must_restart and now_s - self._idle_s >= RESTART_AFTER_S
+        if not is_due or self.staged() or not self.waiting():
+            return
+        if self._is_announced:
+            self.restart()
+        self._is_announced = True
+        self._table.notice("upkeep", say("New settings: the table starts again in a moment."))
+
     def _go_by(self, written: Settings) -> None:
+        self._must_restart, self._idle_s = True, self._clock.monotonic_s()
         values = flat(written)
         self._running = changed(self._running, {key: values[key] for key in all_keys() if works_at_once(key)})
         self._use(self._running)
@@ -149,12 +184,16 @@ class Upkeep:
         """Check a backup and lay it ready for the next start. Return what is in it."""
         with self._lock:
             note: BackupNote = stage_restore(source, self._running, self.path)
-        self._tell(say("A backup replaces all games at the next start."))
+        self._tell(say("At the next start a backup replaces all games."))
         return note.sentence()
 
-    def staged(self) -> bool:
-        """Return whether something waits for the next start."""
-        return is_staged(self._running)
+    def staged(self) -> str:
+        """Return what waits for the next start, as a sentence. Empty: nothing."""
+        if not is_staged(self._running):
+            return ""
+        if is_forgetting(self._running):
+            return say("At the next start all games are deleted.")
+        return say("At the next start a backup replaces all games.")
 
     def unstage(self) -> None:
         """Forget what waits for the next start."""
@@ -175,7 +214,7 @@ class Upkeep:
         for seat in SEATS:
             self._table.free_seat(seat)
         if games:
-            self._tell(say("All games will be deleted at the next start."))
+            self._tell(say("At the next start all games are deleted."))
 
     def _by_hand(self) -> Mapping[str, object]:
         """Return the settings that the page may not write. They belong to the machine, and stay when all others go."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
 from companion.core.command_line import command_words, public_command
 from companion.core.config import Settings, find_settings
+from companion.core.errors import JournalError
 from companion.core.heartbeat import Heartbeats
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit
@@ -60,6 +61,8 @@ from web.security.join_code import JoinCode
 from web.server.server import Server, serve
 
 log = logging.getLogger(__name__)
+_HOST_KEY_USED = "host used"
+"""A key of the journal that is there once somebody has become the host by the host key."""
 
 
 @dataclass
@@ -320,6 +323,8 @@ class Companion(Closeable):
             self._make_host_key,
             self.settings.journal_path.with_name("templates"),
             public_command("host-key"),
+            is_key_used=lambda: _HOST_KEY_USED in dict(self.journal.keys()),
+            note_key_used=self._note_key_used,
         )
         app = create_app(self.table, GAMES, self.clock, site, self._features())
         self.join_code: JoinCode | None = app.extensions["join_code"]
@@ -338,6 +343,7 @@ class Companion(Closeable):
         self.upkeep = Upkeep(
             self.settings, self.settings_path, self.table, self.clock, use=self.use, restart=self._restart
         )
+        self.housekeeping.last_task = self.upkeep.restart_when_idle
         check = CheckRoom(
             self.settings.panel, self.check, self._why_no_panel(), simulation is not None, lambda: self.broker.sentence
         )
@@ -369,6 +375,10 @@ class Companion(Closeable):
         self.network.settings = settings.wifi
         self.broker.change(settings)
         self.housekeeping.settings = settings.history
+
+    def _note_key_used(self) -> None:
+        with suppress(JournalError):  # a full disk: it is told once more
+            self.journal.key(_HOST_KEY_USED)
 
     def _make_host_key(self) -> str:
         self.journal.renew_key("host")

@@ -11,6 +11,7 @@ from companion.core.ports import CameraState, CameraStatus
 from companion.diagnostics.findings import Finding, Grade
 from hardware.panel import Panel
 from hardware.voice import ESPEAK
+from vision.watcher import Watcher
 
 
 def board_camera(status: CameraStatus, name: str | None) -> Finding:
@@ -34,10 +35,11 @@ def profile(settings: CameraSettings) -> Iterator[Finding]:
         yield Finding("profile", Grade.NOTE, text)
 
 
-def pace(sentence: str) -> Iterator[Finding]:
-    """Return what of the reading gives way on a slow machine, if anything does."""
-    if sentence:
-        yield Finding("camera", Grade.NOTE, sentence)
+def remarks(watcher: Watcher | None) -> Iterator[Finding]:
+    """Return what is odd about the camera, and what of the reading gives way on a slow machine."""
+    for sentence in (watcher.link.oddity, watcher.pace.sentence) if watcher else ():
+        if sentence:
+            yield Finding("camera", Grade.NOTE, sentence)
 
 
 def pads(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:

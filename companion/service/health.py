@@ -25,7 +25,7 @@ from companion.diagnostics.findings import Finding, Grade, Health, RefusalCounte
 from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.trial import broker_finding
-from companion.service.device_findings import board_camera, pace, pads, profile, voice
+from companion.service.device_findings import board_camera, pads, profile, remarks, voice
 from companion.service.settings_finding import settings_findings
 from companion.storage.disk_space import FULL_BYTES
 from companion.storage.write_faults import WriteFault
@@ -222,7 +222,7 @@ class ServiceHealth(Closeable):
             companion.table.view().devices.camera, companion.watcher.link.camera if companion.watcher else None
         )
         yield from profile(companion.settings.camera)
-        yield from pace(companion.watcher.pace.sentence if companion.watcher else "")
+        yield from remarks(companion.watcher)
         yield from pads(companion.panel, companion.simulation is not None)
         yield voice(companion.settings.voice)
         if companion.broker.sentence:

@@ -98,7 +98,8 @@ def _newly_seated(before: TableView, view: TableView) -> Iterator[str]:
 def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[str]:
     """Return the events of a stage that has just been opened, or of a turn without stages."""
     if view.phase is Phase.STAGES:
-        if (before.phase, before.moment, before.turn.stage) != (view.phase, view.moment, view.turn.stage):
+        is_new = (before.phase, before.moment, before.turn.stage) != (view.phase, view.moment, view.turn.stage)
+        if is_new and (everything or not view.turn.telling):  # else the sign tells it
             yield from (event.text for event in view.turn.events if everything or event.kind.cue)
     elif (
         everything
@@ -111,7 +112,8 @@ def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[
 
 def _kind(view: TableView, everything: bool) -> tuple[object, ...]:
     """Return what the table waits for, without the details that change while hands are at it."""
-    step = (view.phase, view.moment, view.turn.stage)
+    told = view.turn.telling.number if view.turn.telling else None
+    step = (view.phase, view.moment, view.turn.stage, told)
     if view.board.problems:
         return (*step, view.board.problems[0].sign)
     if view.phase in (Phase.SETUP, Phase.STAGES):

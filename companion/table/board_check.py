@@ -77,6 +77,29 @@ def remembered(reading: Reading, board: Layout) -> dict[Square, str]:
     return seen
 
 
+def as_people_lay(
+    kit: Kit, layout: Layout, reading: Reading, before: Layout | None = None, touched: Collection[Square] = ()
+) -> Reading:
+    """The reading as if what is carried lay where the layout has it: a flag or a ball may lie above or below its
+    carrier.
+
+    Of the two only the upper one is seen. It stands for both where the other is seen nowhere else. A flag that lay
+    there by itself `before` tells nothing of a robot that is to come, unless a hand has `touched` it since.
+    """
+    seen = dict(reading.seen)
+    expected, there = Counter(tops(layout).values()), Counter(seen.values())
+    for square, stack in layout.items():
+        face = seen.get(square)
+        if len(stack) != 2 or face != stack[0] or kit.face(face).carried == kit.face(stack[1]).carried:
+            continue
+        lay_alone = before is not None and before.get(square) == (face,) and square not in touched
+        is_clear = kit.face(stack[1]).carried or not lay_alone
+        if is_clear and there[stack[1]] < expected[stack[1]]:
+            seen[square] = stack[1]
+            there[stack[1]] += 1
+    return replace(reading, seen=seen) if seen != reading.seen else reading
+
+
 def hand_moves(
     kit: Kit, before: Layout, after: Layout, reading: Reading | None = None, touched: Collection[Square] = ()
 ) -> tuple[HandMove, ...]:
@@ -86,6 +109,7 @@ def hand_moves(
     What turns over under another piece is done where hands have `touched` its square.
     """
     before, after = kit.anchored(before), kit.anchored(after)
+    reading = as_people_lay(kit, after, reading, before, touched) if reading else None
     gone, come = _surplus(kit, before, after), _surplus(kit, after, before)
     ways: dict[tuple[Square | None, Square | None], list[tuple[str, bool]]] = {}
     for kind in sorted(gone.keys() | come.keys()):
@@ -205,6 +229,7 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
         before, target = kit.anchored(before), kit.anchored(target)
         anchored = kit.anchored({square: (face,) for square, face in reading.seen.items()})
         reading = replace(reading, seen=tops(anchored))
+    reading = as_people_lay(kit, target, reading)
     wrong: dict[Square, str | None] = {}
     for square in sorted(set(before) | set(target) | set(reading.seen)):
         if square in reading.unknown:
@@ -305,15 +330,19 @@ def explain(
     What no action has moved may be hidden. Raises `Ambiguous` with the notations when several actions lead to what is
     seen, or when a piece is gone that may have left the board or lie under one that is carried, such as a ball.
     """
+
+    def lying(layout: Layout) -> Reading:
+        return as_people_lay(before.kit, layout, reading, before.board)
+
     fitting, hidden = [], []
     for action, layouts in outcomes:
-        agreeing = [layout for layout in layouts if agrees(layout, reading, before.board)]
+        agreeing = [layout for layout in layouts if agrees(layout, lying(layout), before.board)]
         if any(_is_shown(layout, reading, before) for layout in agreeing):
             fitting.append(action)
         elif any(_may_be_meant(before.kit, layout, before.board) for layout in agreeing):
             hidden.append(action)
     if len(fitting) > 1 or (hidden and not fitting):
-        words = say("The board matches several plays of {side}", side=game.sides[seat].name)
+        words = say("The board matches several moves of {side}", side=game.sides[seat].name)
         raise Ambiguous(words, tuple(map(game.format, fitting or hidden)))
     return fitting[0] if fitting else None
 

@@ -21,7 +21,7 @@ from companion.table.prompts.sign import sign_of
 from companion.table.records import Begin, HandIn, StageDone
 from companion.table.reducer import advance
 from companion.table.session import BOTH, Phase, Session
-from companion.table.state import TableState, is_in_hand, problems_of
+from companion.table.state import TableState, is_in_hand, problems_of, tell_of
 from companion.table.store import TableStore
 from companion.table.turns import Turns
 
@@ -78,7 +78,7 @@ class BoardFollower:
         is_still = before.session.phase is Phase.ORDERS and reading.quiet and not reading.unknown
         laid = _laid_open(before, reading) if is_still else {}
         live = replace(before, reading=reading, suggested=suggested, laid=laid, choices=(), touched=touched)
-        if self._is_brought(suggested) and before.session.phase is Phase.LOBBY and before.session.seats:
+        if self._is_brought(reading) and before.session.phase is Phase.LOBBY and before.session.seats:
             live = replace(live, chosen=suggested, stage_since_s=self._store.now_s())
         self._store.live = live
         found = problems_of(live)
@@ -97,11 +97,12 @@ class BoardFollower:
         if live != before:
             self._publish(live, before.problems)
 
-    def _is_brought(self, suggested: str | None) -> bool:
+    def _is_brought(self, reading: Reading) -> bool:
         """Has somebody laid this board on the table, since the table was looked at first? It chooses its game."""
-        before = self._lay_last
-        self._lay_last = suggested or before or ""
-        return before is not None and suggested not in (None, before)
+        if not reading.quiet:
+            return False
+        before, self._lay_last = self._lay_last, reading.game or self._lay_last or ""
+        return before is not None and reading.game not in (None, before)
 
     def _publish(self, live: TableState, before: tuple[Problem, ...]) -> None:
         """Show how things are, and signal a board that became wrong, to whoever the sign asks, or right again."""
@@ -128,9 +129,8 @@ class BoardFollower:
     def _is_followed(self) -> bool:
         """Have hands done the stage that is shown, or a later one of a turn that one seat alone has taken?"""
         live, session = self._store.live, self._store.live.session
-        shown_s = self._store.now_s() - live.stage_since_s
-        if session.stages[session.stage].tallies and shown_s < self._store.reading_time_s:
-            return False  # sums are read before the board moves on
+        if tell_of(live):
+            return False  # what has happened is read before the board moves on
         if live.agrees:
             return True
         later = session.stages[session.stage + 1 :] if len(session.turns[-1].sealed) == 1 else ()
@@ -191,7 +191,8 @@ class BoardFollower:
         if action is None:
             if not found and not in_hand:
                 wrong = replace(wrong, markers_before=board_check.markers_known(live.markers_before, reading))
-            seen = board_check.remembered(reading, session.board or {})
+            lying = board_check.as_people_lay(before.kit, before.board, reading)
+            seen = board_check.remembered(lying, before.board)
             why_not = None if in_hand else session.playing.why_not(session.state, seat, seen)
             self._publish(replace(wrong, why_not=why_not), live.problems)
             return

@@ -15,7 +15,7 @@ from companion.table.chance.game_chance import ChanceKeeper
 from companion.table.ports import LastChoices
 from companion.table.remote.remote_table import RemoteTable
 from companion.table.seats.seating import Seating
-from companion.table.session import Phase
+from companion.table.session import MACHINE, Phase
 from companion.table.store import TableStore
 
 
@@ -79,7 +79,11 @@ class Lobby:
         chosen = self._store.live.chosen
         if chosen is None:
             raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
-        self.begin(chosen, self._options_of(chosen))
+        rules, options = game_named(chosen), self._options_of(chosen)
+        has_machine = any(sitter.door == MACHINE for sitter in self._store.session.seats.values())
+        if has_machine and rules.is_dealt_by_hand(rules.options(options)):  # no machine knows cards that people deal
+            options = rules.presets[0].options
+        self.begin(chosen, options)
 
     def begin_by_key(self, is_guided: bool = False) -> None:
         """Start the game that is chosen, or lies there, or was the last; raises `Illegal` where there is none."""

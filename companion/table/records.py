@@ -171,6 +171,7 @@ class Decline(Record, frozen=True, tag="decline"):
     """A seat says no to what the other wants, or no longer wants it itself: a draw, the last turn back."""
 
     seat: Seat
+    now_s: float = 0.0
 
 
 class SkipLesson(Record, frozen=True, tag="skip_lesson"):

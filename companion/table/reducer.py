@@ -108,7 +108,7 @@ def _advance(session: Session, record: AnyRecord) -> Advance:
         case AskBack():
             return ask_back(session, record)
         case Decline():
-            return decline(session)
+            return decline(session, record)
         case SkipLesson():
             return _skip_lesson(session, record)
         case Resign():
@@ -173,6 +173,8 @@ def _seated(session: Session, record: NewGame) -> dict[Seat, Sitter]:
 def _begin(session: Session, record: Begin) -> Advance:
     if session.phase is not Phase.SETUP:
         raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to set up now"))
+    if session.put_back and session.paused == "undo":
+        session = replace(session, paused="")
     return _await_orders(session, record.now_s)
 
 
@@ -227,10 +229,13 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     game, seat = session.playing, record.seat
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
         raise Stale(say("That order belongs to a turn that is over: look at the page again"))
+    if session.back_wanted:
+        asker = game.sides[session.back_wanted].name
+        raise Illegal(Refusal.PAUSED, say("{side!c} wants the last move back: answer first", side=asker))
     if seat not in game.to_act(session.state):
         raise Illegal(Refusal.NOT_TO_ACT, say("{side!c} cannot act now", side=game.sides[seat].name))
     if session.paused:
-        raise Illegal(Refusal.PAUSED, say("The clock is stopped: press ready to continue"))
+        raise Illegal(Refusal.PAUSED, say("The clock is stopped: press ready to resume"))
     action = game.parse(record.action)
     game.check(session.state, seat, action)
     if seat in session.sealed:

@@ -166,6 +166,12 @@ class Session:
         return number if number < len(lesson.steps) else None
 
     @property
+    def has_just_learned(self) -> bool:
+        """Is the first decision due that a lesson has led up to?"""
+        lesson = self.game.lesson if self.game and self.is_guided and not self.is_alone else None
+        return lesson is not None and self.phase is Phase.ORDERS and len(self.turns) == len(lesson.steps)
+
+    @property
     def lesson_step(self) -> LessonStep | None:
         """The step of the lesson that is on; None: no guide is here."""
         number = self.lesson_number

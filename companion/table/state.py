@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -9,9 +10,10 @@ from typing import Literal
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
-from companion.core.i18n import Verbatim, joined, say
+from companion.core.i18n import Verbatim, listed, say
 from companion.core.kit import SEATS, Kit, Layout, RowSeen, RowsWanted, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
+from companion.games.screen import Tell
 from companion.table import board_check
 from companion.table.board_check import Before, HandMove, Problem
 from companion.table.records import HandIn
@@ -78,6 +80,11 @@ class TableState:
     version: int = 0
     stage_since_s: float = 0.0
     """Since when what is shown is shown, a monotonic time."""
+    told: int = 0
+    """How many of the stage's tells have been read."""
+    tell_due_s: float = math.inf
+    """Until when the next of them is to be read, a monotonic time; never: until somebody taps."""
+    tell_lasts_s: float = 0.0
     reading: Reading | None = None
     camera: CameraStatus = NO_CAMERA
     problems: tuple[Problem, ...] = ()
@@ -125,11 +132,14 @@ class TableState:
             return False
         if self.has_cards:
             return board_check.cards_agree(layout, self.reading)
-        if not board_check.agrees(layout, self.reading, self.before) or _missed_and_hidden(self, layout):
+        kit = self.session.kit
+        reading = self.reading
+        if kit is not None:
+            reading = board_check.as_people_lay(kit, layout, reading, self.before, self.touched)
+        if not board_check.agrees(layout, reading, self.before) or _missed_and_hidden(self, layout):
             return False
         if not board_check.turned_below(self.before, layout) <= self.touched:
             return False
-        kit = self.session.kit
         before = Before(kit, self.before, self.markers_before) if kit else None
         return before is None or board_check.shows_growth(before, layout, self.reading)
 
@@ -194,10 +204,25 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
         live = replace(live, tiles=TileState(live.tiles.ready - gone, faults))
     shown = (session.moment, session.phase, session.stage)
     if shown != (before.moment, before.phase, before.stage):
-        live = replace(live, stage_since_s=now_s, problems=problems_of(live), touched=frozenset())
+        live = replace(live, stage_since_s=now_s, problems=problems_of(live), touched=frozenset(), told=0)
     if session.kit != before.kit:
         live = replace(live, reading=None, problems=(), suggested=None)
     return live
+
+
+def tells_of(session: Session) -> tuple[Tell, ...]:
+    """Return what is told of the stage that is shown: all of it where hands have nothing to do, else its scenes."""
+    if session.phase is not Phase.STAGES:
+        return ()
+    stage = session.stages[session.stage]
+    if session.has_moves:
+        return tuple(tell for tell in stage.tells if tell.scene)
+    return stage.tells or (Tell(next((event.text for event in reversed(stage.events)), stage.title)),)
+
+
+def tell_of(live: TableState) -> Tell | None:
+    """Return what is told now; None: hands are at work, or nothing is shown."""
+    return next(iter(tells_of(live.session)[live.told :]), None)
 
 
 def must_wait(live: TableState, order: HandIn) -> bool:
@@ -291,21 +316,20 @@ def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]
     seat = session.hands_for(owner or Seat.SOUTH)
     side = kit.sides[seat].name
     own = kit.kind(piece).removeprefix(f"{kit.sides[owner or Seat.SOUTH].name} ")
-    if own == kit.kind(piece):
-        what = say("the {piece}", piece=own)
-    elif owner is not None and owner is not seat:
+    what = say("{piece}", piece=own)
+    if owner is not None and owner is not seat and own != kit.kind(piece):
         what = say("{name}’s {piece}", name=Verbatim(session.seats[owner].name), piece=own)
-    else:
-        what = say("your {piece}", piece=own)
-    what = joined(" + ", (what, *(kit.kind(face).split()[-1] for face in reversed(carried))))
+    what = listed((what, *(say("{piece}", piece=kit.kind(face).split()[-1]) for face in reversed(carried))))
     origin, target = move.origin, move.target
     if origin is not None and origin == target:
-        return seat, say("{side!c}: turn {what} on {square} over", side=side, what=what, square=target)
+        return seat, say("{side!c}: turn {what} over on {square}", side=side, what=what, square=target)
     if origin is None:
-        return seat, say("{side!c}: put {what} on {square}", side=side, what=what, square=target)
+        return seat, say("{side!c}: {what} to {square}", side=side, what=what, square=target)
     if target is None:
         return seat, say("{side!c}: take {what} off {square}", side=side, what=what, square=origin)
+    if session.phase is Phase.SETUP:
+        return seat, say("{side!c}: {what} back to {square}", side=side, what=what, square=target)
     parts = {"side": side, "what": what, "origin": origin, "target": target}
     if move.turned:
-        return seat, say("{side!c}: move {what} {origin} to {target}, turned over", **parts)
-    return seat, say("{side!c}: move {what} {origin} to {target}", **parts)
+        return seat, say("{side!c}: {what}, {origin} to {target}, turned over", **parts)
+    return seat, say("{side!c}: {what}, {origin} to {target}", **parts)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from companion.core.clock import Clock
-from companion.core.config import TableSettings
+from companion.core.config import UNTIL_TAPPED_S, TableSettings
 from companion.core.errors import CompanionError, JournalError, Stale, trace_of
 from companion.core.i18n import say
 from companion.core.ports import CameraState, Signal
@@ -25,7 +25,7 @@ from companion.table.ports import RecordJournal
 from companion.table.records import AnyRecord, Commit, FreeSeat, MoveSeat, Pause, TakeSeat
 from companion.table.reducer import advance
 from companion.table.session import Phase, Session
-from companion.table.state import TableState, with_session
+from companion.table.state import TableState, tell_of, with_session
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +37,12 @@ BEAT_S = 0.1
 """Longest time in seconds between two looks at what is due."""
 SHORTEST_PAUSE_S = 0.0005
 """Gives whoever waits for the table a chance to come first."""
+FIRST_S, WORD_S = 1.0, 0.3
+"""How long a sentence is read, in seconds: to find it, and each of its words."""
+USUAL_READING_S = 3.0
+"""The time to read as delivered: it scales the others."""
+MOVES_S = 1.4
+"""How long pieces move and then lie still before the sign tells what came of it, in seconds."""
 HUNG_S = 30.0
 """Seconds after which whoever waits for the table gives up: something in it hangs."""
 
@@ -87,6 +93,7 @@ class TableStore:
         if session.phase is Phase.OVER and session.remote is None:  # who comes now was not there
             session = session.at_home()
         self.live = TableState(session, stage_since_s=clock.monotonic_s(), notices=self._standing)
+        self.live = self.telling(self.live)
 
     @property
     def session(self) -> Session:
@@ -203,7 +210,9 @@ class TableStore:
         self._write(records, session)
         if session.is_left_for_home(before):
             session = session.at_home()
-        self.live = replace(with_session(self.live, session, self.now_s()), notices=self._standing)
+        live = replace(with_session(self.live, session, self.now_s()), notices=self._standing)
+        is_shown = (session.moment, session.stage) == (before.moment, before.stage) and session.phase is before.phase
+        self.live = live if is_shown else self.telling(live)
         if session.kit != before.kit:
             self.listeners.kit_is(session.kit)
         self.publish(self.live, signals)
@@ -258,10 +267,21 @@ class TableStore:
         """Is something wrong that the lamps should say?"""
         return self.live.notices != self._standing or self.live.camera.state is CameraState.TROUBLE
 
-    @property
-    def reading_time_s(self) -> float:
-        """Seconds for which what is shown stays before the table goes on by itself."""
-        return self.settings.reading_time_s * (LESSON_READS if self.session.lesson_step else 1)
+    def telling(self, live: TableState) -> TableState:
+        """Return the table as it tells its next sentence from now on, for so long as that takes to be read.
+
+        A scene is read for twice the time, once the pieces of its stage have moved; in a lesson all takes longer.
+        """
+        tell = tell_of(live)
+        if tell is None:
+            return live
+        scale = self.settings.reading_time_s / USUAL_READING_S
+        times = LESSON_READS if live.session.lesson_step else 2 if tell.scene else 1
+        lasts_s = scale * times * (FIRST_S + WORD_S * len(tell.text.split()))
+        if self.settings.reading_time_s >= UNTIL_TAPPED_S:
+            return replace(live, tell_due_s=math.inf, tell_lasts_s=0.0)
+        moves_s = scale * MOVES_S if tell.scene and not live.told else 0.0
+        return replace(live, tell_due_s=self.now_s() + moves_s + lasts_s, tell_lasts_s=lasts_s)
 
     # ---- a disk that refuses -------------------------------------------------------------------------------------
 

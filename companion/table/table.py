@@ -33,7 +33,6 @@ from companion.table.records import (
     Resume,
     ShowCard,
     SkipLesson,
-    StageDone,
     TakeBack,
     TakeSeat,
 )
@@ -43,6 +42,7 @@ from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pads import Pads
 from companion.table.seats.seating import Seating
 from companion.table.session import Phase, Session
+from companion.table.state import tell_of
 from companion.table.store import WRITE_AGAIN_S, TableStore
 from companion.table.table_view import Progress, TableView
 from companion.table.turns import TileOrders, Turns
@@ -217,13 +217,13 @@ class Table(Closeable):
         session = store.live.session
         shown_s = now_s - store.live.stage_since_s
         if session.back_wanted and not 0 <= now_s - session.back_since_s < ANSWER_S:
-            store.accept(Decline(session.back_wanted.other))
+            store.accept(Decline(session.back_wanted.other, now_s))
         elif session.phase is Phase.STAGES and session.is_shown_here:
             pass  # the other table's board does not show it yet
-        elif session.phase is Phase.STAGES and not session.has_moves:
-            if shown_s >= store.reading_time_s and not store.live.problems:
-                store.accept(StageDone(session.moment, session.stage, "clock", now_s))
-        elif session.phase is Phase.OVER and shown_s >= 2 * store.reading_time_s and self._lobby.must_replay:
+        elif session.phase is Phase.STAGES:
+            if tell_of(store.live) and now_s >= store.live.tell_due_s and not store.live.problems:
+                self._turns.read_on("clock")
+        elif session.phase is Phase.OVER and shown_s >= 2 * store.settings.reading_time_s and self._lobby.must_replay:
             self._lobby.rematch()
         elif shown_s >= HOME_AFTER_S and (session.phase is Phase.OVER or store.live.chosen):
             self._lobby.go_home()
@@ -384,6 +384,11 @@ class Table(Closeable):
         with self._store.alone():
             self._turns.confirm(by, moment, stage, force)
 
+    def read(self, by: str, moment: str, stage: int, told: int) -> None:
+        """Say that what is told has been read: the tell of a stage, counted from 0. Raises `Stale` for another."""
+        with self._store.alone():
+            self._turns.read(by, moment, stage, told)
+
     def take_back(self, seat: Seat, moment: str, at_s: float | None = None) -> None:
         """Get a sealed action back, or the last turn where nobody has learned anything by it."""
         record = TakeBack(seat, moment, self._stamp(at_s))
@@ -391,9 +396,12 @@ class Table(Closeable):
             self._store.accept(record)
 
     def undo(self, moment: str | None = None) -> None:
-        """Take the last turn back: the host's word, or anybody's (who names the moment) where the game is open."""
+        """Take the last turn back: the owner's word, or, at the table screen, after asking whose turn it was.
+
+        Whoever is at the table names the moment.
+        """
         with self._store.alone():
-            self._turns.undo(moment)
+            self._turns.undo(moment, asks=moment is not None)
 
     def ask_back(self, seat: Seat, moment: str) -> None:
         """Take the last turn back where it was the seat's own; else ask the other, or say yes to him."""
@@ -403,7 +411,7 @@ class Table(Closeable):
     def decline(self, seat: Seat) -> None:
         """Say no to what the other wants, or want it no longer: a draw, the last turn back."""
         with self._store.alone():
-            self._store.accept(Decline(seat))
+            self._store.accept(Decline(seat, self._store.now_s()))
 
     def pause(self, by: str, at_s: float | None = None) -> None:
         """Stop the clock of the turn; `by` is a seat, `host` or `table`."""

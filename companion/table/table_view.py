@@ -11,8 +11,8 @@ from companion.core.kit import Kit, Layout, Seat, Side
 from companion.core.ports import CameraState, CameraStatus
 from companion.games.base import Event, Order, Outcome
 from companion.games.pads import PadGrammar
-from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
-from companion.table.board_check import Problem
+from companion.games.screen import Badge, BoardUi, CardUi, Possible, Tally, Tell, UnitOrder
+from companion.table.board_check import HandMove, Problem
 from companion.table.chance.game_chance import ChanceView
 from companion.table.prompts.guide import GuideView
 from companion.table.prompts.sign import Sign
@@ -69,6 +69,30 @@ class ClockView:
 
 
 @dataclass(frozen=True)
+class Telling:
+    """What is told, the `number` of it in its stage from 0, and until when it is to be read, a monotonic time.
+
+    `lasts_s` is the whole time to read; 0: until somebody taps.
+    """
+
+    tell: Tell
+    number: int
+    lasts_s: float
+    due_s: float
+
+
+@dataclass(frozen=True)
+class PastStage:
+    """A stage of the last turn, as it lay once hands were done."""
+
+    title: str
+    orders: Mapping[Seat, Order]
+    events: tuple[Event, ...]
+    layout: Layout
+    badges: Mapping[Square, Badge]
+
+
+@dataclass(frozen=True)
 class TurnView:
     """The turn that is due or shown, as far as its stages are open."""
 
@@ -89,6 +113,10 @@ class TurnView:
     """Sums to be shown with the stage: its own, or the last ones before it in this turn."""
     is_open: bool
     """Anybody at the table may act for the seat on turn."""
+    telling: Telling | None
+    """What is told now while nobody has to do anything; None: hands are at work, or nothing is shown."""
+    past: tuple[PastStage, ...]
+    """The last turn of both, while the next orders are due."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +127,8 @@ class BoardView:
     """What lay on the board before the stage that is shown."""
     put_back: Layout
     """What lies there while a turn is put back; empty: none is."""
+    back_moves: tuple[HandMove, ...]
+    """The moves that would take the last turn back, while a seat wants that."""
     target: Layout | None
     """What should lie there when hands are done; None: nobody checks."""
     unknown: frozenset[Square]

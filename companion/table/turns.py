@@ -14,7 +14,17 @@ from companion.core.kit import RowFault, RowSeen, RowsSeen, RowsWanted, Seat
 from companion.core.ports import Cue, Signal
 from companion.table.records import AskBack, Begin, HandIn, StageDone, Undo
 from companion.table.session import Phase
-from companion.table.state import NO_TILES, EarlyPress, TileState, instructions, last_explained, must_wait, no_reasons
+from companion.table.state import (
+    NO_TILES,
+    EarlyPress,
+    TileState,
+    instructions,
+    last_explained,
+    must_wait,
+    no_reasons,
+    tell_of,
+    tells_of,
+)
 from companion.table.store import TableStore
 
 MAX_SALT = 64
@@ -68,13 +78,22 @@ class Turns:
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
         self.hand_in(HandIn(seat, moment, action, now_s=at_s))
 
-    def undo(self, moment: str | None) -> None:
-        """Take the last turn back: the host's word (None), or anybody's who names the moment of an open game."""
+    def undo(self, moment: str | None, asks: bool = False) -> None:
+        """Take the last turn back: the owner's word (None), or anybody's who names the moment of an open game.
+
+        `asks`: where both seats have people, the one whose turn it was is asked.
+        """
         if moment is not None:
             self._require_now(moment)
             if not self._store.session.is_open:
                 raise Illegal(Refusal.HOST_ONLY, say("Only the host can take this turn back"))
-        self._store.accept(Undo())
+        session = self._store.session
+        doers = session.turns[-1].sealed.keys() if session.turns and asks else ()
+        others = [seat.other for seat in doers]
+        if len(others) == 1 and others[0] in session.seats and not session.is_machines(others[0]):
+            self._store.accept(AskBack(others[0], session.moment, self._store.now_s()))
+        else:
+            self._store.accept(Undo())
 
     def ask_back(self, seat: Seat, moment: str) -> None:
         """Take the last turn back for a seat, or ask the other whose turn it was."""
@@ -97,6 +116,23 @@ class Turns:
         live = self._store.live
         if force and live.problems:
             self._store.publish(replace(live, overruled=frozenset(live.problems), problems=()))
+
+    def read(self, by: str, moment: str, stage: int, told: int) -> None:
+        """Say that what is told has been read; raises `Stale` where something else is told by now."""
+        live = self._store.live
+        now = (live.session.moment, live.session.stage, live.told)
+        if (moment, stage, told) != now or tell_of(live) is None:
+            raise Stale(say("That step is already done"))
+        if live.session.remote is None or not live.session.is_shown_here:
+            self.read_on(by)
+
+    def read_on(self, by: str) -> None:
+        """Tell what comes next, or end a stage of which all is told and in which hands have nothing to do."""
+        live, session = self._store.live, self._store.session
+        if session.has_moves or live.told + 1 < len(tells_of(session)):
+            self._store.publish(self._store.telling(replace(live, told=live.told + 1)))
+        else:
+            self._store.accept(StageDone(session.moment, session.stage, by, self._store.now_s()))
 
     def help(self, is_wanted: bool, reasons: bool = False) -> None:
         """Tell what the rules allow now, or why the machine did what it did, or nothing any more."""
@@ -125,7 +161,7 @@ class Turns:
         if todo:
             first, kit = todo[0], live.session.kit
             text = to_owner(first.text, kit.sides[first.seat].name) if kit and first.seat == by else first.text
-            raise Illegal(Refusal.WRONG_PHASE, say("{todo}. The camera has not seen that yet.", todo=text))
+            raise Illegal(Refusal.WRONG_PHASE, say("Not seen yet: {todo}", todo=text))
 
 
 class TileOrders:

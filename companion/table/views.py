@@ -15,13 +15,14 @@ from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.help import public_possibilities
-from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
+from companion.games.screen import Badge, BoardUi, CardUi, Possible, Tally, UnitOrder
+from companion.table.board_check import HandMove, hand_moves
 from companion.table.chance.game_chance import chance_of
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
 from companion.table.seats.coaching import reasons_shown
 from companion.table.session import Phase, Sealed, Session
-from companion.table.state import NO_DRAFT, TableState, instructions, last_explained
+from companion.table.state import NO_DRAFT, TableState, instructions, last_explained, tell_of, tells_of
 from companion.table.table_view import (
     BoardView,
     ClockView,
@@ -30,9 +31,11 @@ from companion.table.table_view import (
     MatchView,
     Opened,
     OwnView,
+    PastStage,
     Progress,
     SeatView,
     TableView,
+    Telling,
     TimeView,
     TurnView,
 )
@@ -107,8 +110,22 @@ def _turn_view(live: TableState) -> TurnView:
         events=session.stages[session.stage].events if in_stages else (),
         opened=_opened(session),
         tallies=_tallies(session) if in_stages else (),
-        is_open=session.is_open,
+        is_open=session.is_open and session.back_wanted is None,
+        telling=_telling(live),
+        past=_past(session),
     )
+
+
+def _telling(live: TableState) -> Telling | None:
+    tell = tell_of(live)
+    return Telling(tell, live.told, live.tell_lasts_s, live.tell_due_s) if tell else None
+
+
+def _past(session: Session) -> tuple[PastStage, ...]:
+    if session.phase is not Phase.ORDERS or not session.turns or len(session.turns[-1].sealed) < len(SEATS):
+        return ()
+    shown = (stage for stage in session.stages if stage.expected is not None)
+    return tuple(PastStage(each.title, each.orders, each.events, each.expected or {}, each.badges) for each in shown)
 
 
 def _help(live: TableState) -> tuple[Possible, ...]:
@@ -123,6 +140,7 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
     return BoardView(
         layout=session.board or {},
         put_back=session.put_back if session.phase is Phase.SETUP else {},
+        back_moves=_back_moves(session),
         target=session.target,
         unknown=reading.unknown if reading else frozenset(),
         problems=live.problems,
@@ -131,9 +149,17 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
         suggested=live.suggested,
         fans=reading.fans if reading else {},
         tableau=_tableau(live, viewer),
-        standing=_standing(session, viewer),
+        standing=_standing(live, viewer),
         tiles_ready=live.tiles.ready if session.awaits_tiles else None,
     )
+
+
+def _back_moves(session: Session) -> tuple[HandMove, ...]:
+    """Return what hands would do if the last turn were taken back, while a seat wants that."""
+    kit, earlier = session.kit, session.before
+    if session.back_wanted is None or earlier is None or kit is None or kit.deck:
+        return ()
+    return hand_moves(kit, session.board or {}, earlier.board or {})
 
 
 def _own_view(live: TableState, viewer: Seat | None) -> OwnView:
@@ -199,14 +225,36 @@ def _clock_view(session: Session) -> ClockView | None:
     return ClockView(countdown.limit_s, countdown.left_s, countdown.due_s, session.paused, countdown.has_run_out)
 
 
-def _standing(session: Session, viewer: Seat | None) -> BoardUi | None:
+def _standing(live: TableState, viewer: Seat | None) -> BoardUi | None:
     """What a game of pieces shows; while a turn is shown stage by stage, what held before it, and nobody acts."""
+    session = live.session
     if session.game is None:
         return None
     if session.phase is not Phase.STAGES or session.before is None:
         return session.game.standing(session.state, viewer)
     earlier = session.game.standing(session.before.state, viewer)
-    return earlier and replace(earlier, open_action="", keys=(), sheet=None, placing=None, duel=None)
+    return earlier and replace(
+        earlier,
+        badges=_badges(live),
+        open_action="",
+        keys=(),
+        sheet=None,
+        placing=None,
+        duel=earlier.duel if _tallies(session) else None,
+    )
+
+
+def _badges(live: TableState) -> Mapping[Square, Badge]:
+    """What stands on the pieces after the stage that is shown, but for what is only going to be told."""
+    stage, stages, before = live.session.stage, live.session.stages, live.session.before
+    badges = dict(stages[stage].badges)
+    if live.session.has_moves and badges:  # some pieces lie where they were before
+        standing = live.session.playing.standing(before.state, None) if before and not stage else None
+        badges = {**(stages[stage - 1].badges if stage else standing.badges if standing else {}), **badges}
+    for tell in reversed(tells_of(live.session)[live.told + 1 :]):
+        if tell.square and tell.most:
+            badges[tell.square] = Badge(str(tell.left + tell.lost), (tell.left + tell.lost) / tell.most)
+    return badges
 
 
 def _chess_clocks(session: Session) -> Mapping[Seat, ClockView]:

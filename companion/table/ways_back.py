@@ -8,7 +8,7 @@ from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
-from companion.table.records import AskBack, TakeBack
+from companion.table.records import AskBack, Decline, TakeBack
 from companion.table.session import BOTH, Advance, Phase, Session
 
 
@@ -62,9 +62,10 @@ def undo(session: Session) -> Advance:
     earlier = session.before
     if earlier is None or session.phase is Phase.LOBBY:
         raise Illegal(Refusal.WRONG_PHASE, say("There is no turn to take back"))
+    lies_as_before = earlier.board is None or earlier.board == session.target
     undone = replace(
         _as_before(session, earlier),
-        phase=Phase.SETUP if earlier.board is not None else Phase.ORDERS,
+        phase=Phase.ORDERS if lies_as_before else Phase.SETUP,
         put_back=session.target or {},
         outcome=None,
         draw_offer=None,
@@ -85,14 +86,19 @@ def ask_back(session: Session, record: AskBack) -> Advance:
     can_ask = other is not None and other.door == "phone"
     if is_own or not can_ask or session.back_wanted is record.seat.other:
         return undo(session)
-    return replace(session, back_wanted=record.seat, back_since_s=record.now_s), (Signal(Cue.OFFER, BOTH),)
+    stopped = session.countdown.stopped(record.now_s) if session.countdown else None
+    asked = replace(session, back_wanted=record.seat, back_since_s=record.now_s, countdown=stopped)
+    return asked, (Signal(Cue.OFFER, BOTH),)
 
 
-def decline(session: Session) -> Advance:
-    """Nothing comes of what a seat wanted."""
+def decline(session: Session, record: Decline) -> Advance:
+    """Nothing comes of what a seat wanted, and the clock that the question has stopped runs on."""
     if session.back_wanted is None and session.draw_offer is None:
         raise Illegal(Refusal.WRONG_PHASE, say("Nobody has asked for anything"))
-    return replace(session, back_wanted=None, draw_offer=None), ()
+    countdown = session.countdown
+    if session.back_wanted and countdown and not session.paused:
+        countdown = countdown.started(record.now_s)
+    return replace(session, back_wanted=None, draw_offer=None, countdown=countdown), ()
 
 
 def _as_before(session: Session, earlier: Session) -> Session:

@@ -38,10 +38,9 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--results", type=Path, metavar="FILE", help="bots: keep the games there, and go on")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="bots: which deals and seeds")
     parser.add_argument("--jobs", type=count, metavar="N", help="bots: games at a time")
-    parser.add_argument("--minutes", type=count, default=60, metavar="N", help="night: how long")
     parser.add_argument("--game", choices=sorted(GAMES), help="two-tables: which game")
     parser.add_argument("--games", type=count, default=1, metavar="N", help="two-tables: how many")
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="night, two-tables: the first seed")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="two-tables: the first seed")
     return parser
 
 
@@ -101,13 +100,6 @@ def _hub(options: argparse.Namespace) -> bool:
     return bench_hub(options.kills, options.only)
 
 
-def _night(options: argparse.Namespace) -> bool:
-    from bench.night import as_installed, play_night  # noqa: PLC0415
-
-    as_installed()
-    return play_night(options.minutes, options.seed)
-
-
 def _two_tables(options: argparse.Namespace) -> bool:
     from bench.two_tables import play_at_two_tables  # noqa: PLC0415
 
@@ -129,7 +121,6 @@ PARTS: dict[str, Bench] = {
     "bots": _bots,
     "pi": _pi,
     "hub": _hub,
-    "night": _night,
     "two-tables": _two_tables,
 }
 """What can be measured, by name."""

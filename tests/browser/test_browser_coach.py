@@ -127,7 +127,7 @@ def test_it_answers_in_every_game(tmp_path: Path) -> None:
         place.sit("north", "Ben")
         window.get(f"http://127.0.0.1:{server.port}/join/south")
         window.find_element(By.NAME, "name").send_keys("Mara")
-        window.find_element(By.CSS_SELECTOR, "form button").click()
+        window.find_element(By.CSS_SELECTOR, "form.join .go").click()
         until("the seat", lambda: window.current_url.endswith("/seat/south"))
         for name in ("scouts", "arena", "kahmate", "binmat"):
             place.table.new_game(name, {}, 1)

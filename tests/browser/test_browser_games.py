@@ -298,7 +298,7 @@ def test_done_too_early_is_refused_and_can_be_overruled(tmp_path: Path, windows:
         north.post("/api/seat/north/take", name="")
         hand_in(south, "UII")
         north.post("/api/seat/north/hand-in", moment="1.1", action="III", salt="0")
-        says(south, "Move your robot a1 to a2")
+        says(south, "robot, a1 to a2")
         tap(south, "[data-refused]")
         until("the refusal", lambda: "not seen that yet" in south.find_element(By.ID, "said").text)
         tap(south, "#force:not([hidden])")

@@ -102,31 +102,31 @@ def all_stand(client: Client, south: WebDriver, north: WebDriver) -> None:
         hands_are_done(client, other)
     if client.get("/api/view")["clock"]["paused"]:
         main_key(south, "clock")
-    says(south, "Play 1 of 1")
+    says(south, "One scout to move")
 
 
 def white_begins(client: Client, south: WebDriver, north: WebDriver, wall: WebDriver) -> None:
     """A piece is tapped and dropped, the clock pressed too early, a dash made, a boulder laid, the clock pressed."""
     tap_square(south, "d1")
-    until("frames", lambda: south.find_elements(By.CSS_SELECTOR, "#under .may"))
+    until("dots", lambda: south.find_elements(By.CSS_SELECTOR, "#under .dots"))
     assert south.find_elements(By.CSS_SELECTOR, "#under .chosen")
     tap_square(south, "d1")
-    until("no frames", lambda: not south.find_elements(By.CSS_SELECTOR, "#under .may, #under .chosen"))
+    until("no dots", lambda: not south.find_elements(By.CSS_SELECTOR, "#under .dots, #under .chosen"))
     wait(0.5)
     tap(south, "#commit")
-    until("a word about what is due", lambda: "play" in text_of(south, "#said"))
+    until("a word about what is due", lambda: "scout" in text_of(south, "#said"))
     tap_square(south, "d1", "d2")
     play(south, client, "Dash d1 to d2")
     hands_are_done(client, north)
-    says(south, "Press the clock")
+    says(south, "Press your clock")
     tap(south, "[data-begin=boulder]")
     tap_square(south, "d5")
     play(south, client, "Boulder on d5 to e6")
     hands_are_done(client, south)
     assert client.get("/api/view")["layout"]["e6"] == ["white boulder"]
-    until("the boulder on the screen", lambda: wall.find_elements(By.CSS_SELECTOR, ".board use[href='#boulder']"))
-    assert len(wall.find_elements(By.CSS_SELECTOR, ".board use[href='#boulder']")) == 1
-    play(south, client, "Press the clock")
+    until("the boulder on the screen", lambda: wall.find_elements(By.CSS_SELECTOR, ".lies use[href='#boulder']"))
+    assert len(wall.find_elements(By.CSS_SELECTOR, ".lies use[href='#boulder']")) == 1
+    play(south, client, "Press your clock")
 
 
 def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> None:
@@ -136,7 +136,7 @@ def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> Non
         choose(south, "Scouts")
         all_stand(client, south, north)
         white_begins(client, south, north, wall)
-        says(north, "Play 1 of 2")
+        says(north, "Two scouts to move")
         until("both clocks", lambda: len(texts_of(wall, ".clk .time")) == 2)
         assert re.fullmatch(r"9:[345]\d|10:00", texts_of(wall, ".clk .time")[0])
         tap_square(north, "d10", "d8")
@@ -144,19 +144,19 @@ def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> Non
         tap_square(north, "d10", "d9")
         play(north, client, "Dash d10 to d9")
         hands_are_done(client, south)
-        says(north, "Play 2 of 2")
+        says(north, "One more scout")
         tap_square(north, "c10", "d9")
         play(north, client, "Dash c10 to d9")
         hands_are_done(client, south)
         assert client.get("/api/view")["layout"]["d9"] == ["black scout", "black scout"]
-        says(wall, "Black: press the clock")
+        says(wall, "press your clock")
         press_space(wall)
-        says(south, "Play 1 of 2")
+        says(south, "Two scouts to move")
         tap(south, ".row-keys [data-post$='/pause']")
         says(wall, "Tap “Go on”")
         until("the key to go on", lambda: "Go on" in text_of(wall, ".openkeys .go"))
         tap(wall, ".openkeys .go")
-        says(south, "Play 1 of 2")
+        says(south, "Two scouts to move")
         tap_square(south, "f1", "b1")  # both jumps, by their end alone
         play(south, client, "Jump f1 to b1 over e1, c1")
         hands_are_done(client, south)
@@ -184,7 +184,7 @@ def test_a_piece_can_be_played_without_a_pointer(tmp_path: Path, windows: Window
             board().send_keys(Keys.ARROW_LEFT, Keys.ARROW_DOWN)
         assert at() == "a1"
         board().send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ENTER)
-        until("the piece", lambda: "c1" in text_of(south, "#told"))
+        until("the piece", lambda: south.find_elements(By.CSS_SELECTOR, "#under .chosen"))
         board().send_keys(Keys.ARROW_UP, Keys.ENTER)
         play(south, client, "Dash c1 to c2")
         hands_are_done(client, south)
@@ -207,7 +207,7 @@ def test_orders_on_a_sheet_are_drawn_changed_and_sealed(tmp_path: Path, windows:
         tap(south, "[data-way=N]")
         until("the next one", lambda: texts_of(south, ".unit b") == ["1:N", "2:", "3:"])
         tap(south, "[data-kind='1']")
-        until("neighbours", lambda: south.find_elements(By.CSS_SELECTOR, "#under .may"))
+        until("neighbours", lambda: south.find_elements(By.CSS_SELECTOR, "#under .dots"))
         tap_square(south, "f1")
         until("the blow", lambda: texts_of(south, ".unit b") == ["1:N", "2:aE", "3:"])
         ActionChains(south).send_keys("d").perform()
@@ -282,18 +282,19 @@ def play_on(client: Client, phones: dict[str, WebDriver]) -> str:
     legal = plays_of(phone, seat)
 
     def worth(play: list[Any]) -> tuple[bool, int]:
-        _, squares, label, _ = play
+        _, squares, label, *_ = play
         ranks = [int(square[1:]) for square in squares]
         return "against" in label, (ranks[-1] - ranks[0]) * ahead if ranks else -99
 
-    text, squares, label, _ = max((play for play in legal if play[3] == ""), key=worth, default=legal[-1])
+    text, squares, label, _, touches, _ = max((play for play in legal if play[3] == ""), key=worth, default=legal[-1])
     if not squares:
-        play(phone, client, "End the round")
+        play(phone, client, "End turn")
         return str(label)
-    tap_square(phone, *squares)
-    main_key(phone, label) if len([play for play in legal if play[1] == squares]) == 1 else tap(
-        phone, f"[data-play='{text}']"
-    )
+    tap_square(phone, *touches)
+    ways = [play[0] for play in legal if play[3] == "" and play[4] == touches]
+    for _ in range(ways.index(text)):
+        tap(phone, "#other-path")
+    main_key(phone, label)
     passes(client, view["moment"])
     return str(label)
 
@@ -371,7 +372,7 @@ def acts(window: WebDriver, client: Client, seat: str, action: str, then: WebDri
 _IS_DUE = "return document.querySelector('#live.orders')?.dataset.moment === arguments[0]"
 
 
-def test_a_key_begins_a_play_and_a_piece_may_be_tapped_before_it(tmp_path: Path, windows: Windows) -> None:
+def test_a_team_mate_is_tapped_for_a_pass(tmp_path: Path, windows: Windows) -> None:
     south, north, _ = windows
     with served(tmp_path, picture=floor(tmp_path)) as service:
         client = to_lobby(service, windows)
@@ -387,7 +388,6 @@ def test_a_key_begins_a_play_and_a_piece_may_be_tapped_before_it(tmp_path: Path,
         moment = client.get("/api/view")["moment"]
         until("the page to follow", lambda: south.execute_script(_IS_DUE, moment))
         tap_square(south, "b6")
-        tap(south, "[data-begin=pass]")
         until("whom to pass to", lambda: south.find_elements(By.CSS_SELECTOR, "#under .may"))
         tap_square(south, "c5")
         play(south, client, "Pass b6 to c5")

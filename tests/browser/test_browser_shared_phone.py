@@ -115,7 +115,7 @@ def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: Served)
     enter(window, "III")
     until("a full buffer", lambda: "missing" not in window.find_element(By.ID, "hand-in").text)
     tap(window, "#hand-in")
-    says(window, "Purple: move your robot a1 to a2")  # what both may see, with the key for both
+    says(window, "Purple: robot, a1 to a2")  # what both may see, with the key for both
     at(window, "/pass")
     tap(window, "[data-refused]")
     until("the next step", lambda: table.view().turn.stage == 1)
@@ -146,7 +146,7 @@ def test_the_end_on_one_phone_is_for_both_and_so_is_the_rematch(window: WebDrive
     tap(window, ".rematch")
     until("the next game", lambda: table.view().phase != "over")
     assert [table.view().seats[seat].name for seat in SEATS] == ["Jonas", "Mara"]
-    says(window, "Purple: put your flag on b1")
+    says(window, "Purple: flag to b1")
     at(window, "/pass")
     table.confirm("host", table.view().moment, 0, force=True)
     says(window, "Hand the phone to Jonas")

@@ -84,11 +84,11 @@ def test_a_wrong_placement_is_said_once(window: WebDriver, tour: Tour) -> None:
 # ---- games of pieces -----------------------------------------------------------------------------------------------------
 
 
-def test_where_a_scout_may_be_placed_is_framed(window: WebDriver, tour: Tour) -> None:
+def test_where_a_scout_may_be_placed_is_dotted(window: WebDriver, tour: Tour) -> None:
     begin(tour, "scouts")
     visit(window, tour, SEAT)
-    frames = "return document.querySelector('#under .may')?.getAttribute('d').split('M').length - 1"
-    until("eight frames", lambda: window.execute_script(frames) == 8)
+    dots = "return document.querySelector('#under .dots')?.getAttribute('d').split('M').length - 1"
+    until("eight dots", lambda: window.execute_script(dots) == 8)
 
 
 def test_the_letters_of_kahmate_are_explained(window: WebDriver, tour: Tour) -> None:

@@ -50,7 +50,7 @@ def test_two_phones_play_at_two_tables(tmp_path: Path, axe: str) -> None:
         for window, url, seat, name in zip(windows, urls, ("south", "north"), ("Mara", "Jonas"), strict=True):
             window.get(f"{url}/join/{seat}")
             window.find_element(By.NAME, "name").send_keys(name)
-            window.find_element(By.CSS_SELECTOR, "form button").click()
+            window.find_element(By.CSS_SELECTOR, "form.join .go").click()
         for companion in both:  # each camera sees its own board set up
             assert companion.simulation
             companion.simulation.world.set_up(companion.table.view().board.target or {})

@@ -72,11 +72,11 @@ msgstr[1] "Faltan {n} piezas."
 msgid "No game is on yet"
 msgstr "Todavía no hay partida"
 
-msgid "Scan a code, or pick an opponent"
-msgstr "Escanea un código o elige un rival"
+msgid "Scan the code on your side"
+msgstr "Escanea el código de tu lado"
 
-msgid "{seat!c}: take your seat"
-msgstr "{seat!c}: toma asiento"
+msgid "Scan here to play"
+msgstr "Escanea aquí para jugar"
 
 msgid "There is no such page"
 msgstr "No existe esa página"
@@ -141,9 +141,9 @@ def test_lists_and_sentences_after_one_another(spanish: Path) -> None:
     assert listed(["a2", "b3"], "or") == "a2 or b3"
     names = listed([say("lime"), "purple", "white"])
     assert (names, translate(names, "es")) == ("lime, purple and white", "lima, purple y white")
-    both = joined(" ", [say("Scan a code, or pick an opponent"), "", say_n("One piece to go.", "{n} pieces to go.", 1)])
-    assert both == "Scan a code, or pick an opponent One piece to go."
-    assert translate(both, "es") == "Escanea un código o elige un rival Falta una pieza."
+    both = joined(" ", [say("Scan the code on your side"), "", say_n("One piece to go.", "{n} pieces to go.", 1)])
+    assert both == "Scan the code on your side One piece to go."
+    assert translate(both, "es") == "Escanea el código de tu lado Falta una pieza."
     assert joined("{}", ["a", "b"]) == "a{}b"
     assert translate(names.capitalize(), "es") == "Lima, purple y white"
 
@@ -376,10 +376,10 @@ def test_a_stream_keeps_its_language(place: Place) -> None:
     with browser.get("/live/table", headers={"Accept-Language": "es"}, buffered=False) as stream:
         chunks = iter(stream.response)
         next(chunks)
-        assert "Escanea un código o elige un rival" in next(chunks).decode()
+        assert "Escanea el código de tu lado" in next(chunks).decode()
         english.post("/api/seat/north/take", json={"name": ""})
-        assert "South: take your seat" in page_of(english, "/")
-        assert "Sur: toma asiento" in next(chunks).decode()
+        assert "Scan here to play" in page_of(english, "/")
+        assert "Escanea aquí para jugar" in next(chunks).decode()
         assert spoken() == "en"
 
 
@@ -394,8 +394,8 @@ def test_a_refusal_comes_in_the_language_of_who_asked(place: Place) -> None:
     page = browser.get("/nowhere", headers={"Accept": "text/html"}).get_data(as_text=True)
     assert "No existe esa página" in page
     view = browser.get("/api/view").get_json()
-    assert view["sign"]["text"] == "Escanea un código o elige un rival"
-    assert place.browser().get("/api/view").get_json()["sign"]["text"] == "Scan a code, or pick an opponent"
+    assert view["sign"]["text"] == "Escanea el código de tu lado"
+    assert place.browser().get("/api/view").get_json()["sign"]["text"] == "Scan the code on your side"
 
 
 def test_names_of_people_stay_as_they_are(place: Place) -> None:
@@ -426,11 +426,11 @@ def test_scripts_get_their_own_words_and_no_others(place: Place, spanish: Path) 
 
 
 def test_what_was_not_translated_is_found(brackets: None) -> None:
-    whole = say("{side!c}: take your seat", side=say("south"))
-    assert stray(translate(say("{seat!c}: take your seat", seat=Seat.SOUTH), "es")) == ""
-    assert stray(translate(say("{seat!c}: take your seat", seat="hidden word"), "es")) == "hidden word"
-    assert stray(translate(whole, "es")) == "south take your seat"
-    assert stray(translate(f"{whole} now", "es")) == "South take your seat now"
+    whole = say("{side!c} continues elsewhere", side=say("south"))
+    assert stray(translate(say("{seat!c} continues elsewhere", seat=Seat.SOUTH), "es")) == ""
+    assert stray(translate(say("{seat!c} continues elsewhere", seat="hidden word"), "es")) == "hidden word"
+    assert stray(translate(whole, "es")) == "south continues elsewhere"
+    assert stray(translate(f"{whole} now", "es")) == "South continues elsewhere now"
     assert stray("c3 12 x SHA-256 5d") == ""
     page = (
         '<p title="A tip">⟦x⟧ c3</p><input placeholder="Your name"><img alt="A view"><b class="mono">UUS and so on</b>'

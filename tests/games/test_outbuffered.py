@@ -392,7 +392,7 @@ def test_who_waits_is_told() -> None:
 def test_what_can_be_done_now_is_said_of_each_order() -> None:
     said = {each.word: (each.result, [*map(str, each.squares)]) for each in GAME.possible(start(), Seat.SOUTH, "")}
     assert said == {
-        "shoot": ("hits your rank and file", []),
+        "shoot": ("hits your row and column", []),
         "up": ("to a2", ["a2"]),
         "wait": ("you stay on a1", []),
         **dict.fromkeys(("left", "down", "right"), ("you bounce and stay", [])),

@@ -110,7 +110,7 @@ with open_place(Path(mkdtemp())) as place:
 
 def test_its_shape_its_event_and_its_sound_go_everywhere(clash: Path) -> None:
     assert python(clash, SHOWN).splitlines() == [
-        "drawn 2 1",
+        "drawn 4 1",
         "told 2",
         "heard ['A4', 'A4', 'C6'] ['1', '2', '3']",
         "offered A clash True",

@@ -9,6 +9,7 @@ from web_fixtures import Place, open_place
 
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
+from companion.table.session import Phase
 
 
 def to_second_turn(place: Place) -> str:
@@ -80,3 +81,73 @@ def test_clock_stops_when_nobody_acts_any_more(tmp_path: Path) -> None:
         place.table.resume("table")
         place.table.step()
         assert not place.table.view().time.clock.paused  # type: ignore[union-attr]
+
+
+def to_second_move(place: Place) -> None:
+    """Scouts with its clock running, after White's first move."""
+    for seat, name in ((Seat.SOUTH, "Mara"), (Seat.NORTH, "Jonas")):
+        place.table.take_seat(seat, name)
+    place.table.new_game("scouts", {}, 1)
+    place.table.confirm("host", place.table.view().moment, 0)
+    for file in "abcde":
+        play(place, Seat.SOUTH, f"@{file}1")
+        play(place, Seat.NORTH, f"@{file}10")
+    clock = place.table.view().time.clock
+    if clock and clock.paused:
+        place.table.resume("host")
+    play(place, Seat.SOUTH, "a1-a2")
+
+
+def play(place: Place, seat: Seat, action: str) -> None:
+    place.table.hand_in(seat, place.table.view().moment, action)
+    while place.table.view().phase is Phase.STAGES:
+        place.table.confirm("host", place.table.view().moment, place.table.view().turn.stage)
+
+
+def test_clocks_wait_for_the_answer_and_go_on(tmp_path: Path) -> None:
+    with open_place(tmp_path) as place:
+        to_second_move(place)
+        place.table.ask_back(Seat.NORTH, place.table.view().moment)
+        assert place.table.view().time.clock.due_s is None  # type: ignore[union-attr]
+        with pytest.raises(CompanionError, match="answer first"):
+            play(place, Seat.SOUTH, ".")
+        place.table.decline(Seat.SOUTH)
+        assert place.table.view().time.clock.due_s  # type: ignore[union-attr]
+
+
+def test_the_move_that_would_go_is_shown(tmp_path: Path) -> None:
+    with open_place(tmp_path) as place:
+        to_second_move(place)
+        place.table.ask_back(Seat.NORTH, place.table.view().moment)
+        view = place.table.view(Seat.SOUTH)
+        assert [(str(each.origin), str(each.target)) for each in view.board.back_moves] == [("a2", "a1")]
+        assert view.sign.text == "Black wants the last move back"
+        assert place.table.view(Seat.NORTH).sign.text == "Waiting for white"
+
+
+def test_a_piece_that_is_back_lets_the_clock_go_on(tmp_path: Path) -> None:
+    with open_place(tmp_path) as place:
+        to_second_move(place)
+        place.table.ask_back(Seat.SOUTH, place.table.view().moment)
+        view = place.table.view()
+        assert (view.phase, view.sign.text) == (Phase.SETUP, "White: scout back to a1")
+        place.table.confirm("host", view.moment, 0)
+        clock = place.table.view().time.clock
+        assert clock is not None
+        assert (clock.paused, clock.due_s is None) == ("", False)
+
+
+def test_nothing_is_put_back_where_nothing_was_moved(tmp_path: Path) -> None:
+    with open_place(tmp_path) as place:
+        to_second_move(place)
+        play(place, Seat.SOUTH, ".")
+        place.table.ask_back(Seat.SOUTH, place.table.view().moment)
+        assert place.table.view().phase is Phase.ORDERS
+
+
+def test_the_table_screen_asks_whose_turn_it_was(tmp_path: Path) -> None:
+    with open_place(tmp_path) as place:
+        moment = to_second_turn(place)
+        doer = acted(place)
+        place.table.undo(moment)
+        assert place.table.view().match.back_wanted is doer.other

@@ -17,6 +17,7 @@ from companion.table.board_check import (
     Before,
     HandMove,
     agrees,
+    as_people_lay,
     explain,
     hand_moves,
     problems,
@@ -184,20 +185,55 @@ def test_a_stack_may_come_apart_on_the_way() -> None:
     assert problems(KIT, before, after, reading(b3="lime flag", b1="purple flag", c4="lime robot")) == ()
 
 
-def test_a_piece_laid_upon_what_belongs_on_top_of_it_is_told_at_once() -> None:
+@pytest.mark.parametrize(
+    ("faces", "seen", "fits"),
+    [
+        ("lime flag, purple robot", {"b3": "lime flag"}, True),
+        ("lime flag, purple robot", {"b3": "lime flag", "a1": "purple robot"}, False),
+        ("lime flag, purple robot", {"b3": "lime robot"}, False),
+    ],
+)
+def test_a_flag_lies_above_or_below_its_robot(faces: str, seen: dict[str, str], fits: bool) -> None:
+    after = layout(b3=faces, b1="purple flag")
+    look = reading(b1="purple flag", **seen)
+    assert agrees(after, as_people_lay(KIT, after, look)) is fits
+    assert (problems(KIT, after, after, look) == ()) is fits
+
+
+def test_a_flag_alone_shows_no_robot_on_it_until_a_hand_was_there() -> None:
+    before, after = layout(a3="purple robot", b3="lime flag"), layout(b3="lime flag, purple robot")
+    look = reading(b3="lime flag")
+    assert not agrees(after, as_people_lay(KIT, after, look, before)), "the robot is in a hand"
+    assert agrees(after, as_people_lay(KIT, after, look, before, {sq("b3")}))
+    (pick_up,) = hand_moves(KIT, before, after, look, {sq("b3")})
+    assert pick_up.done
+
+
+def test_a_ball_lies_above_or_below_its_player() -> None:
+    """Of two players that look the same it is with the one whom a run has brought there."""
+    game = game_named("kahmate")
+    kit = game.kit(game.options({}))
+    board = layout(b5="blue regular, ball", e5="blue regular")
+    outcomes = [("run", (layout(b7="blue regular, ball", e5="blue regular"),)), ("kick", (board | layout(b7="ball"),))]
+    look = reading(b7="blue regular", e5="blue regular")
+    assert explain(game, Seat.SOUTH, look, outcomes, Before(kit, board)) == "run"
+    left = reading(b7="blue regular", e5="blue regular", b5="ball")
+    assert explain(game, Seat.SOUTH, left, outcomes, Before(kit, board)) is None, "it was left behind"
+
+
+def test_what_belongs_on_another_square_is_told_also_where_it_belongs_below() -> None:
     game = game_named("kahmate")
     kit = game.kit(game.options({}))
     before = layout(d4="blue fast", d6="ball")
     after = layout(d6="blue fast, ball")
-    (wrong,) = problems(kit, before, after, reading(d6="blue fast"))
-    assert wrong.text == "Ball belongs on top of the blue fast on d6: lay it there."
+    assert problems(kit, before, after, reading(d6="blue fast")) == (), "the ball lies below"
     (astray,) = problems(kit, after, after, reading(e6="blue fast", d6="ball"))
     assert astray.text == "Blue fast expected on d6, seen on e6: move it back.", "also what belongs below"
     assert problems(kit, before, after, reading()) == (), "both in the hand"
     assert problems(kit, before, after, reading(d6="ball")) == (), "the ball has not been lifted"
     for faces in (("pink fast", "ball"), ("ball", "pink fast")):
         seat, text = who_and_what(Session(), kit, HandMove(faces, sq("d4"), sq("d6")))
-        assert (seat, text) == (Seat.NORTH, "Pink: move your fast + ball d4 to d6"), "a ball is nobody's"
+        assert (seat, text) == (Seat.NORTH, "Pink: fast and ball, d4 to d6"), "a ball is nobody's"
 
 
 def test_unknown_squares_are_never_wrong() -> None:

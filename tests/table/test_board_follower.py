@@ -146,7 +146,7 @@ def test_what_is_no_play_is_named_with_the_rule_and_the_way_back(played: Played)
     see(played, lay(board, c1=None, c3=WHITE))
     view = played.table.view()
     assert view.board.why_not is not None
-    assert view.board.why_not.message.startswith("c1 to c3 is not a play.")
+    assert view.board.why_not.message == "c1 can’t jump: c2 is empty."
     assert view.board.why_not.square == "c2"
     assert (str(view.board.problems[0].square), str(view.board.problems[0].home)) == ("c3", "c1")
     assert view.sign.small == view.board.why_not.message
@@ -332,7 +332,7 @@ def test_a_scout_that_reaches_the_other_side_is_turned_over_before_the_game_goes
     see(played, lay(now(played), c9=None, b10=WHITE))
     view = played.table.view()
     assert view.phase is Phase.STAGES
-    assert [i.text for i in view.turn.instructions] == ["White: turn your scout on b10 over"]
+    assert [i.text for i in view.turn.instructions] == ["White: turn scout over on b10"]
     assert view.board.problems == ()
     see(played, lay(now(played), b10=("white scout with intel",)))
     assert played.table.view().phase is Phase.ORDERS
@@ -358,7 +358,7 @@ def test_the_clock_runs_for_the_seat_on_turn_and_passes_with_the_increment(playe
 def test_pressing_too_early_says_what_is_due(played: Played) -> None:
     begin(played)
     see(played, now(played))
-    with pytest.raises(Illegal, match="play is still due"):
+    with pytest.raises(Illegal, match="scout is still to move"):
         press(played, SOUTH)
     assert played.table.view().sign.seats == {SOUTH}
 
@@ -498,7 +498,7 @@ def test_taking_back_restores_turn_board_and_time(played: Played) -> None:
     played.table.take_back(SOUTH, back)
     view = played.table.view()
     assert view.phase is Phase.SETUP
-    assert view.turn.instructions[0].text == "White: move your scout c2 to c1"
+    assert view.turn.instructions[0].text == "White: scout, c2 to c1"
     assert left_s(played, SOUTH) == 580
     see(played, lay(now(played), c2=None, c1=WHITE), after_s=30)
     assert played.table.view().phase is Phase.ORDERS

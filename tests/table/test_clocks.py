@@ -285,9 +285,9 @@ def test_the_table_takes_back_turn_after_turn_and_stops_the_clock(played: Played
         played.wait(1)
         act(played)
     for _ in range(2):
-        played.table.undo(played.table.view().moment)
+        played.table.undo()
     assert (left(played), left_s(played)) == (109, 4)
-    assert played.table.view().sign.text == "Tap “Go on”"
+    assert played.table.view().sign.text == "Tap “Resume”"
     played.wait(100)
     played.press(SOUTH, "ready")
     played.wait(1)
@@ -303,7 +303,7 @@ def test_holding_the_table_button_takes_its_press_back_and_stops_the_clock(playe
     played.table.pressed(Press(None, PadKey.TABLE, pressed_s, held=True))
     played.table.step()
     assert (left(played), left_s(played)) == (110, 3)
-    assert played.table.view().sign.text == "Tap “Go on”"
+    assert played.table.view().sign.text == "Tap “Resume”"
 
 
 def test_pause_and_resume_keep_turn_and_time(played: Played) -> None:

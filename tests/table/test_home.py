@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from inside import session_of
 from table_tools import Played, both_seats, playing
 
 from companion.core.errors import Illegal, Malformed
@@ -160,3 +161,12 @@ def test_the_sign_at_home_says_what_is_left_to_do(tmp_path: Path, names: tuple[s
         for seat, name in zip(SEATS, names, strict=False):
             played.table.take_seat(seat, name)
         assert played.table.view().sign.text == text
+
+
+def test_a_machine_is_given_a_way_that_it_can_play(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.table.take_seat(Seat.SOUTH, "Ann")
+        played.table.machines.seat(Seat.NORTH, "Pip")
+        played.table.choose("binmat")
+        played.table.begin_chosen()
+        assert session_of(played.table).is_machines(Seat.NORTH)

@@ -137,7 +137,7 @@ def test_a_skipped_lesson_is_a_game_and_stays_one(tmp_path: Path, name: str) -> 
 def test_another_order_is_asked_again_and_changes_nothing(played: Played) -> None:
     begin(played, "outbuffered")
     moment = played.table.view().moment
-    with pytest.raises(Illegal, match="the lesson asks for this: up, right and wait"):
+    with pytest.raises(Illegal, match=r"Good for later\. Now: up, right and wait"):
         played.table.hand_in(SOUTH, moment, "SSS")
     assert played.table.view().seats[SOUTH].receipt is None
     played.table.hand_in(SOUTH, moment, "URI")
@@ -169,7 +169,18 @@ def test_after_the_lesson_any_order_is_taken(played: Played) -> None:
 def test_the_clock_that_waits_after_a_lesson_says_that_the_lesson_is_over(played: Played, name: str) -> None:
     begin(played, name)
     follow(played)
-    assert played.table.view(SOUTH).sign.small == "The lesson is over: now the game is yours, with a clock."
+    assert played.table.view(SOUTH).sign.small == "That’s all there is. Now play."
+
+
+def test_a_lesson_ends_with_a_sentence_for_one_decision(played: Played) -> None:
+    begin(played, "outbuffered")
+    follow(played)
+    view = played.table.view()
+    assert (view.guide, view.sign.text) == (None, "That’s all there is. Now play.")
+    assert played.table.view(SOUTH).sign.small == "That’s all there is. Now play."
+    played.turn("UUU", "UUU")
+    played.finish_stages()
+    assert played.table.view().sign.text != "That’s all there is. Now play."
 
 
 def test_a_rematch_is_no_lesson(played: Played) -> None:
@@ -217,7 +228,7 @@ def test_pads_alone_play_a_whole_lesson(tmp_path: Path, name: str) -> None:
             played.wait(1)
             while (view := played.table.view()).phase is Phase.STAGES:
                 played.press(SOUTH, "ready")
-                assert (played.table.view().moment, played.table.view().turn.stage) != (view.moment, view.turn.stage)
+                assert (played.table.view().moment, played.table.view().turn) != (view.moment, view.turn)
         assert played.table.view().phase is Phase.ORDERS
 
 
@@ -335,8 +346,6 @@ def test_what_a_lesson_shows_stays_longer_than_in_a_game(played: Played) -> None
         guided = played.table.view().guide
         assert guided is not None
     played.table.hand_in(Seat.NORTH, played.table.view().moment, "c2")
-    shown = played.table.view().turn.stage
-    played.wait(8.9)
-    assert played.table.view().turn.stage == shown, "in a game it would have gone on after three seconds"
-    played.wait(0.2)
-    assert played.table.view().turn.stage == shown + 1
+    told = played.table.view().turn.telling
+    assert told is not None
+    assert told.lasts_s == pytest.approx(3 * (1 + 0.3 * len(told.tell.text.split())))

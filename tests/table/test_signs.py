@@ -67,17 +67,17 @@ def test_hands_are_told_which_key_ends_their_work(tmp_path: Path) -> None:
         played.begin()
         played.turn("UII", "UII")
         south, north, wall = smalls(played)
-        assert south == "Lime: move your robot c4 to c3. Then press ready.", "its own part is on the sign already"
+        assert south == "Lime: robot, c4 to c3. Then press ready.", "its own part is on the sign already"
         assert north == "Then tap Done.", "a phone lists the others"
         assert wall.endswith("Then press ready.")
         assert signs(played) == (
-            "Move your robot a1 to a2",
-            "Move your robot c4 to c3",
-            "Purple: move your robot a1 to a2",
+            "Robot, a1 to a2",
+            "Robot, c4 to c3",
+            "Purple: robot, a1 to a2",
         )
         played.table.confirm("south", played.table.view().moment, 0)
-        assert "ready skips" in smalls(played)[0]
-        assert smalls(played)[1] == "The next step follows; “Next” skips the wait."
+        assert signs(played) == ("Both wait",) * 3
+        assert smalls(played) == ("", "", "")
 
 
 def test_a_clock_is_started_by_the_key_that_is_there(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_both_are_asked_to_lay_their_stacks_open(tmp_path: Path) -> None:
             played.table.resume("south")
         played.table.act(played.table.view().moment, "c")
         sign = played.table.view().sign
-        assert sign.text == "Turn both stacks face up"
+        assert sign.text == "Both: fan your cards face up"
         assert sign.seats == frozenset(SEATS)
 
 
@@ -277,8 +277,8 @@ def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_presse
     played.turn("UUU", "DDD")
     played.show(before)
     view = played.table.view()
-    for by, words in ((SOUTH, "Move your robot a1 to a2"), (NORTH, "Purple: move your robot a1 to a2")):
-        with pytest.raises(Illegal, match=f"^{words}. The camera has not seen that yet"):
+    for by, words in ((SOUTH, "Robot, a1 to a2"), (NORTH, "Purple: robot, a1 to a2")):
+        with pytest.raises(Illegal, match=f"^Not seen yet: {words}"):
             played.table.confirm(by, view.moment, view.turn.stage)
     assert played.table.view() == view
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import cv2
@@ -22,6 +23,8 @@ from companion.games.arena.board import WALLS_MAP
 from companion.printing.printed_kit import printed_table
 from vision.pose.pose import rectangle_corners_mm
 from vision.reading.board_reader import board_reader
+from vision.reading.look import Placed
+from vision.reading.place import faces_on_squares
 from vision.simulation.table import RenderedCamera
 from vision.simulation.view import View
 
@@ -123,6 +126,23 @@ def test_turning_over_a_rock_turns_it_by_a_right_angle_on_its_first_square() -> 
         assert (str(rock.square), rock.turn_deg) == ("e2", turn)
     seen.table.flip(seen.piece("white boulder").id)
     assert seen.piece("white boulder").turn_deg == 0.0
+
+
+@pytest.mark.parametrize(("faces", "seen"), [("blue regular+ball", "ball"), ("ball+blue regular", "blue regular")])
+def test_a_ball_is_read_above_and_below_its_player(faces: str, seen: str) -> None:
+    assert Seen("kahmate", lay(b5=faces)).read().seen == {Square.parse("b5"): seen}
+
+
+@pytest.mark.parametrize(("one", "other", "is_told"), [("blue big", "ball", True), ("blue big", "pink big", False)])
+def test_a_ball_beside_its_player_on_a_square_is_no_riddle(one: str, other: str, is_told: bool) -> None:
+    kit, square = KITS["kahmate"], Square.parse("b5")
+    marks: list[Any] = [SimpleNamespace(marker=kit.face(face).markers[0]) for face in (one, other)]
+    placed = [
+        Placed(kit.face(face), None, mark, (0, 0), 0, frozenset({square}), True, True, (0, 0), 1.0)
+        for face, mark in zip((one, other), marks, strict=True)
+    ]
+    seen, _, doubtful = faces_on_squares(placed)
+    assert (seen, doubtful) == (({square: one}, set()) if is_told else ({}, {square}))
 
 
 def test_a_flipped_scout_shows_its_own_other_marker() -> None:

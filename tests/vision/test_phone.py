@@ -13,7 +13,8 @@ from PIL import Image
 from companion.core.clock import FakeClock
 from companion.core.errors import CameraError
 from vision.network import phone
-from vision.network.phone import MAX_AGE_S, PhoneCamera, PhoneLine
+from vision.network.newest import MAX_AGE_S
+from vision.network.phone import PhoneCamera, PhoneLine
 
 
 def jpeg_of(tone: int, size: tuple[int, int] = (64, 48)) -> bytes:
@@ -64,7 +65,7 @@ def test_whoever_waits_is_woken(clock: FakeClock) -> None:
     line = PhoneLine(clock)
     sender = threading.Thread(target=lambda: line.put(jpeg_of(90), clock.monotonic_s()))
     sender.start()
-    assert line.take(5.0) is not None
+    assert line.newest.take(5.0) is not None
     sender.join()
 
 
@@ -72,8 +73,8 @@ def test_a_phone_that_comes_back_is_told_once(clock: FakeClock, line: PhoneLine)
     backs = []
     line.when_back = lambda: backs.append(clock.monotonic_s())
     line.put(jpeg_of(90), clock.monotonic_s())
-    assert line.take(0.0)
-    assert line.take(0.0) is None
+    assert line.newest.take(0.0)
+    assert line.newest.take(0.0) is None
     line.put(jpeg_of(90), clock.monotonic_s() - 9)
     assert backs == [], "an old picture is no sign of life"
     for _ in range(3):

@@ -91,7 +91,10 @@ def test_the_sensor_tells_the_lens(pi: PiHost, sensor: str, model: str) -> None:
     ("trouble", "words"),
     [
         (TimeoutError(), "has stopped sending pictures: use a shorter ribbon cable"),
-        (RuntimeError("Camera frontend has timed out"), "an error: Camera frontend has timed out: check the ribbon"),
+        (
+            RuntimeError("Camera frontend has timed out"),
+            "an error: Camera frontend has timed out: use a shorter ribbon",
+        ),
     ],
 )
 def test_a_camera_that_is_lost_in_the_middle_says_so_and_closes(pi: PiHost, trouble: Exception, words: str) -> None:

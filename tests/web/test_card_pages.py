@@ -82,6 +82,20 @@ def test_stacks_show_their_last_cards_and_how_many_more() -> None:
     assert ("".join(one.text for one in many.cards), many.more, many.wide) == ("efghijk", 4, True)
 
 
+def test_whoever_sits_has_the_own_stack_below_on_the_phone(place: Place) -> None:
+    south, north = place.sit("south"), place.sit("north")
+    place.to_clock("full")
+    place.table.resume("host")
+    place.table.hand_in(Seat.SOUTH, view_of(place)["moment"], "--")
+    choices = place.table.view(Seat.NORTH).board.tableau.choices  # type: ignore[union-attr] # it has lanes
+    down = next(choice for choice in choices if choice.key == "down")
+    place.table.hand_in(Seat.NORTH, view_of(place)["moment"], down.text)
+    for client, seat, is_below in ((north, "north", True), (south, "south", False)):
+        lane = page_of(client, f"/seat/{seat}").split(f'data-lane="{down.lane}"')[1].split("</button>")[0]
+        card = "cd own" if is_below else "cd shut"
+        assert (lane.index(card) > lane.index('class="dk')) is is_below
+
+
 def test_keys_that_need_no_card_carry_their_action() -> None:
     keys = (ChoiceKey("done", "Done", is_main=True), ChoiceKey("play", "Play"), ChoiceKey("pass", "Pass"))
     tableau = CardUi(keys=keys, choices=(CardChoice(".", "done"), CardChoice("p5&1", "play", "5&", "1")))
@@ -123,24 +137,21 @@ def test_the_referee_asks_for_cards_and_shows_what_it_reads(place: Place) -> Non
     assert place.table.view().phase is Phase.STAGES
 
 
-def test_a_combat_is_told_step_by_step_on_every_page(place: Place) -> None:
+def test_a_combat_shows_its_cards_on_every_page(place: Place) -> None:
     south = place.sit("south")
     place.to_clock("referee")
-    for action in ("c", "5& 3% >+ / 4^ 2#"):
+    for action in ("c2", "5& 3% >+ / 4^ 2#"):
         south.post("/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action})
-    told = []
-    while (view := place.table.view()).phase is Phase.STAGES:
-        pages = [page_of(south, path) for path in ("/", "/watch", "/seat/south")]
-        assert all(view.turn.events[0].text.replace("&", "&amp;").replace(">", "&gt;") in page for page in pages)
-        assert bool(view.turn.tallies) is (view.turn.title != "Cards open")
-        if view.turn.tallies:  # once the sums are known they stay
-            assert all('class="tally greater"' in page and ">power 3</p>" in page for page in pages)
-            assert all(page.count('class="in"') == 3 for page in pages)
-        else:
-            assert view.sign.text == view.turn.title
-        told.append(view.turn.title)
-        south.post("/api/seat/south/confirm", json={"moment": view.moment, "stage": view.turn.stage, "force": True})
-    assert told == ["Cards open", "Powers", "Damage"]
+    for path in ("/", "/watch", "/seat/south"):
+        page = page_of(south, path)
+        assert page.count('<li class="bigcard') == 5, path
+        assert page.count('<li class="bigcard lost"') == 2, path
+        assert page.count('class="in"') == 3, path
+        assert "8 beats 6." in page, path
+    view = place.table.view()
+    south.post("/api/seat/south/read", json={"moment": view.moment, "stage": 0, "told": 0})
+    assert place.table.view().sign.text == "Attacker: 5 cards to the attacker discard"
+    assert page_of(south, "/").count('<li class="bigcard') == 5, "what is read stays while hands are at work"
 
 
 def test_who_draws_after_a_combat_is_named_on_every_page(place: Place) -> None:
@@ -217,6 +228,8 @@ def test_who_waits_has_no_key_that_acts(place: Place) -> None:
 
 def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
     south = place.sit("south")
+    place.sit("north")
+    south.post("/api/seat/south/choose", json={"game": "binmat"})
     page = page_of(south, "/seat/south")
     for number, way in enumerate(preset.options for preset in GAMES["binmat"].presets):
         assert f'{{"game":"binmat","preset":{number}}}' in page

@@ -81,7 +81,7 @@ def test_seat_and_host_stop_the_clock_and_start_it(place: Place) -> None:
         assert other.post(stop, json={}).status_code == 403
         assert south.post(stop, json={}, headers=headers).status_code == 200
         assert view_of(place)["clock"]["paused"] == by
-        assert "Go on" in page_of(south, "/seat/south")
+        assert "Resume" in page_of(south, "/seat/south")
         again = south.post(stop, json={}, headers=headers)
         assert (again.status_code, error_of(again)["message"]) == (409, "No clock is running")
         assert other.post(start, json={}).status_code == 403

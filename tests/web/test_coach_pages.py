@@ -54,7 +54,7 @@ def test_it_answers_the_owner_of_a_seat_and_marks_the_game(place: Place) -> None
     moment = place.to_orders()
     help_ = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).get_json()["html"]
     assert 'data-coach="now"' in help_
-    assert "this game is marked" in help_
+    assert "the score will say so" in help_
     told = ada.post("/api/seat/south/coach", json=question(place)).get_json()
     assert (told["action"], told["why"], told["judgement"]) == ("LRS", [SECRET], "")
     assert "order-left" in told["html"]

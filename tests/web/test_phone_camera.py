@@ -129,7 +129,7 @@ def test_a_stranger_sends_nothing(room: Room, board: bytes) -> None:
     assert answer.status_code == 403
     assert answer.json["error"]["message"] == "This phone is not the camera any more"
     assert stranger.post("/api/eye/pair", json={"code": "22222222"}).status_code == 403
-    assert room.companion.phone.room.line.take(0.0) is None
+    assert room.companion.phone.room.line.newest.take(0.0) is None
 
 
 def test_the_next_phone_takes_the_place_of_the_last(room: Room, board: bytes) -> None:

@@ -173,15 +173,12 @@ def test_the_upper_piece_of_a_stack_lies_up_and_right_of_the_lower_one() -> None
     assert svg.index("#scout-n") < svg.index("#scout-s")
 
 
-@pytest.mark.parametrize(("share", "full"), [(1.0, 5), (0.4, 2), (0.41, 3), (0.0, 0)])
-def test_hit_points_fill_a_bar_in_five_parts(share: float, full: int) -> None:
+def test_hit_points_stand_under_a_robot() -> None:
     kit = kit_of("arena")
-    scene = BoardPicture(kit, {sq("b1"): ("petrol robot 1",)}, badges={sq("b1"): Badge("12", share)})
+    scene = BoardPicture(kit, {sq("b1"): ("petrol robot 1",)}, badges={sq("b1"): Badge("12", 0.4)})
     svg = board_svg(scene)
-    bars = dict(re.findall(r'<path class="(bar|bar full)" d="([^"]+)"/>', svg))
-    parts = {"bar": 5 - int(share * 5), "bar full": full}
-    assert {name: path.count("z") for name, path in bars.items()} == {name: n for name, n in parts.items() if n}
-    assert re.search(r'class="points"[^>]*>12<', svg)
+    x, y = (float(number) for number in re.findall(r'class="points" x="([^"]+)" y="([^"]+)">12<', svg)[0])
+    assert (x, y) == (150, 895)
     assert board_words(scene) == "petrol robot 1 b1 (12)"
 
 
@@ -225,11 +222,11 @@ def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None
     see(place, wrong, "scouts")
     plain = view_of(place)["why_not"]
     assert (plain["square"], plain["rule"]) == ("c2", "jump")
-    assert plain["message"].startswith("c1 to c3 is not a play.")
+    assert plain["message"].startswith("c1 can’t jump: c2 is empty.")
     page = page_of(place.browser(), "/")
     assert f'href="/rules/scouts#{plain["rule"]}"' in page
     assert f'id="{plain["rule"]}"' in page_of(place.browser(), "/rules/scouts")
-    assert "<h2>c1 to c3 is not a play.</h2>" in page
+    assert "<h2>c1 can’t jump: c2 is empty.</h2>" in page
     for mark in ('class="ring"', 'href="#cross"', 'class="target"', 'class="way"'):
         assert mark in page, mark
 
@@ -242,8 +239,8 @@ def test_plays_are_told_to_the_seat_on_turn_alone(place: Place) -> None:
     to_scouts(place)
     told = south.get("/api/seat/south/plays").get_json()
     assert told["moment"] == place.table.view().moment
-    assert ["c1-c2", ["c1", "c2"], "Dash c1 to c2", ""] in told["plays"]
-    assert ["R@a5-a6", ["a5", "a6"], "Rock on a5 and a6", "rock"] in told["plays"]
+    assert ["c1-c2", ["c1", "c2"], "Dash c1 to c2", "", ["c1", "c2"], []] in told["plays"]
+    assert ["R@a5-a6", ["a5", "a6"], "Rock on a5 and a6", "rock", ["a5", "a6"], []] in told["plays"]
     assert north.get("/api/seat/north/plays").get_json()["plays"] == []
     assert north.get("/api/seat/south/plays").status_code == 403
     assert place.browser().get("/api/seat/south/plays").status_code == 403
@@ -259,16 +256,16 @@ def test_both_clocks_and_the_key_of_the_table_are_told_to_everybody(place: Place
     assert view["clocks"]["south"]["due_s"] is not None
     page = page_of(place.browser(), "/")
     assert len(re.findall(r"data-time=", page)) == 2
-    assert "Press the clock" in page
+    assert "Press your clock" in page
     early = place.browser().post("/api/table/act", json={"moment": view["moment"], "action": "."})
     assert early.status_code == 409
-    assert "play" in error_of(early)["message"]
+    assert "still to move" in error_of(early)["message"]
     play(place, "c1-c2")
     done = place.browser().post("/api/table/act", json={"moment": view_of(place)["moment"], "action": "."})
     assert done.status_code == 200
     clocks = view_of(place)["clocks"]
     assert (clocks["south"]["left_s"], clocks["south"]["due_s"]) == (575.0, None)
-    assert "Press the clock" in page_of(place.browser(), "/")
+    assert "Press your clock" in page_of(place.browser(), "/")
 
 
 def test_a_lesson_draws_who_goes_on_where_the_last_step_ends(place: Place) -> None:
@@ -290,11 +287,11 @@ def test_a_lesson_has_no_clock_to_press_and_its_table_screen_no_key_that_is_not_
     place.sit("north")
     place.table.begin_lesson("scouts")
     settle(place)
-    assert "Press the clock" not in page_of(south, "/seat/south")
-    assert "End the turn" not in page_of(place.browser(), "/"), "the lesson asks for a jump"
+    assert "Press your clock" not in page_of(south, "/seat/south")
+    assert "End turn" not in page_of(place.browser(), "/"), "the lesson asks for a jump"
     play(place, "c6^c8^c10")
-    assert "End the turn" in page_of(south, "/seat/south")
-    assert "End the turn" in page_of(place.browser(), "/")
+    assert "End turn" in page_of(south, "/seat/south")
+    assert "End turn" in page_of(place.browser(), "/")
 
 
 def test_without_a_clock_the_turn_is_ended(place: Place) -> None:
@@ -302,7 +299,7 @@ def test_without_a_clock_the_turn_is_ended(place: Place) -> None:
     to_scouts(place, seconds=0)
     page = page_of(place.browser(), "/")
     assert "data-time" not in page
-    assert "End the turn" in page
+    assert "End turn" in page
 
 
 def test_a_question_has_one_key_for_each_play_in_words(place: Place) -> None:
@@ -311,7 +308,7 @@ def test_a_question_has_one_key_for_each_play_in_words(place: Place) -> None:
     asked = replace(live_of(place.table), choices=("c1-c2", "c1-b2"))
     store_of(place.table).publish(asked)
     page = page_of(south, "/seat/south")
-    assert "Which play is it?" in page
+    assert "Which move is it?" in page
     assert re.search(r'"action":"c1-b2"[^>]*>Dash c1 to b2<small class="mono">c1-b2</small>', page)
     assert "Dash c1 to b2" not in page_of(north, "/seat/north")
     assert south.get("/api/seat/south/view").get_json()["choices"] == ["c1-c2", "c1-b2"]
@@ -422,7 +419,8 @@ def test_the_table_screen_shows_both_hands_and_closed_cards(place: Place) -> Non
     assert page_of(place.browser(), "/").count("a card, not open yet") == 1
     both(place, {Seat.NORTH: "1"})
     page = page_of(place.browser(), "/")
-    assert page.count('class="tally') == 2
+    assert page.count('class="f tally') == 2
+    assert page.count('class="figure num"') == 2, "the same places, now with the totals"
     settle(place)
     spent = re.findall(r'<li class="spent">(\d)<', page_of(place.browser(), "/"))
     assert sorted(spent) == ["1", "6"]

@@ -9,7 +9,7 @@ from web_fixtures import Place, page_of
 
 from companion.core.kit import Seat
 from companion.games import GAMES
-from companion.table.remote.remote_table import REMATCH_HERE, REMATCH_THERE, RemoteBeginning
+from companion.table.remote.remote_table import REMATCH_HERE, REMATCH_THERE
 
 
 def begin(place: Place, game: str) -> None:
@@ -34,13 +34,6 @@ def test_a_seat_has_its_switches_and_languages_in_the_menu(place: Place) -> None
     assert '<button class="link" name="code" value="fr" lang="fr">' in html
     assert 'name="back" value="/seat/south"' in html
     assert 'class="elsewhere"' not in html
-
-
-def test_the_table_screen_offers_no_ways_and_the_watching_page_all(place: Place) -> None:
-    assert 'class="elsewhere"' not in page(place, "/")
-    html = page(place, "/watch")
-    assert 'href="/history"' in html
-    assert 'href="/watch"' not in html.partition('class="elsewhere"')[2]
 
 
 def test_a_fragment_names_the_page_it_fits(place: Place) -> None:
@@ -90,9 +83,6 @@ def test_a_free_seat_has_its_code_on_the_table_screen_while_a_game_is_on(place: 
     assert 'class="page orders free1 ' in page(place, "/")
     place.sit("south")
     assert codes(place) == []
-    place.table.resign(Seat.SOUTH)
-    place.table.free_seat(Seat.NORTH)
-    assert codes(place) == ["n"], "after the game too"
 
 
 def sign(html: str) -> str:
@@ -128,8 +118,7 @@ def test_who_sits_finds_the_way_back_from_the_table_screen(place: Place) -> None
     ada = place.sit("south", "Ada")
     html = page_of(ada, "/")
     assert '<a class="key tiny" id="to-seat" href="/here">Back to your seat</a>' in html
-    assert '<a class="key" href="/s">Back to your seat</a>' in html, "on a phone"
-    assert '<a class="key" href="/n">Sit down at North</a>' in html
+    assert '<a class="key go" href="/join">Sit down</a>' in html, "on a phone"
     for other in (page_of(ada, "/?screen"), page_of(ada, "/?kiosk"), page_of(place.browser(), "/")):
         assert "Back to your seat" not in other
 
@@ -163,18 +152,9 @@ def test_whoever_comes_after_a_game_is_not_left_before_its_end(place: Place) -> 
     assert 'data-post="/api/table/rematch"' in page_of(browser, "/")
     place.table.free_seat(Seat.SOUTH)
     html = page_of(browser, "/")
-    assert '<button class="key go rematch" form="try">' in html
-    assert 'data-post="/api/table/rematch"' not in html, "nobody is here for it"
-    assert browser.post("/try").headers["Location"] == "/here"
-    assert place.table.view().phase == "setup"
-
-
-def test_a_phone_at_the_table_screen_is_not_offered_a_seat_at_another_table(place: Place) -> None:
-    assert "Sit down at North" in page_of(place.browser(), "/")
-    place.table.remote.begin(RemoteBeginning("00" * 8, 1, "outbuffered", {}, Seat.NORTH, "Jonas", ""), 1)
-    page = page_of(place.browser(), "/")
-    assert "Sit down at South" in page
-    assert "Sit down at North" not in page
+    assert "Scan here to play against Ben" in html
+    assert "rematch" not in html
+    assert "Nobody wins" not in html
 
 
 def test_a_notice_has_the_drawing_of_its_kind(place: Place) -> None:

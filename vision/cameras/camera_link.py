@@ -67,6 +67,12 @@ class CameraLink:
         return camera.name if camera else ""
 
     @property
+    def oddity(self) -> str:
+        """What is odd about the camera that is open, as a sentence; empty when nothing is known."""
+        odd = self._camera.oddity if isinstance(self._camera, Device) else None
+        return odd.sentence if odd else ""
+
+    @property
     def source(self) -> str | None:
         """The source that was chosen last; None: that of the settings."""
         return self._source

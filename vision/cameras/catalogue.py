@@ -19,6 +19,7 @@ from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import PiDevice, chosen, pi_devices
 from vision.cameras.usb import UsbCamera, usb_devices, usb_number
 from vision.network.phone import PHONE, PhoneCamera, PhoneLine
+from vision.network.stream import is_network, network_camera
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def cameras() -> tuple[CameraChoice, ...]:
 
 def is_device(source: str) -> bool:
     """Does this word of the settings mean a camera, or none, and not a file?"""
-    return source.strip().partition(":")[0] in ("auto", "none", "picamera", "usb")
+    return source.strip().partition(":")[0] in ("auto", "none", "picamera", "usb") or is_network(source)
 
 
 def open_camera(settings: CameraSettings, clock: Clock) -> Camera:
@@ -83,6 +84,8 @@ class CameraOpener:
             return self._first()
         if source == PHONE and self._phone:
             return PhoneCamera(self._phone, self._clock)
+        if is_network(source):
+            return network_camera(source, self._clock)
         if kind == "picamera":
             return PiCamera(self._settings, self._clock, self._ribbon(which))
         if kind == "usb":

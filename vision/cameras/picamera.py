@@ -24,6 +24,7 @@ from vision.cameras.ribbon import PiDevice, chosen, close_device, is_short_of_me
 from vision.cameras.sensors import Mode, choices, modes_of
 from vision.cameras.source import Device, Locks, shape_of
 from vision.detection.markers import Luma
+from vision.oddities import oddity_of
 
 _log = logging.getLogger(__name__)
 _FRAME_TIMEOUT_S = 3.0
@@ -58,6 +59,7 @@ class PiCamera(Device):
         self._module = picamera2()
         self.which = device or chosen("")
         self.identity, self.model = self.which.identity, self.which.model
+        self.oddity = oddity_of(self.which.sensor)
         self._settings, self._zoom = settings, 0.0
         self._mains_hz: int = settings.mains_hz
         self._stamp_ns = 0

@@ -14,6 +14,7 @@ from companion.core.i18n import say
 from companion.core.ports import Closeable, Frame
 from vision.cameras.colours import Colours
 from vision.detection.markers import Luma
+from vision.oddities import Oddity
 
 _OLDEST_S = 2.0
 """A picture that claims to be older than this comes from a driver with another clock."""
@@ -90,6 +91,8 @@ class Device(Source):
 
     identity = ""
     model = "webcam"
+    oddity: Oddity | None = None
+    """What is known to be odd about this kind of camera."""
 
     @property
     def locks(self) -> Locks | None:

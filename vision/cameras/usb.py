@@ -21,6 +21,7 @@ from vision.cameras import colours
 from vision.cameras.colours import Colours
 from vision.cameras.source import Device, Locks, shape_of
 from vision.detection.markers import Luma
+from vision.oddities import oddity_of
 
 SYSFS = Path("/sys/class/video4linux")
 _SILENCE_S = 3
@@ -87,6 +88,7 @@ class UsbCamera(Device):
         self.name = f"usb:{number}"
         known = {device.number: device for device in usb_devices()}
         self.identity = known[number].identity if number in known else self.name
+        self.oddity = oddity_of(self.identity, known[number].name if number in known else "")
         self._fps, self._mains_hz = settings.fps, settings.mains_hz
         self._first, self._size = True, settings.size_px
         self._last: Callable[[], Colours | None] | None = None
@@ -230,6 +232,8 @@ class UsbCamera(Device):
 
     def _age_s(self) -> float:
         """A picture waits in the driver's buffer until it is asked for; V4L2 stamps it on the monotonic clock."""
+        if self.oddity and not self.oddity.has_stamps:
+            return 0.0
         stamp_ms = float(self._device.get(cv2.CAP_PROP_POS_MSEC))
         return time.monotonic() - stamp_ms / 1000 if stamp_ms > 0 else 0.0
 

@@ -5,9 +5,7 @@ Nothing queues up. A phone sends the next picture when the last one is answered,
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from typing import NamedTuple
 
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
@@ -16,24 +14,14 @@ from vision.cameras.colours import Colours
 from vision.cameras.files import decode_picture
 from vision.cameras.source import Device
 from vision.detection.markers import Luma
+from vision.network.newest import SILENCE_S, Newest
 
 PHONE = "phone"
 """The word for it in `CameraOpener.open`."""
-MAX_AGE_S = 0.3
-"""A picture that was taken longer ago is never read as new."""
-SILENCE_S = 3.0
-"""Timeout in seconds for a picture that can be read."""
 STILL_S, MOVING_S = 0.25, 0.1
 """Seconds from one picture to the next: four a second while all is still, ten while something moves."""
 MAX_JPEG_BYTES = 2_000_000
 """Maximum size of a picture. One of 1280 x 960 pixels has some 300 kB."""
-
-
-class _Sent(NamedTuple):
-    """A picture as it came in. `at_s`: the earliest time at which it can have been taken."""
-
-    jpeg: bytes
-    at_s: float
 
 
 class PhoneLine:
@@ -43,11 +31,7 @@ class PhoneLine:
     """
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._newest: _Sent | None = None
-        self._change = threading.Condition()
-        self._is_missed = False
-        self._late = 0
+        self.newest = Newest[bytes](clock)
         self.phone = ""
         """What tells this phone from others; its lens is known by it."""
         self.is_moving = True
@@ -59,38 +43,11 @@ class PhoneLine:
         """Return the seconds from one picture to the next that the reader wants now."""
         return MOVING_S if self.is_moving else STILL_S
 
-    @property
-    def is_late(self) -> bool:
-        """Return whether pictures come in and all of them are too old."""
-        return self._late > 0
-
     def put(self, jpeg: bytes, at_s: float) -> None:
         """Keep a picture in the place of the last one, unless it is too old to be read as new."""
-        age_s = self._clock.monotonic_s() - at_s
-        with self._change:
-            if not 0 <= age_s <= MAX_AGE_S:
-                self._late += 1
-                return
-            self._late = 0
-            self._newest = _Sent(jpeg, at_s)
-            is_back, self._is_missed = self._is_missed, False
-            self._change.notify_all()
-        if is_back:
+        was_missed = self.newest.is_missed
+        if self.newest.put(jpeg, at_s) and was_missed:
             self.when_back()
-
-    def take(self, timeout_s: float) -> _Sent | None:
-        """Wait for a picture that nobody has taken yet. Return None if there is none in time."""
-        with self._change:
-            self._change.wait_for(self._has_new, timeout_s)
-            sent, self._newest = self._newest, None
-            self._is_missed = sent is None
-            return sent
-
-    def _has_new(self) -> bool:
-        """Return whether there is a picture to read. One that has waited too long is thrown away."""
-        if self._newest and self._clock.monotonic_s() - self._newest.at_s > MAX_AGE_S:
-            self._newest = None
-        return self._newest is not None
 
 
 class PhoneCamera(Device):
@@ -111,18 +68,18 @@ class PhoneCamera(Device):
         self._line.is_moving = is_moving
 
     def _luma(self) -> Luma:
-        sent = self._line.take(SILENCE_S)
+        sent = self._line.newest.take(SILENCE_S)
         if sent is None:
             raise CameraError(self._why_silent())
         self._at_s = sent.at_s
         try:
-            luma, self._tint = decode_picture(sent.jpeg)
+            luma, self._tint = decode_picture(sent.what)
         except CameraError:
             raise CameraError(say("The phone sends no pictures that can be read: open its page again")) from None
         return luma
 
     def _why_silent(self) -> str:
-        if self._line.is_late:
+        if self._line.newest.late:
             return say("The phone’s pictures come too late: bring it closer to the Wi-Fi")
         return say("The phone sends no pictures: unlock it and open its camera page")
 

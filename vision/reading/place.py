@@ -21,7 +21,7 @@ from vision.detection.markers import Sighting
 from vision.pieces.regions import squares_under
 from vision.pieces.snapshots import Sheet
 from vision.pose.pose import Points, Pose, rectangle_corners_mm
-from vision.reading.look import Look, Memory, Pieces, Placed
+from vision.reading.look import NO_SQUARES, Look, Memory, Pieces, Placed
 
 _ONE = rectangle_corners_mm(0.0, 0.0, 1.0, 1.0, 0.0)
 _ROUND_MM = 5.0
@@ -119,7 +119,7 @@ def placed_pieces(kit: Kit, pose: Pose, sightings: Collection[Sighting], unconfi
     for piece in _placed(kit, pose, seen):
         is_twin = times[piece.sighting.marker] > 1
         placed.append(replace(piece, fits=False) if is_twin else piece)
-    faces, markers, doubtful = _faces_on_squares(placed, unconfirmed)
+    faces, markers, doubtful = faces_on_squares(placed, unconfirmed)
     return Pieces(kit, pose, tuple(placed), tuple(sorted(strangers)), faces, markers, doubtful)
 
 
@@ -226,8 +226,8 @@ def _overlaps(foot: Points, board: Board, square: Square) -> bool:
     return area > _OVERLAP * board.square_mm**2
 
 
-def _faces_on_squares(
-    placed: Iterable[Placed], unconfirmed: frozenset[Square]
+def faces_on_squares(
+    placed: Iterable[Placed], unconfirmed: frozenset[Square] = NO_SQUARES
 ) -> tuple[dict[Square, str], dict[Square, int], frozenset[Square]]:
     """Return the face on top of each square and its marker, and the squares where a piece lies that cannot be told."""
     by_square: dict[Square, list[Placed]] = defaultdict(list)
@@ -240,9 +240,11 @@ def _faces_on_squares(
             doubtful |= piece.squares
     seen, markers = {}, {}
     for square, pieces in by_square.items():
-        *_, top = sorted(pieces, key=attrgetter("face.height_mm"))
+        *_, top = sorted(pieces, key=attrgetter("face.height_mm", "face.carried"))
         for other in pieces:
-            is_clear = top.face.height_mm - other.face.height_mm >= _ON_TOP_MM
+            # A flag or a ball beside its carrier on the square lies there as well as above or below it.
+            is_carried = len(pieces) == 2 and top.face.carried != other.face.carried
+            is_clear = is_carried or top.face.height_mm - other.face.height_mm >= _ON_TOP_MM
             if other is not top and not (is_clear and top.face.size == other.face.size == (1, 1)):
                 doubtful.add(square)
         if square not in doubtful:

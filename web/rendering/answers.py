@@ -193,6 +193,7 @@ class ViewJson(TypedDict):
     turn: int
     stage: int
     stage_title: str
+    told: int | None
     steps: int
     sign: SignJson
     layout: LayoutJson | None
@@ -401,6 +402,12 @@ class FindingsJson(TypedDict):
 
     worst: Grade
     findings: list[FindingJson]
+
+
+class SettingsSaved(TypedDict):
+    """Settings were saved; `note` says when those work that need a restart. Empty: all work now."""
+
+    note: str
 
 
 class TrialJson(TypedDict):

@@ -28,7 +28,7 @@ Point = tuple[float, float]
 
 _MARGIN = 3.0
 """Room for half a line round separate tiles. Bounce bars and arrows may reach beyond the picture."""
-_GOAL = 54.0
+_GOAL = 36.0
 """How deep the goals are drawn."""
 _FRAME = 6.0
 _SMALL_RANKS = 4
@@ -99,7 +99,7 @@ def _whole(
     return Markup(
         f'<svg class="board" viewBox="{view_box}"{meant}>'
         f"{sketch.ground()}{under}{sketch.stances()}{sketch.shots()}{sketch.followers()}"
-        f"{sketch.pieces()}{sketch.blows()}{sketch.hands()}{sketch.bounces()}{plan}</svg>"
+        f"{sketch.blows()}{sketch.pieces()}{sketch.hands()}{sketch.bounces()}{plan}</svg>"
     )
 
 
@@ -153,6 +153,9 @@ class _Sketch:
             x, y = self.centre(square)
             parts.append(f'<rect class="unseen" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100" rx="3"/>')
         parts += [self._trace(square) for square in sorted(self.scene.came_from)]
+        if self.scene.hit:
+            x, y = self.centre(self.scene.hit)
+            parts.append(f'<rect class="struck" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100"/>')
         return "".join(parts) + self._labels()
 
     def _tiles(self) -> str:
@@ -227,7 +230,8 @@ class _Sketch:
         for square, faces in sorted(self.scene.layout.items(), key=lambda item: self.centre(item[0])[::-1]):
             if small := [face for face in faces if not is_big(kit, face)]:
                 lies = stack(kit, small, *self.centre(square), self.scene.badges.get(square))
-                drawn.append(self._bumped(square, f'<g data-at="{square}"{self._swell(square)}>{lies}</g>'))
+                struck = ' class="on-struck"' if square == self.scene.hit else ""
+                drawn.append(self._bumped(square, f'<g data-at="{square}"{struck}{self._swell(square)}>{lies}</g>'))
         big = [self._big(face, squares) for face, squares in covered(kit, self.scene.layout)]
         return "".join(big + drawn) + "".join(self._wrong(problem) for problem in self.scene.wrong) + self._broken()
 
@@ -398,7 +402,7 @@ class _Sketch:
     def blows(self) -> str:
         """What pieces do to the squares next to theirs in the step that is shown."""
         near = [way for way in self._fire(Reach.HIT, Reach.MISS) if _is_next(*way[:2])]
-        hits = [way for way in self._fire(Reach.HIT) if way in near]
+        hits = [way for way in self._fire(Reach.HIT) if way in near and way[1] != self.scene.hit]
         drawn = [_popped(use("shot", *self.centre(to), 100, "hit"), beat) for _, to, beat in hits]
         return "".join(drawn + [self._blow(*way) for way in near])
 

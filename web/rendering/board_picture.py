@@ -37,13 +37,15 @@ class BoardPicture:
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     ways: tuple[tuple[Square, Square], ...] = ()
     """From where to where pieces have gone that lie in their new places already."""
+    hit: Square | None = None
+    """Where somebody is hit, as the sign tells."""
 
 
 def scene_of(view: TableView) -> BoardPicture | None:
     """The picture of what a viewer may know; None when no game is on."""
     if view.kit is None:
         return None
-    moves = tuple(instruction.move for instruction in view.turn.instructions)
+    moves = view.board.back_moves or tuple(each.move for each in view.turn.instructions)
     before = view.board.put_back if view.phase == "setup" else view.board.layout
     done = tuple(move for move in moves if move.done)
     layout = _spread(view.kit, layout_after(before, done), view.board.target or {}, done)
@@ -53,10 +55,13 @@ def scene_of(view: TableView) -> BoardPicture | None:
     origins = frozenset(move.origin for move in done if move.origin and move.origin != move.target)
     reason = view.board.why_not.square if view.board.why_not else None
     board = view.board
+    hit = view.turn.telling.tell.square if view.turn.telling else None
+    events = tuple(event for event in view.turn.events if hit is None or event.to == str(hit))
     return BoardPicture(
-        view.kit, layout, todo, view.turn.events, board.problems, board.unknown, board.target or {}, origins,
+        view.kit, layout, todo, events, board.problems, board.unknown, board.target or {}, origins,
         Square.parse(reason) if reason else None,
-        board.standing.badges if board.standing and view.phase != "stages" else {},
+        board.standing.badges if board.standing else {},
+        hit=hit,
     )  # fmt: skip
 
 

@@ -76,7 +76,7 @@ def _for_other(view: TableView, finale: Finale, seat: Seat) -> str:
 
 def _for_all(view: TableView, finale: Finale) -> str:
     if view.match.outcome is None or len(view.match.outcome.winners) != 1:
-        return say("Nobody wins")
+        return say("A draw")
     name = finale.names[next(iter(view.match.outcome.winners))]
     if not finale.turns:
         return say("{name} wins.", name=name)

@@ -76,7 +76,7 @@ def _play_taps(play: Play) -> Iterator[Tap]:
         pressed = f'[data-begin="{play.key}"]'
         yield Tap(pressed, ((f"{pressed}[aria-pressed=true]", ""),))
     tapped = [play.key]
-    for square in play.squares:
+    for square in play.touches:
         tapped.append(str(square))
         yield Tap(f"@{square}", ((f'#plays[data-taps^="{" ".join(tapped)} "]', ""),))
 
@@ -93,8 +93,9 @@ def _unit_taps(sheet: OrderSheet, text: str) -> Iterator[Tap]:
         whole = (f"{own} b", f"{unit}:{letter}{ways.get(way, way)}")
         is_on = f"{own}[aria-pressed=true]"
         yield Tap(own, (whole, (is_on, "")))
-        key = f'[data-kind="{kind}"]'
-        yield Tap(key, (whole, (f"{key}[aria-pressed=true]", "")))
+        if letter:
+            key = f'[data-kind="{kind}"]'
+            yield Tap(key, (whole, (f"{key}[aria-pressed=true]", "")))
         if has_direction:
             yield Tap(f"[data-way={way}]", (whole,))
 

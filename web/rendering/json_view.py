@@ -29,6 +29,7 @@ def plain_view(view: TableView) -> ViewJson:
         "turn": view.turn.number,
         "stage": view.turn.stage,
         "stage_title": view.turn.title,
+        "told": view.turn.telling.number if view.turn.telling else None,
         "steps": view.turn.steps,
         "sign": {"text": view.sign.text, "small": view.sign.small, "seats": sorted(view.sign.seats)},
         "layout": plain_layout(board.layout),

@@ -47,8 +47,8 @@ def plate(clock: ClockView) -> Markup:
 def press_words(view: TableView, plays: Iterable[Play]) -> str:
     """The key by which anybody ends a turn for the seat that has it; `plays` are that seat's."""
     action = view.board.standing.open_action if view.board.standing else ""
-    told = next((play.label for play in plays if play.text == action), say("End the turn"))
-    return say("Press the clock") if view.time.clocks else told
+    told = next((play.label for play in plays if play.text == action), say("End turn"))
+    return say("Press your clock") if view.time.clocks else told
 
 
 def play_label(labels: Iterable[Play], text: str) -> str:
@@ -75,13 +75,17 @@ def burden(view: TableView, square: Square) -> str:
 
 
 def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
-    """What can be tapped: notation, squares, words, key."""
-    return [[play.text, [str(square) for square in play.squares], play.label, play.key] for play in plays]
+    """What can be tapped: notation, squares, words, key, what is tapped, and whom it meets on which squares."""
+    plain = []
+    for play in plays:
+        squares, touches, meets = ([str(square) for square in row] for row in (play.squares, play.touches, play.meets))
+        plain.append([play.text, squares, play.label, play.key, touches, meets])
+    return plain
 
 
 def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
     """The keys that begin plays. In a lesson no clock runs, so none is pressed, whatever the game's options are."""
-    presses, ends = say("Press the clock"), say("End the turn")
+    presses, ends = say("Press your clock"), say("End turn")
     shown = (replace(key, label=ends) if key.label == presses and not view.time.clocks else key for key in keys)
     return [msgspec.to_builtins(key, enc_hook=plain_words) for key in shown]
 

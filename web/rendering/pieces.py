@@ -17,7 +17,6 @@ PIECE, SMALL, BURDEN = 72.0, 52.0, 46.0
 """Sizes of a piece, of one that is carried when it lies alone, and of one at its carrier's shoulder."""
 _STEP = 12.0
 """How far up and right a piece lies that stands on another one."""
-_BAR_PARTS = 5
 
 
 def use(drawing: str, x: float, y: float, size: float, classes: str = "", *, degrees: float = 0) -> str:
@@ -53,29 +52,17 @@ def stack(kit: Kit, faces: Sequence[str], x: float, y: float, badge: Badge | Non
     standing = [face for face in faces if face not in carried]
     if not standing:
         return "".join(piece(kit, face, x + 4 + 8 * i, y + 3, SMALL) for i, face in enumerate(carried))
-    size, lift = (PIECE, 3.0) if badge is None or badge.share is None else (64.0, -9.0)
+    size, lift = (PIECE, 3.0) if badge is None or badge.share is None else (58.0, -19.0)
     low = _STEP / 2 * (len(standing) - 1)
     places = [(x - low + _STEP * level, y + lift + low - _STEP * level) for level in range(len(standing))]
     parts = [piece(kit, face, *place, size) for face, place in zip(standing, places, strict=True)]
     parts += [piece(kit, face, x + 33 - 14 * i, y - 31, BURDEN) for i, face in enumerate(carried)]
-    return "".join(parts) + (bar(badge, x, y) if badge else "")
+    return "".join(parts) + (_points(badge, x, y) if badge else "")
 
 
-def bar(badge: Badge, x: float, y: float) -> str:
-    """What is told of a piece: a bar in five parts below it, and in figures beside it where there is room."""
-    parts = []
-    if badge.share is not None:
-        filled = max(0.0, min(1.0, badge.share)) * _BAR_PARTS
-        empty = [11.0 * (part + 1 > filled) for part in range(_BAR_PARTS)]
-        full = [11 * max(0.0, min(1.0, filled - part)) for part in range(_BAR_PARTS)]
-        for classes, widths in (("bar", empty), ("bar full", full)):
-            boxes = [(x - 38.5 + 16 * i, f"h{w:.3g}v12h-{w:.3g}z") for i, w in enumerate(widths) if w]
-            if boxes:
-                drawn = "m16 0".join(box for _, box in boxes)
-                parts.append(f'<path class="{classes}" d="M{boxes[0][0]:g} {y + 32:g}{drawn}"/>')
-    if badge.text:
-        parts.append(f'<text class="points" x="{x + 46:g}" y="{y - 25:g}">{escape(badge.text)}</text>')
-    return "".join(parts)
+def _points(badge: Badge, x: float, y: float) -> str:
+    """What is told of a piece, in figures below it."""
+    return f'<text class="points" x="{x:g}" y="{y + 45:g}">{escape(badge.text)}</text>' if badge.text else ""
 
 
 # ---- pieces that cover several squares ------------------------------------------------------------------------------

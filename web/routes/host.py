@@ -15,6 +15,7 @@ from companion.games.base import Game, OptionRow
 from companion.table.session import Phase
 from web.context import PageContext
 from web.routes.route import form, get, host_only
+from web.security.auth import is_own_screen
 from web.templating.phrases import whole_number
 
 OWN = "own"
@@ -61,6 +62,15 @@ class HostPages:
         game = self._game(name or next(iter(self._page_context.games)))
         return self._page(game, self._table.choices.options(game.name) or {})
 
+    @get("/owner")
+    def owner(self) -> Any:
+        """Lead the owner in. The machine's own screen tells the host key until somebody has used it."""
+        if not is_own_screen(request) or self._guard.is_key_used():
+            return redirect("/host")
+        urls = self._page_context.join_urls()
+        address = f"{urls[0]}host" if urls else "/host"
+        return render_template("owner_key.html", host_key=self._guard.host_key, address=address)
+
     @form("/host", "key", "back", endpoint="key")
     def enter_key(self) -> Any:
         """Become the host of this browser, and on to the page that asked for the key."""
@@ -75,6 +85,7 @@ class HostPages:
             return ask_for_key(back, error)
         answer = make_response(redirect(back if back in BACK else "/host", 303))
         self._guard.host_cookie(answer)
+        self._guard.note_key_used()
         return answer
 
     @form("/host/start", "game", guard=host_only)

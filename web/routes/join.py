@@ -9,7 +9,7 @@ from flask import Response, make_response, redirect, render_template, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
-from companion.table.session import Phase
+from companion.table.session import MACHINE, Phase
 from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.api.body import SEAT
@@ -36,7 +36,7 @@ class Joining:
         return self._page("join.html", own=self._guard.seats_of(request))
 
     @get(f"/join/{SEAT}")
-    @form(f"/join/{SEAT}", "name", "known_name")
+    @form(f"/join/{SEAT}", "name")
     def join(self, seat: str) -> Any:
         """Take one seat; the browser that has it already goes straight there."""
         mine = Seat(seat)
@@ -48,7 +48,7 @@ class Joining:
             return self.taken(mine, 409)
         if request.method == "GET":
             return self._page("join_seat.html", seat=mine)
-        name = wanted_name("name")
+        name = request.form.get("name", "")
         try:
             self._page_context.let_in(request, request.form.get("code", ""))
             nonce = self._table.take_seat(mine, name)
@@ -66,62 +66,73 @@ class Joining:
         self._guard.remember_names(answer, request, name)
         return answer
 
-    @form("/try")
+    @form("/try", "lesson")
     def try_it(self) -> Any:
-        """Sit down in front of this very screen, against the machine where nobody else is there, and begin."""
-        lesson = request.form.get("lesson", "")
-        is_known = lesson in self._page_context.games
-        if is_known and (answer := self._learn(lesson)) is not None:
-            return answer
+        """Sit down in front of this very screen, against the machine; a lesson begins at once."""
+        back = _table_screen()
         if self._guard.seats_of(request):
-            return redirect("/here", 303)
-        free = [seat for seat in SEATS if self._table.view().seats[seat].name is None]
-        if not free:
-            return redirect("/join", 303)
+            return redirect(_here(back), 303)
+        if self._page_context.has_sitters:
+            return redirect(back, 303)
+        left, right = self._seats_from_left()
         try:
             self._page_context.let_in(request, request.form.get("code", ""))
-            nonce = self._table.take_seat(free[0], "")
+            nonce = self._table.take_seat(left, "")
         except Illegal as error:
-            if error.reason not in (Refusal.JOIN_CODE, Refusal.SEAT_TAKEN):
-                raise
-            return redirect(f"/join/{free[0]}", 303)
-        if len(free) > 1 and self._page_context.features.opponents:
-            self._table.machines.seat(free[1], self._page_context.features.opponents[0].name)
-        if is_known:
+            if error.reason is Refusal.JOIN_CODE:
+                return redirect(f"/join/{left}", 303)
+            if error.reason is Refusal.SEAT_TAKEN:
+                return redirect(back, 303)
+            raise
+        if self._page_context.features.opponents:
+            self._table.machines.seat(right, self._page_context.features.opponents[0].name)
+        lesson = request.form.get("lesson", "")
+        if lesson in self._page_context.games and self._is_between():
             begin_lesson(self._page_context, lesson)
-        else:
-            self._begin_trial(request.form.get("game", ""))
-        answer = make_response(redirect("/here", 303))
-        self._guard.seat_cookie(answer, free[0], nonce)
+        answer = make_response(redirect(_here(back), 303))
+        self._guard.seat_cookie(answer, left, nonce)
         return answer
 
-    def _learn(self, game: str) -> Response | None:
-        """Begin a lesson where somebody sits already, here or elsewhere; None: nobody does."""
-        is_here = bool(self._guard.seats_of(request))
-        view = self._table.view()
-        if view.phase not in (Phase.LOBBY, Phase.OVER):
-            return redirect("/here" if is_here else "/", 303)  # type: ignore[return-value]  # Flask's own response
-        if not is_here and all(view.seats[seat].name is None for seat in SEATS):
-            return None
-        if not is_here:
-            self._page_context.let_in(request, "")
-        begin_lesson(self._page_context, game)
-        return redirect("/here" if is_here else "/?screen", 303)  # type: ignore[return-value]
+    @form("/try/other")
+    def other_games(self) -> Any:
+        """Choose another game at this very screen."""
+        back = _table_screen()
+        if not self._guard.seats_of(request):
+            return redirect(back, 303)
+        self._leave_game()
+        return redirect(_here(back), 303)
 
-    def _begin_trial(self, wanted: str) -> None:
-        """Begin the game that was asked for, that lies on the table, or that was played last, unless one is on."""
-        view, games = self._table.view(), self._page_context.games
-        name = wanted if wanted in games else view.board.suggested or self._table.remembered or next(iter(games))
-        if view.phase in (Phase.LOBBY, Phase.OVER):
-            self._table.new_game(name, games[name].presets[0].options)
+    @form("/try/end")
+    def end_trial(self) -> Any:
+        """Get up in front of this very screen."""
+        answer = make_response(redirect(_table_screen(), 303))
+        own = self._guard.seats_of(request)
+        if own:
+            self._leave_game()
+        for seat in own:
+            self._table.free_seat(seat, self._guard.sitting(request, seat))
+            self._guard.drop_seat(answer, seat)
+        return answer
+
+    def _leave_game(self) -> None:
+        """End a game that is played here against the machine; one with somebody else goes on."""
+        own, seats = self._guard.seats_of(request), self._table.view().seats
+        others = {seats[seat].door for seat in SEATS if seat not in own and seats[seat].name is not None}
+        if self._is_between():
+            self._table.go_home()
+        elif others <= {MACHINE}:
+            self._table.abandon()
+
+    def _is_between(self) -> bool:
+        return self._table.progress().phase in (Phase.LOBBY, Phase.OVER)
 
     @get("/here")
     def here(self) -> Any:
         """The table screen, and beside it the own seat: a whole game in one window."""
-        own = self._guard.seats_of(request)
+        own, back = self._guard.seats_of(request), _table_screen()
         if not own:
-            return redirect("/join")
-        answer = make_response(render_template("here.html", seat=own[0]))
+            return redirect(back)
+        answer = make_response(render_template("here.html", seat=own[0], back=back))
         answer.headers["Content-Security-Policy"] = FRAMING
         return answer
 
@@ -184,13 +195,21 @@ class Joining:
         return make_response(page, status)
 
     def _page(self, page: str, error: str = "", name: str = "", **more: Any) -> str:
-        names = self._guard.names_of(request)
-        code = self._page_context.needs_code(request)
-        return render_template(
-            page, view=self._table.view(), names=names, error=error, name=name, needs_code=code, **more
-        )
+        more |= {"names": self._guard.names_of(request), "needs_code": self._page_context.needs_code(request)}
+        more["order"] = self._seats_from_left()
+        return render_template(page, view=self._table.view(), error=error, name=name, **more)
+
+    def _seats_from_left(self) -> tuple[Seat, ...]:
+        """The seats as they lie at the table screen, from the left."""
+        return SEATS if self._table.settings.tip_south == "left" else SEATS[::-1]
 
 
-def wanted_name(field: str) -> str:
-    """The name of a form: what is typed, else the chosen one of those that the browser knows."""
-    return request.form.get(field, "").strip() or request.form.get(f"known_{field}", "")
+def _table_screen() -> str:
+    """The address of the table screen as it is shown in this browser: of the kiosk, on a phone, or plain."""
+    queries = (request.query_string.decode(), urlsplit(request.referrer or "").query)
+    return next((f"/?{name}" for name in ("kiosk", "screen") if name in queries), "/")
+
+
+def _here(back: str) -> str:
+    """The address of a whole game in one window, from which this table screen is left."""
+    return f"/here{back[1:]}"

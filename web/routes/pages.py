@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from random import randint
 from typing import Any
@@ -27,6 +28,9 @@ from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, message
 
+DARK_FROM_H, DARK_TO_H = 20, 7
+"""Hours of the day between which a table screen is dark that is to be dark at night."""
+
 
 class Pages:
     """Every page that is not the workbench."""
@@ -43,12 +47,11 @@ class Pages:
     @get("/")
     def table_screen(self) -> str:
         """The big screen."""
-        theme = self._table.settings.theme
+        theme = self._theme()
         asked, kiosk = "screen" in request.args, "kiosk" in request.args
         live, chosen = f"/live/table?look={self._look()}", "" if theme == "system" else theme
         own = () if asked or kiosk else self._guard.seats_of(request)
-        away = self._table.remote_seat
-        return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk, own=own, away=away)
+        return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk, own=own)
 
     @get("/watch")
     def watch(self) -> Any:
@@ -104,8 +107,15 @@ class Pages:
 
     def _look(self) -> str:
         """What of the settings is in the table screen's page itself: when it changes, the page is loaded anew."""
-        settings = self._table.settings
-        return f"{settings.theme}-{settings.language}"
+        return f"{self._theme()}-{self._table.settings.language}"
+
+    def _theme(self) -> str:
+        """The colours of the table screen now."""
+        theme = self._table.settings.theme
+        if theme != "night":
+            return theme
+        hour = time.localtime(self._page_context.clock.wall_s()).tm_hour
+        return "dark" if hour >= DARK_FROM_H or hour < DARK_TO_H else "light"
 
     @get("/live/host", guard=host_only)
     def live_host(self) -> Response:

@@ -1,8 +1,7 @@
-"""The settings page: every setting with a sentence, written into the file; backup, restore and reset."""
+"""The settings page: eight rows for everybody, the rest in one fold, each saved at once. Backup, restore and reset."""
 
 from __future__ import annotations
 
-import re
 import tempfile
 import time
 from collections.abc import Mapping
@@ -10,35 +9,57 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flask import Response, make_response, redirect, render_template, request, send_file
+from flask import Response, jsonify, make_response, render_template, request, send_file
 
 from companion import __version__
 from companion.core.clock import EARLIEST_S
-from companion.core.config import Settings
 from companion.core.errors import CompanionError, ConfigError, Malformed, Stale
 from companion.core.files import why_refused
-from companion.core.i18n import joined, say, say_n
+from companion.core.i18n import LANGUAGES, joined, say, spoken
 from companion.core.kit import SEATS
 from companion.maintenance.settings.file import flat
-from companion.maintenance.settings.rows import SettingRow, by_hand, pad_rows, sections, works_at_once
+from companion.maintenance.settings.rows import LAMPS_ACTIVE_LOW, SettingRow, by_hand, pad_rows, sections
 from companion.maintenance.settings.words import PAD_PARTS
 from companion.maintenance.upkeep import Upkeep
 from companion.storage.disk_space import free_bytes
 from companion.table.session import Phase
 from web.context import PageContext
-from web.routes.api.body import Body
+from web.rendering.answers import SettingsSaved
+from web.routes.api.body import Body, Text
+from web.routes.history import day
 from web.routes.host import ask_for_key
 from web.routes.route import form, get, host_only, post
 from web.server.server import MAX_UPLOAD_BYTES
 
-"""A backup with the photographs of many games."""
 UPLOAD_CHUNK_BYTES = 1_000_000
-"""What of an upload is in memory at once."""
+"""Maximum bytes of an upload that are in memory at once."""
+SOFT = 0.6
+"""The voice is soft up to this volume."""
 _PINS = frozenset(
     [f"panel.{part}" for part in ("buzzer", "table_button", "system_lamp")]
     + [f"panel.{seat}.{part}" for seat in SEATS for part in PAD_PARTS]
 )
-_PLACE = re.compile(r"\[([a-z_.]+)\]$")
+_FRONT = frozenset(
+    {
+        "table.language",
+        "table.theme",
+        "table.reading_time_s",
+        "table.tip_south",
+        "quiet.from",
+        "quiet.to",
+        "wifi.name",
+        "wifi.password",
+        "wifi.hidden",
+        "web.join",
+    }
+)
+"""Settings of the eight rows, which the fold does not show again."""
+
+
+class Change(Body, frozen=True):
+    """Values as they are typed, by the dotted names of their settings."""
+
+    values: dict[Text, Text]
 
 
 class Reset(Body, frozen=True):
@@ -48,12 +69,21 @@ class Reset(Body, frozen=True):
 
 
 @dataclass(frozen=True)
+class Choice:
+    """One of a row's choices: what it gives to which settings, and whether they have it."""
+
+    words: str
+    values: Mapping[str, str]
+    is_on: bool
+    drawing: str = ""
+
+
+@dataclass(frozen=True)
 class SettingField:
-    """A row of the page: its setting, what stands in the field, what is wrong with it, and what else is to be said."""
+    """A setting in the fold: what stands in its field, and what else is to be said."""
 
     row: SettingRow
     text: str
-    error: str = ""
     remark: str = ""
 
 
@@ -75,72 +105,55 @@ class SettingsPage:
         """The page with what the file says."""
         if not self._guard.is_host(request):
             return ask_for_key("/settings")
-        try:
-            saved = int(request.args.get("saved", "-1"))
-        except ValueError:
-            saved = -1
-        told = say_n("Saved: {n} setting.", "Saved: {n} settings.", saved) if saved > 0 else ""
-        return self._page(told=say("Nothing was changed.") if saved == 0 else told)
+        return self._page()
 
-    @form("/settings", guard=host_only)
-    def save(self) -> Response:
-        """Write what was changed in the form; what is wrong is told at its field, and then nothing is written."""
+    @post("/api/settings/change", body=Change, guard=host_only, answer=SettingsSaved)
+    def change(self, body: Change) -> Response:
+        """Write some settings; nothing is written unless all are right."""
+        on_file, seen = self._upkeep.on_file()
+        self._upkeep.change(typed_values(flat(on_file), body.values), seen)
+        return jsonify(note=self._waiting_words())
+
+    def _page(self, told: str = "", error: str = "", status: int = 200) -> Response:
         try:
             on_file, _ = self._upkeep.on_file()
-        except ConfigError as error:
-            return self._page(error=error.message, status=409)
-        values, errors = _typed(flat(on_file), request.form)
-        if errors:
-            return self._page(error=_wrong(len(errors)), errors=errors, typed=request.form, status=400)
-        changes = {key: value for key, value in values.items() if flat(on_file).get(key) != value}
-        try:
-            self._upkeep.change(changes, request.form.get("seen", ""))
-        except Stale as error:
-            return self._page(error=error.message, status=409)
-        except ConfigError as error:
-            found = _PLACE.search(error.message)
-            errors = {found[1]: error.message} if found else {}
-            return self._page(error=error.message, errors=errors, typed=request.form, status=400)
-        except CompanionError as error:
-            return self._page(error=error.message, typed=request.form, status=503)
-        return _to(f"/settings?saved={len(changes)}")
-
-    def _page(
-        self,
-        told: str = "",
-        error: str = "",
-        errors: Mapping[str, str] | None = None,
-        typed: Mapping[str, str] | None = None,
-        status: int = 200,
-    ) -> Response:
-        seen, is_readable = "", True
-        try:
-            on_file, seen = self._upkeep.on_file()
         except ConfigError as wrong:
-            on_file, is_readable, error = self._upkeep.running(), False, wrong.message
-        show = _Rows(on_file, self._upkeep, errors or {}, typed)
-        waiting = show.waiting()
+            on_file, error = self._upkeep.running(), wrong.message
+        said = flat(on_file)
+        fields = _Fields(said, self._upkeep)
+        shown = [(part, [fields.of(row) for row in part.rows if row.key not in _FRONT]) for part in sections()]
+        backed_up_s = self._upkeep.backed_up_s()
         page = render_template(
             "settings.html",
-            sections=[(part, [show.of(row) for row in part.rows]) for part in sections()],
-            pads={seat: [show.of(row) for row in rows] for seat, rows in pad_rows().items()},
-            active_low=show.active_low(),
+            rows=front_rows(said),
+            wifi=on_file.wifi,
+            quiet=on_file.quiet,
+            sections=[(part, rows) for part, rows in shown if rows],
+            pads={seat: [fields.of(row) for row in rows] for seat, rows in pad_rows().items()},
+            active_low={seat: frozenset(said[f"panel.{seat}.lamps_active_low"]) for seat in pad_rows()},
             parts=PAD_PARTS,
             path=str(self._upkeep.path),
-            seen=(typed or {}).get("seen", seen),
-            is_readable=is_readable,
-            told=told or ("" if error or errors else self._upkeep.done),
+            told=told or self._upkeep.done,
             put_back="" if told or error else self._upkeep.put_back(),
             error=error,
+            note=self._waiting_words(),
             version=__version__,
             most_bytes=self._most_bytes(),
-            backup_error=(errors or {}).get("backup", ""),
-            waiting=waiting,
+            backed_up=day(backed_up_s) if backed_up_s else say("None yet"),
             staged=self._upkeep.staged(),
             can_restart=self._upkeep.can_restart,
-            is_on=self._table.view().phase not in (Phase.LOBBY, Phase.OVER),
         )
         return make_response(page, status)
+
+    def _waiting_words(self) -> str:
+        """When settings work that need a restart. Empty: all work now."""
+        if not self._upkeep.waiting():
+            return ""
+        if not self._upkeep.can_restart:
+            return say("Stop the companion and start it again: then it works.")
+        if self._table.progress().phase in (Phase.LOBBY, Phase.OVER):
+            return say("The table starts again in a moment: then it works.")
+        return say("After the game the table starts again: then it works.")
 
     # ---- backup, restore, reset ----
 
@@ -155,8 +168,8 @@ class SettingsPage:
         except BaseException:
             target.close()
             raise
-        day = time.strftime("-%Y-%m-%d") if time.time() >= EARLIEST_S else ""  # a clock that was never set has no date
-        name = f"tabletop-companion{day}.zip"
+        date = time.strftime("-%Y-%m-%d") if time.time() >= EARLIEST_S else ""  # a clock that was never set has no date
+        name = f"tabletop-companion{date}.zip"
         return send_file(target, "application/zip", as_attachment=True, download_name=name)
 
     @form("/settings/restore", file="backup", guard=host_only)
@@ -174,10 +187,10 @@ class SettingsPage:
                 file.flush()
                 told = self._upkeep.restore(Path(file.name))
         except Malformed as error:
-            return self._page(errors={"backup": error.message}, status=400)
+            return self._page(error=error.message, status=400)
         except (CompanionError, OSError) as error:
             why = error.message if isinstance(error, CompanionError) else why_refused(error)
-            return self._page(errors={"backup": say("The backup cannot be saved here: {why}", why=why)}, status=503)
+            return self._page(error=say("The backup cannot be saved here: {why}", why=why), status=503)
         return self._page(told=joined(" ", (say("The backup is in order."), told)))
 
     def _most_bytes(self) -> int:
@@ -206,24 +219,72 @@ class SettingsPage:
         return make_response({})
 
 
-class _Rows:
+# ---- the eight rows --------------------------------------------------------------------------------------------------
+
+
+def front_rows(said: Mapping[str, Any]) -> Mapping[str, tuple[Choice, ...]]:
+    """The choices of the rows that have some, by the row's name."""
+    language = said["table.language"] if said["table.language"] != "auto" else spoken()
+    return {
+        "language": tuple(Choice(name, {"table.language": code}, code == language) for code, name in LANGUAGES.items()),
+        "colours": _of_values(
+            said,
+            "table.theme",
+            {
+                "system": say("System"),
+                "light": say("Light"),
+                "dark": say("Dark"),
+                "night": say("Dark at night"),
+            },
+        ),
+        "sound": _sound(said),
+        "reading": _reading(said["table.reading_time_s"]),
+        "left": (
+            Choice(say("Round"), {"table.tip_south": "left"}, said["table.tip_south"] == "left", "disc"),
+            Choice(say("Pointed"), {"table.tip_south": "right"}, said["table.tip_south"] == "right", "diamond"),
+        ),
+        "join": _of_values(said, "web.join", {"open": say("Anyone"), "code": say("With the code")}),
+    }
+
+
+def _of_values(said: Mapping[str, Any], key: str, words: Mapping[str, str]) -> tuple[Choice, ...]:
+    return tuple(Choice(text, {key: value}, said[key] == value) for value, text in words.items())
+
+
+def _sound(said: Mapping[str, Any]) -> tuple[Choice, ...]:
+    """Off is neither tone nor voice; where there is one of them, the voice's volume says how loud."""
+    is_off = said["panel.silent"] and said["voice.by"] == "off"
+    is_soft = said["voice.volume"] <= SOFT
+    by = "auto" if is_off else str(said["voice.by"])
+    on = {"panel.silent": "no", "voice.by": by}
+    return (
+        Choice(say("Off"), {"panel.silent": "yes", "voice.by": "off"}, is_off),
+        Choice(say("Soft"), {**on, "voice.volume": str(SOFT)}, not is_off and is_soft),
+        Choice(say("Loud"), {**on, "voice.volume": "1"}, not is_off and not is_soft),
+    )
+
+
+def _reading(time_s: float) -> tuple[Choice, ...]:
+    """Four times to read; any other value counts as the nearest of them."""
+    times = {1.5: say("Short"), 3.0: say("Normal"), 6.0: say("Long"), 60.0: say("Until tapped")}
+    nearest = min(times, key=lambda each: abs(each - time_s))
+    return tuple(Choice(words, {"table.reading_time_s": f"{each:g}"}, each == nearest) for each, words in times.items())
+
+
+# ---- the fold --------------------------------------------------------------------------------------------------------
+
+
+class _Fields:
     """What stands beside each setting."""
 
-    def __init__(
-        self, on_file: Settings, upkeep: Upkeep, errors: Mapping[str, str], typed: Mapping[str, str] | None
-    ) -> None:
-        self._said = flat(on_file)
+    def __init__(self, said: Mapping[str, Any], upkeep: Upkeep) -> None:
+        self._said = said
         self._running = flat(upkeep.running())
         self._ordered = upkeep.ordered()
-        self._errors = errors
-        self._typed = typed
 
     def of(self, row: SettingRow) -> SettingField:
-        """One row: what was typed, else what the file says."""
-        text = row.typed(self._said.get(row.key))
-        if self._typed is not None:
-            text = self._typed.get(row.key, text)
-        return SettingField(row, text, self._errors.get(row.key, ""), self._remark(row))
+        """One row with what the file says."""
+        return SettingField(row, row.typed(self._said.get(row.key)), self._remark(row))
 
     def _remark(self, row: SettingRow) -> str:
         value = _in_words(row, self._running.get(row.key))
@@ -233,65 +294,6 @@ class _Rows:
             return say("After a restart. Until then: {value}.", value=value)
         return ""
 
-    def active_low(self) -> dict[str, frozenset[str]]:
-        """The lamps of each pad that are wired between 3V3 and their pin."""
-        if self._typed is not None:
-            return {seat: frozenset(_ticked(self._typed, seat)) for seat in pad_rows()}
-        return {seat: frozenset(self._said[f"panel.{seat}.lamps_active_low"]) for seat in pad_rows()}
-
-    def waiting(self) -> int:
-        """How many settings of the file are not in use yet."""
-        return sum(
-            self._said.get(key) != value
-            for key, value in self._running.items()
-            if key not in self._ordered and not works_at_once(key)
-        )
-
-
-def _typed(said: Mapping[str, Any], form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The values that were typed, and what is wrong with the others; a field that was not sent stays as it is."""
-    values: dict[str, Any] = {}
-    errors: dict[str, str] = {}
-    rows = [row for section in sections() for row in section.rows]
-    for row in (*rows, *(row for pad in pad_rows().values() for row in pad)):
-        if row.key not in form or form[row.key] == row.typed(said.get(row.key)):
-            continue
-        try:
-            value = row.read(form[row.key])
-            if not row.takes(value):
-                raise Malformed(by_hand())
-            values[row.key] = value
-        except Malformed as error:
-            errors[row.key] = error.message
-    for seat in pad_rows():
-        if f"panel.{seat}.sent" in form:
-            values[f"panel.{seat}.lamps_active_low"] = _ticked(form, seat)
-    after = {**said, **values}
-    errors |= _double_pins(after, values)
-    hours = ("quiet.from", "quiet.to")
-    if not errors.keys() & set(hours) and len(missing := [key for key in hours if not after.get(key)]) == 1:
-        errors[missing[0]] = say("Enter both times, or neither.")
-    return values, errors
-
-
-def _ticked(form: Mapping[str, str], seat: str) -> list[str]:
-    return [part for part in PAD_PARTS if part.startswith("lamp_") and f"panel.{seat}.low.{part}" in form]
-
-
-def _double_pins(after: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong with pins that would have two jobs, at those that were changed, else at both."""
-    jobs: dict[int, list[str]] = {}
-    for key, value in after.items():
-        is_pin = key in _PINS and isinstance(value, int)
-        if is_pin:
-            jobs.setdefault(value, []).append(key)
-    errors: dict[str, str] = {}
-    for pin, keys in jobs.items():
-        if len(keys) > 1:
-            guilty = [key for key in keys if key in changed] or keys
-            errors |= dict.fromkeys(guilty, say("Pin {pin} already has another job: give each its own.", pin=pin))
-    return errors
-
 
 def _in_words(row: SettingRow, value: Any) -> str:
     """A value as the page names it."""
@@ -299,9 +301,33 @@ def _in_words(row: SettingRow, value: Any) -> str:
     return word if word is not None else row.typed(value) or say("empty")
 
 
-def _wrong(n: int) -> str:
-    return say_n("Nothing was written: {n} field is not right.", "Nothing was written: {n} fields are not right.", n)
+def typed_values(said: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str, Any]:
+    """Return values from what was typed, beside what the file says. Raises `Malformed` for what is wrong with one."""
+    rows = {row.key: row for section in sections() for row in section.rows}
+    rows |= {row.key: row for pad in pad_rows().values() for row in pad}
+    values: dict[str, Any] = {}
+    for key, text in typed.items():
+        if key in LAMPS_ACTIVE_LOW:
+            values[key] = [part for part in PAD_PARTS if part.startswith("lamp_") and part in text.split()]
+            continue
+        if key not in rows:
+            raise Malformed(say("There is no setting {name}", name=key))
+        if text == rows[key].typed(said.get(key)):
+            continue
+        value = rows[key].read(text)
+        if not rows[key].takes(value):
+            raise Malformed(by_hand())
+        values[key] = value
+    _refuse_double_pins({**said, **values}, values)
+    if bool({**said, **values}.get("quiet.from")) != bool({**said, **values}.get("quiet.to")):
+        raise Malformed(say("Enter both times, or neither."))
+    return values
 
 
-def _to(path: str) -> Response:
-    return make_response(redirect(path, 303))
+def _refuse_double_pins(after: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
+    """Raise `Malformed` for a changed pin that has another job already."""
+    for key in _PINS & set(changed):
+        pin = after[key]
+        is_double = isinstance(pin, int) and any(after.get(other) == pin for other in _PINS - {key})
+        if is_double:
+            raise Malformed(say("Pin {pin} already has another job: give each its own.", pin=pin))

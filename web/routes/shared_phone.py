@@ -18,7 +18,7 @@ from companion.table.session import Phase
 from companion.table.table_view import TableView
 from web.context import PageContext
 from web.error_pages import status_of
-from web.routes.join import Joining, wanted_name
+from web.routes.join import Joining
 from web.routes.route import form, get
 from web.security.auth import Auth
 from web.server.sse import Audience
@@ -55,10 +55,10 @@ class SharedPhonePages:
         self._guard.pass_cookie(answer, None)
         return answer
 
-    @form("/pass", "south", "north", "known_south", "known_north")
+    @form("/pass", "south", "north")
     def begin(self) -> Any:
         """Take both seats, or the one that is missing."""
-        names = {seat: wanted_name(str(seat)) for seat in SEATS}
+        names = {seat: request.form.get(str(seat), "") for seat in SEATS}
         taken: dict[Seat, str] = {}
         error, status, is_wrong = "", 303, False
         for seat in SEATS:

@@ -53,6 +53,9 @@ class Auth:
         self._mark = hashlib.sha256(signing_key).hexdigest()[:COOKIE_MARK_LENGTH]
         self.host_key = host_key
         """What a person types to become the host, for the machine's own screen and for the host."""
+        self.is_key_used: Callable[[], bool] = lambda: True
+        """Has anybody become the host by the key? Where nobody knows, it is told nowhere."""
+        self.note_key_used: Callable[[], None] = lambda: None
         self._seat_nonce = seat_nonce
         self._make_host_key = make_host_key
         self._guesses = Guesses(Rate(TRIES, TRIES / TRIES_S), clock.monotonic_s)

@@ -2,23 +2,23 @@
 import { askFirst, forget, post, recall, refuse, remember, say } from './page.js';
 import { handIn, takeReturned } from './seat.js';
 import {
-  board, centre, frames, isTurned, mark, onTap, page, pieceOn, shifted, target, tell, use,
+  arrow, board, centre, dots, frames, isTurned, mark, onTap, page, pieceOn, shifted, target, tell, use,
 } from './squares.js';
 
 // ---- plays ----
 
-// Plays by taps: a piece, then where it goes. What is tapped stays in this browser until the main key hands it in.
+// Plays by taps: a piece, then where it goes, and once more there; or the main key. Nothing is sent before.
 {
   const CALM_MS = 400; // after a turn a finger that bounces is not heard
-  const MOST_WAYS = 4;
   const form = () => document.getElementById('plays');
   let plays = [];
   let moment = '';
   let asking = '';
   let since = 0;
-  let key = '';
+  let key = ''; // what was chosen beside the board: a boulder, or a kick where its square could mean a run as well
   let taps = [];
   let isMeant = false; // the key was not tapped: it is the only one
+  let path = 0; // which of the plays that come to the tapped square
   let early = []; // tapped before the plays were here
 
   // ---- what is legal ----
@@ -31,8 +31,11 @@ import {
       const answer = await fetch(`/api/seat/${page().dataset.seat}/plays`, { cache: 'no-store' });
       const told = await answer.json();
       if (!answer.ok) throw new Error(told.error?.message);
-      plays = told.plays.map(([text, squares, label, begins]) => ({ text, squares, label, key: begins }));
-      if (moment !== told.moment) [key, taps, since] = ['', [], performance.now()];
+      plays = told.plays.map(([text, squares, label, begins, touches, meets]) => ({ text, squares, label, key: begins, touches, meets }));
+      if (moment !== told.moment) {
+        choose([], '');
+        since = performance.now();
+      }
       moment = told.moment;
     } catch {
       setTimeout(paint, 2000);
@@ -42,36 +45,19 @@ import {
     paint();
   }
 
-  // Where in a play the last tap is, when the taps are met in their order; -1: they are not.
-  function reached(play, tapped) {
-    let at = -1;
-    for (const [number, square] of tapped.entries()) {
-      at = number ? play.squares.indexOf(square, at + 1) : play.squares[0] === square ? 0 : -1;
-      if (at < 0) return -1;
-    }
-    return at;
-  }
-
-  const fitting = (tapped, begins = key) => plays.filter(play => play.key === begins && play.squares.length && (!tapped.length || reached(play, tapped) >= 0));
-  const isWhole = (play, tapped) => reached(play, tapped) === play.squares.length - 1;
-
-  // The plays that are wholly tapped: those square by square before those of which only the end was tapped.
-  function whole() {
-    if (!taps.length) return [];
-    const found = fitting(taps).filter(play => isWhole(play, taps));
-    const exact = found.filter(play => play.squares.length === taps.length);
-    return (exact.length ? exact : found).sort((one, other) => one.squares.length - other.squares.length);
-  }
-
-  function next() {
-    const found = fitting(taps);
-    if (!taps.length) return new Set(found.map(play => play.squares[0]));
-    return new Set(found.flatMap(play => play.squares.slice(reached(play, taps) + 1)));
-  }
-
+  const fitting = (tapped, begins = key) => plays.filter(play => play.key === begins && play.touches.length && tapped.every((square, at) => play.touches[at] === square));
+  const whole = () => (taps.length ? fitting(taps).filter(play => play.touches.length === taps.length) : []);
+  const current = () => whole()[path];
+  const next = (tapped = taps) => new Set(fitting(tapped).map(play => play.touches[tapped.length]).filter(Boolean));
+  // Where a tap goes now: on from what is tapped, or to another square instead of the last one.
+  const targets = () => new Set([...next(), ...(taps.length > 1 || current() ? next(taps.slice(0, -1)) : [])]);
   // Where a tap begins a play: with the chosen key, or on a piece that waits for one.
-  const begins = (play, square) => play.squares[0] === square && (play.key === key || pieceOn(square) !== '');
-  const beginnings = () => new Set(plays.filter(play => play.squares.length && begins(play, play.squares[0])).map(play => play.squares[0]));
+  const begins = (play, square) => play.touches[0] === square && (play.key === key || pieceOn(square) !== '');
+  const beginnings = () => new Set(plays.filter(play => play.touches.length && begins(play, play.touches[0])).map(play => play.touches[0]));
+
+  function choose(squares, name = key) {
+    [taps, key, path, isMeant] = [squares, name, 0, isMeant && name === key];
+  }
 
   function tap(square) {
     refuse('');
@@ -79,37 +65,36 @@ import {
       early.push(square);
       return;
     }
-    const [first] = taps;
-    const tries = [[...taps, square], ...(taps.length > 1 ? [[first, square]] : []), [square, ...taps]];
-    const longer = taps.length && tries.find(tapped => fitting(tapped).length);
-    if (!longer && isMeant) [key, isMeant] = ['', false];
-    if (longer) taps = longer;
-    else if (square === first) taps = [];
-    else if (square === taps.at(-1)) taps = taps.slice(0, -1);
-    else if (fitting([square]).length) taps = [square];
-    else if (plays.some(play => begins(play, square))) {
+    const play = current();
+    if (play && square === taps.at(-1)) {
+      send(play.text);
+      return;
+    }
+    const changed = [[...taps, square], ...(taps.length > 1 ? [[...taps.slice(0, -1), square]] : [])];
+    const fits = taps.length && changed.find(tapped => fitting(tapped).length);
+    if (!fits && isMeant) choose(taps, '');
+    if (fits) choose(fits);
+    else if (square === taps[0]) choose([]);
+    else if (fitting([square]).length) choose([square]);
+    else if (plays.some(each => begins(each, square))) {
       // It does nothing with the key that is chosen: another one is meant when there is but one.
-      const ways = [...new Set(plays.filter(play => play.squares[0] === square).map(play => play.key))];
-      [key, taps] = [ways.length === 1 ? ways[0] : '', [square]];
+      const ways = [...new Set(plays.filter(each => each.touches[0] === square).map(each => each.key))];
+      choose([square], ways.length === 1 ? ways[0] : '');
       isMeant = Boolean(key);
     } else {
-      taps = [];
+      choose([]);
       if (plays.length) refuse(say('Nothing can be done with {square} now', { square }));
     }
     paint();
   }
 
   function begin(name) {
-    key = key === name && !isMeant ? '' : name;
+    choose(taps, key === name && !isMeant ? '' : name);
     isMeant = false;
-    if (!fitting(taps).length) taps = [];
-    const here = plays.filter(play => play.key === key);
-    if (!here.length) {
+    if (!fitting(taps).length) choose([]);
+    if (!plays.some(play => play.key === key)) {
       refuse(say('That cannot be done now'));
-      key = '';
-    } else if (here.length === 1 && !here[0].squares.length) {
-      send(here[0].text);
-      return;
+      choose(taps, '');
     }
     paint();
   }
@@ -117,7 +102,7 @@ import {
   async function send(action) {
     if (!taps.length && performance.now() - since < CALM_MS) return;
     const answer = await post(`/api/seat/${page().dataset.seat}/hand-in`, { moment, action });
-    if (answer.ok) [key, taps] = ['', []];
+    if (answer.ok) choose([], '');
     paint();
   }
 
@@ -127,16 +112,15 @@ import {
 
   // What the main key does now: its words, and the play behind it; without one it says what is missing.
   function main() {
-    const found = whole();
-    if (found.length === 1) return { label: found[0].label, action: found[0].text };
-    if (found.length > 1) return { label: say('Choose one of these') };
+    const chosen = current();
+    if (chosen) return { label: chosen.label, action: chosen.text };
     if (taps.length) return { label: fitting(taps).length ? say('Tap where it goes') : say('Choose what to do') };
     if (key) return { label: say('{key}: tap the board', { key: keysOf().find(each => each.name === key)?.label }) };
     const straight = keysOf().find(each => each.is_main);
     if (!straight) return { label: plays.length ? say('Tap a square') : say('Wait') };
     const play = plays.find(each => each.key === straight.name && !each.squares.length);
-    // Too early: the table says what is still due.
-    return { label: straight.label, action: play?.text ?? form().dataset.open, isEarly: !play };
+    // Too early: the table says what is still due. While something can be moved, ending is no more than possible.
+    return { label: straight.label, action: play?.text ?? form().dataset.open, isEarly: !play, isPlain: beginnings().size > 0 };
   }
 
   function paint() {
@@ -147,52 +131,50 @@ import {
       return;
     }
     form().dataset.taps = [key, ...taps, ''].join(' ');
-    const { label, action, isEarly } = main();
+    const { label, action, isEarly, isPlain } = main();
     const commit = document.getElementById('commit');
-    commit.className = action && !isEarly ? 'key go' : 'key off';
+    commit.className = !action || isEarly ? 'key off' : isPlain ? 'key' : 'key go';
     commit.textContent = label;
-    const several = whole().slice(0, MOST_WAYS);
-    const ways = document.getElementById('ways');
-    const fresh = several.length < 2 ? [] : several.map(({ text, label: words }) => {
-      const way = Object.assign(document.createElement('button'), { type: 'button', className: 'key', textContent: words });
-      way.dataset.play = text;
-      way.append(Object.assign(document.createElement('small'), { className: 'mono', textContent: text }));
-      return way;
-    });
-    if (fresh.length !== ways.children.length || fresh.some((way, number) => !way.isEqualNode(ways.children[number]))) ways.replaceChildren(...fresh);
+    document.getElementById('other-path').hidden = whole().length < 2;
     for (const each of document.querySelectorAll('[data-begin]')) {
       const isOpen = taps.length ? fitting(taps, each.dataset.begin).length : plays.some(play => play.key === each.dataset.begin);
       each.classList.toggle('off', !isOpen && each.dataset.begin !== key);
       each.setAttribute('aria-pressed', String(each.dataset.begin === key));
     }
+    const sign = document.getElementById('to-do');
+    const words = current() ? say('Tap again, or the key below') : taps.length || key ? label : '';
+    if (sign && sign.textContent !== words) sign.textContent = words;
     const [first] = taps;
-    const goes = [...next()];
-    const more = fitting(taps).some(play => !isWhole(play, taps));
-    if (taps.length) tell(taps.join(' – '), whole().length ? (more ? say('Hand in, or tap on.') : '') : `${main().label}.`);
-    else tell('');
     // Where a new piece can be placed is shown at once; else first what is tapped.
-    const shows = goes.filter(square => (taps.length || key ? !taps.includes(square) : !pieceOn(square)));
-    mark(frames(shows), way(), first && pieceOn(first) ? [first] : []);
+    const shows = [...targets()].filter(square => (taps.length || key ? !taps.includes(square) : !pieceOn(square)));
+    const [held, free] = [true, false].map(isHeld => shows.filter(square => Boolean(pieceOn(square)) === isHeld));
+    mark(frames(held) + dots(free), way(), first && pieceOn(first) ? [first] : []);
   }
 
-  // The way that is tapped: dots from square to square, and the piece faint where it would stand.
+  // What is chosen: whom it meets, the frame of its target with the piece faint in it, and its path.
   function way() {
-    const piece = taps.length && pieceOn(taps[0]);
-    const stops = piece ? taps.slice(1) : taps;
-    if (!stops.length) return '';
-    const line = piece ? `<path class="path" d="M${taps.map(square => centre(square).join(' ')).join('L')}"/>` : '';
-    const [[x0, y0], [x1, y1]] = [centre(taps[0]), centre(taps.at(-1))];
-    const faint = piece && !key ? `<g class="ghost" transform="translate(${x1 - x0} ${y1 - y0})">${piece}</g>` : '';
-    return `${faint}${stops.map(target).join('')}${line}`;
+    const play = current();
+    if (!play) return pieceOn(taps[0]) ? '' : taps.map(target).join('');
+    const [first, last] = [play.touches[0], play.touches.at(-1)];
+    const piece = pieceOn(first);
+    if (!piece) return (play.touches.length < 2 ? play.squares : play.touches).map(target).join('');
+    const [[x0, y0], [x1, y1]] = [centre(first), centre(last)];
+    const stays = key || pieceOn(last) || play.squares.at(-1) === first;
+    const faint = stays ? '' : `<g class="ghost" transform="translate(${x1 - x0} ${y1 - y0})">${piece}</g>`;
+    const paths = play.touches.length > 2 ? play.touches.slice(0, -1).map(start => [start, last]) : [play.squares.includes(last) ? play.squares : [...play.squares, last]];
+    const met = play.meets.map(square => `<circle class="meets" cx="${centre(square)[0]}" cy="${centre(square)[1]}" r="45"/>`).join('');
+    return `${faint}${paths.map(arrow).join('')}${met}${target(last)}`;
   }
 
   document.addEventListener('click', event => {
     if (!form()) return;
-    const hit = event.target.closest?.('[data-begin], [data-play], #commit');
+    const hit = event.target.closest?.('[data-begin], #other-path, #commit');
     if (!hit) return;
     if (hit.dataset.begin) begin(hit.dataset.begin);
-    else if (hit.dataset.play) send(hit.dataset.play);
-    else {
+    else if (hit.id === 'other-path') {
+      path = (path + 1) % whole().length;
+      paint();
+    } else {
       const { action, label } = main();
       if (action) send(action);
       else refuse(label);
@@ -201,11 +183,11 @@ import {
 
   document.addEventListener('keydown', event => {
     if (event.key !== 'Escape' || !form()) return;
-    [key, taps] = ['', []];
+    choose([], '');
     paint();
   });
 
-  onTap('plays', { tap, paint, wanted: () => new Set([...next(), ...beginnings(), ...taps]) });
+  onTap('plays', { tap, paint, wanted: () => new Set([...targets(), ...beginnings(), ...taps]) });
   document.addEventListener('shown', paint);
   document.addEventListener('focusin', event => { if (event.target === board()) paint(); });
   paint();
@@ -270,7 +252,15 @@ import {
     paint();
   }
 
-  const tapKind = kind => order(kind, sheet.kinds[kind].has_direction && kindOf(given[unit])?.has_direction && given[unit].kind !== kind ? given[unit].way : '');
+  // A kind that is pressed is let go: the next direction is a plain step again.
+  function tapKind(kind) {
+    const before = given[unit];
+    if (before?.kind === kind) {
+      delete given[unit];
+      keep();
+      paint();
+    } else order(kind, sheet.kinds[kind].has_direction && kindOf(before)?.has_direction ? before.way : '');
+  }
 
   function tapWay(letter) {
     const kind = kindOf(given[unit])?.has_direction ? given[unit].kind : sheet.kinds.findIndex(each => each.has_direction);
@@ -317,7 +307,7 @@ import {
   function words() {
     const set = given[unit];
     if (kindOf(set)?.has_direction && !set.way) return [deed(unit), say('In which direction?')];
-    return [deed(unit), set ? say('Tap it again to remove it.') : say('Tap what it does.')];
+    return [deed(unit), set ? say('Tap it again to remove it.') : say('Tap where it goes, or what it does.')];
   }
 
   function paintUnits() {
@@ -367,7 +357,7 @@ import {
     if (!unitOf(unit)) unit = (idle()[0] ?? sheet.units[0]).name;
     paintUnits();
     const set = given[unit];
-    document.querySelectorAll('[data-kind]').forEach((key, number) => key.setAttribute('aria-pressed', String(set?.kind === number)));
+    for (const key of document.querySelectorAll('[data-kind]')) key.setAttribute('aria-pressed', String(set?.kind === Number(key.dataset.kind)));
     for (const key of document.querySelectorAll('[data-way]')) key.setAttribute('aria-pressed', String(Boolean(set) && set.way === key.dataset.way));
     const rest = idle().map(each => each.name).join(', ');
     const main = document.getElementById('commit');
@@ -380,10 +370,10 @@ import {
     }
     tell(...words());
     const { square } = unitOf(unit);
-    const waits = set && !isDone(set);
-    const around = waits ? sheet.directions.map(each => shifted(square, each.step)).filter(Boolean) : [];
+    const around = isDone(set) ? [] : sheet.directions.map(each => shifted(square, each.step)).filter(Boolean);
+    const [held, free] = [true, false].map(isHeld => around.filter(each => Boolean(pieceOn(each)) === isHeld));
     const [still, going] = [false, true].map(isGoing => sheet.units.filter(each => Boolean(kindOf(given[each.name])?.has_direction) === isGoing));
-    mark(still.map(drawOrder).join('') + frames(around), going.map(drawOrder).join(''), [square]);
+    mark(still.map(drawOrder).join('') + frames(held) + dots(free), going.map(drawOrder).join(''), [square]);
   }
 
   document.addEventListener('click', event => {

@@ -7,7 +7,7 @@
   const TAP_MS = 2000; // how long the place of a tap counts
   const MOVED_PX = 8;
   const KEYS = ':is(.key, .whole, button.row, a.code):not(.off, :disabled, span)';
-  const CLOCKS = '[data-time], [data-limit]';
+  const CLOCKS = '[data-time], [data-limit], [data-run]';
   let seen = [];
   let tap = { at: -Infinity, x: 0, y: 0 };
 
@@ -106,6 +106,19 @@
     }, { capture: true, passive: true });
   }
 })();
+
+// Whoever opens the table screen on a phone wants to sit down: a small screen that fingers alone can touch. Who has asked
+// for the table screen (?screen) gets it.
+{
+  const SMALL_PX = 600;
+  const { classList } = document.documentElement;
+  const isTable = classList.contains('to-join') && !classList.contains('asked') && !classList.contains('kiosk');
+  const isTouched = matchMedia('(hover: none) and (pointer: coarse)').matches;
+  if (isTable && isTouched && Math.min(screen.width, screen.height) < SMALL_PX) location.replace('/join');
+}
+
+// A name that this browser knows is filled in: who types another one need not delete it.
+addEventListener('focusin', ({ target }) => { if (target.id === 'name') target.select(); });
 
 (() => {
   const root = document.documentElement;

@@ -277,6 +277,14 @@ else addEventListener('DOMContentLoaded', open);
     }
   }
 
+  // The reading time that is left at the end of a sign that tells.
+  function paintRuns() {
+    for (const each of document.querySelectorAll('[data-run]')) {
+      const rest = left({ due: each.dataset.due, left: each.dataset.run, limit: each.dataset.run });
+      each.firstElementChild.style.transform = `scaleX(${(rest / Number(each.dataset.run)).toFixed(3)})`;
+    }
+  }
+
   function paintPlates() {
     for (const each of document.querySelectorAll('[data-time]')) paintPlate(each);
   }
@@ -284,6 +292,7 @@ else addEventListener('DOMContentLoaded', open);
   function frame() {
     paint();
     paintPlates();
+    paintRuns();
     requestAnimationFrame(frame);
   }
 
@@ -295,7 +304,7 @@ else addEventListener('DOMContentLoaded', open);
   // Nothing is compared or drawn before there is a clock to be seen.
   let isRunning = false;
   function begin() {
-    if (isRunning || !document.querySelector('[data-limit], [data-time]')) return;
+    if (isRunning || !document.querySelector('[data-limit], [data-time], [data-run]')) return;
     isRunning = true;
     setInterval(compare, AGAIN_MS);
     compare();
@@ -375,6 +384,7 @@ export function silence() {
   const SUM_MS = 240;
   const PAUSE_MS = 60;
   const MOST_MS = 3200;
+  const STILL_MS = 500;
   const BACK = 'repeating-linear-gradient(135deg,var(--hatch-a) 0 9px,var(--hatch-b) 9px 18px)';
   const way = text => `translate(${text.split(' ').map(length => `${length}px`).join(', ')})`;
   // What a mark of the board does in its beat, and for how long.
@@ -425,6 +435,7 @@ export function silence() {
     return at;
   }
 
+  // What the sums are made of, then what they come to; answers how long that takes.
   function sums(start) {
     const landing = place => ({ duration: SUM_MS, delay: start + SUM_MS * place, fill: 'backwards', easing: GO });
     for (const part of document.querySelectorAll('[data-land]')) {
@@ -443,6 +454,7 @@ export function silence() {
     };
     for (const total of document.querySelectorAll('.greater [data-turn]')) plain(total, landing(Number(total.dataset.turn) + 1));
     for (const step of document.querySelectorAll('[data-fill]')) plain(step, { ...landing(0), duration: start + SUM_MS * step.dataset.fill });
+    return SUM_MS * (1 + Math.max(-1, ...[...document.querySelectorAll('[data-land]')].map(part => Number(part.dataset.land))));
   }
 
   // The end of the play, at once.
@@ -466,8 +478,12 @@ export function silence() {
       scored().forEach(({ tone }, place) => { if (!place) sound(tone, 0); });
       return;
     }
-    const end = board();
-    if (!isSummed) sums(end);
+    let end = board();
+    if (!isSummed) end += sums(end);
+    // What came of it is told by a cut, once all has lain still for a moment.
+    for (const told of document.querySelectorAll('[data-drama]')) {
+      running.push(told.animate([{ opacity: 0 }, { opacity: 0 }], end + STILL_MS));
+    }
   }
 
   addEventListener('keydown', skip, { capture: true, passive: true });

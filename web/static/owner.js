@@ -1,5 +1,5 @@
 // Pages of who owns the table or the hub: options, settings, the check of the panel, the hub's host.
-import { post, refuse, say } from './page.js';
+import { askFirst, post, refuse, say } from './page.js';
 
 // ---- folds ----
 
@@ -73,58 +73,77 @@ if (document.getElementById('options')?.matches('form')) {
 
 // ---- settings ----
 
-// The settings page: begins the service anew and waits for it; warns before what was typed is lost.
-if (document.getElementById('backup')) {
+// The settings page: what is chosen or typed is saved at once, and told beside its field where it is not right.
+if (document.getElementById('restore')) {
   const AGAIN_MS = 500;
   const PATIENCE_MS = 60000;
-  const form = document.getElementById('settings');
-  let changed = false;
+  const all = document.getElementById('settings');
+  const backup = document.getElementById('backup');
+  const note = document.getElementById('note');
 
-  async function isThere() {
-    try {
-      await fetch('/health', { cache: 'no-store' });
-      return true;
-    } catch {
-      return false;
+  // What a control gives to which settings, with those that belong to it.
+  function valuesOf(control) {
+    if (control.dataset.values) return JSON.parse(control.dataset.values);
+    const together = control.closest('[data-together]')?.querySelectorAll('input') ?? [control];
+    const values = {};
+    for (const { name, type, checked, value } of together) values[name] = type === 'checkbox' ? (checked ? 'yes' : 'no') : value;
+    if (control.dataset.list !== undefined) {
+      const ticked = all.querySelectorAll(`[name="${control.name}"]:checked`);
+      values[control.name] = [...ticked].map(each => each.value).join(' ');
     }
+    return values;
   }
 
-  // It is gone for a moment first; then its pages are new ones.
-  function wait(since, wasGone) {
-    setTimeout(async () => {
-      const there = await isThere();
-      if (there && (wasGone || performance.now() - since > 4000)) location.assign('/settings');
-      else if (performance.now() - since > PATIENCE_MS) refuse(say('The companion has not come back: check its console.'));
-      else wait(since, wasGone || !there);
-    }, AGAIN_MS);
+  all.addEventListener('change', async ({ target }) => {
+    if (target === backup) return;
+    const values = valuesOf(target);
+    if (Boolean(values['quiet.from']) !== Boolean(values['quiet.to'])) return; // one of two times is not typed yet
+    const answer = await post('/api/settings/change', { values });
+    const place = target.closest('.o, .line, td');
+    place.querySelector('.bad')?.remove();
+    target.setAttribute('aria-invalid', String(!answer.ok));
+    if (answer.ok) note.textContent = answer.note;
+    else place.append(Object.assign(document.createElement('b'), { className: 'bad', textContent: answer.error?.message ?? document.getElementById('said').textContent }));
+    if (answer.ok && values['table.language']) location.reload();
+    if (answer.ok && answer.note) follow();
+  });
+
+  // The companion begins anew by itself: then this page is a new one.
+  let upS = -1;
+  let isFollowing = false;
+  async function follow() {
+    if (isFollowing) return;
+    isFollowing = true;
+    while (note.textContent) {
+      try {
+        const { uptime_s: nowS } = await (await fetch('/health', { cache: 'no-store' })).json();
+        if (nowS < upS) location.reload();
+        upS = nowS;
+      } catch { /* it is gone for a moment */ }
+      await new Promise(done => { setTimeout(done, AGAIN_MS); });
+    }
+    isFollowing = false;
   }
+  if (note.textContent) follow();
 
   document.addEventListener('sure', async ({ target: key }) => {
     if (!key.closest('.waits')) return;
     key.disabled = true;
     const answer = await post('/api/settings/restart');
     if (!answer.ok) return;
-    key.closest('.waits').querySelector('p').textContent = say('The companion is restarting. This page will come back by itself.');
-    wait(performance.now(), false);
+    note.textContent = say('The companion is restarting. This page will come back by itself.');
+    follow();
+    setTimeout(() => refuse(say('The companion has not come back: check its console.')), PATIENCE_MS);
   });
-  form?.addEventListener('input', () => { changed = true; });
-  form?.addEventListener('submit', async event => {
-    event.preventDefault(); // without a line the browser would show a page of its own, and what was typed would be gone
-    if (await isThere()) {
-      changed = false;
-      form.submit();
-    } else {
-      refuse(say('No connection to the table: try again'));
-      document.getElementById('said').scrollIntoView({ block: 'center' });
-    }
+
+  const choose = document.getElementById('choose');
+  choose.addEventListener('click', () => backup.click());
+  backup.addEventListener('change', () => {
+    const isLarge = backup.files[0]?.size > backup.dataset.most;
+    if (isLarge) refuse(backup.dataset.much);
+    const { sure, yes, no } = backup.dataset;
+    if (backup.files[0] && !isLarge) askFirst(choose, { question: sure, yes, no }, () => backup.form.submit());
   });
-  // A line that is cut while a file is on its way shows the browser's own page.
-  document.getElementById('backup').addEventListener('change', ({ target }) => {
-    target.setCustomValidity(target.files[0]?.size > target.dataset.most ? target.dataset.much : '');
-    target.reportValidity();
-  });
-  addEventListener('beforeunload', event => { if (changed) event.preventDefault(); });
-  document.querySelector('[aria-invalid="true"]')?.focus();
 }
 
 // ---- the panel ----

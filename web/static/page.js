@@ -31,9 +31,10 @@ const PATIENCE_MS = 20000;
 let quiet = 0;
 
 /* Says why not; `link` is the address and the name of the paragraph of the rules that says so. */
-export function refuse(text, link) {
+export function refuse(text, link, isHint = false) {
   const place = document.getElementById('said');
   if (!place) return;
+  place.classList.toggle('hint', isHint); // what is right, but not yet
   place.textContent = text;
   if (text && link) {
     const rule = document.createElement('a');
@@ -54,7 +55,7 @@ export async function post(url, body = {}) {
       body: JSON.stringify(body),
     });
     const told = await answer.json();
-    refuse(answer.ok ? '' : told.error.message, told.error?.link);
+    refuse(answer.ok ? '' : told.error.message, told.error?.link, told.error?.reason === 'lesson');
     return { ok: answer.ok, status: answer.status, ...told };
   } catch (error) {
     refuse(error.name === 'TimeoutError' // six windows of one browser have all its connections to one table
@@ -213,7 +214,10 @@ export function askFirst(key, { question, yes, no }, act) {
     const answer = await post(url, JSON.parse(body));
     delete key.dataset.busy;
     if (menu?.open) shut(menu); // it lies over what is refused, too
-    if (answer.ok && then) location.assign(then);
+    if (answer.ok && then) {
+      if (top === self) location.assign(then);
+      else top.location.reload(); // beside the table screen: the whole window finds its way
+    }
     if (!answer.ok && answer.error?.kind === 'illegal' && refused !== undefined) disagree(true);
     if (answer.ok && 'second' in key.dataset) key.hidden = true;
     if (answer.ok) document.dispatchEvent(new CustomEvent('answered', { detail: { ...answer, url } }));

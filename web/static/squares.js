@@ -3,6 +3,7 @@
 export const page = () => document.getElementById('live');
 export const board = () => page()?.querySelector('.view .board');
 
+const GOAL = -0.68; // ranks from the first rank's middle to that of its goal
 const THICK = 0.8; // a finger beside a square means it, by so much of a square
 
 function grid() {
@@ -14,9 +15,11 @@ const nameOf = (file, rank) => `${String.fromCharCode(97 + file)}${rank + 1}`;
 export const place = square => [square.charCodeAt(0) - 97, Number(square.slice(1)) - 1];
 export const isTurned = () => grid().turned;
 
+// The middle of a square; of one beyond the first or the last rank that of the goal there.
 export function centre(square) {
-  const [file, rank] = place(square);
+  const [file, at] = place(square);
   const { files, ranks, pitch, turned } = grid();
+  const rank = Math.min(Math.max(at, GOAL), ranks - 1 - GOAL);
   const [column, row] = turned ? [files - 1 - file, rank] : [file, ranks - 1 - rank];
   return [column * pitch + 50, row * pitch + 50];
 }
@@ -37,7 +40,7 @@ function squareAt(event, wanted) {
   const isOn = column >= 0 && column < files && row >= 0 && row < ranks;
   if (turned) column = files - 1 - column;
   else row = ranks - 1 - row;
-  const hit = isOn ? nameOf(column, row) : null;
+  const hit = isOn || wanted?.has(nameOf(column, row)) ? nameOf(column, row) : null;
   if (!wanted || !wanted.size || wanted.has(hit)) return hit;
   const far = square => Math.hypot(centre(square)[0] - at.x, centre(square)[1] - at.y);
   const nearest = [...wanted].reduce((one, other) => (far(other) < far(one) ? other : one));
@@ -50,6 +53,26 @@ export const use = (drawing, [x, y], size, classes = '', degrees = 0) => `<use h
 
 const box = ([x, y]) => `M${x - 50} ${y - 50}h100v100h-100z`;
 export const frames = squares => (squares.length ? `<path class="may" d="${squares.map(square => box(centre(square))).join('')}"/>` : '');
+// Where something may go: a dot in the middle, 12 px wide on every screen.
+export const dots = squares => (squares.length ? `<path class="dots" d="${squares.map(square => `M${centre(square).join(' ')}h.01`).join('')}"/>` : '');
+
+// A cased arrow along the middles of squares, from beside the first to the edge of the last.
+export function arrow(squares) {
+  const points = squares.map(centre);
+  const short = (from, to, by) => {
+    const length = Math.hypot(to[0] - from[0], to[1] - from[1]) || 1;
+    return [0, 1].map(axis => to[axis] - (to[axis] - from[axis]) * by / length);
+  };
+  const [before, last] = points.slice(-2);
+  const tip = short(before, last, 36);
+  const neck = short(before, last, 58);
+  const [across, along] = [0, 1].map(axis => (tip[axis] - neck[axis]) * 0.64);
+  const line = [short(points[1], points[0], 36), ...points.slice(1, -1), neck];
+  const way = `M${line.map(point => point.map(Math.round).join(' ')).join('L')}`;
+  const head = `M${tip.join(' ')}L${neck[0] - along} ${neck[1] + across}L${neck[0] + along} ${neck[1] - across}z`;
+  return `<g class="way"><path class="case" d="${way}"/><path class="case head" d="${head}"/><path d="${way}"/><path class="head" d="${head}"/></g>`;
+}
+
 export const target = square => `<path class="target" d="${box(centre(square))}"/>`;
 export const filled = squares => squares.map(square => `<path class="chosen" d="${box(centre(square))}"/>`).join('');
 

@@ -166,3 +166,36 @@ document.addEventListener('shown', showRanks);
 addEventListener('resize', showRanks);
 setInterval(turnRanks, RANKS_MS);
 showRanks();
+
+// ---- the lobby ----
+
+// The time of day, and the owner's symbol: it leads on after a finger has rested on it for a second.
+{
+  const HOLD_MS = 1000;
+  const CLOCK_MS = 5000;
+  let held = 0;
+  let isHeld = false;
+
+  function paintClock() {
+    const place = document.getElementById('clock');
+    if (!place) return;
+    const now = new Date();
+    place.textContent = `${String(now.getHours()).padStart(2, '0')}:${String(now.getMinutes()).padStart(2, '0')}`;
+  }
+  document.addEventListener('shown', paintClock);
+  setInterval(paintClock, CLOCK_MS);
+  paintClock();
+
+  const symbolOf = ({ target }) => target.closest?.('[data-hold]');
+  document.addEventListener('pointerdown', event => {
+    const symbol = symbolOf(event);
+    clearTimeout(held);
+    isHeld = false;
+    if (symbol) held = setTimeout(() => { isHeld = true; location.assign(symbol.href); }, HOLD_MS);
+  });
+  for (const end of ['pointerup', 'pointercancel']) document.addEventListener(end, () => clearTimeout(held));
+  document.addEventListener('click', event => { // by keyboard it leads on at once
+    if (symbolOf(event) && event.detail && !isHeld) event.preventDefault();
+  });
+  document.addEventListener('contextmenu', event => { if (symbolOf(event)) event.preventDefault(); });
+}

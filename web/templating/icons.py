@@ -86,8 +86,9 @@ def _pictures_of(game: type[Game[Any, Any]]) -> dict[str, Markup]:
     if not game.how_to_win or not path.exists():
         return {}
     found = _PICTURE.findall(path.read_text(encoding="utf-8"))
-    whole = '<svg class="picture" viewBox="{}" preserveAspectRatio="xMidYMid slice" aria-hidden="true">{}</svg>'
-    return {name: Markup(whole.format(box, drawn)) for name, box, drawn in found}
+    whole = '<svg class="picture" viewBox="{}" aria-hidden="true"{}>{}</svg>'
+    cut = ' preserveAspectRatio="xMidYMid slice"'
+    return {name: Markup(whole.format(box, "" if name == "emblem" else cut, drawn)) for name, box, drawn in found}
 
 
 def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> Markup:

@@ -47,7 +47,7 @@ _WORDS = {
     PASS: say("The pass gives the ball to somebody with more room."),
     "kick": say("The kick puts the ball where a team-mate gets to it first."),
     TACKLE: say("The tackle is worth the risk."),
-    END: say("Nothing better is left in this round."),
+    END: say("Nothing better is left in this turn."),
     "card": say("Cards that vary cannot be predicted."),
     "placed": say("This covers the whole width, with the fastest piece near the ball."),
 }
@@ -194,7 +194,7 @@ def _lines(search: Search, position: Position, best: Candidate) -> tuple[str, ..
 def _play_words(position: Position, play: Play) -> str:
     """Return a play in words."""
     if play.kind == END or (play.kind == RUN and play.end == play.paths[0][0] and play.ball == position.ball):
-        return say("End the round")  # there and back changes nothing
+        return say("End turn")  # there and back changes nothing
     start, end = NAMES[play.paths[0][0]], NAMES[play.paths[0][-1] if play.kind == RUN else play.ball]
     if play.kind == TACKLE:
         starts = listed(NAMES[path[0]] for path in play.paths)

@@ -18,6 +18,7 @@ from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHI
 from companion.games.arena.state import ArenaOptions, Robot, State, is_spawning
 from companion.games.base import Event, Outcome, Stage, Step
 from companion.games.events import CommonEvent, EventKind
+from companion.games.screen import Badge, Tell
 
 
 def play(state: State, given: tuple[Orders, Orders]) -> Step[State]:
@@ -61,6 +62,8 @@ class _Turn:
                 for robot in state.robots[side]
             ]
         self.events: list[Event] = []
+        self.tells: list[Tell] = []
+        """What is told of the stage that is carried out."""
         self.stages: list[Stage] = []
         self.outcome: Outcome | None = None
         self._told = 0
@@ -101,8 +104,15 @@ class _Turn:
         if self._layout is None:
             squares = self.ground.squares
             self._layout = {squares[each.place]: STACKS[each.side][each.number] for each in self.robots}
-        self.stages.append(Stage(title, {}, tuple(self.events[self._told :]), self._layout))
-        self._told = len(self.events)
+        most, squares = self.options.hit_points, self.ground.squares
+        badges = {squares[each.place]: Badge(str(each.points), each.points / most) for each in self.robots}
+        told = tuple(self.events[self._told :])
+        self.stages.append(Stage(title, {}, told, self._layout, tells=tuple(self.tells), badges=badges))
+        self._told, self.tells = len(self.events), []
+
+
+_MOST_BUMPS = 3
+"""More failed moves than these are told in one sentence."""
 
 
 def _shelter(turn: _Turn) -> None:
@@ -112,6 +122,8 @@ def _shelter(turn: _Turn) -> None:
             turn.tell(
                 ArenaEvent.DEFEND, robot, sentences.shelters(robot.name, turn.ground.texts[robot.place]), "defending"
             )
+    if sheltered := sum(robot.code == DEFEND for robot in turn.robots):
+        turn.tells.append(Tell(sentences.take_shelter(sheltered)))
 
 
 def _arm(turn: _Turn) -> None:
@@ -121,6 +133,8 @@ def _arm(turn: _Turn) -> None:
             turn.tell(
                 ArenaEvent.ARMED, robot, sentences.arms(robot.name, turn.ground.texts[robot.place]), "self-destruct"
             )
+    if armed := sum(robot.code == DESTRUCT for robot in turn.robots):
+        turn.tells.append(Tell(sentences.are_armed(armed)))
 
 
 def _move(turn: _Turn) -> None:
@@ -132,6 +146,7 @@ def _move(turn: _Turn) -> None:
     if not tries:
         return
     failed = failures([robot.place for robot in turn.robots], tries)
+    turn.tells += _bumps(turn, failed, tries)
     for index, target in tries.items():
         robot = turn.robots[index]
         direction, here = MOVES[robot.code], texts[robot.place]
@@ -147,6 +162,27 @@ def _move(turn: _Turn) -> None:
         if index not in failed and target is not None:
             turn.robots[index].place = target
     turn.changed()
+
+
+def _bumps(turn: _Turn, failed: Mapping[int, Failure], tries: Mapping[int, int | None]) -> list[Tell]:
+    """What is told of moves that fail: of those to one square together."""
+    if len(failed) > _MOST_BUMPS:
+        names = [turn.robots[index].name for index in failed]
+        return [Tell(sentences.are_blocked(len(failed)), "bump", (names[0], names[-1]))]
+    of_square: dict[int, list[int]] = {}
+    for index in failed:
+        place = tries[index]
+        of_square.setdefault(-1 - index if place is None else place, []).append(index)
+    tells = []
+    for place, indexes in of_square.items():
+        robot, names = turn.robots[indexes[0]], [turn.robots[index].name for index in indexes]
+        if len(indexes) > 1:
+            tells.append(Tell(sentences.all_want(len(indexes), turn.ground.texts[place]), "bump", tuple(names[:2])))
+            continue
+        if standing := turn.at.get(place):
+            names.append(standing.name)
+        tells.append(Tell(sentences.is_blocked(robot.side, robot.number), "bump", tuple(names)))
+    return tells
 
 
 def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | None]) -> str:
@@ -205,6 +241,10 @@ def _attack(turn: _Turn) -> None:
             continue
         why = _barrier(ground, robot.place, direction) if target is None else sentences.is_empty(ground.texts[target])
         turn.tell(CommonEvent.MISS, robot, sentences.misses(robot.name, direction), "attacking", why=why, to=target)
+    turn.tells.sort(key=lambda tell: tell.lost)
+    attacks = sum(robot.code in ATTACKS for robot in turn.robots)
+    if attacks and not turn.tells:
+        turn.tells.append(Tell(sentences.hit_nothing(attacks)))
 
 
 def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
@@ -215,6 +255,15 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     square = turn.ground.texts[victim.place]
     text = sentences.hits(robot.name, ATTACKS[robot.code], victim.name, square, damage)
     turn.tell(CommonEvent.SHOT, robot, text, "attacking", why=why, to=victim.place)
+    told = sentences.takes(robot.side, victim.side, victim.number, damage)
+    turn.tells.append(_hit_told(turn, told, (robot, victim), damage))
+
+
+def _hit_told(turn: _Turn, text: str, robots: tuple[_Robot, ...], damage: int) -> Tell:
+    """What is told of a hit: who has done it, and the robot that has lost points by it."""
+    victim = robots[-1]
+    faces, square = tuple(robot.name for robot in robots), turn.ground.squares[victim.place]
+    return Tell(text, "hit", faces, square, damage, max(0, victim.points), turn.options.hit_points)
 
 
 def _blow_up(turn: _Turn) -> None:
@@ -230,6 +279,8 @@ def _blow_up(turn: _Turn) -> None:
         text = sentences.blows_up(robot.name, turn.ground.texts[robot.place], hits)
         why = sentences.SHIELDED if any(victim.code == DEFEND for victim in victims) else None
         turn.tell(CommonEvent.BLAST, robot, text, "self-destruct", why=why)
+        told = sentences.has_blown_up(robot.side, robot.number, len(victims))
+        turn.tells.append(Tell(told, "hit", (robot.name,), lost=sum(points for _, points in hits)))
     for robot in armed:
         robot.points = 0
 

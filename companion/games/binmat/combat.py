@@ -7,21 +7,22 @@ Source: the rulebook's sections "Combat" and "The Wild Modifier". The difference
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
 from companion.core.errors import Malformed
-from companion.core.i18n import plain_words, say
-from companion.core.kit import Seat
-from companion.games.base import Event
+from companion.core.i18n import joined, plain_words, say, say_n
+from companion.core.kit import Layout, Seat
+from companion.games.base import Event, Stage
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BOUNCE, BREAK, NUMBERS, SHOWN, TRAP, WILD, Cards, listed
 from companion.games.binmat.events import BinmatEvent
 from companion.games.events import CommonEvent
-from companion.games.screen import Tally
+from companion.games.screen import Tally, Tell
 
 DEFENDER, ATTACKER = Seat.SOUTH, Seat.NORTH
 ROLES = {DEFENDER: say("defender"), ATTACKER: say("attacker")}
@@ -364,9 +365,64 @@ def _said_sum(seat: Seat, stack: list[str], its: Sum) -> Event:
 
 
 def tally_of(seat: Seat, its: Sum, is_greater: bool) -> Tally:
-    """Return a sum for the screen, with the doubling row 2 4 8 … 256 filled up to its power."""
-    ladder = tuple(2**power for power in range(1, max(8, its.power) + 1))
+    """Return a sum for the screen, with the doubling row 2 4 8 16 32 filled up to its power."""
+    ladder = tuple(2**power for power in range(1, max(5, its.power) + 1))
     return Tally(seat, its.parts, str(its.total), sentences.is_worth(its.power), ladder, its.power, is_greater)
+
+
+def stages_of(
+    combat: Combat,
+    lane: int | None,
+    *,
+    before: Sequence[Event] = (),
+    after: Sequence[Event] = (),
+    expected: Layout | None = None,
+    todo: tuple[tuple[Seat, str], ...] = (),
+) -> tuple[Stage, ...]:
+    """Return a combat as it is shown: TRAPs that act, then all the rest at once, with hands' work in the end.
+
+    `before` and `after` are the events that led to it and followed from it.
+    """
+    title = say("Combat") if lane is None else say("Lane {lane}", lane=lane)
+    events = [*before, *combat.events, *after]
+    stages = []
+    traps = next((step for step in combat.steps if step.title == sentences.TRAPS), None)
+    if traps:
+        place = events.index(traps.events[-1]) + 1
+        tells = tuple(Tell(event.text, "sums") for event in traps.events)
+        stages = [Stage(title, {}, tuple(events[:place]), None, tells=tells)]
+        events = events[place:]
+    tallies = next((step.tallies for step in combat.steps if step.tallies), ())
+    lost = {Seat.SOUTH: combat.fight.defender, Seat.NORTH: () if combat.damage else combat.fight.attacker}
+    gone = {
+        seat: frozenset(SHOWN[card] for card in cards if card not in combat.defender) for seat, cards in lost.items()
+    }
+    tallies = tuple(replace(tally, lost=gone[tally.seat]) for tally in tallies)
+    tell = Tell(sentences.BOUNCES, "bump") if combat.bounced else Tell(_headline(combat, lane), "sums")
+    return (*stages, Stage(title, {}, tuple(events), expected, tallies, todo, (tell,)))
+
+
+def _headline(combat: Combat, lane: int | None) -> str:
+    """What came of a combat that was not bounced, for both, in at most 40 letters."""
+    mine, theirs = combat.attack or Sum((), 0, 0), combat.defence or Sum((), 0, 0)
+    totals: dict[str, object] = {"total": mine.total, "other": theirs.total}
+    attacker, defender = ROLES[ATTACKER], ROLES[DEFENDER]
+    if mine.power < theirs.power:
+        totals = {"total": theirs.total, "other": mine.total, "side": defender}
+        if lane is None:
+            return say("{total} beats {other}. {side!c} holds the lane.", **totals)
+        return say("{total} beats {other}. {side!c} holds lane {lane}.", **totals, lane=lane)
+    hits = combat.damage - combat.due
+    head = say("{total} beats {other}.", **totals) if mine.power > theirs.power else sentences.level(totals)
+    if not combat.damage:
+        return joined(" ", (head, say("No damage.")))
+    if combat.due and not hits:
+        return joined(
+            " ", (head, say_n("{side!c} draws {n} card.", "{side!c} draws {n} cards.", combat.due, side=attacker))
+        )
+    if not combat.defender:
+        return joined(" ", (head, say("{side!c} loses the stack.", side=defender)))
+    return joined(" ", (head, say_n("{side!c} loses {n} card.", "{side!c} loses {n} cards.", hits, side=defender)))
 
 
 def plain(combat: Combat) -> dict[str, Any]:

@@ -20,10 +20,10 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import Kit, Layout, Seat
-from companion.games.base import Event, Outcome, Stage, Step, View, plain_outcome
+from companion.games.base import Event, Outcome, Step, View, plain_outcome
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, listed, parse_cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edition, Fight, resolve
+from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edition, Fight, resolve, stages_of
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.orders import PASS
 from companion.games.binmat.screen import KIT, player_on_turn
@@ -327,20 +327,18 @@ def _turn_over(state: Counter) -> Counter:
 
 
 def _fight(state: Counter, cards: OpenCards) -> Step[Counter]:
-    """Work the combat out: each part of the reasoning is a stage, hands act in the last one."""
+    """Work the combat out."""
     fight = Fight(cards.attacker, cards.defender, state.seat, cards.defender_open, cards.attacker_open)
     combat = resolve(fight, state.options.edition)
     lane = state.lane if cards.lane is None else cards.lane
     zones: dict[Square, Cards] = {}
     if lane is not None:
         zones = {Square(lane, _ZONE[ATTACKER]): (), Square(lane, _ZONE[DEFENDER]): combat.defender}
-    *reasons, last = combat.steps
-    stages = [Stage(step.title, {}, step.events, None, step.tallies) for step in reasons]
-    stages.append(Stage(last.title, {}, last.events, zones or None, last.tallies, _hands(combat)))
+    stages = stages_of(combat, lane, expected=zones or None, todo=_hands(combat))
     after = _turn_over(state)
     if combat.due:
         after = replace(state, called=False, lane=lane, due=combat.due)
-    return Step(after, combat.events, tuple(stages))
+    return Step(after, combat.events, stages)
 
 
 def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
@@ -371,10 +369,10 @@ def _sign(state: Counter) -> tuple[str, str, str]:
             hints.append(say("An empty deck is first refilled from its discard pile."))
         return _draw_sign(state.due, state.lane), joined(" ", hints), joined(" ", (say("Then press ready."), *hints))
     if state.called and state.is_referee:
-        sign = say("Turn both stacks face up")
+        sign = say("Both: fan your cards face up")
         if state.lane is not None:
-            sign = say("Turn both stacks of lane {lane} face up", lane=state.lane)
-        return sign, say("Fan them out, oldest card at the owner’s edge, or tap the cards on a phone."), ""
+            sign = say("Both: fan your cards of lane {lane}", lane=state.lane)
+        return sign, say("The oldest at your edge. Or tap them on a phone."), ""
     if state.called:
         hint = say("Say how it ended, and the next turn begins.")
         return say("Combat: the clock is stopped"), hint, say("Press ready when it is over, and the next turn begins.")

@@ -202,10 +202,10 @@ def break_counts_cards(in_attack: bool, power: int, cards: int) -> str:
 def differ(power: int, other: int) -> str:
     """Return the usual damage."""
     return say(
-        "Powers {power} and {other} differ by {difference}, plus one.",
+        "{power} against {other}: {damage} damage",
         power=power,
         other=other,
-        difference=power - other,
+        damage=power - other + 1,
     )
 
 
@@ -213,6 +213,11 @@ def differ(power: int, other: int) -> str:
 def is_worth(power: int) -> str:
     """Return what a sum is worth."""
     return say("power {power}", power=power)
+
+
+def level(totals: dict[str, object]) -> str:
+    """Two stacks of one power meet."""
+    return say("{total} against {other}.", **totals)
 
 
 @_remembered

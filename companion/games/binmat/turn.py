@@ -6,7 +6,6 @@ Source: the rulebook's sections "Drawing a Card" to "Win Conditions", and the ru
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
@@ -15,7 +14,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games.base import Event, Outcome, Stage, Step
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BOUNCE, BREAK, Cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Fight, resolve
+from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Fight, resolve, stages_of
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, UP, CardAction
 from companion.games.binmat.state import LANES, State, can_draw
@@ -69,6 +68,7 @@ class _Turn:
         self.outcome: Outcome | None = None
         self.events: list[Event] = []
         self.combat: Combat | None = None
+        self.lane: int | None = None
 
     def run(self, order: CardAction) -> None:
         """Carry out the action, then the win checks."""
@@ -225,7 +225,7 @@ class _Turn:
     # ---- combat -----------------------------------------------------------------------------------------------
 
     def _fight(self, lane: int) -> None:
-        attack = self.attack[lane]
+        attack, self.lane = self.attack[lane], lane
         lay_open = frozenset(self.attack_up.intersection(attack))
         fight = Fight(attack, self.defence[lane], self.seat, self.is_up[lane], lay_open)
         combat = self.combat = resolve(fight, self.before.options.edition)
@@ -282,21 +282,13 @@ class _Turn:
     # ---- stages -----------------------------------------------------------------------------------------------
 
     def stages(self) -> tuple[Stage, ...]:
-        """Return a combat step by step.
-
-        What led to it belongs to the first step, what followed to the last.
-        """
+        """Return a combat, with what led to it and what followed."""
         if self.combat is None:
             return ()
-        steps = self.combat.steps
-        before = next(at for at, event in enumerate(self.events) if event is steps[0].events[0])
-        after = before + sum(len(step.events) for step in steps)
-        groups: list[Sequence[Event]] = [step.events for step in steps]
-        groups[0] = (*self.events[:before], *groups[0])
-        groups[-1] = (*groups[-1], *self.events[after:])
-        return tuple(
-            Stage(step.title, {}, tuple(events), None, step.tallies) for step, events in zip(steps, groups, strict=True)
-        )
+        told = self.combat.events
+        before = next(at for at, event in enumerate(self.events) if event is told[0])
+        behind = before + len(told)
+        return stages_of(self.combat, self.lane, before=self.events[:before], after=self.events[behind:])
 
 
 def _defender_wins(state: State) -> str | None:

@@ -167,7 +167,7 @@ RULES = (
         Example(
             ("c", "@& 4% 4+ / 8# 8!"),
             _REFEREE,
-            stage=2,
+            stage=1,
             caption=say("The TRAP takes 8!, which was played last: 8 against 8 is left."),
         ),
     ),
@@ -186,7 +186,7 @@ RULES = (
             "Add up the number cards of each stack. If the sum is a power of two, its exponent is the attack power: 2 "
             "has 1, 4 has 2, 8 has 3, and so on. Every other sum, and an empty stack, has power 0."
         ),
-        Example(("c", "4& 4% / 2^ 2#"), _REFEREE, stage=1),
+        Example(("c", "4& 4% / 2^ 2#"), _REFEREE),
     ),
     Rule(
         "wild",
@@ -195,7 +195,7 @@ RULES = (
             "Each WILD lifts the sum of its stack to the next higher power of two. In a stack without number cards the "
             "first WILD counts 2."
         ),
-        Example(("c", "3& *% / 4^ *!"), _REFEREE, stage=1),
+        Example(("c", "3& *% / 4^ *!"), _REFEREE),
     ),
     Rule(
         "damage",
@@ -210,7 +210,7 @@ RULES = (
             "attacker’s power and the number of cards in the defender stack; two powers of 0 do no "
             "damage; an empty lane deck is reshuffled."
         ),
-        Example(("c", "5& 3% >+ / 4^ 2#"), _REFEREE, stage=2),
+        Example(("c", "5& 3% >+ / 4^ 2#"), _REFEREE),
     ),
     Rule(
         "discarding",

@@ -146,7 +146,7 @@ def parse(text: str) -> Action:
     expected = say(
         "“{text}” is not an action: expected a run b2-b3-c3 (into goal b11-goal), a pass b5*c4, "
         "a kick b5!c8, a tackle b4-b5xb6 or b4-b5&c7-c6xb6, a card 1 to 6, . for the end of the "
-        "round, or a set-up R@b1 R@d1 B@c2 T@e2 F@g1 S@d2",
+        "turn, or a set-up R@b1 R@d1 B@c2 T@e2 F@g1 S@d2",
         text=shown,
     )
     raise Malformed(expected)

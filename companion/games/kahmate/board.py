@@ -167,7 +167,7 @@ def kit() -> Kit:
         tag_mm=17,
         notes=(
             say("Pieces: glue the two tags of a piece onto the two sides of a disc or card 5 mm thick."),
-            say("Ball: glue its tag onto card 3 mm thick. It lies on top of the piece that has it, or on its square."),
+            say("Ball: glue its tag onto card 3 mm thick. It lies above or below the piece that has it."),
             say("A piece that is turned over shows its other tag, with the letter on its side."),
         ),
         letters={role.letter: role.name for role in ROLES},

@@ -119,10 +119,6 @@ def _judge_mover(state: State, seat: int, mover: int, change: _Change) -> None:
     if has_fetched:
         way = (*_way(start, state.ball, frozenset()), *_way(state.ball, end, frozenset())[1:])
     _explain(state, seat, Run(way), say("{square} to {to} is not a run.", **both))
-    if carrier == EMPTY and end == state.ball and change.now.get(end) == PIECE_NAMES[mover]:
-        parts = {"piece": PIECE_NAMES[mover], "square": NAMES[end]}
-        sentence = say("The ball is under {piece} on {square}: lay it on top.", **parts)
-        refuse(Reason.BALL_UNDER_PIECE, sentence, "loose-ball", end)
 
 
 def _judge_pair(state: State, seat: int, gone: list[int], change: _Change) -> None:

@@ -21,6 +21,7 @@ from companion.games.kahmate.board import (
     OWN_RANKS,
     PASS_REACH,
     PIECE_NAMES,
+    ROLE_OF,
     SEAT_OF,
     SIDE_NAMES,
     SPEED,
@@ -71,7 +72,6 @@ class Reason(StrEnum):
     WAY_BLOCKED = "way_blocked"
     SAME_TACKLER = "same_tackler"
     FLIPPED_BY_HAND = "flipped_by_hand"
-    BALL_UNDER_PIECE = "ball_under_piece"
     BALL_LEFT_BEHIND = "ball_left_behind"
 
 
@@ -98,7 +98,7 @@ def check(state: State, seat: int, action: Action) -> None:
         sentence = say("A face-off waits for cards: choose one of {cards}.", cards=_hand(state, seat))
         refuse(Reason.FACE_OFF_DUE, sentence, "face-off")
     elif seat != state.seat:
-        sentence = say("It is {side}’s round: wait until {side} ends it.", side=SIDE_NAMES[state.seat])
+        sentence = say("It is {side}’s turn: wait until {side} ends it.", side=SIDE_NAMES[state.seat])
         refuse(Reason.NOT_YOUR_ROUND, sentence, "round")
     elif isinstance(action, Run):
         _check_run(state, action)
@@ -113,7 +113,7 @@ def check(state: State, seat: int, action: Action) -> None:
 
 def _check_placement(state: State, seat: int, action: Placement) -> None:
     if not state.is_placing:
-        sentence = say("The pieces are placed already: run, pass, kick, tackle or end the round.")
+        sentence = say("The pieces are placed already: run, pass, kick, tackle or end the turn.")
         refuse(Reason.ALREADY_PLACED, sentence, "setting-up")
     for place, square in enumerate(action.squares):
         if square not in OWN_RANKS[seat]:
@@ -127,7 +127,7 @@ def _check_placement(state: State, seat: int, action: Placement) -> None:
 
 def _check_card(state: State, seat: int, action: Card) -> None:
     if state.course is None:
-        sentence = say("No face-off waits for a card: run, pass, kick, tackle or end the round.")
+        sentence = say("No face-off waits for a card: run, pass, kick, tackle or end the turn.")
         refuse(Reason.NO_FACE_OFF, sentence, "face-off")
     if action.value not in state.hands[seat]:
         parts = {"card": action.value, "cards": _hand(state, seat)}
@@ -159,18 +159,18 @@ def _check_runner(state: State, square: int, deed: str) -> int:
     """Return the piece on a square, which must be able to use one of the round's runs."""
     piece = _own_piece(state, square, deed)
     if piece in state.ran:
-        sentence = say("{piece!c} on {square} has run already: each piece runs once in a round.", **_who(piece, square))
+        sentence = say("{piece!c} on {square} has run already: each piece runs once in a turn.", **_who(piece, square))
         refuse(Reason.RAN_ALREADY, sentence, "round", square)
     if state.down[piece]:
         parts = {**_who(piece, square), "side": SIDE_NAMES[state.seat]}
-        sentence = say("{piece!c} on {square} is turned over: it stands up at the end of this round.", **parts)
+        sentence = say("{piece!c} on {square} is turned over: it stands up at the end of this turn.", **parts)
         if state.down[piece] > 1:
             sentence = say(
-                "{piece!c} on {square} is turned over: it stands up at the end of {side}’s next round.", **parts
+                "{piece!c} on {square} is turned over: it stands up at the end of {side}’s next turn.", **parts
             )
         refuse(Reason.TURNED_OVER, sentence, "turned-over", square)
     if not state.runs_left:
-        refuse(Reason.NO_RUN_LEFT, say("Two pieces have run in this round: pass, kick or end the round."), "round")
+        refuse(Reason.NO_RUN_LEFT, say("Two pieces have run in this turn: pass, kick or end the turn."), "round")
     return piece
 
 
@@ -185,8 +185,7 @@ def _check_way(piece: int, path: Path, more: int) -> None:
             refuse(Reason.NOT_A_STEP, sentence, "running", following)
     steps = len(path) - 1 + more
     if steps > SPEED[piece]:
-        way = {"piece": PIECE_NAMES[piece], "speed": SPEED[piece], "steps": steps}
-        sentence = say("{piece!c} runs at most {speed} squares: this path has {steps} steps.", **way)
+        sentence = say("Too far: {piece!c} runs {speed}.", piece=ROLE_OF[piece].name, speed=SPEED[piece])
         refuse(Reason.TOO_FAR, sentence, "running", path[-1])
 
 
@@ -300,7 +299,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
         refuse(Reason.SAME_TACKLER, sentence, "tackle", square)
     if len(tacklers) > state.runs_left:
         used = RUNS - state.runs_left
-        sentence = say("Two tacklers need both runs of the round: {number} is used.", number=used)
+        sentence = say("Two tacklers need both runs of the turn: {number} is used.", number=used)
         refuse(Reason.NO_RUN_LEFT, sentence, "tackle")
     carrier = state.carrier
     if state.board[action.target] == EMPTY or state.board[action.target] != carrier:

@@ -163,7 +163,7 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
     best: dict[Course, tuple[int, str, Action]] = {}
     for action in itertools.chain.from_iterable(candidates):
         course = course_of(state, action)
-        length = _length(action)
+        length = steps_of(action)
         known = best.get(course)
         if known is None or length < known[0]:
             best[course] = (length, str(action), action)
@@ -173,7 +173,7 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
     return [*found, (EndRound(), None)]
 
 
-def _length(action: Run | Pass | Kick | Tackle) -> int:
+def steps_of(action: Action) -> int:
     """Return how many squares its notation names."""
     if isinstance(action, Run):
         return len(action.path) + action.into_goal

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import lru_cache
 
+from companion.core.grid import Square
 from companion.core.i18n import listed, say
 from companion.core.kit import SEATS, Seat
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
@@ -21,7 +23,7 @@ from companion.games.kahmate.board import (
     TEAMS,
     rank_of,
 )
-from companion.games.kahmate.moves import able, canonical, kicks, passes, ways_to_carrier
+from companion.games.kahmate.moves import able, canonical, kicks, passes, steps_of, ways_to_carrier
 from companion.games.kahmate.state import FULL_HAND, RUNS, Course, FaceOff, Kind, State
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
@@ -29,13 +31,11 @@ from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard,
 _FORMATIONS = (("c2", "f2", "d2", "e2", "a2", "d1"), ("f10", "c10", "e10", "d10", "h10", "e11"))
 """Where a page begins to place R R B T F S for each seat: a line on the second rank, smart behind it."""
 _KEYS = (
-    ChoiceKey("pass", say("Pass")),
     ChoiceKey("kick", say("Kick")),
-    ChoiceKey("tackle", say("Tackle")),
     ChoiceKey("tackle2", say("Tackle with two")),
-    ChoiceKey("goal", say("Run into goal")),
-    ChoiceKey("end", say("End the round"), is_main=True),
+    ChoiceKey("end", say("End turn"), is_main=True),
 )
+"""A run, a pass, a tackle and a try need none: the square where they go tells them apart."""
 _HINTS = {
     Kind.TACKLE: say("A lead of more than 2 takes the ball."),
     Kind.RUN: say("The loser is turned over."),
@@ -70,29 +70,17 @@ def _sign(state: State) -> str:
         return say("Both: place your six pieces")
     if state.course:
         return say("Both: choose a card")
-    match _allowed(state):
-        case True, True, True, _:
-            return say("{side!c}: run, pass, kick or end the round", side=side)
-        case True, True, False, _:
-            return say("{side!c}: run, pass or end the round", side=side)
-        case True, False, True, _:
-            return say("{side!c}: run, kick or end the round", side=side)
-        case True, _, _, True:
-            return say("{side!c}: run, tackle or end the round", side=side)
-        case True, _, _, _:
-            return say("{side!c}: run or end the round", side=side)
-        case _, True, True, _:
-            return say("{side!c}: pass, kick or end the round", side=side)
-        case _, True, _, _:
-            return say("{side!c}: pass or end the round", side=side)
-        case _, _, True, _:
-            return say("{side!c}: kick or end the round", side=side)
-    return say("{side!c}: end the round", side=side)
-
-
-def _allowed(state: State) -> tuple[bool, bool, bool, bool]:
-    """Return whether the seat on turn can run, pass, kick and tackle."""
-    return bool(able(state)), any(passes(state)), any(kicks(state)), _can_tackle(state)
+    if able(state):
+        more = say("{side!c}: one more run", side=side)
+        return more if state.ran else say("{side!c}: run up to two", side=side)
+    can_pass, can_kick = any(passes(state)), any(kicks(state))
+    if can_pass and can_kick:
+        return say("{side!c}: pass, kick or end the turn", side=side)
+    if can_pass:
+        return say("{side!c}: pass or end the turn", side=side)
+    if can_kick:
+        return say("{side!c}: kick or end the turn", side=side)
+    return say("{side!c}: end the turn", side=side)
 
 
 def _can_tackle(state: State) -> bool:
@@ -102,20 +90,19 @@ def _can_tackle(state: State) -> bool:
 def _hint(state: State) -> str:
     """Return why, or by which rule."""
     if state.is_placing:
-        return say("Then the ball’s card and who begins are drawn.")
+        return say("Then cards decide the ball and who starts.")
     if state.course:
         return _HINTS[state.course.kind]
-    return say("A tackle ends the round.") if not state.outcome and _can_tackle(state) else ""
+    return say("A tackle ends the turn.") if not state.outcome and _can_tackle(state) else ""
 
 
 def _facts(state: State, seat: int) -> str:
-    """Return a seat's facts, such as “cards 2 3 5, run 1 of 2”. The run that comes next is told of the seat on turn."""
-    cards = " ".join(map(str, state.hands[seat]))
+    """Return which run comes next for the seat on turn, and which cards the other one has left."""
     if seat != state.seat or state.outcome:
-        return say("cards {cards}", cards=cards)
+        return say("cards {cards}", cards=" ".join(map(str, state.hands[seat])))
     if not state.runs_left:
-        return say("cards {cards}, no run left", cards=cards)
-    return say("cards {cards}, run {number} of {total}", cards=cards, number=len(state.ran) + 1, total=RUNS)
+        return say("no run left")
+    return say("run {number} of {total}", number=len(state.ran) + 1, total=RUNS)
 
 
 def _hand(cards: tuple[int, ...]) -> tuple[HandCard, ...]:
@@ -195,28 +182,51 @@ def plays(state: State, seat: int) -> tuple[Play, ...]:
 
 @lru_cache(maxsize=8)
 def _plays(state: State) -> tuple[Play, ...]:
-    return tuple(_play(state, action, course) for action, course in canonical(state))
+    ways = sorted(canonical(state), key=lambda way: _risk(state, *way))
+    return tuple(_play(state, action, course) for action, course in ways)
+
+
+def _risk(state: State, action: Action, course: Course | None) -> tuple[int, bool, int]:
+    """Return what the first of several ways to a square has least of: those it meets, a ball left lying, steps."""
+    if course is None:
+        return 0, False, 0
+    leaves_ball = isinstance(action, Run) and course.ball != course.end and state.ball in action.path
+    return len(course.face_offs), leaves_ball, steps_of(action)
 
 
 def _play(state: State, action: Action, course: Course | None) -> Play:
     """Return one action, its squares in the order in which they are tapped, and its label of at
     most 40 characters."""
     if course is None:
-        return Play(str(action), (), say("End the round"), "end")
+        return Play(str(action), (), say("End turn"), "end")
+    key = ""
+    taps: tuple[Square, ...] = ()
     match action:
-        case Run(path=path, into_goal=into_goal):
-            squares, key, label = path, "goal" if into_goal else "", _run_label(state, action, course)
+        case Run(path=path):
+            squares, label, taps = path, _run_label(state, action, course), _run_taps(state, action)
         case Pass(start=start, end=end):
-            squares, key, label = (start, end), "pass", _pass_label(state, action, course)
+            squares, label = (start, end), _pass_label(state, action, course)
         case Kick(start=start, end=end):
             squares, key = (start, end), "kick"
             label = say("Kick {start} to {end}", start=NAMES[start], end=NAMES[end])
         case Tackle(paths=paths, target=target):
-            squares = tuple(square for path in (*paths, (target,)) for square in path)
-            key, label = "tackle" if len(paths) == 1 else "tackle2", _tackle_label(action, course)
+            squares, label = (*itertools.chain(*paths), target), _tackle_label(action, course)
+            if len(paths) > 1:
+                key, taps = "tackle2", tuple(SQUARES[square] for square in (*(path[0] for path in paths), target))
         case _:
             raise AssertionError(f"{action} has no course")
-    return Play(str(action), tuple(SQUARES[square] for square in squares), label, key)
+    is_met = () if isinstance(action, Tackle) else course.face_offs
+    meets = tuple(SQUARES[state.places[face_off.defender]] for face_off in is_met)
+    return Play(str(action), tuple(SQUARES[square] for square in squares), label, key, taps, meets)
+
+
+def _run_taps(state: State, run: Run) -> tuple[Square, ...]:
+    """Return what is tapped for a try, the goal beyond the last rank, and for a run that comes back, its farthest
+    square."""
+    start, last = SQUARES[run.path[0]], SQUARES[run.path[-1]]
+    if run.into_goal:
+        return start, last.shifted(0, 1 if state.seat == 0 else -1)
+    return (start, SQUARES[run.path[len(run.path) // 2]]) if start == last else ()
 
 
 def _met(state: State, course: Course) -> str:

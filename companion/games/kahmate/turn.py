@@ -35,15 +35,15 @@ from companion.games.kahmate.board import (
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.events import KahmateEvent
 from companion.games.kahmate.state import EMPTY, FULL_HAND, Course, FaceOff, Kind, State, layout_of
-from companion.games.screen import Tally
+from companion.games.screen import Tally, Tell
 
 STARTERS = ("south", "north")
 _CARD = say("card")
 _FACE_OFF = say("Face-off")
 _TITLES = {Kind.RUN: say("Run"), Kind.PASS: say("Pass"), Kind.KICK: say("Kick")}
 _TRY, _TURN_OVER, _STAND_UP = say("Try"), say("Turn over"), say("Stand up")
-_STANDS_UP = say("It stands up at the end of its side’s next round.")
-_ENDS = tuple(say("{side!c} ends the round.", side=name) for name in SIDE_NAMES)
+_STANDS_UP = say("It stands up at the end of its side’s next turn.")
+_ENDS = tuple(say("{side!c} ends the turn.", side=name) for name in SIDE_NAMES)
 
 
 def play(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[State]:
@@ -79,6 +79,8 @@ class _Turn:
     stages: list[Stage] = field(default_factory=list)
     tallies: tuple[Tally, ...] = ()
     """To be shown with the next stage."""
+    told: str = ""
+    """What the sign tells of those sums."""
     changes: dict[str, Any] = field(default_factory=dict)
     """What else of the state is different afterwards."""
     _told: int = 0
@@ -101,7 +103,8 @@ class _Turn:
         """
         events = tuple(self.events[self._told :])
         self._told = len(self.events)
-        self.stages.append(Stage(title, {}, events, self.layout() if is_decided else None, self.tallies))
+        tells = (Tell(self.told, "sums"),) if self.tallies else ()
+        self.stages.append(Stage(title, {}, events, self.layout() if is_decided else None, self.tallies, tells=tells))
         self.tallies = ()
 
     def move_ball(self, square: int, rule: str, falls: tuple[int, ...] = (), why: str | None = None) -> None:
@@ -156,9 +159,9 @@ class _Turn:
         state, options = self.state, self.state.options
         quiet = state.round - self.changes.get("fought", state.fought)
         if state.round == options.round_limit:
-            reason = say("Round {number} was the last one, without a try: a tie.", number=state.round)
+            reason = say("Turn {number} was the last one, without a try: a tie.", number=state.round)
         elif options.quiet_limit and quiet >= options.quiet_limit:
-            reason = say("{number} rounds without a face-off: a tie.", number=quiet)
+            reason = say("{number} turns without a face-off: a tie.", number=quiet)
         else:
             return
         self.tell(CommonEvent.TIE, None, reason, "limits")
@@ -288,6 +291,7 @@ def _face_off(state: State, cards: tuple[int, int]) -> Step[State]:
     defence = _Sum(other, face_off.defender, ((defender.name, defender.defence), (_CARD, cards[other])))
     turn.tallies = (attack.tally(defence), defence.tally(attack))
     _tell_totals(turn, attack, defence)
+    turn.told = _headline(state, course, attack.total, defence.total)
     _discard(turn, cards)
     if attack.total == defence.total or (attack.total > defence.total and state.won + 1 < len(course.face_offs)):
         turn.changes |= {"course": course, "won": state.won + (attack.total > defence.total)}
@@ -350,6 +354,35 @@ def _tell_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
     turn.tell(KahmateEvent.FACE_OFF, winner.seat, text, "face-off", why=why)
 
 
+def _headline(state: State, course: Course, attack: int, defence: int) -> str:
+    """What came of a face-off, for both, in at most 40 letters."""
+    totals = {"more": max(attack, defence), "less": min(attack, defence)}
+    side, other = SIDE_NAMES[state.seat], SIDE_NAMES[1 - state.seat]
+    if attack == defence:
+        return say("{more} against {less}: choose again", **totals)
+    is_won = attack > defence
+    match course.kind:
+        case Kind.TACKLE if attack - defence > CLEAR_LEAD:
+            return say("{more} against {less}: {side} has the ball", **totals, side=side)
+        case Kind.TACKLE if is_won:
+            return say("{more} against {less}: the ball is loose", **totals)
+        case Kind.TACKLE:
+            return say("{more} against {less}: {side} keeps the ball", **totals, side=other)
+        case Kind.PASS if is_won:
+            return say("{more} against {less}: the pass gets through", **totals)
+        case Kind.PASS:
+            return say("{more} against {less}: {side} has the ball", **totals, side=other)
+        case Kind.KICK:
+            return say("{more} against {less}: {side} wins", **totals, side=side if is_won else other)
+        case _ if not is_won:
+            return say("{more} against {less}: {side} stops the run", **totals, side=other)
+        case _ if state.won + 1 < len(course.face_offs):
+            return say("{more} against {less}: {side} runs on", **totals, side=side)
+        case _ if course.end == IN_GOAL:
+            return say("{more} against {less}: {side} scores", **totals, side=side)
+    return say("{more} against {less}: {side} gets past", **totals, side=side)
+
+
 def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
     """Spend both cards. Fill an empty hand again at once."""
     first, second = (
@@ -397,11 +430,11 @@ def _settle_tackle(turn: _Turn, course: Course, face_off: FaceOff, ahead: int) -
     else:
         if ahead > CLEAR_LEAD:
             taken = state.places[course.movers[0]]
-            why = say("The attack is {number} ahead: more than 2 takes the ball.", number=ahead)
+            why = say("{number} ahead: {side} wins the ball.", number=ahead, side=SIDE_NAMES[state.seat])
         else:
             taken = course.ball
-            why = say("The attack is {number} ahead: it takes more than 2 to win the ball.", number=ahead)
+            why = say("{number} ahead: it takes more than 2 to win the ball.", number=ahead)
         turn.move_ball(taken, "tackled-ball", (carrier,), why)
         turn.stage(say("Place the ball"))
         turn.turn_over((carrier,))
-    turn.end_round(say("The tackle ends {side}’s round.", side=SIDE_NAMES[state.seat]))
+    turn.end_round(say("The tackle ends {side}’s turn.", side=SIDE_NAMES[state.seat]))

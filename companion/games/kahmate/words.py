@@ -21,14 +21,14 @@ OPTION_ROWS = (
     ),
     OptionRow(
         "round_limit",
-        say("Round limit"),
-        say("Without a try in this many rounds, both sides’ counted together, the game is a tie."),
+        say("Turn limit"),
+        say("Without a try in this many turns, both sides’ counted together, the game is a tie."),
         ((say("None"), 0), ("20", 20), ("40", 40), ("60", 60)),
     ),
     OptionRow(
         "quiet_limit",
-        say("Quiet rounds"),
-        say("The game is a tie after this many rounds in a row without a face-off."),
+        say("Quiet turns"),
+        say("The game is a tie after this many turns in a row without a face-off."),
         ((say("No limit"), 0), ("6", 6), ("10", 10), ("20", 20)),
     ),
 )
@@ -57,10 +57,10 @@ RULES = (
     ),
     Rule(
         "round",
-        say("A round"),
+        say("A turn"),
         say(
-            "The sides take turns, a round each. In a round up to two different pieces run, each once and in one go. "
-            "Before, between and after the runs you pass and kick as often as you like. A tackle ends the round; "
+            "The sides take turns, a turn each. In a turn up to two different pieces run, each once and in one go. "
+            "Before, between and after the runs you pass and kick as often as you like. A tackle ends the turn; "
             "otherwise you end it yourself. Doing nothing is allowed. Ahead is the direction in which you play, behind "
             "the other one."
         ),
@@ -83,7 +83,7 @@ RULES = (
             "A runner that steps onto a standing opponent meets it in a face-off at once, the "
             "runner’s attack against the opponent’s defence; the runner’s speed must carry it at "
             "least one square beyond. If the runner wins, the opponent is turned over and the run "
-            "goes on. If it loses, the run is over, but the round is not: the runner is turned over "
+            "goes on. If it loses, the run is over, but the turn is not: the runner is turned over "
             "on the last free square of its path before the opponent, and the ball, if it had it, "
             "goes one square behind it. Nobody runs onto a standing opponent that has the ball: it "
             "has to be tackled."
@@ -116,7 +116,7 @@ RULES = (
             "Standing opponents on squares through which the straight line of a pass goes, from "
             "centre to centre, intercept it; touching a corner does not count. The nearest to the "
             "passer comes first: a face-off of the passer’s attack against the opponent’s defence. "
-            "If the passer loses, that opponent has the ball and the round goes on. If the passer "
+            "If the passer loses, that opponent has the ball and the turn goes on. If the passer "
             "wins, the next opponent follows, until the pass arrives. Nobody is turned over."
         ),
     ),
@@ -136,11 +136,11 @@ RULES = (
         say("Tackling"),
         say(
             "Only the carrier of the other side is tackled, by one or two pieces that have not run "
-            "in this round. Each needs enough speed to reach the carrier’s square; its path may "
+            "in this turn. Each needs enough speed to reach the carrier’s square; its path may "
             "cross team-mates and pieces that are turned over, but no standing opponents. Every "
-            "tackler uses up one of the round’s two runs. Two tacklers add their attack strengths. "
+            "tackler uses up one of the turn’s two runs. Two tacklers add their attack strengths. "
             "The sum meets the carrier’s defence in a face-off. Then the tacklers are back where "
-            "they began, and the round is over. If the carrier wins, it keeps the ball and the "
+            "they began, and the turn is over. If the carrier wins, it keeps the ball and the "
             "tacklers are turned over. If the tacklers win, the carrier is turned over."
         ),
     ),
@@ -176,7 +176,7 @@ RULES = (
         "turned-over",
         say("Turned over"),
         say(
-            "A piece that is turned over sits out the next round of its side and stands up at the end of it. Until "
+            "A piece that is turned over sits out the next turn of its side and stands up at the end of it. Until "
             "then it cannot run, receive, intercept, tackle or cause a face-off."
         ),
     ),
@@ -193,8 +193,8 @@ RULES = (
         "limits",
         say("Limits"),
         say(
-            "There is no limit of rounds unless you agree on one before the game. Then it is a tie when the last round "
-            "is over without a try, or after the agreed number of rounds in a row without a face-off. The rounds of "
+            "There is no limit of turns unless you agree on one before the game. Then it is a tie when the last turn "
+            "is over without a try, or after the agreed number of turns in a row without a face-off. The turns of "
             "both sides are counted together."
         ),
     ),
@@ -216,7 +216,7 @@ _POINTS = (
         say("One to three squares ahead, up to three sideways. Nobody can intercept it."),
     ),
     AidPoint(
-        say("Tackle: it ends your round"),
+        say("Tackle: it ends your turn"),
         say("One or two tacklers, then they go back. Win by more than two and the ball is yours; by less, it drops."),
     ),
     AidPoint(

@@ -158,7 +158,7 @@ def kit_of(board: str, has_tiles: bool = False) -> Kit:
         notes=(
             say("Robots: glue the tag onto a block 10 mm high (a die, a wooden cube, a cork)."),
             say("Flags: glue the tag onto card 2 mm thick, so that a robot can stand on it."),
-            say("A robot that carries a flag stands on it; the camera remembers the flag beneath."),
+            say("A robot that carries a flag stands on it, or has it on top: the camera knows both."),
         ),
         order_tiles=_ORDER_TILES if has_tiles else None,
     )

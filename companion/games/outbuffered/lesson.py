@@ -42,21 +42,21 @@ LESSON = Lesson(
         ),
         LessonStep(
             say("Shoot"),
-            {SOUTH: "DDU", NORTH: "RSI"},
-            say("Purple runs home. Lime shoots."),
+            {SOUTH: "DSI", NORTH: "RSI"},
+            say("Both shoot. Both are hit."),
             say("A shot goes along the rank and the file until it meets a wall."),
             {
-                SOUTH: say("Run home with the flag. Lime has other plans, but you get up again."),
+                SOUTH: say("Step down to b3, next to lime, and shoot. Lime has the same idea."),
                 NORTH: say("Step to b2, below purple, and shoot: a robot that is hit drops the flag."),
             },
-            say("Hit! The flag drops, and purple starts again. From here on orders are secret."),
-            (CommonEvent.SHOT, OutbufferedEvent.FLAG_DROPPED),
+            say("Both are hit and start again. The flag lies on b3. From here on orders are secret."),
+            (CommonEvent.SHOT, CommonEvent.SHOT, OutbufferedEvent.FLAG_DROPPED),
         ),
     ),
 )
 
 HELP = {
-    "shoot": say("hits your rank and file"),
+    "shoot": say("hits your row and column"),
     "up": say("one step away from you"),
     "wait": say("you stay"),
     "left": say("one step to your left"),

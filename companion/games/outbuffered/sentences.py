@@ -130,3 +130,55 @@ def shut_out(winner: int, square: Square, *, by_robot: bool) -> str:
 
 def _who(seat: int, square: Square) -> dict[str, str]:
     return {"side": NAMES[seat], "square": str(square)}
+
+
+# ---- what the sign tells, in at most 40 letters ----------------------------------------------------------------------
+
+
+@cache
+def both_want(square: Square) -> str:
+    """Both bounce off one tile."""
+    return say("Both want {square}. Nobody gets it.", square=str(square))
+
+
+@cache
+def bumps_into(seat: int, what: str) -> str:
+    """One bounces: off the other `robot`, a `wall`, the `edge` or its own `flag`."""
+    who = {"side": NAMES[seat], "other": NAMES[1 - seat]}
+    match what:
+        case "robot":
+            return say("{side!c} bumps into {other}", **who)
+        case "wall":
+            return say("{side!c} bumps into the wall", **who)
+        case "flag":
+            return say("{side!c}’s own flag is in the way", **who)
+    return say("{side!c} bumps into the edge", **who)
+
+
+@cache
+def shot_told(seat: int, *, is_flag_lost: bool) -> str:
+    """One is hit, and perhaps loses the flag."""
+    who = {"side": NAMES[seat], "other": NAMES[1 - seat]}
+    if is_flag_lost:
+        return say("{side!c} hits {other}. The flag drops.", **who)
+    return say("{side!c} hits {other}", **who)
+
+
+@cache
+def flag_told(seat: int, *, is_home: bool) -> str:
+    """A flag is taken, or brought home."""
+    who = {"side": NAMES[seat], "other": NAMES[1 - seat]}
+    if is_home:
+        return say("{side!c} brings {other}’s flag home", **who)
+    return say("{side!c} takes {other}’s flag", **who)
+
+
+@cache
+def missed_told(seat: int) -> str:
+    """A shot hits nobody."""
+    return say("{side!c} hits nobody", side=NAMES[seat])
+
+
+BOTH_HIT = say("Both are hit. Both start again.")
+BOTH_MISS = say("Both shoot. Nobody is hit.")
+BOTH_WAIT = say("Both wait")

@@ -19,6 +19,7 @@ from companion.games.events import CommonEvent, EventKind
 from companion.games.outbuffered import sentences
 from companion.games.outbuffered.board import FLAGS, INITIALS, NORTH, ROBOTS, SOUTH, STANDARD_MAP, STEPS, Ground
 from companion.games.outbuffered.events import OutbufferedEvent
+from companion.games.screen import Tell
 
 _ARROWS = {(0, 1): "order-up", (0, -1): "order-down", (-1, 0): "order-left", (1, 0): "order-right"}
 _STAYS_UNDER = say("It stays under the robot and moves with it.")
@@ -85,7 +86,8 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
         if number == 3 and turn.outcome is None:
             _end_at_limit(turn, state.turn - stirred)
         orders = {seat: _order(state, index, commands[index]) for index, seat in enumerate(SEATS)}
-        stages.append(Stage(sentences.step_title(number), orders, tuple(turn.events), turn.layout()))
+        told = tuple(turn.events)
+        stages.append(Stage(sentences.step_title(number), orders, told, turn.layout(), tells=_tells(turn)))
         events += turn.events
         if turn.outcome:
             break
@@ -141,6 +143,8 @@ class _Turn:
     robots: list[Square]
     flags: list[Square | None]
     events: list[Event] = field(default_factory=list)
+    bumped: dict[int, str] = field(default_factory=dict)
+    """What each robot has bumped into: `robot`, `wall`, `edge` or `flag`; the name of a tile that both wanted."""
     outcome: Outcome | None = None
     off_board: bool = False
 
@@ -179,18 +183,19 @@ def _direction(state: State, seat: int, command: str) -> tuple[int, int]:
     return files, ranks
 
 
-def _refusal(turn: _Turn, seat: int, command: str, target: Square | None) -> str | None:
-    """Return why a move bounces for reasons that the opponent's robot has no part in, or None."""
+def _refusal(turn: _Turn, seat: int, command: str, target: Square | None) -> tuple[str, str] | None:
+    """Return why a move bounces without the other robot, and off what; None: it does not."""
     state = turn.state
     if target is None:
         tried = turn.robots[seat].shifted(*_direction(state, seat, command))
         if tried in state.ground.walls:
-            return sentences.into_wall(command, tried)
-        return sentences.off_board(command, is_turned=seat == NORTH and state.options.directions == "seat")
+            return sentences.into_wall(command, tried), "wall"
+        is_turned = seat == NORTH and state.options.directions == "seat"
+        return sentences.off_board(command, is_turned=is_turned), "edge"
     if turn.flags[seat] == target:
         home = target == state.ground.bases[seat] and turn.flags[1 - seat] is None
         if not home or state.options.own_flag_blocks_base:
-            return sentences.own_flag(seat, target)
+            return sentences.own_flag(seat, target), "flag"
     return None
 
 
@@ -199,19 +204,22 @@ def _move(turn: _Turn, commands: tuple[str, str]) -> None:
     ground, state = turn.state.ground, turn.state
     movers = [seat for seat in (SOUTH, NORTH) if commands[seat] in STEPS]
     targets: list[Square | None] = [None, None]
-    why: dict[int, tuple[str, str]] = {}
+    why: dict[int, str] = {}
+    turn.bumped = {}
     for seat in movers:
         targets[seat] = ground.neighbour(turn.robots[seat], _direction(state, seat, commands[seat]))
         if reason := _refusal(turn, seat, commands[seat], targets[seat]):
-            why[seat] = (reason, "bounce")
+            why[seat], turn.bumped[seat] = reason
     if (tried := targets[0]) is not None and tried == targets[1]:
-        why = dict.fromkeys(movers, (sentences.both_try(tried), "bounce"))
+        why = dict.fromkeys(movers, sentences.both_try(tried))
+        turn.bumped = dict.fromkeys(movers, str(tried))
     for _ in movers:  # one bounce can make the other bounce
         for seat in movers:
             other = 1 - seat
             stays = other not in movers or other in why
             if seat not in why and targets[seat] == turn.robots[other] and stays:
-                why[seat] = (sentences.does_not_leave(other, turn.robots[other]), "bounce")
+                why[seat] = sentences.does_not_leave(other, turn.robots[other])
+                turn.bumped[seat] = "robot"
     before = list(turn.robots)
     for seat in movers:
         target = targets[seat]
@@ -221,7 +229,7 @@ def _move(turn: _Turn, commands: tuple[str, str]) -> None:
         _tell_move(turn, seat, commands[seat], before[seat], why.get(seat))
 
 
-def _tell_move(turn: _Turn, seat: int, command: str, before: Square, why: tuple[str, str] | None) -> None:
+def _tell_move(turn: _Turn, seat: int, command: str, before: Square, why: str | None) -> None:
     """Say what one seat's command did, and pick up a flag where a move ended on it."""
     if command == "I":
         turn.tell(CommonEvent.IDLE, seat, sentences.idles(seat, before), square=before)
@@ -231,7 +239,7 @@ def _tell_move(turn: _Turn, seat: int, command: str, before: Square, why: tuple[
     if why:
         edge = _direction(turn.state, seat, command)
         text = sentences.bounces(seat, before)
-        turn.tell(CommonEvent.BOUNCE, seat, text, square=before, edge=edge, why=why[0], rule=why[1])
+        turn.tell(CommonEvent.BOUNCE, seat, text, square=before, edge=edge, why=why, rule="bounce")
         return
     here = turn.robots[seat]
     text = sentences.goes(seat, command, before, here)
@@ -302,6 +310,45 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
         text = sentences.returns(seat, starts[seat])
         turn.tell(OutbufferedEvent.SENT_BACK, seat, text, square=left[seat], to=starts[seat], rule="shots")
         _pick_up(turn, seat)
+
+
+def _tells(turn: _Turn) -> tuple[Tell, ...]:
+    """What the sign tells of a step: bumps, then flags, then shots, then how the game ended."""
+    tells: list[Tell] = []
+    off = set(turn.bumped.values())
+    if len(turn.bumped) == 2 and len(off) == 1 and off.isdisjoint(("robot", "wall", "edge", "flag")):
+        tells.append(Tell(sentences.both_want(Square.parse(off.pop())), "bump", ROBOTS))
+    else:
+        for seat, what in sorted(turn.bumped.items()):
+            faces = (ROBOTS[seat], ROBOTS[1 - seat]) if what == "robot" else (ROBOTS[seat],)
+            tells.append(Tell(sentences.bumps_into(seat, what), "bump", faces))
+    of_kind: dict[EventKind, list[int]] = {}
+    for event in turn.events:
+        if event.seat:
+            of_kind.setdefault(event.kind, []).append(SEATS.index(event.seat))
+    for seat in of_kind.get(OutbufferedEvent.FLAG_TAKEN, ()):
+        tells.append(Tell(sentences.flag_told(seat, is_home=False), "taken", (ROBOTS[seat], FLAGS[1 - seat])))
+    hits, misses = of_kind.get(CommonEvent.SHOT, []), of_kind.get(CommonEvent.MISS, [])
+    if len(hits) == 2:
+        tells.append(Tell(sentences.BOTH_HIT, "hit", ROBOTS))
+    elif hits:
+        dropped = OutbufferedEvent.FLAG_DROPPED in of_kind
+        text = sentences.shot_told(hits[0], is_flag_lost=dropped)
+        tells.append(Tell(text, "hit", (ROBOTS[hits[0]], ROBOTS[1 - hits[0]])))
+    elif misses:
+        tells.append(Tell(sentences.missed_told(misses[0]) if len(misses) == 1 else sentences.BOTH_MISS))
+    if turn.outcome:
+        tells.append(_end_told(turn, turn.outcome))
+    elif not tells and len(of_kind.get(CommonEvent.IDLE, ())) == 2:
+        tells.append(Tell(sentences.BOTH_WAIT))
+    return tuple(tells)
+
+
+def _end_told(turn: _Turn, outcome: Outcome) -> Tell:
+    winner = next((SEATS.index(seat) for seat in outcome.winners), None)
+    if winner is None or turn.off_board:
+        return Tell(outcome.reason)
+    return Tell(sentences.flag_told(winner, is_home=True), "taken", (ROBOTS[winner], FLAGS[1 - winner]))
 
 
 def _start_blocked(turn: _Turn, shut_out: list[int]) -> None:

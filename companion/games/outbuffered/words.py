@@ -116,9 +116,9 @@ RULES = (
         "flags",
         say("Flags"),
         say(
-            "A robot that ends its move on the other side’s flag takes it at once; the flag lies under the robot and "
-            "moves with it. A dropped flag stays where the robot was hit until it is taken again. A robot sent back to "
-            "a start tile on which the other flag lies takes that flag as well."
+            "A robot that ends its move on the other side’s flag takes it at once; the flag lies under or on the robot "
+            "and moves with it. A dropped flag stays where the robot was hit until it is taken again. A robot sent "
+            "back to a start tile on which the other flag lies takes that flag as well."
         ),
         Example(("UUU | UII", "RII | III")),
     ),

@@ -117,7 +117,7 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
     covered = sorted(square for square, (_, now) in changes.items() if now == face)
     if index // 2 != position.seat:
         side = SEAT_NAMES[position.seat]
-        text = say("The {rock} is not {side}’s. {side!c} is to play and lays only its own.", rock=face, side=side)
+        text = say("The {rock} is not {side}’s. {side!c} is to move and lays only its own.", rock=face, side=side)
         return Illegal(Reason.NOT_YOUR_ROCK, text, "rocks", NAMES[covered[0]])
     if index % 2 == 0:
         fits = sum(1 << square for square in covered) == BOULDERS[covered[0]]
@@ -198,14 +198,14 @@ def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
     if beyond := next((way for way in chains(position, origin, stop=0) if way[-1] == target), None):
         return _refused(state, Kind.JUMP, beyond)
     if mixed := _mixed(position, origin, target):
-        return no_play(Reason.DASH_AND_JUMP, both, mixed, "dash")
+        return no_play(Reason.DASH_AND_JUMP, mixed, "dash")
     for way in ((origin,), *ways):
         if _is_straight(way[-1], target):
             return _refused(state, Kind.JUMP, (*way, target))
     if jump.reason is Reason.DIAGONAL_JUMP and (position.own | position.foe) & 1 << (origin + target) // 2:
         return jump
     why = say("A dash goes one square, a jump two over a scout.")
-    return no_play(Reason.TOO_FAR, both, why, "dash")
+    return no_play(Reason.TOO_FAR, why, "dash")
 
 
 def _is_straight(origin: int, target: int) -> bool:

@@ -72,7 +72,7 @@ def check(state: State, seat: Seat, decision: Decision) -> None:
         raise Illegal(Reason.GAME_OVER, joined(" ", (say("The game is over."), state.outcome.reason)), "winning")
     if seat is not state.seat:
         names = dict(zip(SEATS, SEAT_NAMES, strict=True))
-        text = say("{side!c} is not to play. It is {other}’s turn.", side=names[seat], other=names[seat.other])
+        text = say("{side!c} is not to move. It is {other}’s turn.", side=names[seat], other=names[seat.other])
         raise Illegal(Reason.NOT_ON_TURN, text, "turns")
     if kind is Kind.PLACE:
         _check_placement(position, decision.squares[0])
@@ -110,29 +110,16 @@ def home_rank(seat: int) -> int:
 
 def _check_end(position: Position) -> None:
     if position.due and has_play(position):
-        text = joined(" ", (say("The turn is not over."), due_words(position)))
+        text = say_n("{n} scout is still to move.", "{n} scouts are still to move.", position.due)
         raise Illegal(Reason.PLAY_DUE, text, "turns")
-
-
-def due_words(position: Position) -> str:
-    """Return which plays are still due."""
-    if position.due > 1:
-        return say("Two plays are still due: move two different scouts.")
-    if position.played:
-        return say("One play is still due: move a scout that has not been played.")
-    return say("One play is still due: move a scout.")
 
 
 # ---- plays ----------------------------------------------------------------------------------------------------------
 
 
-def no_play(reason: Reason, squares: tuple[int, ...], why: str, rule: str, square: int | None = None) -> Illegal:
-    """Return the refusal of a play from the first to the last of these squares.
-
-    `square` is what stands in the way.
-    """
-    first = say("{square} to {to} is not a play.", square=NAMES[squares[0]], to=NAMES[squares[-1]])
-    return Illegal(reason, joined(" ", (first, why)), rule, None if square is None else NAMES[square])
+def no_play(reason: Reason, why: str, rule: str, square: int | None = None) -> Illegal:
+    """Return the refusal of a play. `square` is what stands in the way."""
+    return Illegal(reason, why, rule, None if square is None else NAMES[square])
 
 
 def _check_play(state: State, decision: Decision) -> None:
@@ -151,43 +138,41 @@ def _check_scout(state: State, squares: tuple[int, ...]) -> None:
         foe = SEAT_NAMES[1 - position.seat]
         if position.own_low & bit:
             why = say("The scout on {square} waits under a {colour} one.", square=name, colour=foe)
-            raise no_play(Reason.BURIED, squares, why, "stacks", start)
+            raise no_play(Reason.BURIED, why, "stacks", start)
         if position.foe & bit:
-            parts = {"square": name, "colour": foe, "side": SEAT_NAMES[position.seat]}
-            why = say("The scout on {square} is {colour}, and {side} is to play.", **parts)
-            raise no_play(Reason.NOT_YOUR_SCOUT, squares, why, "turns", start)
-        raise no_play(Reason.NO_SCOUT, squares, say("There is no scout on {square}.", square=name), "turns", start)
+            why = say("The scout on {square} is {side}’s.", square=name, side=foe)
+            raise no_play(Reason.NOT_YOUR_SCOUT, why, "turns", start)
+        raise no_play(Reason.NO_SCOUT, say("There is no scout on {square}.", square=name), "turns", start)
     if not position.due:
-        why = say("Both plays of the turn are made: end the turn.")
+        why = say("Two scouts have moved: end the turn.")
         if state.turn == 1:
-            why = say("White’s first turn has one play: end the turn.")
-        raise no_play(Reason.PLAYS_MADE, squares, why, "turns")
+            why = say("The first turn has one move: end it.")
+        raise no_play(Reason.PLAYS_MADE, why, "turns")
     if position.played & bit:
-        why = say("The scout on {square} has been played in this turn.", square=name)
-        raise no_play(Reason.ALREADY_PLAYED, squares, why, "turns", start)
+        raise no_play(Reason.ALREADY_PLAYED, say("That scout has already moved."), "turns", start)
 
 
 def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
     start, target = squares
     bit, name = 1 << target, NAMES[target]
     if not AROUND[start] & bit:
-        raise no_play(Reason.TOO_FAR, squares, say("A dash goes to one of the eight squares around."), "dash")
+        raise no_play(Reason.TOO_FAR, say("A dash goes one square."), "dash")
     if position.stone & bit:
-        raise no_play(Reason.ROCK_IN_THE_WAY, squares, _covered(position, target), "rocks", target)
+        raise no_play(Reason.ROCK_IN_THE_WAY, _covered(position, target), "rocks", target)
     if not (position.own | position.foe) & bit:
         return
     if not position.may_stack:
         why = say("A scout is on {square}, and this game has no stacks.", square=name)
-        raise no_play(Reason.STACKING_OFF, squares, why, "stacks", target)
+        raise no_play(Reason.STACKING_OFF, why, "stacks", target)
     if is_stack(position, bit):
         why = say("Two scouts are on {square}, and a stack has two at most.", square=name)
-        raise no_play(Reason.STACK_FULL, squares, why, "stacks", target)
+        raise no_play(Reason.STACK_FULL, why, "stacks", target)
 
 
 def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
     start = 1 << squares[0]
     if is_stack(position, start):
-        raise no_play(Reason.ON_STACK, squares, say("A scout on a stack can only dash."), "stacks", squares[0])
+        raise no_play(Reason.ON_STACK, say("A scout on a stack can only dash."), "stacks", squares[0])
     has_intel = bool(position.intel & start)
     stop = (HOME if has_intel else FAR)[position.seat]
     for index, (here, there) in enumerate(pairwise(squares)):
@@ -195,10 +180,10 @@ def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
             why = say("It ends on {square}, where the scout is turned over.", square=NAMES[here])
             if has_intel:
                 why = say("It ends on {square}, where the scout brings intel home.", square=NAMES[here])
-            raise no_play(Reason.PLAY_ENDED, squares, why, "winning" if has_intel else "intel", here)
+            raise no_play(Reason.PLAY_ENDED, why, "winning" if has_intel else "intel", here)
         if there in squares[: index + 1]:
-            why = say("A play visits no square twice, and this one returns to {square}.", square=NAMES[there])
-            raise no_play(Reason.VISITED_TWICE, squares, why, "jump", there)
+            why = say("A move visits no square twice, and this one returns to {square}.", square=NAMES[there])
+            raise no_play(Reason.VISITED_TWICE, why, "jump", there)
         _check_jump(position, squares, here, there)
 
 
@@ -208,26 +193,26 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
     ranks = abs(SQUARES[here].rank - SQUARES[there].rank)
     if (files, ranks) == (2, 2):
         why = say("A jump goes along a file or a rank, never diagonally.")
-        raise no_play(Reason.DIAGONAL_JUMP, squares, why, "jump")
+        raise no_play(Reason.DIAGONAL_JUMP, why, "jump")
     if {files, ranks} != {0, 2}:
         parts = {"square": NAMES[here], "to": NAMES[there]}
         why = say("{square} to {to} is not a jump: it goes two squares along a file or a rank.", **parts)
-        raise no_play(Reason.NOT_A_JUMP, squares, why, "jump")
+        raise no_play(Reason.NOT_A_JUMP, why, "jump")
     between = (here + there) // 2
     over, landing = 1 << between, 1 << there
     scouts = (position.own | position.foe) & ~(1 << squares[0])
     for square, bit in ((between, over), (there, landing)):
         if position.stone & bit:
-            raise no_play(Reason.ROCK_IN_THE_WAY, squares, _covered(position, square), "rocks", square)
+            raise no_play(Reason.ROCK_IN_THE_WAY, _covered(position, square), "rocks", square)
     if not scouts & over:
-        why = say("There is nothing on {square} to jump over.", square=NAMES[between])
-        raise no_play(Reason.NOTHING_TO_JUMP, squares, why, "jump", between)
+        why = say("{square} can’t jump: {over} is empty.", square=NAMES[here], over=NAMES[between])
+        raise no_play(Reason.NOTHING_TO_JUMP, why, "jump", between)
     if is_stack(position, over):
         why = say("Two scouts are on {square}, and nothing jumps over a stack.", square=NAMES[between])
-        raise no_play(Reason.JUMP_OVER_STACK, squares, why, "stacks", between)
+        raise no_play(Reason.JUMP_OVER_STACK, why, "stacks", between)
     if scouts & landing:
         why = say("A scout is on {square}, and a jump ends on an empty square.", square=NAMES[there])
-        raise no_play(Reason.LANDING_TAKEN, squares, why, "jump", there)
+        raise no_play(Reason.LANDING_TAKEN, why, "jump", there)
 
 
 # ---- rocks ----------------------------------------------------------------------------------------------------------

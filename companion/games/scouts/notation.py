@@ -59,7 +59,7 @@ def read(text: str) -> Decision:
     if text == ".":
         return Decision(Kind.END)
     if len(text) > _LONGEST:
-        raise Malformed(say("The play is longer than the board: expected {forms} or .", forms=_FORMS))
+        raise Malformed(say("The move is longer than the board: expected {forms} or .", forms=_FORMS))
     head, at, rest = text.partition("@")
     if at and head in ("", "B"):
         kind = Kind.BOULDER if head else Kind.PLACE
@@ -69,7 +69,7 @@ def read(text: str) -> Decision:
     match = _SQUARES.fullmatch(text)
     if match is None:
         if _MIXED.fullmatch(text):
-            told = say("“{text}” mixes dash and jump: a dash is a play of its own, such as c1-d2", text=_short(text))
+            told = say("“{text}” mixes dash and jump: a dash is a move of its own, such as c1-d2", text=_short(text))
             raise Malformed(told)
         raise _no_play(text)
     sign = match["sign"]
@@ -111,7 +111,7 @@ def _rock(rest: str, text: str) -> tuple[int, int]:
 
 
 def _no_play(text: str) -> Malformed:
-    return Malformed(say("“{text}” is not a play: expected {forms} or .", text=_short(text), forms=_FORMS))
+    return Malformed(say("“{text}” is not a move: expected {forms} or .", text=_short(text), forms=_FORMS))
 
 
 def _short(text: str) -> str:

@@ -6,11 +6,19 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
-from companion.core.i18n import joined, say, say_n
+from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS, Seat
 from companion.games.pads import PadGrammar
-from companion.games.scouts.board import FILES, NAMES, ROCK_NAMES, SEAT_NAMES, SQUARES, squares_in
-from companion.games.scouts.legal import due_words, home_rank
+from companion.games.scouts.board import (
+    FILES,
+    NAMES,
+    ROCK_FACES,
+    ROCK_NAMES,
+    SCOUT_FACES,
+    SEAT_NAMES,
+    SQUARES,
+    squares_in,
+)
 from companion.games.scouts.moves import (
     boulder_corners,
     chain_text,
@@ -28,13 +36,6 @@ from companion.games.screen import BoardUi, ChoiceKey, Play
 END = "."
 END_KEY, BOULDER_KEY, ROCK_KEY = "end", "boulder", "rock"
 _LONGEST_LABEL = 40
-_MAY_LAY = {
-    (True, True): say("The boulder and the rock may still be laid."),
-    (True, False): say("The boulder may still be laid."),
-    (False, True): say("The rock may still be laid."),
-    (False, False): "",
-}
-"""By whether the seat on turn may still lay its boulder and its rock."""
 _KEPT = {
     (True, True): say("boulder, rock left"),
     (True, False): say("boulder left"),
@@ -59,51 +60,51 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
     """Return what is awaited, what each side has left, and the keys of the viewer on turn."""
     position, side = state.position, SEAT_NAMES[state.position.seat]
     facts = {seat: _facts(state, index) for index, seat in enumerate(SEATS)}
+    kept = {seat: _kept(state, index) for index, seat in enumerate(SEATS)}
     if state.outcome:
         return BoardUi(say("{side!c} wins", side=side), state.outcome.reason, facts=facts)
     if position.to_place:
-        sign = say("{side!c}: place a scout on rank {rank}", side=side, rank=home_rank(position.seat))
-        return BoardUi(sign, say("Scouts are placed in turns, one at a time."), facts=facts)
+        return BoardUi(say("{side!c}: place a scout", side=side), facts=facts, kept=kept)
     keys = _keys(state) if viewer is state.seat else ()
-    may_play = bool(position.due) and has_play(position)
-    if may_play:
-        sign = say("{side!c}: play {number} of {total}", side=side, number=_number(state), total=_plays(state))
-    elif state.options.seconds:
-        sign = say("{side!c}: press the clock", side=side)
+    due = 1 if state.turn == 1 else PLAYS
+    made = {state.seat: tuple(number < due - position.due for number in range(due))}
+    if position.due and has_play(position):
+        return BoardUi(_due_sign(state, side), "", END, facts, kept, made, keys=keys)
+    if state.options.seconds:
+        sign = say("{side!c}: press your clock", side=side)
     else:
         sign = say("{side!c}: end the turn", side=side)
-    return BoardUi(sign, _hint(state, may_play), END, facts, keys=keys)
+    return BoardUi(sign, say("No scout can move.") if position.due else "", END, facts, kept, made, keys=keys)
 
 
-def _plays(state: State) -> int:
-    """Return how many plays this turn has."""
-    return 1 if state.turn == 1 else PLAYS
+def _due_sign(state: State, side: str) -> str:
+    """Return how many scouts are still to move."""
+    if state.position.due > 1:
+        return say("{side!c}: two scouts to move", side=side)
+    if state.turn == 1:
+        return say("{side!c}: one scout to move", side=side)
+    return say("{side!c}: one more scout", side=side)
 
 
-def _number(state: State) -> int:
-    """Return the number of the play that is due, or of the last one."""
-    return min(_plays(state), _plays(state) - state.position.due + 1)
+def _scouts_left(position: Position, index: int) -> int:
+    """Return how many scouts a seat has to place."""
+    return (position.to_place + (1 if index == position.seat else 0)) // 2
 
 
-def _hint(state: State, may_play: bool) -> str:
-    position = state.position
-    if may_play:
-        return due_words(position) if state.turn > 1 else say("White’s first turn has one play.")
-    done = say("No scout has a play left.") if position.due else say("All plays of this turn are made.")
-    return joined(" ", (done, _MAY_LAY[rock_left(position, 0), rock_left(position, 1)]))
+def _kept(state: State, index: int) -> tuple[str, ...]:
+    """Return the faces of what a seat has beside the board: scouts to place, boulder, rock."""
+    stones = list(zip(ROCK_FACES, state.position.rocks, strict=True))[2 * index : 2 * index + 2]
+    scouts = (SCOUT_FACES[index][0],) * _scouts_left(state.position, index)
+    return (*scouts, *(face for face, squares in stones if not squares))
 
 
 def _facts(state: State, index: int) -> str:
-    """Return a few words on a seat: its scouts to place, or its play and what it has left."""
+    """Return a few words on a seat: its scouts to place, or what it has left."""
     position = state.position
     if position.to_place:
-        left = (position.to_place + (1 if index == position.seat else 0)) // 2
+        left = _scouts_left(position, index)
         return say_n("{n} scout to place", "{n} scouts to place", left) if left else say("all scouts placed")
-    kept = _KEPT[not position.rocks[2 * index], not position.rocks[2 * index + 1]]
-    if index != position.seat or state.outcome:
-        return kept
-    play = say("play {number} of {total}", number=_number(state), total=_plays(state))
-    return say("{play}; {kept}", play=play if position.due else say("all plays made"), kept=kept)
+    return _KEPT[not position.rocks[2 * index], not position.rocks[2 * index + 1]]
 
 
 def _keys(state: State) -> tuple[ChoiceKey, ...]:
@@ -113,7 +114,7 @@ def _keys(state: State) -> tuple[ChoiceKey, ...]:
         for kind, key in enumerate((BOULDER_KEY, ROCK_KEY))
         if rock_left(position, kind)
     ]
-    end = say("Press the clock") if state.options.seconds else say("End the turn")
+    end = say("Press your clock") if state.options.seconds else say("End turn")
     return (ChoiceKey(END_KEY, end, is_main=True), *rocks)
 
 
@@ -140,7 +141,7 @@ def plays(position: Position) -> Iterator[Play]:
             yield Play(chain_text(chain), tuple(SQUARES[number] for number in chain), jump_label(chain))
     yield from _rock_plays(position)
     if not (position.due and has_play(position)):
-        yield Play(END, (), say("End the turn"), END_KEY)
+        yield Play(END, (), say("End turn"), END_KEY)
 
 
 @cache
@@ -175,7 +176,8 @@ def _rock_plays(position: Position) -> Iterator[Play]:
 def _boulder_play(corner: int) -> Play:
     name = NAMES[corner]
     label = say("Boulder on {square} to {to}", square=name, to=NAMES[corner + FILES + 1])
-    return Play(f"B@{name}", (SQUARES[corner],), label, BOULDER_KEY)
+    covered = tuple(SQUARES[corner + step] for step in (0, 1, FILES, FILES + 1))
+    return Play(f"B@{name}", covered, label, BOULDER_KEY, covered[:1])
 
 
 @cache

@@ -65,7 +65,7 @@ def _place(state: State, square: int) -> Step[State]:
     events = [_told(state, CommonEvent.PLACED, text, "setting-up", to=square, why=why)]
     stage = Stage(say("Place a scout"), {}, tuple(events), layout_of(after))
     if not after.to_place:
-        text = say("The set-up is complete. White begins with one play.")
+        text = say("The set-up is complete. White begins with one move.")
         events.append(Event(ScoutsEvent.BEGUN, text, rule="turns"))
         stage = replace(stage, events=tuple(events))
     return Step(replace(state, position=after, turn=0 if after.to_place else 1), tuple(events), (stage,))
@@ -73,7 +73,7 @@ def _place(state: State, square: int) -> Step[State]:
 
 def _end(state: State) -> Step[State]:
     after = handed_over(state.position)
-    why = say("No scout has a play left.") if state.position.due else None
+    why = say("No scout can move.") if state.position.due else None
     event = _told(state, ScoutsEvent.ENDED, say("{side!c} ends the turn.", side=_side(state)), "turns", why=why)
     return Step(replace(state, position=after, turn=state.turn + 1), (event,))
 
@@ -86,7 +86,7 @@ def _lay(state: State, decision: Decision) -> Step[State]:
         title, text = say("Lay the boulder"), say("{side!c} lays its boulder on {squares}.", **parts)
     else:
         title, text = say("Lay the rock"), say("{side!c} lays its rock on {squares}.", **parts)
-    why = say("It counts as no play.")
+    why = say("It costs no move.")
     event = _told(state, ScoutsEvent(decision.kind), text, "rocks", to=decision.squares[0], why=why)
     stage = Stage(title, {}, (event,), layout_of(after))
     return Step(replace(state, position=after), (event,), (stage,))

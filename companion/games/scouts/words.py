@@ -51,11 +51,11 @@ RULES = (
     ),
     Rule(
         "turns",
-        say("Turns and plays"),
+        say("Turns and moves"),
         say(
-            "A turn is two plays with two different scouts; White’s first turn is one play. A play "
-            "is either one dash or any number of jumps of one scout. If a play is possible it has to "
-            "be made; when no scout can be played that has not been played in this turn, the turn "
+            "A turn is two moves with two different scouts; White’s first turn is one move. A move "
+            "is either one dash or any number of jumps of one scout. If a move is possible it has to "
+            "be made; when no scout can be moved that has not been moved in this turn, the turn "
             "may end without it. The player ends the turn by pressing the clock."
         ),
     ),
@@ -64,7 +64,7 @@ RULES = (
         say("Dash"),
         say(
             "A scout goes to one of the eight squares around it. The square is free of rocks and empty, or holds one "
-            "other scout (see stacks). A diagonal dash passes between any two things. A dash is the whole play: a "
+            "other scout (see stacks). A diagonal dash passes between any two things. A dash is the whole move: a "
             "scout cannot dash, then jump, nor jump, then dash."
         ),
         Example((*_PLACED, "d1-c2"), files=6, ranks=3),
@@ -75,7 +75,7 @@ RULES = (
         say(
             "A scout jumps over exactly one scout of either side that stands next to it along the file or the rank, to "
             "the empty square right behind, never diagonally. After a jump the same scout may jump on, as often as "
-            "there is something to jump over, or stop. It visits no square twice in a play, the one where it began "
+            "there is something to jump over, or stop. It visits no square twice in a move, the one where it began "
             "included."
         ),
         Example((*_PLACED, "e1^c1^a1"), files=6, ranks=3),
@@ -85,7 +85,7 @@ RULES = (
         say("Stacks"),
         say(
             "A dash may end on one other scout of either side: the two form a stack, never more. Only the upper one "
-            "can be played, and it can only dash; the lower one waits until it is uncovered. Nothing jumps over a "
+            "can be moved, and it can only dash; the lower one waits until it is uncovered. Nothing jumps over a "
             "stack, and no jump ends on a scout. By the house rule without stacks a dash needs an empty square."
         ),
         Example((*_PLACED, "d1-e1"), files=6, ranks=3),
@@ -95,8 +95,8 @@ RULES = (
         say("Boulders and rocks"),
         say(
             "Each side may lay its boulder (two files by two ranks) and its rock (two squares side by side, either "
-            "way) once in the game: at any moment of its own turn, before, between or after the plays, White’s first "
-            "turn included, and it counts as no play. All squares covered are free of scouts and rocks, home ranks too "
+            "way) once in the game: at any moment of its own turn, before, between or after the moves, White’s first "
+            "turn included, and it counts as no move. All squares covered are free of scouts and rocks, home ranks too "
             "may be covered, and no side touches another boulder or rock along a file or a rank; corner to corner is "
             "fine. Nothing enters a boulder or a rock or jumps over it, and it stays where it is."
         ),
@@ -107,7 +107,7 @@ RULES = (
         say("Gathering intel"),
         say(
             "A scout that lands on the other side’s home rank for the first time is turned over: it has intel. That "
-            "ends its play, even after a jump. Landing there on top of another scout counts; being uncovered there "
+            "ends its move, even after a jump. Landing there on top of another scout counts; being uncovered there "
             "does not. Any number of scouts may gather intel."
         ),
     ),
@@ -120,9 +120,9 @@ RULES = (
         "mistakes",
         say("Common mistakes"),
         say(
-            "Nobody jumps diagonally, and nobody dashes and then jumps. The two plays of a turn belong to two "
-            "different scouts. Turning a scout over ends its play. A scout can dash from stack to stack, but not "
-            "jump. White’s first turn is one play. Press the clock when your turn is over."
+            "Nobody jumps diagonally, and nobody dashes and then jumps. The two moves of a turn belong to two "
+            "different scouts. Turning a scout over ends its move. A scout can dash from stack to stack, but not "
+            "jump. White’s first turn is one move. Press the clock when your turn is over."
         ),
     ),
     Rule(
@@ -138,7 +138,7 @@ RULES = (
         "notation",
         say("Notation"),
         say(
-            "@c1 places a scout; c1-d2 is a dash; c1^c3^e3 are jumps of one play; B@d5 lays the boulder, d5 being its "
+            "@c1 places a scout; c1-d2 is a dash; c1^c3^e3 are jumps of one move; B@d5 lays the boulder, d5 being its "
             "lowest square on the left; R@d5-e5 lays the rock on two squares, the lower file or rank first; a full "
             "stop ends the turn."
         ),
@@ -147,15 +147,15 @@ RULES = (
 
 _POINTS = (
     AidPoint(
-        say("Two plays a turn"),
-        say("with two different scouts. White’s very first turn is one play. Then press the clock."),
+        say("Two moves a turn"),
+        say("with two different scouts. White’s very first turn is one move. Then press the clock."),
     ),
     AidPoint(
         say("Dash"), say("One square in any direction, also on top of one other scout. The lower one has to wait.")
     ),
     AidPoint(
         say("Jump"),
-        say("Straight over a scout next to you, as often as you like in one play. Never over two, never over a rock."),
+        say("Straight over a scout next to you, as often as you like in one move. Never over two, never over a rock."),
     ),
     AidPoint(
         say("Boulder and rock"),
@@ -163,7 +163,7 @@ _POINTS = (
     ),
     AidPoint(
         say("Intel"),
-        say("Land on their home rank: turn the scout over. That ends its play. Land back on yours to win."),
+        say("Land on their home rank: turn the scout over. That ends its move. Land back on yours to win."),
     ),
 )
 

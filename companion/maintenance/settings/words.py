@@ -66,8 +66,13 @@ WORDS: Mapping[str, Words] = {
     ),
     "table.theme": Words(
         say("Colours of the table screen"),
-        say("Light, dark, or the same as its system."),
-        choices={"system": say("System"), "light": say("Light"), "dark": say("Dark")},
+        say("Light, dark, dark from eight in the evening until seven, or the same as its system."),
+        choices={
+            "system": say("System"),
+            "light": say("Light"),
+            "dark": say("Dark"),
+            "night": say("Dark at night"),
+        },
         at_once=True,
         page=True,
     ),

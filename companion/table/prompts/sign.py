@@ -12,8 +12,8 @@ from companion.games.screen import BoardUi, CardUi
 from companion.table.board_check import Problem, tops
 from companion.table.prompts.guide import lesson_words
 from companion.table.remote.words import remote_words
-from companion.table.session import BOTH, Phase, Session
-from companion.table.state import Instruction, TableState, instructions
+from companion.table.session import ABANDONED, BOTH, Phase, Session
+from companion.table.state import Instruction, TableState, instructions, tell_of
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Sign:
     """How many orders it says are to go: the page of the seat counts them down as they are entered."""
     is_elsewhere: bool = False
     """Is there nothing to do for hands here until the other table, or the hub, has done its part?"""
+    tells: bool = False
+    """Does it tell what happened, while nobody has to do anything?"""
 
 
 # ---- the sign -----------------------------------------------------------------------------------------------------
@@ -101,6 +103,8 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
         return Sign(say("Take your hands off the board"), say("The clock was pressed; the board is being read."))
     if live.choices:
         return _asked_sign(live, viewer)
+    if session.back_wanted:
+        return _back_sign(session, session.back_wanted, viewer)
     if live.problems:
         problem = live.problems[0]
         small = live.why_not.message if live.why_not else _perhaps_hidden(live, problem) or before_colon(problem.text)
@@ -115,20 +119,27 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
         case Phase.SETUP | Phase.STAGES:
             return _hands_sign(live, viewer)
         case Phase.ORDERS:
-            return _orders_sign(live, viewer)
+            return _after_lesson(session, _orders_sign(live, viewer), viewer)
         case Phase.OVER:
             return _over_sign(session, viewer)
 
 
 def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
-    """The board can mean several plays."""
+    """The board can mean several moves."""
     (seat,) = live.session.awaited
     if viewer is seat:
-        hint = say("The board matches each of them: tap the right one.")
-        return Sign(say("Which play is it?"), hint, frozenset({seat}))
+        return Sign(say("Which move is it?"), say("The board matches each of them."), frozenset({seat}))
     side = live.session.playing.sides[seat].name
-    text = say("{side!c}: tap the play you made", side=side)
+    text = say("{side!c}: tap the move you made", side=side)
     return Sign(text, say("The board matches several."), frozenset({seat}))
+
+
+def _back_sign(session: Session, asker: Seat, viewer: Seat | None) -> Sign:
+    """A seat wants the last turn back, and the other is asked."""
+    sides, asked = session.playing.sides, frozenset({asker.other})
+    if viewer is asker:
+        return Sign(say("Waiting for {sides}", sides=sides[asker.other].name), "", asked)
+    return Sign(say("{side!c} wants the last move back", side=sides[asker].name), "", asked)
 
 
 def _perhaps_hidden(live: TableState, problem: Problem) -> str:
@@ -196,6 +207,8 @@ def _start_sign(live: TableState, viewer: Seat | None, name: str, free: list[Sea
 def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
     """What hands have to do in a set-up or a stage; when all is done, what the camera or the table still waits for."""
     session = live.session
+    if tell := tell_of(live):
+        return Sign(tell.text, tells=True)
     asked = instructions(live)
     if todo := sorted((i for i in asked if not i.move.done), key=lambda i: i.seat is not viewer):
         return _moves_sign(live, viewer, todo)
@@ -205,13 +218,7 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
     if is_still and asked and not (live.has_cards or live.agrees or live.problems):
         look = say("Check that the pieces are where they should be.")  # such as on a piece that looks the same
         return Sign(say("Camera cannot tell: confirm by hand"), joined(" ", (look, _then(live, viewer))), BOTH)
-    title = session.stages[session.stage].title if session.kit and session.kit.deck else say("Nothing to move")
-    if not _is_by_phone(live, viewer):
-        return Sign(title, say("The next step follows; ready skips the wait."))
-    if viewer is None:
-        return Sign(title, say("The next step follows by itself."))
-    key = say("Done") if asked else say("Next")
-    return Sign(title, say("The next step follows; “{key}” skips the wait.", key=key))
+    return Sign(session.stages[session.stage].title)
 
 
 def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) -> Sign:
@@ -249,6 +256,13 @@ def _hidden(live: TableState, todo: list[Instruction]) -> str:
     return listed(sorted(map(str, squares)))
 
 
+def _after_lesson(session: Session, sign: Sign, viewer: Seat | None) -> Sign:
+    """What the first decision after a lesson begins with: on the table screen by itself, on a phone below its sign."""
+    if not session.has_just_learned or session.paused:
+        return sign
+    return replace(sign, small=_AFTER_LESSON) if viewer else replace(sign, text=_AFTER_LESSON)
+
+
 def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
@@ -270,9 +284,8 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
         return Sign(say("Both: hand in your orders"), offer, awaited)
     side = game.sides[next(iter(awaited))].name
     if viewer:
-        hint = say("You are done. The table reveals both at once.")
-        return Sign(say("Waiting for {sides}", sides=side), offer or hint, awaited)
-    return Sign(say("{side!c}: hand in your orders", side=side), offer or say("The other side is done."), awaited)
+        return Sign(say("Waiting for {sides}", sides=side), offer, awaited)
+    return Sign(say("{side!c}: hand in your orders", side=side), offer, awaited)
 
 
 def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
@@ -296,11 +309,11 @@ def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
 
 
 _TO_GO = {1: say("One order to go"), 2: say("Two orders to go"), 3: say("Three orders to go")}
-_AFTER_LESSON = say("The lesson is over: now the game is yours, with a clock.")
+_AFTER_LESSON = say("That’s all there is. Now play.")
 _STOPPED = {
     "start": say("The clock has not been started."),
     "restart": say("The companion was off. Turn and time are as they were."),
-    "idle": say("Nobody has played for four turns."),
+    "idle": say("Nobody has moved for four turns."),
     "undo": say("A turn was taken back. Turn and time are as they were."),
 }
 
@@ -315,8 +328,7 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
         hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(laid))
         return Sign(_right_words(live, viewer), hint, BOTH)
     if session.paused:
-        is_new = session.paused == "start" and session.turns
-        why = _AFTER_LESSON if is_new else _STOPPED.get(session.paused, say("The clock is stopped."))
+        why = _AFTER_LESSON if session.has_just_learned else _STOPPED.get(session.paused, say("The clock is stopped."))
         return Sign(_go_on_words(live, viewer), offer_words(session, viewer) or why, BOTH)
     offer = offer_words(session, viewer) or _passed_words(session, viewer)
     if session.countdown and session.countdown.has_run_out:
@@ -324,9 +336,7 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
         return Sign(say("{side!c}: time is up", side=sides[seat].name), offer or shown.hint, session.awaited)
     if session.sealed and viewer not in session.awaited:
         names = listed(sides[seat].name for seat in sorted(session.awaited))
-        return Sign(
-            say("Waiting for {sides}", sides=names), offer or say("Both are revealed together."), session.awaited
-        )
+        return Sign(say("Waiting for {sides}", sides=names), offer, session.awaited)
     if isinstance(shown, BoardUi):
         return Sign(shown.sign, offer or _unseen(live) or shown.hint, session.awaited)
     hint = shown.hint if _is_by_phone(live, viewer) else shown.pad_hint or shown.hint
@@ -358,8 +368,8 @@ def _go_on_words(live: TableState, viewer: Seat | None) -> str:
     """How the clock is started; where anybody may press it, the table screen has the key as well."""
     is_start = live.session.paused == "start"
     if not _is_by_phone(live, viewer):
-        return say("Press ready to start the clock") if is_start else say("Press ready to continue")
-    key = say("Start the clock") if is_start else say("Go on")
+        return say("Press ready to start the clock") if is_start else say("Press ready to resume")
+    key = say("Start the clock") if is_start else say("Resume")
     return say("Tap “{key}”", key=key) if live.session.is_open else _tap(key, viewer)
 
 
@@ -382,10 +392,10 @@ def _unseen(live: TableState) -> str:
 def _over_sign(session: Session, viewer: Seat | None) -> Sign:
     outcome, game = session.outcome, session.playing
     if outcome is None or not outcome.winners:
+        if outcome == ABANDONED:
+            return Sign(outcome.reason, "", BOTH)
         is_again = game.replays_ties and game.outcome(session.state)
-        return Sign(
-            say("A tie: play it again") if is_again else say("Nobody wins"), outcome.reason if outcome else "", BOTH
-        )
+        return Sign(say("A draw: once more") if is_again else say("A draw"), outcome.reason if outcome else "", BOTH)
     if viewer in outcome.winners:
         return Sign(say("You win"), outcome.reason, outcome.winners)
     names = listed(game.sides[seat].name for seat in sorted(outcome.winners))

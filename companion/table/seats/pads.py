@@ -13,12 +13,12 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, PadKey, Press, Signal
 from companion.table.lobby import Lobby
-from companion.table.records import HandIn, OfferDraw, Pause, Resume, SkipLesson, TakeSeat
+from companion.table.records import HandIn, OfferDraw, Pause, Resume, SkipLesson, TakeBack, TakeSeat
 from companion.table.seats.draw_keys import DrawKeys
 from companion.table.seats.pad_draft import press_order
 from companion.table.seats.seating import Seating
 from companion.table.session import BOTH, Phase, Session
-from companion.table.state import NO_DRAFT, Draft
+from companion.table.state import NO_DRAFT, Draft, tell_of
 from companion.table.store import TableStore
 from companion.table.turns import TileOrders, Turns
 
@@ -151,6 +151,9 @@ class Pads:
         """Say that hands are done; while the camera disagrees it is refused, and may be overruled."""
         by, session = press.seat or "table", self._store.session
         place = (session.moment, session.stage)
+        if tell_of(self._store.live):
+            self._turns.read(by, *place, self._store.live.told)
+            return
         self._refused_ready[by] = place
         self._turns.confirm(by, *place, force=False)
         del self._refused_ready[by]
@@ -209,7 +212,7 @@ class Pads:
                 moment = record.moment if len(step.records) == 1 else self._store.session.moment
                 self._turns.hand_in(msgspec.structs.replace(record, moment=moment, now_s=press.at_s))
             else:
-                self._store.accept(record)
+                self._take_back(record)
         if step.records:
             return
         if step.cue is None:
@@ -217,6 +220,17 @@ class Pads:
             self._store.live = replace(live, drafts={**live.drafts, seat: draft})
             return
         self._set_draft(seat, Draft(step.draft, step.count), Signal(step.cue, frozenset({seat}), step.count))
+
+    def _take_back(self, record: TakeBack) -> None:
+        """Get a seat's action back. A sealed one lies on the pad again, key by key."""
+        session, seat = self._store.session, record.seat
+        sealed = session.sealed.get(seat)
+        grammar = session.playing.pad(session.state, seat)
+        self._store.accept(record)
+        sitter = session.seats.get(seat)
+        if sealed and grammar and sitter and sealed.owner == sitter.nonce:
+            keys = grammar.spell(sealed.action)
+            self._set_draft(seat, Draft(keys, grammar.count(keys)))
 
     def _set_draft(self, seat: Seat, draft: Draft, *signals: Signal) -> None:
         live = self._store.live

@@ -292,10 +292,14 @@ def test_combat_a_card_of_a_face_up_lane_deck_is_named_and_none_below_it() -> No
 
 def test_combat_comes_in_stages_that_tell_everything() -> None:
     step = play(at(start(), 2, attack="8^ @^", defence="4& 3&", south="5#"), "c2")
-    assert [stage.title for stage in step.stages] == ["Cards open", "Traps", "Powers", "Damage"]
+    assert [stage.title for stage in step.stages] == ["Lane 2", "Lane 2"]
+    assert [stage.tells[0].text for stage in step.stages] == [
+        "Attacker’s @^ takes 3& to the attacker discard.",
+        "8 beats 4. Defender loses the stack.",
+    ]
     assert tuple(event for stage in step.stages for event in stage.events) == step.events
     assert all(stage.expected is None and stage.todo == () for stage in step.stages)
-    assert [tally.worth for tally in step.stages[2].tallies] == ["power 3", "power 2"]
+    assert [tally.worth for tally in step.stages[1].tallies] == ["power 3", "power 2"]
 
 
 # ---- the worked example, what is said, and JSON ----------------------------------------------------------------

@@ -81,13 +81,15 @@ def test_hands_are_dealt_by_people_unless_phones_hold_them() -> None:
     assert [GAME.is_dealt_by_hand(GAME.options({"way": way})) for way in ways] == [False, True, True]
 
 
-@pytest.mark.parametrize(("call", "sign"), [("c", "both stacks face up"), ("c3", "both stacks of lane 3 face up")])
+@pytest.mark.parametrize(
+    ("call", "sign"), [("c", "Both: fan your cards face up"), ("c3", "Both: fan your cards of lane 3")]
+)
 def test_the_referee_says_which_stacks_it_wants_to_see(call: str, sign: str) -> None:
     state = press(begun("referee"), call)
     assert GAME.dump(state)["combat"] == {"lane": int(call[1:]) if call[1:] else None}
     tableau = GAME.tableau(state, None)
     assert tableau is not None
-    assert tableau.sign == f"Turn {sign}"
+    assert tableau.sign == sign
 
 
 def test_the_clock_asks_only_how_a_combat_ended() -> None:
@@ -135,8 +137,10 @@ def test_cards_are_not_played_in_the_clock() -> None:
 def test_the_referee_works_the_worked_example_out() -> None:
     state = press(begun("referee"), ".", "c3")
     done = step(state, "3: 5& 3% >+ / 4^ 2#")
-    assert [stage.title for stage in done.stages] == ["Cards open", "Powers", "Damage"]
-    powers = done.stages[1].tallies
+    (shown,) = done.stages
+    assert (shown.title, shown.tells[0].text) == ("Lane 3", "8 beats 6. Defender loses the stack.")
+    powers = shown.tallies
+    assert [sorted(tally.lost) for tally in powers] == [[], ["2#", "4^"]]
     assert [(tally.seat, tally.total, tally.reached, tally.is_greater) for tally in powers] == [
         (NORTH, "8", 3, True),
         (SOUTH, "6", 0, False),
@@ -169,14 +173,14 @@ def test_without_a_lane_nothing_is_expected_on_the_table() -> None:
 def test_traps_of_a_stack_that_lay_open_do_nothing() -> None:
     hidden = step(press(begun("referee"), ".", "c"), "8& / @^ 2#").stages
     lay_open = step(press(begun("referee"), ".", "c"), "8& / @^u 2#u").stages
-    assert "takes 8&" in hidden[1].events[0].text
-    assert lay_open[1].events[0].why == "It lay face up before the combat."
+    assert "takes 8&" in hidden[0].events[-1].text
+    assert lay_open[0].events[-1].why == "It lay face up before the combat."
 
 
 def test_in_the_hackmud_edition_attacker_cards_may_have_lain_open_and_the_stack_may_be_empty() -> None:
     hackmud = press(begun("referee", edition="hackmud"), ".", "c2")
     rested = step(hackmud, "@&u 8& / 4^").stages
-    assert [event.text for event in rested[1].events] == ["Attacker’s @& does nothing."]
+    assert [tell.text for tell in rested[0].tells] == ["Attacker’s @& does nothing."]
     bounced = step(hackmud, "2: / 4^ ?^")
     assert bounced.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
     with pytest.raises(Illegal, match="at least one card in the attacker stack"):

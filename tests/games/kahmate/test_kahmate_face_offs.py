@@ -56,7 +56,7 @@ def test_turned_over_by_the_other_side_it_sits_out_its_next_round_and_stands_up_
     step = do(state, ".")
     assert down(step.state) == {}
     assert shown(step) == ["Stand up"]
-    assert told(step) == ["Pink ends the round.", "Pink regular stands up on d6."]
+    assert told(step) == ["Pink ends the turn.", "Pink regular stands up on d6."]
 
 
 def test_the_end_of_the_round_in_which_it_was_turned_over_does_not_count() -> None:
@@ -130,7 +130,7 @@ def test_the_last_round_without_a_try_is_a_tie() -> None:
     assert step.state.outcome is not None
     assert (step.state.outcome.winners, step.state.outcome.reason) == (
         frozenset(),
-        "Round 3 was the last one, without a try: a tie.",
+        "Turn 3 was the last one, without a try: a tie.",
     )
     assert step.events[-1].kind == "tie"
     assert not GAME.to_act(step.state)
@@ -143,5 +143,5 @@ def test_rounds_in_a_row_without_a_face_off_are_a_tie_and_a_face_off_counts_anew
     assert (fought.outcome, fought.quiet) == (None, 0)
     tied = do(fought, ".", ".", ".").state
     assert tied.outcome is not None
-    assert tied.outcome.reason == "3 rounds without a face-off: a tie."
+    assert tied.outcome.reason == "3 turns without a face-off: a tie."
     assert GAME.dump(do(fought, ".").state)["quiet"] == 1

@@ -71,12 +71,10 @@ EXAMPLES: dict[Reason, list[tuple[State, str, str | None]]] = {
     Reason.WAY_BLOCKED: [(CARRIED, "c5-d5-d6xe6", "d6")],
     Reason.SAME_TACKLER: [(CARRIED, "e5&e5xe6", "e5")],
     Reason.FLIPPED_BY_HAND: [(CARRIED, BY_HAND, "e5")],
-    Reason.BALL_UNDER_PIECE: [(placed(), BY_HAND, "d6")],
     Reason.BALL_LEFT_BEHIND: [(BALL, BY_HAND, "d5")],
 }
 HANDS: Mapping[Reason, tuple[State, dict[str, str | None]]] = {
     Reason.FLIPPED_BY_HAND: (CARRIED, {"e5": "blue big turned over"}),
-    Reason.BALL_UNDER_PIECE: (at("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}),
     Reason.BALL_LEFT_BEHIND: (BALL, {"d6": "blue big"}),
 }
 
@@ -130,15 +128,15 @@ def test_every_reason_is_provoked_and_told_with_its_rule(reason: Reason) -> None
         (NEW, SOUTH, PLACES.replace("d1", "c2"), "Two pieces are placed on c2: give each a square of its own."),
         (SPENT, SOUTH, "2", "Card 2 has been used: choose one of 1 4 5."),
         (SPENT, NORTH, ".", "A face-off waits for cards: choose one of 2 3 6."),
-        (placed(), NORTH, ".", "It is blue’s round: wait until blue ends it."),
-        (placed(), SOUTH, "d2-d3-d4-d5", "Blue big runs at most 2 squares: this path has 3 steps."),
+        (placed(), NORTH, ".", "It is blue’s turn: wait until blue ends it."),
+        (placed(), SOUTH, "d2-d3-d4-d5", "Too far: Big runs 2."),
         (placed(), SOUTH, "d2-e2", "Blue tough stands on e2: a run goes through team-mates and stops beyond."),
         (placed(), SOUTH, "d5-d6", "Nobody stands on d5: run with a piece of blue."),
-        (RAN_OUT, SOUTH, "d3-c3", "Two pieces have run in this round: pass, kick or end the round."),
+        (RAN_OUT, SOUTH, "d3-c3", "Two pieces have run in this turn: pass, kick or end the turn."),
         (CARRIED, SOUTH, "e5-e6-e7", "Pink smart on e6 has the ball: it is tackled, nobody runs onto it."),
         (CARRIED, SOUTH, "c5-d5-d6", "Pink regular stands on d6: a run that meets it needs a step beyond."),
         (CARRIED, SOUTH, "e5-d5-d6", "Pink regular stands on d6: blue big has no step left to go beyond it."),
-        (CARRIED, SOUTH, "f4-f5", "Blue tough on f4 is turned over: it stands up at the end of this round."),
+        (CARRIED, SOUTH, "f4-f5", "Blue tough on f4 is turned over: it stands up at the end of this turn."),
         (BALL, SOUTH, "d5*c6", "c6 is not behind d5: a pass goes 1 or 2 ranks back."),
         (BALL, SOUTH, "d5!d6", "Blue regular on c6 is ahead of the kicker: nobody of blue may be."),
         (BALL, SOUTH, "d5*e4", "Blue smart on e4 is turned over: it cannot receive a pass."),
@@ -159,13 +157,13 @@ def test_a_piece_turned_over_in_its_own_round_waits_a_round_longer() -> None:
     with pytest.raises(Illegal, match="has run already"):
         GAME.check(state, SOUTH, GAME.parse("d3-d2"))
     state = do(at("R@d3 T@a3", "S@e6", "e6", down="d3=2")).state
-    with pytest.raises(Illegal, match="it stands up at the end of blue’s next round"):
+    with pytest.raises(Illegal, match="it stands up at the end of blue’s next turn"):
         GAME.check(state, SOUTH, GAME.parse("d3-d2"))
 
 
 def test_two_tacklers_after_a_run_are_told_what_they_need() -> None:
     state = do(at("R@e5 T@f6 F@a3", "S@e6", "e6"), "a3-a4").state
-    with pytest.raises(Illegal, match=r"Two tacklers need both runs of the round: 1 is used\.") as refused:
+    with pytest.raises(Illegal, match=r"Two tacklers need both runs of the turn: 1 is used\.") as refused:
         GAME.check(state, SOUTH, GAME.parse("e5&f6xe6"))
     assert refused.value.reason is Reason.NO_RUN_LEFT
 
@@ -176,21 +174,21 @@ def test_two_tacklers_after_a_run_are_told_what_they_need() -> None:
 @pytest.mark.parametrize(
     ("state", "changed", "message", "square"),
     [
-        (placed(), {"d2": None, "d5": "blue big"}, "d2 to d5 is not a run. Blue big runs at most 2 squares: this path has 3 steps.", "d5"),
+        (placed(), {"d2": None, "d5": "blue big"}, "d2 to d5 is not a run. Too far: Big runs 2.", "d5"),
         (placed(), {"d2": None, "e2": "blue big"}, "d2 to e2 is not a run. Blue tough stands on e2: a run goes through team-mates and stops beyond.", "e2"),
         (placed(), {"d10": None, "d9": "pink tough"}, "Pink tough is not blue’s to move: put it back on d10.", "d10"),
         (placed(), {"d6": None, "d5": "ball"}, "The ball on d6 is loose: a piece has to fetch it by a run.", "d6"),
-        (placed(), {"d2": None}, "d2 to d6 is not a run. Blue big runs at most 2 squares: this path has 4 steps.", "d6"),
-        (placed(), {"d2": None, "d6": None, "d7": "ball"}, "d2 to d7 is not a run. Blue big runs at most 2 squares: this path has 5 steps.", "d7"),
-        (RUNNING, {"e4": None, "e5": "blue tough"}, "e4 to e5 is not a run. Blue tough on e4 has run already: each piece runs once in a round.", "e4"),
-        (RAN_OUT, {"d3": None, "c3": "blue big"}, "d3 to c3 is not a run. Two pieces have run in this round: pass, kick or end the round.", None),
-        (CARRIED, {"f4": None, "f5": "blue tough turned over"}, "f4 to f5 is not a run. Blue tough on f4 is turned over: it stands up at the end of this round.", "f4"),
+        (placed(), {"d2": None}, "d2 to d6 is not a run. Too far: Big runs 2.", "d6"),
+        (placed(), {"d2": None, "d6": None, "d7": "ball"}, "d2 to d7 is not a run. Too far: Big runs 2.", "d7"),
+        (RUNNING, {"e4": None, "e5": "blue tough"}, "e4 to e5 is not a run. Blue tough on e4 has run already: each piece runs once in a turn.", "e4"),
+        (RAN_OUT, {"d3": None, "c3": "blue big"}, "d3 to c3 is not a run. Two pieces have run in this turn: pass, kick or end the turn.", None),
+        (CARRIED, {"f4": None, "f5": "blue tough turned over"}, "f4 to f5 is not a run. Blue tough on f4 is turned over: it stands up at the end of this turn.", "f4"),
         (CARRIED, {"c5": None, "d6": "blue regular"}, "c5 to d6 is not a run. Pink regular stands on d6: a run that meets it needs a step beyond.", "d6"),
         (CARRIED, {"e5": None, "e7": "blue big"}, "e5 to e7 is not a run. Pink smart on e6 has the ball: it is tackled, nobody runs onto it.", "e6"),
-        (CARRIED, {"f4": None, "e6": "blue tough"}, "f4 to e6 is not a tackle. Blue tough on f4 is turned over: it stands up at the end of this round.", "f4"),
-        (at("R@d2", "S@d6", "d6"), {"d2": None, "d6": "blue regular"}, "d2 to d6 is not a tackle. Blue regular runs at most 3 squares: this path has 4 steps.", "d6"),
+        (CARRIED, {"f4": None, "e6": "blue tough"}, "f4 to e6 is not a tackle. Blue tough on f4 is turned over: it stands up at the end of this turn.", "f4"),
+        (at("R@d2", "S@d6", "d6"), {"d2": None, "d6": "blue regular"}, "d2 to d6 is not a tackle. Too far: Regular runs 3.", "d6"),
         (at("R@d4 T@d7 B@c6 F@e6", "S@d6 B@d5", "d6"), {"d4": None, "d6": "blue regular"}, "d4 to d6 is not a tackle. Pink big stands on d5: the path to a tackle may not cross a standing opponent.", "d5"),
-        (at("R@d5 B@d3", "S@d6", "d6"), {"d5": None, "d3": None, "d6": "blue big"}, "d5 and d3 to d6 is not a tackle. Blue big runs at most 2 squares: this path has 3 steps.", "d6"),
+        (at("R@d5 B@d3", "S@d6", "d6"), {"d5": None, "d3": None, "d6": "blue big"}, "d5 and d3 to d6 is not a tackle. Too far: Big runs 2.", "d6"),
         (BALL, {"d5": "blue big", "d4": "ball", "c6": None, "c7": "blue regular"}, None, None),
         (BALL, {"d5": "blue big", "c6": "ball"}, "d5 to c6 is not a pass. c6 is not behind d5: a pass goes 1 or 2 ranks back.", "c6"),
         (BALL, {"d5": "blue big", "e4": "ball"}, "d5 to e4 is not a pass. Blue smart on e4 is turned over: it cannot receive a pass.", "e4"),
@@ -198,11 +196,11 @@ def test_two_tacklers_after_a_run_are_told_what_they_need() -> None:
         (LAST, {"d5": "blue big", "d9": "ball"}, "d5 to d9 is not a kick. d5 to d9 is too far: a kick goes at most 3 ranks ahead and 3 files sideways.", "d9"),
         (LAST, {"d5": "blue big", "a3": "ball"}, "d5 to a3 is not a pass. d5 to a3 is too far: a pass goes at most 2 ranks back and 2 files sideways.", "a3"),
         (CARRIED, {"e6": "pink smart", "e4": "ball"}, "e6 to e4 is not a pass. Pink smart stands on e6: pass with a piece of blue.", "e6"),
-        (LAST, {"d5": None, "d8": "ball"}, "d5 to d8 is not a run. Blue big runs at most 2 squares: this path has 3 steps.", "d8"),
+        (LAST, {"d5": None, "d8": "ball"}, "d5 to d8 is not a run. Too far: Big runs 2.", "d8"),
         (LAST, {"d6": "blue big"}, "Blue big has left the ball on d5: a carrier takes the ball along.", "d5"),
         (CARRIED, {"e8": "pink tough turned over"}, "Pink tough on e8 should not have been turned over: turn it back.", "e8"),
         (CARRIED, {"f4": "blue tough"}, "Blue tough on f4 should not stand up yet: turn it back.", "f4"),
-        (at("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}, "The ball is under blue fast on d6: lay it on top.", "d6"),
+        (at("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}, None, None),
         (placed(), {}, None, None),
         (placed(), {"d2": None, "d3": "blue big"}, None, None),
         (placed(), {"d2": None, "e2": None, "f2": None}, None, None),

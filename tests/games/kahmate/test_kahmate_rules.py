@@ -26,7 +26,7 @@ def test_worked_example_big_with_3_against_smart_with_1_takes_the_ball() -> None
         "5 against 2: blue big wins the face-off.",
         "Blue big has the ball on e5.",
         "Pink smart is turned over on e6.",
-        "The tackle ends blue’s round.",
+        "The tackle ends blue’s turn.",
     ]
     assert shown(step) == ["Face-off", "Place the ball", "Turn over"]
     assert on(step.state, "e6") == ("pink smart turned over",)

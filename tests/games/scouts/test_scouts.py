@@ -18,9 +18,9 @@ _GAME = (
 )
 GOLDEN_GAME = tuple(_GAME.split())
 GOLDEN_EVENTS = [
-    "The set-up is complete. White begins with one play.",
+    "The set-up is complete. White begins with one move.",
     "Black jumps e10 to g10. It jumps over black’s scout on f10.",
-    "Black lays its rock on h4 and h5. It counts as no play.",
+    "Black lays its rock on h4 and h5. It costs no move.",
     "White jumps d1 to f1. It jumps over white’s scout on e1.",
     "White jumps f1 to f3. It jumps over white’s scout on f2.",
     "White jumps f2 to f4. It jumps over white’s scout on f3.",
@@ -46,7 +46,7 @@ GOLDEN_EVENTS = [
     "Black jumps d8 to d6. It jumps over black’s scout on d7.",
     "White jumps g8 to g6. It jumps over black’s scout on g7.",
     "Black jumps g7 to g5. It jumps over white’s scout on g6.",
-    "Black lays its boulder on a2, b2, a3 and b3. It counts as no play.",
+    "Black lays its boulder on a2, b2, a3 and b3. It costs no move.",
     "White jumps g6 to g4. It jumps over black’s scout on g5.",
     "Black jumps g5 to g3. It jumps over white’s scout on g4.",
     "Black jumps h6 to h8. It jumps over black’s scout on h7.",
@@ -117,7 +117,7 @@ def test_golden_game() -> None:
         plain += [event.text for event in step.events if not event.why]
         state = step.state
     assert told == GOLDEN_EVENTS
-    assert plain[:2] == ["The set-up is complete. White begins with one play.", "White dashes g1 to f2."]
+    assert plain[:2] == ["The set-up is complete. White begins with one move.", "White dashes g1 to f2."]
     assert plain[-2:] == ["White dashes g2 to f1.", "White brings intel home to f1."]
     assert plain.count("White ends the turn.") == plain.count("Black ends the turn.") == 10
     dump = GAME.dump(state)

@@ -101,7 +101,7 @@ def test_the_turn_may_end_when_no_piece_that_was_not_played_has_a_play() -> None
     assert "." in legal(walled), "no play at all, and none has been made"
     assert any(text.startswith("R@") for text in legal(walled)), "rocks are not plays"
     step = do(walled, ".")
-    assert step.events[0].why == "No scout has a play left."
+    assert step.events[0].why == "No scout can move."
     assert step.state.seat is Seat.NORTH
 
 
@@ -123,7 +123,7 @@ def test_dash_goes_to_any_of_the_eight_adjacent_squares() -> None:
 def test_a_dash_always_ends_the_play() -> None:
     state = after(at("c4 h1", "c6"), "c4-c5")
     assert not plays_of(state, "c5")
-    with pytest.raises(Malformed, match="mixes dash and jump: a dash is a play of its own"):
+    with pytest.raises(Malformed, match="mixes dash and jump: a dash is a move of its own"):
         GAME.parse("c4-c5^c7")
 
 
@@ -343,26 +343,26 @@ def test_notation_is_kept(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "“” is not a play: expected @c1, c1-d2"),
-        ("c1", "“c1” is not a play"),
-        ("R", "“R” is not a play"),
-        ("B", "“B” is not a play"),
-        ("c1-", "“c1-” is not a play"),
-        ("c1 d2", "“c1 d2” is not a play"),
-        ("C1-D2", "“C1-D2” is not a play"),
-        (" .", "“ .” is not a play"),
-        (".\n", "is not a play"),
-        ("..", "“..” is not a play"),
-        ("@", "“@” is not a play"),
+        ("", "“” is not a move: expected @c1, c1-d2"),
+        ("c1", "“c1” is not a move"),
+        ("R", "“R” is not a move"),
+        ("B", "“B” is not a move"),
+        ("c1-", "“c1-” is not a move"),
+        ("c1 d2", "“c1 d2” is not a move"),
+        ("C1-D2", "“C1-D2” is not a move"),
+        (" .", "“ .” is not a move"),
+        (".\n", "is not a move"),
+        ("..", "“..” is not a move"),
+        ("@", "“@” is not a move"),
         ("@c0", "c0 is not on the board: files are a to h, ranks 1 to 10"),
         ("@i1", "i1 is not on the board"),
         ("@c01", "c01 is not on the board"),
         ("c10-c11", "c11 is not on the board"),
         ("c1-d2-e3", "“c1-d2-e3” has 2 dashes: a dash has two squares"),
         ("c1-d2^f2", "mixes dash and jump"),
-        ("X@d5", "“X@d5” is not a play"),
-        ("b@d5", "“b@d5” is not a play"),
-        ("B@d5-e5", "“B@d5-e5” is not a play"),
+        ("X@d5", "“X@d5” is not a move"),
+        ("b@d5", "“b@d5” is not a move"),
+        ("B@d5-e5", "“B@d5-e5” is not a move"),
         ("R@d5", "“R@d5” is not a rock: expected its two squares, such as R@d5-e5"),
         ("R@d5-f5", "d5 and f5 are not side by side"),
         ("R@d5-d5", "d5 and d5 are not side by side"),
@@ -370,7 +370,7 @@ def test_notation_is_kept(text: str) -> None:
         ("R@e5-d5", "with its lower file or rank first: expected R@d5-e5"),
         ("R@d6-d5", "with its lower file or rank first: expected R@d5-d6"),
         ("c1^" * 300, "longer than the board"),
-        ("x" * 90, "x…” is not a play"),
+        ("x" * 90, "x…” is not a move"),
     ],
 )
 def test_anything_else_is_malformed_and_says_what_was_expected(text: str, message: str) -> None:

@@ -116,7 +116,7 @@ def test_what_both_may_see_has_the_keys_of_the_table(place: Place, phone: FlaskC
     for seat, action in ((Seat.SOUTH, "UII"), (Seat.NORTH, "III")):
         place.table.hand_in(seat, moment, action)
     page = page_of(phone, "/pass")
-    assert "move your robot a1 to a2" in page
+    assert "robot, a1 to a2" in page
     assert "Hand the phone" not in page
     view = place.table.view()
     body = {"moment": view.moment, "stage": view.turn.stage, "force": True}
@@ -146,7 +146,7 @@ def test_an_open_board_needs_no_cover_and_lets_both_sides_look(place: Place, pho
     assert 'data-go="/pass"' not in streamed(phone, live_of(other)), "who is not on turn may look, and take back"
     place.table.hand_in(Seat.SOUTH, place.table.view().moment, "@a1")
     assert 'data-go="/pass"' in streamed(phone, live_of(other))
-    assert "Mara: put your scout on a1" in page_of(phone, "/pass")
+    assert "Mara: scout to a1" in page_of(phone, "/pass")
 
 
 def test_a_hand_of_cards_is_covered(place: Place, phone: FlaskClient) -> None:

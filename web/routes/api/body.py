@@ -31,6 +31,14 @@ class Confirm(Body, frozen=True):
     force: bool = False
 
 
+class Read(Body, frozen=True):
+    """What is told of a stage has been read: its tell, counted from 0."""
+
+    moment: Text
+    stage: int
+    told: int
+
+
 class Entered(Body, frozen=True):
     """The orders entered so far, in the notation."""
 

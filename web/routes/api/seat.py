@@ -14,7 +14,8 @@ from web.rendering.board import plan_svg
 from web.rendering.board_picture import own_square
 from web.rendering.json_view import plain_view
 from web.rendering.piece_controls import plain_plays
-from web.routes.api.body import SEAT, Body, Confirm, Entered, Long, Moment, Rematch, Text
+from web.routes.api.body import SEAT, Body, Confirm, Entered, Long, Moment, Read, Rematch, Text
+from web.routes.api.table import Choose
 from web.routes.route import get, own_seat, post, sitting
 
 
@@ -135,6 +136,11 @@ class SeatDoors:
         """The board is as it should be, says a seat."""
         self._table.confirm(seat, body.moment, body.stage, body.force)
 
+    @post(f"/api/seat/{SEAT}/read", body=Read, guard=sitting)
+    def read(self, seat: Seat, body: Read) -> None:
+        """What is told has been read, says a seat."""
+        self._table.read(seat, body.moment, body.stage, body.told)
+
     @post(f"/api/seat/{SEAT}/resign", guard=own_seat)
     def resign(self, seat: Seat) -> None:
         """Give up."""
@@ -175,6 +181,16 @@ class SeatDoors:
                 )
             )
         self._table.new_game(body.game, ways[body.preset].options if ways else {})
+
+    @post(f"/api/seat/{SEAT}/choose", body=Choose, guard=sitting)
+    def choose(self, seat: Seat, body: Choose) -> None:
+        """Choose a game in the lobby: every page shows it, and nothing begins."""
+        self._table.choose(body.game)
+
+    @post(f"/api/seat/{SEAT}/home", guard=sitting)
+    def home(self, seat: Seat) -> None:
+        """Offer all games: instead of the one that was chosen, or after a game."""
+        self._table.go_home()
 
     @post(f"/api/seat/{SEAT}/rematch", body=Rematch, guard=sitting)
     def rematch(self, seat: Seat, body: Rematch) -> None:

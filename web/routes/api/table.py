@@ -9,7 +9,7 @@ from companion.core.i18n import say
 from web.context import PageContext
 from web.rendering.answers import ViewJson
 from web.rendering.json_view import plain_view
-from web.routes.api.body import Body, Long, Moment, Rematch, Text
+from web.routes.api.body import Body, Long, Moment, Read, Rematch, Text
 from web.routes.route import at_table, get, post
 
 
@@ -18,6 +18,12 @@ class Act(Body, frozen=True):
 
     moment: Text
     action: Long
+
+
+class Choose(Body, frozen=True):
+    """The game that is to be shown to everybody before it begins."""
+
+    game: Text
 
 
 class TableDoors:
@@ -56,10 +62,30 @@ class TableDoors:
         self._require_open()
         self._table.resume("table")
 
+    @post("/api/table/read", body=Read, guard=at_table)
+    def table_read(self, body: Read) -> None:
+        """What is told has been read, by a touch of the table screen."""
+        self._table.read("table", body.moment, body.stage, body.told)
+
     @post("/api/table/rematch", body=Rematch, guard=at_table)
     def table_rematch(self, body: Rematch) -> None:
         """The same once more, by the table screen."""
         self._table.rematch(body.swap)
+
+    @post("/api/table/choose", body=Choose, guard=at_table)
+    def table_choose(self, body: Choose) -> None:
+        """Choose a game in the lobby; nobody sits down by that, and nothing begins."""
+        self._table.choose(body.game)
+
+    @post("/api/table/home", guard=at_table)
+    def table_home(self) -> None:
+        """Offer all games: instead of the one that was chosen, or after a game."""
+        self._table.go_home()
+
+    @post("/api/table/start", guard=at_table)
+    def table_start(self) -> None:
+        """Start the game that was chosen."""
+        self._table.begin_chosen()
 
     def _require_open(self) -> None:
         if not self._table.view().turn.is_open:

@@ -115,6 +115,13 @@ class Lessons:
         """The guide leaves, says a seat."""
         self._table.skip_lesson(seat)
 
+    @post("/api/table/lesson", body=Learn, guard=at_table)
+    def table_begin(self, body: Learn) -> None:
+        """Begin the lesson of a game for those who sit here; the machine plays a seat that is free."""
+        if not self._page_context.has_sitters:
+            raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits here: sit down first"))
+        begin_lesson(self._page_context, body.game)
+
     @post("/api/table/skip-lesson", guard=at_table)
     def table_skip(self) -> None:
         """The guide leaves, says somebody before the table's screen."""

@@ -1,0 +1,126 @@
+"""What a game lacks: asked of the game itself and of some games that are played at random. For authors of games."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import msgspec
+
+from companion.core.errors import CompanionError
+from companion.core.i18n import plain_words
+from companion.core.kit import SEATS, Seat
+from companion.games import GAMES
+from companion.games.base import Game, Step
+from companion.games.outside import outside_games
+
+MAX_SUMMARY, MAX_CAPTION = 41, 34
+"""Letters of `summary`, and of a caption of `how_to_win`: two lines of 17."""
+GAMES_TRIED, MAX_TURNS = 20, 2000
+_encode = msgspec.json.Encoder(enc_hook=plain_words).encode
+
+
+def faults_of(name: str) -> tuple[str, ...]:
+    """Return a sentence for each thing that keeps a game from being played, or makes it wrong."""
+    left_out = [each.trouble for each in outside_games() if each.name == name and each.trouble]
+    if name not in GAMES:
+        return tuple(left_out) or (f"There is no game “{name}”: install its package, then look at its entry point.",)
+    game = GAMES[name]
+    try:
+        return tuple(dict.fromkeys((*_faults_of_words(game), *_faults_in_play(game))))
+    except Exception as error:  # an author is told whatever the game raises
+        return (f"It raises {type(error).__name__}: {error}.",)
+
+
+def wishes_of(name: str) -> tuple[str, ...]:
+    """Return a sentence for each thing that a game may have and this one has not."""
+    game = GAMES[name]
+    state = game.setup(game.options({}), Random(0))
+    has = {
+        "lesson: nobody is guided through a first game": game.lesson is not None,
+        "how_to_win: the lobby shows no three captions": len(game.how_to_win) == 3,
+        "pad: it is played by phones only": any(game.pad(state, seat) for seat in game.to_act(state)),
+        "expected: the camera checks nothing": game.expected(state) is not None,
+        "lead: nobody can say who is ahead": game.lead(state) is not None,
+        "picture to a rule: its rules are words alone": any(rule.example for rule in game.rules),
+    }
+    return tuple(f"It has no {wish}." for wish, is_there in has.items() if not is_there)
+
+
+def _faults_of_words(game: Game[Any, Any]) -> Iterator[str]:
+    ids = [rule.id for rule in game.rules]
+    if not ids:
+        yield "It has no rules: write at least one paragraph."
+    if len(ids) != len(set(ids)):
+        yield "Two paragraphs of its rules have the same id."
+    for name, rule in (("turn_rule", game.turn_rule), ("end_rule", game.end_rule)):
+        if rule not in ids:
+            yield f"Its {name} names no paragraph of its rules: {rule}."
+    if len(game.summary) > MAX_SUMMARY:
+        yield f"Its summary has {len(game.summary)} letters: {MAX_SUMMARY} at most."
+    if any(len(caption) > MAX_CAPTION for caption in game.how_to_win):
+        yield f"A caption of how_to_win has more than {MAX_CAPTION} letters."
+    options = game.options({})
+    for row in game.option_rows:
+        if getattr(options, row.name) != row.choices[0][1]:
+            yield f"The first choice of its option {row.name} is not the default."
+    kit = game.kit(options)
+    if {face for piece in kit.pieces for face in piece} != {face.name for face in kit.faces}:
+        yield "The pieces of its kit are not made of the faces of its kit."
+
+
+def _faults_in_play(game: Game[Any, Any]) -> Iterator[str]:
+    for seed in range(GAMES_TRIED):
+        rng = Random(seed)
+        options = game.options({})
+        state = game.setup(options, rng)
+        if _encode(game.dump(state)) != _encode(game.dump(game.setup(options, Random(seed)))):
+            yield "Two set-ups with the same random numbers differ."
+        turns = 0
+        while (due := game.to_act(state)) and turns < MAX_TURNS:
+            actions = {seat: game.random_action(state, seat, rng) for seat in sorted(due)}
+            for seat, action in actions.items():
+                yield from _faults_of_action(game, state, seat, action)
+            before, chance = _encode(game.dump(state)), rng.getstate()
+            step = game.apply(state, actions, rng)
+            again = Random()
+            again.setstate(chance)
+            if _encode(game.dump(game.apply(state, actions, again).state)) != _encode(game.dump(step.state)):
+                yield "The same actions lead to different states: draw by the rng that apply is given."
+            if _encode(game.dump(state)) != before:
+                yield "apply changes the state that it is given: make a new one."
+            yield from _faults_of_step(game, step)
+            state, turns = step.state, turns + 1
+        if turns == MAX_TURNS:
+            yield f"A game played at random does not end within {MAX_TURNS} turns."
+        elif game.outcome(state) is None:
+            yield "Nobody is to act and there is no outcome."
+        for viewer in (None, *SEATS):
+            _encode(game.view(state, viewer))
+
+
+def _faults_of_action(game: Game[Any, Any], state: Any, seat: Seat, action: Any) -> Iterator[str]:
+    try:
+        game.check(state, seat, action)
+        text = game.format(action)
+        if game.format(game.parse(text)) != text:
+            yield f"parse and format do not agree on “{text}”."
+    except CompanionError as error:
+        yield f"A legal action is refused: {error.message}."
+    if game.outcome(state) is not None:
+        yield "Somebody is to act after the end."
+
+
+def _faults_of_step(game: Game[Any, Any], step: Step[Any]) -> Iterator[str]:
+    kit = game.kit(game.options({}))
+    squares, faces = set(kit.board.squares), {face.name for face in kit.faces}
+    rules = {rule.id for rule in game.rules}
+    for event in step.events:
+        if event.rule is not None and event.rule not in rules:
+            yield f"An event names a paragraph that is not there: {event.rule}."
+    for layout in (stage.expected for stage in step.stages if stage.expected):
+        if not set(layout) <= squares:
+            yield "A layout has squares that are not on the board."
+        if not {name for pile in layout.values() for name in pile} <= faces:
+            yield "A layout has faces that the kit does not have."

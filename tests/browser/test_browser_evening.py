@@ -1,0 +1,147 @@
+"""An evening in a browser: a lesson alone, two phones, a game to its end, other guests, another game, a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ports import free_port
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webdriver import WebDriver
+from service import PHONE, WALL, Client, Running, browser, running, says, sit_down, tap, until
+from tour import cdp
+from window_tools import no_errors, text_of, texts_of
+
+pytestmark = pytest.mark.browser
+_TOUCHED = "return matchMedia('(hover: none) and (pointer: coarse)').matches"
+
+
+@pytest.fixture(scope="module")
+def wall() -> Iterator[WebDriver]:
+    with browser(WALL) as window:
+        yield window
+
+
+@pytest.fixture(scope="module")
+def ann() -> Iterator[WebDriver]:
+    """A phone that fingers alone can touch."""
+    with browser(PHONE) as window:
+        cdp(window, "Emulation.setTouchEmulationEnabled", enabled=True)
+        yield window
+
+
+@pytest.fixture(scope="module")
+def ben() -> Iterator[WebDriver]:
+    with browser(PHONE) as window:
+        yield window
+
+
+def phase(service: Running) -> str:
+    return str(Client(service.url).get("/api/view")["phase"])
+
+
+def to_orders(service: Running) -> None:
+    """Set all pieces up, as quick hands do."""
+    Client(service.url).post("/workbench/tidy")
+    until("orders", lambda: phase(service) == "orders")
+
+
+def is_home(window: WebDriver) -> bool:
+    """Does the table screen offer all games?"""
+    return len(texts_of(window, ".rows .row > span > b")) >= 5
+
+
+def leave(window: WebDriver) -> None:
+    """By the seat's menu, as people do; the second key is on the other side."""
+    tap(window, "#menu summary")
+    tap(window, "[data-sure][data-post$='/leave']")
+    tap(window, "dialog [data-yes]")
+    until("the seat is left", lambda: "/join" in window.current_url)
+
+
+def end(window: WebDriver) -> None:
+    """Resign, by the menu."""
+    tap(window, "#menu summary")
+    tap(window, "[data-sure][data-post$='/resign']")
+    tap(window, "dialog [data-yes]")
+
+
+def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDriver) -> None:
+    port = str(free_port())
+    with running(tmp_path, "--simulate", "--port", port) as service:
+        # A fresh table: all games, a code for each side, nothing of the owner but a symbol.
+        wall.get(service.url)
+        says(wall, "Scan the code on your side")
+        assert is_home(wall)
+        assert len(wall.find_elements(By.CSS_SELECTOR, ".home .code .qr")) == 2
+        page = text_of(wall, "#live")
+        assert all(word not in page for word in ("Host", "Watch", "Print", "Workbench", service.host_key))
+
+        # Somebody alone learns a game at this very screen, and gets out of it again.
+        tap(wall, ".rows [data-body*=outbuffered]")
+        until("how to win", lambda: len(texts_of(wall, ".win-tiles b")) == 3)
+        assert phase(service) == "lobby"
+        tap(wall, "[name=lesson]")
+        until("table and seat", lambda: wall.current_url.endswith("/here"))
+        until("the lesson", lambda: phase(service) == "setup")
+        wall.find_elements(By.CSS_SELECTOR, ".way-out button")[1].click()
+        until("the table screen", lambda: is_home(wall))
+        assert wall.current_url == f"{service.url}/"
+        says(wall, "Scan the code on your side")
+
+        # Two guests sit down. Touching a game chooses it, on all pages alike; either of them starts it.
+        if ann.execute_script(_TOUCHED):
+            ann.get(service.url)
+            until("the join page", lambda: ann.current_url.endswith("/join"))
+        sit_down(ann, service, "south", "Ann")
+        says(wall, "Scan here to play against Ann")
+        tap(wall, ".rows [data-body*=scouts]")
+        says(ann, "Waiting for the other side")
+        sit_down(ben, service, "north", "Ben")
+        says(wall, "Start Scouts")
+        says(ben, "Ready for Scouts?")
+        tap(ben, ".other-games")
+        says(ann, "Choose a game")
+        tap(ann, ".game[data-body*=outbuffered]")
+        says(wall, "Start Outbuffered")
+        tap(wall, "#sign")
+        until("the game", lambda: phase(service) == "setup")
+
+        # It ends; who stays may have it once more, and the way home is one tap.
+        to_orders(service)
+        end(ben)
+        until("the end", lambda: phase(service) == "over")
+        tap(ann, ".other-games")
+        until("home", lambda: is_home(wall))
+        assert phase(service) == "lobby"
+
+        # Other guests: nothing of the game before.
+        tap(ann, ".game[data-body*=kahmate]")
+        tap(ben, ".starts .go")
+        until("the second game", lambda: phase(service) == "orders")
+        service.host("abandon")
+        until("home", lambda: is_home(wall))
+        leave(ann)
+        leave(ben)
+        says(wall, "Scan the code on your side")
+        assert "Nobody" not in text_of(wall, "#live")
+        sit_down(ann, service, "south", "Cleo")
+        sit_down(ben, service, "north", "Dan")
+        tap(ann, ".game[data-body*=arena]")
+        tap(ann, ".starts .go")
+        until("the third game", lambda: phase(service) == "setup")
+        to_orders(service)
+        end(ben)
+        until("the end", lambda: phase(service) == "over")
+        no_errors(wall, ann, ben)
+    with running(tmp_path, "--simulate", "--port", port) as service:
+        # A restart: home again, with the seats as they were.
+        wall.get(service.url)
+        until("home", lambda: is_home(wall))
+        assert {"Cleo", "Dan"} <= set(texts_of(wall, ".sitter b"))
+        ann.get(f"{service.url}/seat/south")
+        tap(ann, ".game[data-body*=binmat]")
+        says(wall, "Start BINMAT")
+        tap(wall, "#sign")
+        until("the last game", lambda: phase(service) != "lobby")

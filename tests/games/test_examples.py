@@ -1,0 +1,133 @@
+"""The examples of the docs, each as it runs, and what an author is told of a game."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from mqtt_tools import Broker, Ear, needs_broker, until
+from test_outside import ROOT, companion, install
+
+from companion.bots.bot_process import BotProcess
+from companion.core.kit import Seat
+from companion.games import GAMES
+from companion.tools.selfplay.check import faults_of
+
+EXAMPLES = ROOT / "docs/examples"
+PEBBLE = (EXAMPLES / "pebble/pebble.py").read_text(encoding="utf-8")
+MAX_LINES = 65
+
+
+def site(folder: Path, code: str) -> Path:
+    """A folder of packages with one game."""
+    folder.mkdir()
+    install(folder, "pebble", code, {"pebble": "pebble:Pebble"})
+    return folder
+
+
+@pytest.mark.slow
+def test_the_small_game_lacks_nothing_and_is_played(tmp_path: Path) -> None:
+    folder = site(tmp_path / "site", PEBBLE)
+    told = companion(folder, "selfplay", "--check", "pebble")
+    assert told.returncode == 0, told.stdout
+    assert told.stdout.endswith("The game “pebble” can be played.\n")
+    assert "may    It has no pad: it is played by phones only." in told.stdout
+    done = companion(folder, "selfplay", "--game", "pebble", "--games", "2")
+    assert done.stdout.count("The pebble lies on g1. ") == 2, done.stdout + done.stderr
+    assert len(PEBBLE.splitlines()) <= MAX_LINES
+
+
+FAULTS = {
+    "Its turn_rule names no paragraph of its rules: going": ('turn_rule = end_rule = "moving"', 'turn_rule = end_rule = "going"'),
+    "has 50 letters: 41 at most": ('"Move one pebble to the end"', '"' + "x" * 50 + '"'),
+    "A legal action is refused: That is beyond the row": ("if action not in self.legal_actions(state, seat):", "if action == 2:"),
+    "Nobody is to act and there is no outcome": ("if state[0] == LAST else None", "if False else None"),
+    "An event names a paragraph that is not there: running": ('rule="moving")', 'rule="running")'),
+    "A layout has faces that the kit does not have": ('("pebble",)}', '("stone",)}'),
+    "parse and format do not agree": ("return int(text)", "return 3 - int(text)"),
+    "does not end within 2000 turns": ("after = state[0] + step", "after = state[0]"),
+    "It raises ZeroDivisionError": ("    def view(self, state, seat):", "    def view(self, state, seat):\n        1 / 0"),
+    "lead to different states": ("after = state[0] + step", "after = min(LAST, state[0] + __import__('random').choice((1, 2)))"),
+    "names no paragraph": ('Rule("moving"', 'Rule("other"'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", FAULTS)
+def test_what_a_game_lacks_is_said(tmp_path: Path, said: str) -> None:
+    code, (right, wrong) = PEBBLE, FAULTS[said]
+    assert right in code
+    told = companion(site(tmp_path / "site", code.replace(right, wrong)), "selfplay", "--check", "pebble")
+    assert told.returncode == 1
+    assert said in told.stdout
+
+
+def test_a_game_that_is_not_there_is_said() -> None:
+    told = companion(ROOT, "selfplay", "--check", "nogame")
+    assert (told.returncode, told.stdout) == (
+        1,
+        "wrong  There is no game “nogame”: install its package, then look at its entry point.\n",
+    )
+
+
+@pytest.mark.parametrize("name", ["outbuffered", "arena"])
+def test_our_own_games_lack_nothing(name: str) -> None:
+    assert faults_of(name) == ()
+
+
+def test_the_engine_plays() -> None:
+    game = GAMES["outbuffered"]
+    state = game.setup(game.options({}), Random(1))
+    engine = BotProcess([sys.executable, str(EXAMPLES / "engine.py"), "outbuffered"])
+    try:
+        engine.new(Seat.SOUTH, {}, 20)
+        choice = engine.choose(game.view(state, Seat.SOUTH), 20)
+        game.check(state, Seat.SOUTH, game.parse(choice.action))
+        engine.see(game.view(state, Seat.SOUTH), [], 20)
+    finally:
+        engine.close()
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Broker]:
+    with Broker(tmp_path) as opened:
+        yield opened
+
+
+@needs_broker
+def test_the_lamp_shows_whose_turn_it_is(broker: Broker) -> None:
+    environment = {**os.environ, "GPIOZERO_PIN_FACTORY": "mock", "PYTHONPATH": str(ROOT)}
+    call = [sys.executable, str(EXAMPLES / "lamp.py"), f"127.0.0.1:{broker.port}", "tabletop"]
+    ear = Ear(broker.port)
+    lamp = subprocess.Popen(call, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        turn = {"seat": "south", "side": "purple", "colour": "#5b2a9d", "rgb": [91, 42, 157]}
+        ear.say("tabletop/turn", json.dumps(turn).encode(), retain=True)
+        assert lamp.stdout
+        assert lamp.stdout.readline() == "south #5b2a9d\n"
+    finally:
+        lamp.kill()
+        lamp.communicate()
+        ear.client.loop_stop()
+        ear.client.disconnect()
+    until("the lamp is gone", lambda: lamp.returncode is not None)
+
+
+def test_a_safe_start_loads_nothing_from_outside(tmp_path: Path) -> None:
+    folder = site(tmp_path / "site", PEBBLE)
+    (tmp_path / "settings.toml").write_text('[bots]\nengines = ["Ada=/opt/ada"]\n', encoding="utf-8")
+    code = (
+        "from companion.cli import main\nfrom companion.service import lifecycle\nfrom companion.games import GAMES\n"
+        "lifecycle.run = lambda settings, *rest: print('pebble' in GAMES, settings().bots.engines)\n"
+        "import sys\nmain(sys.argv[1:])\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
+    for words, said in (([], "True ('Ada=/opt/ada',)\n"), (["--safe"], "False ()\n")):
+        call = [sys.executable, "-c", code, "play", *words, "--state-dir", str(tmp_path)]
+        done = subprocess.run(call, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        assert done.stdout == said, done.stderr

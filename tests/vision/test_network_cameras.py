@@ -1,0 +1,293 @@
+"""Cameras of the network beside a server that refuses, hangs, floods, and sends rubbish."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+from ports import free_port
+from service import until
+
+from companion.core.clock import RealClock
+from companion.core.config import CameraSettings
+from companion.core.errors import CameraError
+from companion.core.ports import Frame
+from vision.cameras.catalogue import is_device, open_camera
+from vision.network import stream
+from vision.network.stream import MjpegCamera, NetworkCamera, network_camera
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=cut\r\n\r\n"
+Serve = Callable[[socket.socket], None]
+
+
+def jpeg_of(tone: int) -> bytes:
+    file = io.BytesIO()
+    Image.new("L", (160, 120), tone).save(file, "JPEG")
+    return file.getvalue()
+
+
+def part_of(jpeg: bytes, has_length: bool = True) -> bytes:
+    length = f"Content-Length: {len(jpeg)}\r\n".encode() if has_length else b""
+    return b"--cut\r\nContent-Type: image/jpeg\r\n" + length + b"\r\n" + jpeg + b"\r\n"
+
+
+@contextlib.contextmanager
+def server(serve: Serve) -> Iterator[int]:
+    """Answers its port; every connection is served in its own thread until the block ends."""
+    threads: list[threading.Thread] = []
+    connections: list[socket.socket] = []
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            connections.append(connection)
+            threads.append(threading.Thread(target=answer, args=(connection,)))
+            threads[-1].start()
+
+    def answer(connection: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            serve(connection)
+
+    accepting = threading.Thread(target=accept)
+    accepting.start()
+    try:
+        yield int(listening.getsockname()[1])
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+        for connection in connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        accepting.join()
+        for thread in threads:
+            thread.join()
+        for connection in connections:
+            connection.close()
+
+
+@contextlib.contextmanager
+def camera_at(port: int, kind: str = "http", path: str = "/video") -> Iterator[NetworkCamera]:
+    camera = network_camera(f"{kind}://ann:secret@127.0.0.1:{port}{path}", RealClock())
+    try:
+        yield camera
+    finally:
+        camera.close()
+
+
+def trouble_of(serve: Serve, kind: str = "http") -> str:
+    """What is said of a camera that is served so, after the pictures that may come first."""
+    with server(serve) as port, camera_at(port, kind) as camera:
+        while True:
+            try:
+                camera.frame()
+            except CameraError as error:
+                said = str(error)
+                break
+    assert "secret" not in said
+    return said.replace(str(port), "PORT")
+
+
+def sending(*parts: bytes) -> Serve:
+    def serve(connection: socket.socket) -> None:
+        connection.recv(4096)
+        for part in parts:
+            connection.sendall(part)
+        connection.recv(1)
+
+    return serve
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time-outs of a fraction of a second."""
+    monkeypatch.setattr(stream, "SILENCE_S", 0.3)
+    monkeypatch.setattr(stream, "BEGIN_TIMEOUT_S", 2.0)
+    monkeypatch.setattr(stream, "ANSWER_TIMEOUT_S", 0.3)
+
+
+@pytest.mark.parametrize("has_length", [True, False])
+def test_pictures_of_a_stream_are_read_newest_first(has_length: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cv2, "imdecode", None)  # 4.11 writes beyond its memory (CVE-2025-53644)
+    go, asked = threading.Event(), []
+
+    def serve(connection: socket.socket) -> None:
+        asked.append(connection.recv(4096))
+        connection.sendall(HEAD + part_of(jpeg_of(10), has_length) + b"--cut")
+        go.wait(5)
+        for tone in (60, 120, 200):
+            connection.sendall(b"\r\n" + part_of(jpeg_of(tone), has_length))
+        connection.sendall(b"--cut\r\n")
+        connection.recv(1)
+
+    with server(serve) as port, camera_at(port) as camera:
+        first = camera.frame()
+        assert first.luma.shape == (120, 160)
+        assert abs(int(first.luma[0, 0]) - 10) < 3
+        go.set()
+        tones: list[int] = []
+
+        def is_newest() -> bool:
+            tones.append(int(camera.frame().luma[0, 0]))
+            return abs(tones[-1] - 200) < 3
+
+        until("the newest", is_newest)
+        assert tones == sorted(tones)
+        assert camera.name == f"127.0.0.1:{port}"
+        assert camera.identity == f"network 127.0.0.1:{port}/video"
+    assert b"GET /video HTTP/1.1" in asked[0]
+    assert b"Authorization: Basic YW5uOnNlY3JldA==" in asked[0]
+
+
+@pytest.mark.usefixtures("soon")
+def test_nobody_is_there() -> None:
+    with camera_at(free_port()) as camera, pytest.raises(CameraError, match="refuses the connection: start its app"):
+        camera.frame()
+
+
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ((), "is too slow: no picture for 0 s"),
+        ((HEAD,), "is too slow"),
+        ((HEAD, part_of(jpeg_of(9))[:90]), "is too slow"),
+        ((b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>",), "not a picture: give the address of its video"),
+        ((b"HTTP/1.1 200 OK\r\nContent-Type: multipart/x-mixed-replace\r\n\r\n",), "not a picture"),
+        ((HEAD, part_of(b"GIF89a" * 50)), "not a picture"),
+        ((HEAD, part_of(jpeg_of(9)[:300] + b"\xff\xd9")), "not a picture"),
+        ((HEAD, b"x" * 5_000_000), "not a picture"),
+        ((b"HTTP/1.1 401 Unauthorized\r\n\r\n",), "asks for a password"),
+        ((b"HTTP/1.1 302 Found\r\nLocation: http://192.0.2.1/\r\n\r\n",), "answers 302: check the address"),
+        ((b"\x00\xff" * 900 + b"\n",), "not a picture"),
+        ((b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 300 + b"\r\n",), "not a picture"),
+    ],
+)  # fmt: skip
+def test_whatever_is_sent_is_said(parts: tuple[bytes, ...], said: str) -> None:
+    assert said in trouble_of(sending(*parts))
+
+
+def test_who_hangs_up_is_told() -> None:
+    def serve(connection: socket.socket) -> None:
+        connection.recv(4096)
+        connection.sendall(HEAD)
+        connection.shutdown(socket.SHUT_WR)
+
+    assert trouble_of(serve) == "The camera 127.0.0.1:PORT has hung up: start its app again"
+
+
+def test_a_flood_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "MAX_BYTES_PER_S", 400_000)
+    part = part_of(jpeg_of(9))
+
+    def serve(connection: socket.socket) -> None:
+        connection.recv(4096)
+        connection.sendall(HEAD)
+        while True:
+            connection.sendall(part * 20)
+
+    assert "sends too much: choose smaller pictures" in trouble_of(serve)
+
+
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize(
+    ("parts", "said"), [((b"rubbish\r\n\r\n" * 50,), "not a picture"), ((b"RTSP/1.0 404 Not Found\r\n\r\n",), "not a picture")]
+)  # fmt: skip
+def test_what_is_no_video_by_rtsp_is_said(parts: tuple[bytes, ...], said: str) -> None:
+    assert said in trouble_of(sending(*parts), "rtsp")
+
+
+@pytest.mark.usefixtures("soon")
+def test_nobody_is_there_by_rtsp() -> None:
+    with camera_at(free_port(), "rtsp") as camera, pytest.raises(CameraError, match="refuses the connection"):
+        camera.frame()
+
+
+@pytest.mark.parametrize("source", ["http://", "rtsp:///video", "http://a:b", "http://192.0.2.1:99999/"])
+def test_what_is_no_address_is_said(source: str) -> None:
+    assert is_device(source)
+    with pytest.raises(CameraError, match="is no address"):
+        open_camera(CameraSettings(source=source), RealClock())
+
+
+def test_the_settings_name_one() -> None:
+    with server(sending(HEAD, part_of(jpeg_of(70)))) as port:
+        camera = open_camera(CameraSettings(source=f" HTTP://127.0.0.1:{port}/ "), RealClock())
+        assert isinstance(camera, MjpegCamera)
+        assert isinstance(camera.frame(), Frame)
+        camera.close()
+
+
+# ---- a video by RTSP ------------------------------------------------------------------------------------------------
+
+
+def encoded(folder: Path) -> list[bytes]:
+    """A short video of a bright field in MPEG-4, a picture each, out of the file that OpenCV writes."""
+    path = folder / "film.avi"
+    film = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"XVID"), 10, (320, 240))
+    assert film.isOpened()
+    for number in range(4):
+        film.write(np.full((240, 320, 3), 150 + number, np.uint8))
+    film.release()
+    content, found, place = path.read_bytes(), [], 0
+    while (place := content.find(b"00dc", place)) >= 0:
+        (length,) = struct.unpack("<I", content[place + 4 : place + 8])
+        if content[place + 8 : place + 11] == b"\x00\x00\x01":
+            found.append(content[place + 8 : place + 8 + length])
+        place += 4
+    return found
+
+
+def rtsp(pictures: list[bytes]) -> Serve:
+    """A server of one video in one connection (RFC 2326 and 3016), as small as FFmpeg takes it."""
+    sdp = b"v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=x\r\nt=0 0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 MP4V-ES/90000\r\n"
+    more = {
+        b"OPTIONS": b"Public: DESCRIBE, SETUP, PLAY\r\n",
+        b"DESCRIBE": b"Content-Type: application/sdp\r\nContent-Length: %d\r\n" % len(sdp),
+        b"SETUP": b"Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\nSession: 1\r\n",
+        b"PLAY": b"Session: 1\r\n",
+    }
+
+    def serve(connection: socket.socket) -> None:
+        reader: Any = connection.makefile("rb")
+        with reader:
+            while line := reader.readline():
+                method, sequence = line.split(b" ")[0], b""
+                while (field := reader.readline()).strip():
+                    if field.lower().startswith(b"cseq"):
+                        sequence = field
+                body = sdp if method == b"DESCRIBE" else b""
+                connection.sendall(b"RTSP/1.0 200 OK\r\n" + sequence + more.get(method, b"") + b"\r\n" + body)
+                if method == b"PLAY":
+                    break
+            number, pause = 0, threading.Event()
+            while not pause.wait(0.04):
+                packet = struct.pack(">BBHII", 0x80, 0xE0, number & 0xFFFF, number * 9000, 7)
+                packet += pictures[number % len(pictures)]
+                connection.sendall(struct.pack(">cBH", b"$", 0, len(packet)) + packet)
+                number += 1
+
+    return serve
+
+
+def test_a_video_by_rtsp_is_read(tmp_path: Path) -> None:
+    pictures = encoded(tmp_path)
+    with server(rtsp(pictures)) as port, camera_at(port, "rtsp") as camera:
+        frame = camera.frame()
+        assert frame is not None
+        assert frame.luma.shape == (240, 320)
+        assert abs(int(frame.luma.mean()) - 151) < 8
+        assert frame.colours is not None

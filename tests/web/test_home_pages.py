@@ -1,0 +1,92 @@
+"""The lobby's pages: what is offered, what a touch does, and what is nowhere in public."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from web_fixtures import HOST_KEY, Place, open_place, page_of
+
+from companion.archive.played_games import Ending, GameLine
+from companion.archive.statistics import ENOUGH_GAMES, typical_minutes
+from companion.archive.summary import Summary
+from companion.core.i18n import LANGUAGES, speaking, translate
+from companion.core.kit import Seat
+from companion.games import GAMES
+from web.templating.icons import game_picture
+
+LINE, CAPTION = 41, 17
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", GAMES)
+def test_what_a_game_is_fits_its_place(name: str, language: str) -> None:
+    game = GAMES[name]
+    with speaking(language):
+        assert len(translate(game.summary)) <= LINE
+        captions = [translate(caption) for caption in game.how_to_win]
+    assert len(captions) == 3
+    assert [caption for caption in captions if len(textwrap.wrap(caption, CAPTION)) > 2] == []
+    assert all(
+        "<use" in game_picture(game, part) or "<rect" in game_picture(game, part) for part in ("emblem", "win-1")
+    )
+
+
+def test_five_games_on_say_how_long_one_takes() -> None:
+    line = GameLine(1, "scouts", "", 1.0, 1.0, {}, (), 1, Ending.WON)
+    summary = Summary("scouts", 1.0, 0.0, {}, {}, 3, True)
+    games = [(line, replace_length(summary, minutes)) for minutes in (10, 11, 30, 12, 90)]
+    assert typical_minutes(games[: ENOUGH_GAMES - 1]) == {}
+    assert typical_minutes(games) == {"scouts": 12}
+    ended = [(replace(line, ending=Ending.ABANDONED), each) for _, each in games]
+    assert typical_minutes(ended) == {}
+
+
+def replace_length(summary: Summary, minutes: int) -> Summary:
+    return type(summary)(
+        **{**{name: getattr(summary, name) for name in summary.__struct_fields__}, "length_s": 60.0 * minutes}
+    )
+
+
+def test_a_touch_chooses_and_seats_nobody(place: Place) -> None:
+    browser = place.browser()
+    assert browser.post("/api/table/choose", json={"game": "kahmate"}).status_code == 200
+    page = page_of(browser, "/")
+    assert "Over their line, and you win" in page
+    assert "Scan the code on your side" in page
+    view = place.table.view()
+    assert (view.phase, [view.seats[seat].name for seat in Seat]) == ("lobby", [None, None])
+    assert browser.post("/api/table/lesson", json={"game": "kahmate"}).status_code == 409
+    ann, ben = place.sit("south", "Ann"), place.sit("north", "Ben")
+    for seat, phone in (("south", ann), ("north", ben)):
+        assert "Ready for Kahmate?" in page_of(phone, f"/seat/{seat}")
+    assert "Start Kahmate" in page_of(browser, "/")
+    assert ben.post("/api/seat/north/home", json={}).status_code == 200
+    assert place.table.view().chosen is None
+    assert ann.post("/api/seat/south/choose", json={"game": "scouts"}).status_code == 200
+    assert browser.post("/api/table/start", json={}).status_code == 200
+    assert place.table.view().game == "scouts"
+
+
+def test_the_host_key_is_on_the_machines_own_screen_alone_until_it_was_used(tmp_path: Path) -> None:
+    used: list[bool] = []
+    far = {"REMOTE_ADDR": "192.0.2.9"}
+    with open_place(tmp_path) as place:
+        guard = place.app.extensions["guard"]
+        guard.is_key_used, guard.note_key_used = lambda: bool(used), lambda: used.append(True)
+        browser = place.browser()
+        for path in ("/", "/watch", "/join", "/join/south", "/pass", "/rules/"):
+            assert HOST_KEY not in page_of(browser, path), path
+        assert HOST_KEY in page_of(browser, "/owner")
+        assert browser.get("/owner", environ_base=far).headers["Location"] == "/host"
+        assert browser.post("/host", data={"key": HOST_KEY}).status_code == 303
+        assert browser.get("/owner").headers["Location"] == "/host"
+
+
+@pytest.mark.parametrize("path", ["/", "/watch", "/join", "/join/south", "/pass", "/rules/"])
+def test_guests_pages_lead_to_nothing_of_the_owner(place: Place, path: str) -> None:
+    page = page_of(place.browser(), path)
+    for owners in ("/host", "/settings", "/kit", "/history", "/statistics", "/workbench", "hub"):
+        assert f'href="{owners}' not in page, owners

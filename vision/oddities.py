@@ -1,0 +1,45 @@
+"""Oddities of cameras, by name or by VID:PID. The next one is one line.
+
+Mirrored pictures, damaged ones, and cameras that freeze or go black are told from the pictures themselves, whatever the
+camera: see `vision.reading.mirror` and `vision.cameras.blank_detector`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from companion.core.i18n import say
+
+
+class Oddity(NamedTuple):
+    """What is odd about a camera. `named`: its VID:PID, its sensor, or words of its name."""
+
+    named: str
+    sentence: str
+    has_stamps: bool = True
+    """Do its pictures carry the time of the machine's own clock?"""
+
+
+_OTHER_CLOCK = say("It stamps its pictures by another clock, so how old they are is not known.")
+ODDITIES = (
+    Oddity("046d:0825", say("It may send nothing after a start: unplug it and plug it in again.")),  # crowsnest #265
+    Oddity("C920", say("It takes a focus only while it sends pictures: lock it again if it blurs.")),  # crowsnest #96
+    Oddity("1415:2000", say("Its pictures have 640 x 480 pixels, which is too few for most boards.")),  # PS3 Eye
+    Oddity("ov5647", say("Its focus is fixed: it is sharp from about 1 m on.")),  # Raspberry Pi's data sheet
+    Oddity("imx477", say("Its focus is set by hand, at the lens.")),  # Raspberry Pi's data sheet
+    Oddity("droidcam", _OTHER_CLOCK, has_stamps=False),
+    Oddity("obs virtual", _OTHER_CLOCK, has_stamps=False),
+    Oddity("dummy video device", _OTHER_CLOCK, has_stamps=False),  # v4l2loopback: whoever writes to it sets the time
+)
+
+
+def oddity_of(*names: str) -> Oddity | None:
+    """Return what is odd about the camera that is called so. None: nothing is known.
+
+    >>> oddity_of("UVC Camera (046d:0825)", "usb 046d:0825:AEEF80A0").named
+    '046d:0825'
+    >>> oddity_of("Some Webcam", "") is None
+    True
+    """
+    told = " ".join(names).lower()
+    return next((oddity for oddity in ODDITIES if oddity.named.lower() in told), None)
