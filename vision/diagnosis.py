@@ -130,7 +130,9 @@ class BoardEye:
         Keeps references and computes nothing, unless this frame says nothing new: then what is kept is packed.
         """
         before = self._last
-        look = _Look(next(self._numbers), self._reader.mirror.as_read(frame), reading, self._reader.seen)
+        if self._reader.mirror.is_mirrored:
+            frame = self._reader.mirror.as_read(frame)
+        look = _Look(next(self._numbers), frame, reading, self._reader.seen)
         self._last = look
         if not reading.quiet:
             return

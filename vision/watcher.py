@@ -175,7 +175,6 @@ class Watcher(Closeable):
         if trouble:
             self._report.is_blank(trouble)
             return None
-        self._report.expect()
         tiles = self._tiles
         begun_s = self._clock.monotonic_s()
         reading = self._reader.read(frame, glance=self.pace.glances(begun_s))

@@ -358,12 +358,9 @@ class Kit:
         """Is there something to read round the marker: a letter, or which of two faces this is?"""
         return face.size == (1, 1) and (bool(face.letter) or len(self.faces_beside(face.name)) > 1)
 
-    def top_mm(self, face: Face) -> tuple[float, float]:
-        """Return width and depth of a piece's top as it is cut out, in mm, its marker upright in the middle."""
-        return self._tops_mm[face.name]
-
     @cached_property
-    def _tops_mm(self) -> dict[str, tuple[float, float]]:
+    def tops_mm(self) -> Mapping[str, tuple[float, float]]:
+        """Width and depth of each face's piece as it is cut out, its marker upright in the middle."""
         board, tops = self.board, {}
         for face in self.faces:
             across, along = face.size

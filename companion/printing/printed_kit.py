@@ -72,7 +72,7 @@ def _tops(kit: Kit) -> Iterator[tuple[int, bytes]]:
     width, height = SIZES_MM["a4"]
     low = MARGIN_MM + FOOT_MM
     room = Extent(MARGIN_MM, low, width - MARGIN_MM, height - MARGIN_MM)
-    sizes = {marker: kit.top_mm(face) for tag in kit.tags for face, marker in tag}
+    sizes = {marker: kit.tops_mm[face.name] for tag in kit.tags for face, marker in tag}
     # Also of a kit with more equal pieces than markers, which is refused when it is printed for people.
     tags = [Tag(faces, kit.title) for faces in kit.tags]
     pen, pages = Pen(width, height, kit.title), tag_pages(kit, tags, (), room)

@@ -218,7 +218,7 @@ def put_askew(seen: Seen, rng: Random) -> None:
     """Push pieces by up to 8 mm and turn them by up to 40 degrees, as far as their neighbours leave room."""
 
     def foot(piece: WorldPiece, x_mm: float, y_mm: float, turn_deg: float) -> Any:
-        size = seen.kit.top_mm(seen.kit.face(piece.face))
+        size = seen.kit.tops_mm[seen.kit.face(piece.face).name]
         return rectangle_corners_mm(x_mm, y_mm, *size, math.radians(turn_deg)).astype(np.float32)
 
     pieces = [piece for piece in seen.table.pieces() if piece.square]

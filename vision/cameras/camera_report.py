@@ -28,11 +28,12 @@ class CameraReport:
 
     def sees_board(self, note: str, light: str, now_s: float) -> None:
         """A board was read; `note` and `light` are sentences about the picture, or empty."""
-        self._board_s = now_s
+        self._board_s, self._expected = now_s, True
         self._say(CameraStatus(CameraState.SEES_BOARD, joined(". ", (say("The camera sees the board"), note, light))))
 
     def sees_none(self, problem: str, light: str, now_s: float) -> None:
         """There was no board in the picture; `problem` says why, if that is known."""
+        self._expected = True
         if self._board_s is None or now_s - self._board_s >= _GONE_S:
             sentence = problem or say(
                 "The camera sees no board: put it down with all four corner markers in the picture"

@@ -134,7 +134,8 @@ class BoardReader:
         with self._lock:
             if self._asked is not None:
                 self._restart()
-            frame = self.mirror.as_read(frame)
+            if self.mirror.is_mirrored:
+                frame = self.mirror.as_read(frame)
             look = self._through(Look(frame.luma, may_glance=glance))
             if look.is_known:
                 settled = self.memory.settled

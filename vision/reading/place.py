@@ -210,7 +210,7 @@ def _covered(
     squares = frozenset(first.area(size))
     if off <= _OFF_SQUARES and askew <= _OFF_DEG and squares <= set(board.squares):
         return squares, True
-    width, depth = kit.top_mm(face)
+    width, depth = kit.tops_mm[face.name]
     foot = rectangle_corners_mm(x, y, width + spread_mm, depth + spread_mm, math.radians(turn_deg))
     touched = set()
     for square in board.squares:
@@ -274,13 +274,13 @@ def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[Placed]) -> Points:
     """
     middles, heights, sizes, turns = [], [], [], []
     for piece in placed:
-        width, depth = kit.top_mm(piece.face)
+        width, depth = kit.tops_mm[piece.face.name]
         height = piece.face.height_mm + _ABOVE_MM
         middles.append((piece.middle_mm, piece.lifted_mm))
         if piece.beneath is None:
             heights.append((height, height))
         else:
-            across, along = kit.top_mm(piece.beneath)
+            across, along = kit.tops_mm[piece.beneath.name]
             width, depth = max(width, across), max(depth, along)
             heights.append((height, height + piece.beneath.height_mm))
         sizes.append((width + _ROUND_MM, depth + _ROUND_MM))

@@ -133,7 +133,7 @@ class Tags(MovablePieces):
 
     def _top(self, face: Face, marker: int) -> Top:
         kit = self._kit
-        width, depth = kit.top_mm(face)
+        width, depth = kit.tops_mm[face.name]
         own = kit.sides[face.seat].rgb if face.seat else _NOBODYS
         rgb = STONE if self._is_big(face.name) else own
         picture = partial(unpacked, self._printed.tops[marker])

@@ -66,7 +66,7 @@ def camera_pose(kit: Kit, view: View) -> Pose:
 def _shown_mm(kit: Kit) -> Points:
     """Return (4, 3): the corners of the board with the room beside it."""
     board, tag = kit.board, kit.tag_mm * TOP_TO_TAG
-    widest = max((kit.top_mm(face)[0] for face in kit.faces), default=0.0)
+    widest = max((kit.tops_mm[face.name][0] for face in kit.faces), default=0.0)
     room = kit.deck.width_mm + BESIDE_CARDS_MM if kit.deck else max(tag * BESIDE_TOPS, widest + tag / 2)
     beyond = board.strip_mm + (BESIDE_ROW_MM + kit.order_tiles.row_depth_mm if kit.order_tiles else 0.0)
     low = (-room, -beyond - 6)

@@ -118,7 +118,7 @@ class _TagSize:
         self.folds_down = len(tag.faces) == 1 and first.height_mm >= _FOLD_DOWN_MM and not self.is_big
         self.rim = max(0.0, min(_RIM_MM, (square - white) / 2))
         if is_wide:
-            self.rim = max(self.rim, (kit.top_mm(first)[0] - white) / 2)
+            self.rim = max(self.rim, (kit.tops_mm[first.name][0] - white) / 2)
         self.apron = 0.0
         """Height of the drawing below the marker on a flat tag, where the square has room for it."""
         self.sides = min(_APRON_MM, first.height_mm) if self.folds_down else 0.0
@@ -130,7 +130,7 @@ class _TagSize:
         self.outer, self.deep = (white + 2 * self.rim,) * 2
         """Width and depth of what is cut out for one face, without the drawings on it."""
         if self.is_big:
-            self.outer, self.deep = kit.top_mm(first)
+            self.outer, self.deep = kit.tops_mm[first.name]
         self.spine = first.height_mm if len(tag.faces) > 1 and first.height_mm >= 1 else 0.0
         """Between two faces: the thickness of what lies between them."""
         self.picture = 0.0 if self.is_big or self.sides or self.apron or len(tag.faces) > 1 else _PICTURE_MM

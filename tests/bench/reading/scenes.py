@@ -177,7 +177,7 @@ def _stacked(kit: Kit, layout: Layout, rng: Random) -> Layout:
 
 def nudge_of(kit: Kit, face: str, rng: Random) -> tuple[float, float, float]:
     """How carelessly a piece is put down, with the room that its neighbours leave: x mm, y mm, degrees."""
-    room = kit.board.square_mm - kit.top_mm(kit.face(face))[0] if kit.face(face).size == (1, 1) else LOOSE_MM
+    room = kit.board.square_mm - kit.tops_mm[kit.face(face).name][0] if kit.face(face).size == (1, 1) else LOOSE_MM
     off_mm, off_deg = 1 + room / 4, 3 + room
     return rng.uniform(-off_mm, off_mm), rng.uniform(-off_mm, off_mm), rng.uniform(-off_deg, off_deg)
 
