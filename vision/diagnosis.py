@@ -1,4 +1,5 @@
-"""What the camera page asks: pictures, the board with what is read on it, its weak places, and the settled frames.
+"""What the camera page asks: pictures, the board with what is read on it, its weak places, and the
+settled frames.
 
 The watcher hands every frame over; nothing is computed from it until somebody asks.
 """
@@ -15,8 +16,6 @@ from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
-
 from companion.core.grid import Square
 from companion.core.kit import Kit
 from companion.core.ports import (
@@ -30,6 +29,8 @@ from companion.core.ports import (
     SquareSeen,
     Weakness,
 )
+from numpy.typing import NDArray
+
 from vision.cameras.colours import Colours, painted
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points, Pose, flat, square_mm
@@ -52,10 +53,17 @@ Picture = NDArray[np.uint8]
 Area = tuple[float, float, float, float]
 """Low x, low y, high x, high y in board mm."""
 SETTLED, SETTLED_IF_SMALL = 10, 4
-"""So many settled frames are kept: at 1080p some 1 MB each packed, 2 MB unpacked; and on a machine of little memory."""
+"""So many settled frames are kept: at 1080p some 1 MB each packed, 2 MB unpacked; and on a machine
+of little memory."""
 UNPACKED = 2
-"""So many of them wait to be packed until a frame says nothing new; of more the oldest is packed at once."""
-_PACKING = (cv2.IMWRITE_PNG_COMPRESSION, 1, cv2.IMWRITE_PNG_STRATEGY, cv2.IMWRITE_PNG_STRATEGY_HUFFMAN_ONLY)
+"""So many of them wait to be packed until a frame says nothing new; of more the oldest is packed at
+once."""
+_PACKING = (
+    cv2.IMWRITE_PNG_COMPRESSION,
+    1,
+    cv2.IMWRITE_PNG_STRATEGY,
+    cv2.IMWRITE_PNG_STRATEGY_HUFFMAN_ONLY,
+)
 """What packs a noisy picture smallest is the fastest as well: 40 ms at 1080p, 20 to unpack it."""
 _PICTURE_PX, _PICTURE_QUALITY = 960, 70
 _PHOTOGRAPH_PX, _PHOTOGRAPH_BYTES, _PHOTOGRAPH_QUALITIES = 640, 32_000, (80, 70, 60, 50, 40, 30)
@@ -99,7 +107,8 @@ class _Look:
 class BoardEye:
     """Implements `companion.core.ports.Eye` on a reader's frames.
 
-    `source` is the camera of the settings; `offers` answers which there are; `kept` is how many settled frames are.
+    `source` is the camera of the settings; `offers` answers which there are; `kept` is how many
+    settled frames are.
     """
 
     def __init__(
@@ -125,9 +134,11 @@ class BoardEye:
         self._steering = steering
 
     def saw(self, frame: Frame, reading: Reading) -> None:
-        """Take a frame that was just read; called in the watcher's thread, before the table hears of the reading.
+        """Take a frame that was just read; called in the watcher's thread, before the table hears
+        of the reading.
 
-        Keeps references and computes nothing, unless this frame says nothing new: then what is kept is packed.
+        Keeps references and computes nothing, unless this frame says nothing new: then what is kept
+        is packed.
         """
         before = self._last
         if self._reader.mirror.is_mirrored:
@@ -141,7 +152,11 @@ class BoardEye:
             return
         kept = self.settled_frames
         with self._lock:
-            if kept and reading.game is not None and kept[-1].reading.game not in (None, reading.game):
+            if (
+                kept
+                and reading.game is not None
+                and kept[-1].reading.game not in (None, reading.game)
+            ):
                 kept.clear()  # large pictures, such as those of cards, are not kept through another game
             if kept and kept[-1].reading == reading:
                 kept.pop()  # the board is as before something moved: the newest picture of it counts
@@ -151,8 +166,8 @@ class BoardEye:
     def pack(self, most: int = UNPACKED - 1) -> None:
         """Pack the oldest settled frame where more than these are not packed yet.
 
-        Called in the watcher's thread, also after a round: so the next frame need not wait for it before the table
-        hears of it. Only that thread changes what is kept.
+        Called in the watcher's thread, also after a round: so the next frame need not wait for it
+        before the table hears of it. Only that thread changes what is kept.
         """
         kept = self.settled_frames
         packed_ones = 0
@@ -164,7 +179,7 @@ class BoardEye:
             with self._lock:
                 kept[place] = packed
 
-    # ---- companion.ports.Eye: the last frame -------------------------------------------------------------------------
+    # ---- companion.ports.Eye: the last frame -----------------------------------------------------
 
     def number(self) -> int:
         """The number of the last frame; it changes with every frame, 0: there was none yet."""
@@ -183,14 +198,21 @@ class BoardEye:
         return _jpeg(_shown(look.frame, _PICTURE_PX), _PICTURE_QUALITY) if look else None
 
     def blind_advice(self) -> tuple[Advice, ...]:
-        """What may be wrong with the picture while no board is found in it; nothing of one that was blacked out."""
+        """What may be wrong with the picture while no board is found in it; nothing of one that was
+        blacked out."""
         look = self._last
         return advise_blindly(look.frame.luma) if look and look.frame.luma.any() else ()
 
     def board(self, frame: int | None = None) -> BoardSeen | None:
-        """The board in the last frame, or in a settled one, its weak places and advice; None: no board is seen."""
+        """The board in the last frame, or in a settled one, its weak places and advice; None: no
+        board is seen."""
         look = self._look(frame)
-        if look is None or look.seen.kit is None or look.seen.pose is None or look.reading.game is None:
+        if (
+            look is None
+            or look.seen.kit is None
+            or look.seen.pose is None
+            or look.reading.game is None
+        ):
             return None
         kit, pose, reading = look.seen.kit, look.seen.pose, look.reading
         measures = self._measures(look, kit, pose)
@@ -226,7 +248,7 @@ class BoardEye:
             note=look.seen.note,
         )
 
-    # ---- settled frames and photographs ------------------------------------------------------------------------------
+    # ---- settled frames and photographs ----------------------------------------------------------
 
     def settled(self) -> tuple[SettledFrame, ...]:
         """The last frames in which the board came to rest, oldest first."""
@@ -240,13 +262,19 @@ class BoardEye:
         return _jpeg(_shown(look.frame, width_px), _PICTURE_QUALITY) if look else None
 
     def photograph(self) -> bytes | None:
-        """The board alone, from straight above, as a small JPEG; None: it does not lie still in view.
+        """The board alone, from straight above, as a small JPEG; None: it does not lie still in
+        view.
 
-        Squares that are not read are covered: a hand of cards or a phone may lie there. Of a board of cards the strips
-        beyond the zones are left out as well.
+        Squares that are not read are covered: a hand of cards or a phone may lie there. Of a board
+        of cards the strips beyond the zones are left out as well.
         """
         look = self._last
-        if look is None or look.seen.kit is None or look.seen.pose is None or look.reading.game is None:
+        if (
+            look is None
+            or look.seen.kit is None
+            or look.seen.pose is None
+            or look.reading.game is None
+        ):
             return None
         if not look.reading.quiet:
             return None
@@ -259,7 +287,7 @@ class BoardEye:
                 break
         return picture
 
-    # ---- the camera --------------------------------------------------------------------------------------------------
+    # ---- the camera ------------------------------------------------------------------------------
 
     def cameras(self) -> tuple[CameraOffer, ...]:
         """All cameras that could be used."""
@@ -274,7 +302,8 @@ class BoardEye:
         return self._steering.camera if self._steering else ""
 
     def choose(self, source: str) -> None:
-        """Use another camera from the next frame on; raises `CameraError` where there is only this one."""
+        """Use another camera from the next frame on; raises `CameraError` where there is only this
+        one."""
         if self._steering:
             self._steering.choose(source)
 
@@ -294,7 +323,8 @@ class BoardEye:
             return next((look for look in self.settled_frames if look.number == frame), None)
 
     def _measures(self, look: _Look, kit: Kit, pose: Pose) -> Mapping[Square, Measure]:
-        """How well each square is seen: light and lens change slowly, so it is not measured in every frame."""
+        """How well each square is seen: light and lens change slowly, so it is not measured in
+        every frame."""
         kept = self._measured
         if kept is not None and kept[0] is pose and 0 <= look.number - kept[1] < _MEASURED_FRAMES:
             return kept[2]
@@ -303,7 +333,8 @@ class BoardEye:
         return measures
 
     def _from_above(self, frame: Frame, pose: Pose, area_mm: Area, longest_px: int) -> Picture:
-        """A rectangle of the board, longer side so many pixels; the way there is kept while the board lies still."""
+        """A rectangle of the board, longer side so many pixels; the way there is kept while the
+        board lies still."""
         key, maps = (pose, area_mm, longest_px), self._maps
         if maps is None or maps[0] != key:
             low, high = area_mm[:2], area_mm[2:]
@@ -312,7 +343,9 @@ class BoardEye:
         tint = _colours_of(frame)
         view = maps[1].rectify(frame.luma)
         return (
-            view if tint is None else painted(view, maps[1].rectify_colours(tint, tint.shape[1] / frame.luma.shape[1]))
+            view
+            if tint is None
+            else painted(view, maps[1].rectify_colours(tint, tint.shape[1] / frame.luma.shape[1]))
         )
 
 
@@ -339,7 +372,8 @@ def _settled_frame(look: _Look) -> SettledFrame:
         hull = cv2.convexHull(look.seen.pose.to_px(body).astype(np.float32))
         outline = _corners(np.asarray(hull, dtype=np.float64).reshape(-1, 2))
         squares = {
-            s: _corners(look.seen.pose.to_px(square_mm(look.seen.kit.board, s))) for s in look.seen.kit.board.squares
+            s: _corners(look.seen.pose.to_px(square_mm(look.seen.kit.board, s)))
+            for s in look.seen.kit.board.squares
         }
     lens: tuple[float, ...] = (look.seen.lens.focal_ratio, look.seen.lens.k1)
     if look.seen.lens.k2 or look.seen.lens.is_fisheye:
@@ -351,7 +385,7 @@ def _corners(points: Points) -> Outline:
     return tuple((round(float(x), 1), round(float(y), 1)) for x, y in points)
 
 
-# ---- pictures --------------------------------------------------------------------------------------------------------
+# ---- pictures ------------------------------------------------------------------------------------
 
 
 def _area_mm(kit: Kit, whole: bool = True) -> Area:
@@ -371,7 +405,9 @@ def _covered(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) 
         half, deep = board.pitch_mm / 2, board.rank_pitch_mm / 2
         left, right = (x - half - area_mm[0]) * scale, (x + half - area_mm[0]) * scale
         top, bottom = (area_mm[3] - y - deep) * scale, (area_mm[3] - y + deep) * scale
-        covered[max(0, int(top)) : int(np.ceil(bottom)), max(0, int(left)) : int(np.ceil(right))] = 128
+        covered[
+            max(0, int(top)) : int(np.ceil(bottom)), max(0, int(left)) : int(np.ceil(right))
+        ] = 128
     return covered
 
 

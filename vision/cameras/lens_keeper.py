@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from companion.core.ports import Camera
+
 from vision.cameras.lenses import LensShelf
 from vision.cameras.source import Device
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class LensKeeper:
-    """Carries lenses between the `shelf` and the `reader`; without a shelf nothing is known or kept."""
+    """Carries lenses between the `shelf` and the `reader`; without a shelf nothing is known or
+    kept."""
 
     def __init__(self, shelf: LensShelf | None, reader: BoardReader) -> None:
         self._shelf, self._reader = shelf, reader

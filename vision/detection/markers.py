@@ -1,6 +1,8 @@
-"""Markers in pictures: where they are, which they are, and a second look at those that do not decode at once.
+"""Markers in pictures: where they are, which they are, and a second look at those that do not
+decode at once.
 
-Half the size of a picture costs a quarter. What is too small for that is read in full, or where the board is known.
+Half the size of a picture costs a quarter. What is too small for that is read in full, or where the
+board is known.
 """
 
 from __future__ import annotations
@@ -11,10 +13,10 @@ from functools import cached_property, lru_cache
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
-
 from companion.core.errors import Malformed
 from companion.core.kit import DICTIONARY
+from numpy.typing import NDArray
+
 from vision.detection.stillness import BLOCK_PX, Blocks
 from vision.pose.pose import Points
 
@@ -43,7 +45,8 @@ class Sighting:
     marker: int
     corners_px: Points
     score: float = 1.0
-    """How surely it is this one: 1 when it decodes, else its correlation with the marker's print."""
+    """How surely it is this one: 1 when it decodes, else its correlation with the marker's print.
+    """
 
     @cached_property
     def centre_px(self) -> Points:
@@ -64,7 +67,8 @@ class Sighting:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """All markers of a picture, and the quadrangles (N, 4, 2) that looked like markers and are none."""
+    """All markers of a picture, and the quadrangles (N, 4, 2) that looked like markers and are
+    none."""
 
     sightings: tuple[Sighting, ...]
     rejected: Points
@@ -75,7 +79,9 @@ def dictionary_of(name: str) -> cv2.aruco.Dictionary:
     """OpenCV's dictionary of that name, such as `DICT_6X6_250`; raises `Malformed`."""
     number = getattr(cv2.aruco, name, None)
     if not name.startswith("DICT_") or not isinstance(number, int):
-        raise Malformed(f"“{name}” is not a marker dictionary: expected one like DICT_6X6_250 or DICT_APRILTAG_36h11")
+        raise Malformed(
+            f"“{name}” is not a marker dictionary: expected one like DICT_6X6_250 or DICT_APRILTAG_36h11"
+        )
     return cv2.aruco.getPredefinedDictionary(number)
 
 
@@ -99,10 +105,12 @@ class MarkerFinder:
     """Ids to take without a single wrong module, and no others; empty: all."""
 
     def find(self, luma: Luma, least_px: float | None = None) -> Found:
-        """Find all markers of a (height, width) uint8 picture whose sides are `least_px` or more."""
+        """Find all markers of a (height, width) uint8 picture whose sides are `least_px` or
+        more."""
         parameters = self._parameters()
         if least_px is not None:
-            # OpenCV counts in the longer side of the picture, which says nothing about a part of one.
+            # OpenCV counts in the longer side of the picture, which says nothing about a part of
+            # one.
             parameters.minMarkerPerimeterRate = min(4.0, 4 * least_px / max(luma.shape))
         book = dictionary_of(self.dictionary)
         if self.only:
@@ -119,8 +127,8 @@ class MarkerFinder:
 
     def _parameters(self) -> cv2.aruco.DetectorParameters:
         found = cv2.aruco.DetectorParameters()
-        # Finer sampling with a wider cell margin: slight defocus reads .81 -> 1.0 at 1.6 times the cost. A picture that
-        # was made smaller is as sharp as a coarser grid tells.
+        # Finer sampling with a wider cell margin: slight defocus reads .81 -> 1.0 at 1.6 times the
+        # cost. A picture that was made smaller is as sharp as a coarser grid tells.
         found.perspectiveRemovePixelPerCell = 6 if self.rough else 8
         found.perspectiveRemoveIgnoredMarginPerCell = 0.3
         refine = cv2.aruco.CORNER_REFINE_CONTOUR if self.rough else cv2.aruco.CORNER_REFINE_SUBPIX
@@ -145,11 +153,12 @@ class MarkerFinder:
         return found
 
 
-# ---- pictures and parts of them --------------------------------------------------------------------------------------
+# ---- pictures and parts of them ------------------------------------------------------------------
 
 
 def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
-    """Return most markers of a picture, made smaller; None: it is so small that it is to be looked at as it is."""
+    """Return most markers of a picture, made smaller; None: it is so small that it is to be looked
+    at as it is."""
     width = luma.shape[1]
     if width <= _FEW_PX:
         return None
@@ -181,7 +190,8 @@ def is_large(luma: Luma) -> bool:
 
 
 def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
-    """Move corners (4, 2) px each to where edges meet in the picture; those that would go far stay."""
+    """Move corners (4, 2) px each to where edges meet in the picture; those that would go far
+    stay."""
     if not quads:
         return []
     rough = np.vstack(quads).astype(np.float32)
@@ -198,9 +208,12 @@ def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
 
 
 def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:
-    """Return boxes of the picture that hold all these blocks and a margin; boxes that would touch are one."""
+    """Return boxes of the picture that hold all these blocks and a margin; boxes that would touch
+    are one."""
     reach = int(np.ceil(margin_px / BLOCK_PX))
-    wide = np.asarray(cv2.dilate(blocks.astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8)), np.uint8)
+    wide = np.asarray(
+        cv2.dilate(blocks.astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8)), np.uint8
+    )
     count, _, stats, _ = cv2.connectedComponentsWithStats(wide)
     height, width = luma.shape
     boxes = []
@@ -211,7 +224,7 @@ def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:
     return boxes
 
 
-# ---- prints ----------------------------------------------------------------------------------------------------------
+# ---- prints --------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=512)
@@ -237,23 +250,27 @@ def sharpened(luma: Luma, sigma: float = 1.6, amount: float = 1.8) -> Luma:
 
 
 def without_shadows(luma: Luma, window_px: int) -> Luma:
-    """A copy in which white is equally bright everywhere, also on both sides of a shadow's hard edge.
+    """A copy in which white is equally bright everywhere, also on both sides of a shadow's hard
+    edge.
 
-    `window_px` is wider than what is dark together within a marker, three or four modules, and less than a marker.
+    `window_px` is wider than what is dark together within a marker, three or four modules, and less
+    than a marker.
     """
     white = cv2.morphologyEx(luma, cv2.MORPH_CLOSE, np.ones((window_px, window_px), np.uint8))
     return np.asarray(cv2.divide(luma, np.maximum(white, _BLACK), scale=255), dtype=np.uint8)
 
 
 def modules_in(luma: Luma, quad: Points) -> NDArray[np.float64]:
-    """(7, 7) mean brightness of the modules of a marker whose corners are `quad`, the black rim included."""
+    """(7, 7) mean brightness of the modules of a marker whose corners are `quad`, the black rim
+    included."""
     side = _INNER.shape[1]
     warp = cv2.getPerspectiveTransform(quad.astype(np.float32), _ENDS)
     return np.asarray(_INNER @ cv2.warpPerspective(luma, warp, (side, side)) @ _INNER.T)
 
 
 def resembles_marker(luma: Luma, quad: Points) -> bool:
-    """Has a quadrangle a dark rim and both tones inside, as a marker that is damaged or half hidden has?"""
+    """Has a quadrangle a dark rim and both tones inside, as a marker that is damaged or half hidden
+    has?"""
     if ((quad - quad[_NEXT]) ** 2).sum(axis=1).min() < 12**2:
         return False
     means = modules_in(luma, quad)
@@ -268,7 +285,9 @@ def likeness(luma: Luma, quad: Points, marker: int, dictionary: str = DICTIONARY
     """The correlation of what a quadrangle shows with a marker's print."""
     means = modules_in(luma, quad)
     means -= means.mean()
-    return float(_prints(marker, dictionary)[0] @ means.ravel()) / max(float(np.linalg.norm(means)), 1e-9)
+    return float(_prints(marker, dictionary)[0] @ means.ravel()) / max(
+        float(np.linalg.norm(means)), 1e-9
+    )
 
 
 def best_guess(
@@ -280,9 +299,9 @@ def best_guess(
 ) -> Sighting | None:
     """The candidate whose print correlates with the content of a quadrangle, if one clearly does.
 
-    A wrong entry is worse than none: `least` is the correlation it needs, and how much more than the next candidate.
-    Measured: prints of other ids reach .57 in sharp pictures and less in soft ones; the right one falls to .76 where
-    decoding ends.
+    A wrong entry is worse than none: `least` is the correlation it needs, and how much more than
+    the next candidate. Measured: prints of other ids reach .57 in sharp pictures and less in soft
+    ones; the right one falls to .76 where decoding ends.
     """
     means = modules_in(luma, quad)
     means -= means.mean()
@@ -298,5 +317,6 @@ def best_guess(
     scores.sort(reverse=True)
     if scores[0][0] < least[0] or (len(scores) > 1 and scores[0][0] - scores[1][0] < least[1]):
         return None
-    # rot90 turns counter-clockwise: the print's upper left corner has gone to that many corners before the first.
+    # rot90 turns counter-clockwise: the print's upper left corner has gone to that many corners
+    # before the first.
     return Sighting(scores[0][1], np.roll(quad, scores[0][2], axis=0), scores[0][0])

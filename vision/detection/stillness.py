@@ -1,8 +1,10 @@
-"""What makes a still table look different from picture to picture: its light, a sensor's noise, a codec's steps.
+"""What makes a still table look different from picture to picture: its light, a sensor's noise, a
+codec's steps.
 
-Pictures are compared by blocks, see `BLOCK_PX`. First the light is taken off: exposure, lamps, bands. What is left is
-noise up to the bounds that are learned for each block, with what its neighbours show, and never beyond what the whole
-picture shows: a hand that trembles or a shadow that waves in one place for ever does not become noise.
+Pictures are compared by blocks, see `BLOCK_PX`. First the light is taken off: exposure, lamps,
+bands. What is left is noise up to the bounds that are learned for each block, with what its
+neighbours show, and never beyond what the whole picture shows: a hand that trembles or a shadow
+that waves in one place for ever does not become noise.
 """
 
 from __future__ import annotations
@@ -27,9 +29,11 @@ SAMPLE = 6
 _BURNT = 245.0
 """A block that is lighter than this may hide how bright it is."""
 _CONTRAST = 25.0
-"""The dark and the bright third of a picture must differ by so much to tell a gain from an offset."""
+"""The dark and the bright third of a picture must differ by so much to tell a gain from an offset.
+"""
 _SAME = 0.5
-"""Where the middling block differs by fewer levels, of 255, the light is the same: no block counts that differs so."""
+"""Where the middling block differs by fewer levels, of 255, the light is the same: no block counts
+that differs so."""
 _GAINS = 0.5, 2.0
 _MOST_OFFSET = 20.0
 """What counts as light: beyond these factors and levels something has come before the camera."""
@@ -39,7 +43,8 @@ _DARKEST = 4.0
 """Blocks are taken to be as bright as this at least: a ratio of black blocks is all noise."""
 _SMOOTH_ROWS = 5
 _MUCH_BETTER = 0.8
-"""A gain and an offset of the whole picture must leave less than this share of what the gains of its rows leave."""
+"""A gain and an offset of the whole picture must leave less than this share of what the gains of
+its rows leave."""
 
 # ---- noise ----
 _LEAST, _MOST = 3.5, 16.0
@@ -49,20 +54,24 @@ _SIGMAS = 5.0
 _STEPS = 1.75
 """And by so many of the steps in which a codec changes single blocks."""
 _QUARTERS = 1.15
-"""Three quarters of the values of a Gaussian are nearer to its middle than this, by its standard deviation."""
+"""Three quarters of the values of a Gaussian are nearer to its middle than this, by its standard
+deviation."""
 _UNKNOWN = 1.5
 """So much noisier than the middle of the picture blocks may be before anything is learned."""
 _SLOWLY = 16
 """Frames after which what is newly learned counts as much as what was known."""
 _BEYOND, _OF_STEP, _FLOOR = 3.0, 0.6, 0.8
-"""A block's noise is at most so many times the picture's, such a part of a codec's step, or so many levels."""
+"""A block's noise is at most so many times the picture's, such a part of a codec's step, or so many
+levels."""
 _ALONE = 4.0, 1.0
-"""A block that differs by so many standard deviations, and so many levels, while none next to it does, is a step."""
+"""A block that differs by so many standard deviations, and so many levels, while none next to it
+does, is a step."""
 _FEWEST = 12
 """So many of them make a codec."""
 _MOST_STEP = 9.0
 _RISE, _FALL = 0.5, 0.03
-"""How fast it is believed that a codec's steps are larger, or smaller: where frames were averaged, they seem to be."""
+"""How fast it is believed that a codec's steps are larger, or smaller: where frames were averaged,
+they seem to be."""
 _GROWTH = 1.5
 """The picture's noise grows by no more than this factor from frame to frame."""
 _INCOHERENT = 0.15
@@ -72,24 +81,28 @@ _MANY = 0.02
 
 
 def wider(blocks: Blocks, side: int = 3) -> Blocks:
-    """Return these blocks and those around them, `side` being that of the square which each one becomes."""
+    """Return these blocks and those around them, `side` being that of the square which each one
+    becomes."""
     return np.asarray(cv2.dilate(blocks.view(np.uint8), np.ones((side, side), np.uint8)), bool)
 
 
 class Exposure(NamedTuple):
-    """How a picture is brought to the light of another: `gain` times it plus `offset`, (rows, 1) each."""
+    """How a picture is brought to the light of another: `gain` times it plus `offset`, (rows, 1)
+    each."""
 
     gain: Small
     offset: Small
 
 
 def exposure_between(before: Small, now: Small) -> Exposure:
-    """Return the light of `now` by that of `before`; what differs in less than half of the picture does not count.
+    """Return the light of `now` by that of `before`; what differs in less than half of the picture
+    does not count.
 
-    Each row of blocks has a gain of its own, since lamps on alternating current light a picture in bands when its rows
-    are exposed one after the other; what is left tells a gain and an offset, by the medians of the dark and the bright
-    third of all blocks. A hand that covers half of either bends these, so that they count only where they explain what
-    most of the picture shows much better than the rows' gains alone.
+    Each row of blocks has a gain of its own, since lamps on alternating current light a picture in
+    bands when its rows are exposed one after the other; what is left tells a gain and an offset, by
+    the medians of the dark and the bright third of all blocks. A hand that covers half of either
+    bends these, so that they count only where they explain what most of the picture shows much
+    better than the rows' gains alone.
     """
     some = slice(None, None, SAMPLE)
     if middle_of(np.abs(now[some, some] - before[some, some])) < _SAME:
@@ -145,13 +158,15 @@ def middle_of(values: Small) -> float:
 
 
 def unexplained(before: Small, now: Small, exposure: Exposure) -> tuple[Small, Small]:
-    """Return (rows, columns) twice: how `now` differs from `before` in the same light, and what that light changes."""
+    """Return (rows, columns) twice: how `now` differs from `before` in the same light, and what
+    that light changes."""
     lit = np.minimum(before * exposure.gain + exposure.offset, np.float32(255))
     shift = np.asarray(cv2.absdiff(lit, before), np.float32)
     rest = np.asarray(cv2.subtract(now, lit), np.float32)
     burnt = before > _BURNT
     if burnt.any():
-        # What was burnt out may have been much brighter: it need not have become as dark as the rest.
+        # What was burnt out may have been much brighter: it need not have become as dark as the
+        # rest.
         rest[burnt & (rest > 0) & (now <= before + 2)] = 0
     return rest, shift
 
@@ -172,7 +187,8 @@ class Noise:
 
 
 def bounds_of(noise: Noise, rest: Small) -> Small:
-    """Return (rows, columns): the least changes that count; `rest` are those in question, for a first idea."""
+    """Return (rows, columns): the least changes that count; `rest` are those in question, for a
+    first idea."""
     if noise.bounds is not None and noise.bounds.shape == rest.shape:
         return noise.bounds
     size = np.abs(rest)
@@ -212,7 +228,8 @@ def learn_noise(noise: Noise, rest: Small, moved: Blocks | None) -> Noise:
 
 
 def _typical_and_step(noise: Noise, size: Small, part: Small, rate: float) -> tuple[float, float]:
-    """Return the noise of the picture as a whole, and the steps of its codec, after a frame of these changes.
+    """Return the noise of the picture as a whole, and the steps of its codec, after a frame of
+    these changes.
 
     `part` are those of blocks in which nothing moves, `rate` is how much the frame counts.
     """
@@ -228,7 +245,8 @@ def _typical_and_step(noise: Noise, size: Small, part: Small, rate: float) -> tu
 
 
 def _step_of(size: Small, typical: float) -> float | None:
-    """Return how much single blocks differ that stand alone; None when there are few: that is chance.
+    """Return how much single blocks differ that stand alone; None when there are few: that is
+    chance.
 
     Whatever moves is larger than a block, so that nothing of this is learned of it.
     """
@@ -244,7 +262,8 @@ def _step_of(size: Small, typical: float) -> float | None:
 
 
 def is_incoherent(rest: Small, moved: Blocks) -> bool:
-    """Is what seems to move nothing but noise? Things have parts next to each other that change alike."""
+    """Is what seems to move nothing but noise? Things have parts next to each other that change
+    alike."""
     if np.count_nonzero(moved) < _MANY * moved.size:
         return False
     values = np.where(moved, rest, 0)
@@ -276,8 +295,10 @@ class Background:
     was_calm: bool = False
     """Was the last picture such a one?"""
     faint_read: Blocks | None = None
-    """Where the last picture differed so faintly from `read` that the next one has to differ there as well."""
+    """Where the last picture differed so faintly from `read` that the next one has to differ there
+    as well."""
     faint_before: Blocks | None = None
     """The same for `before`."""
     lights: tuple[float, ...] = ()
-    """How bright the last pictures were that were all brighter, or all darker, than when the board was read."""
+    """How bright the last pictures were that were all brighter, or all darker, than when the board
+    was read."""

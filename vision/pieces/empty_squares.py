@@ -1,8 +1,10 @@
-"""Is a square empty? Judged by what is printed there: paper, outline and marks must be seen, else it is not empty.
+"""Is a square empty? Judged by what is printed there: paper, outline and marks must be seen, else
+it is not empty.
 
-A square counts as empty only when its paper is in sight and its outline is where it should be. The first judgement
-knows nothing but "white paper, dark outline"; afterwards each square is compared with how it looked when it was empty.
-Shadows darken paper but leave the outline, hands and things hide it: that tells them apart.
+A square counts as empty only when its paper is in sight and its outline is where it should be. The
+first judgement knows nothing but "white paper, dark outline"; afterwards each square is compared
+with how it looked when it was empty. Shadows darken paper but leave the outline, hands and things
+hide it: that tells them apart.
 """
 
 from __future__ import annotations
@@ -12,10 +14,10 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
-
 from companion.core.grid import Square
 from companion.core.kit import Board
+from numpy.typing import NDArray
+
 from vision.pieces.shaded_squares import reflectance
 from vision.pieces.snapshots import LINE, Snapshot, Tone, outlines
 from vision.pieces.square_cells import GENTLE_MM, Mask, SquareCells, cells_of
@@ -24,11 +26,13 @@ _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
 _GENTLE = 0.2
 """A soft shadow changes paper's brightness by less, a logarithm, within `GENTLE_MM`."""
 _SAME_PRINT = 0.55
-"""A square's picture that correlates more with how it looked when empty may be the same print in a shadow."""
+"""A square's picture that correlates more with how it looked when empty may be the same print in a
+shadow."""
 _MOST_MISSING = 1 / 9
 """Under a shadow so much of what is in sight of an outline may not be there."""
 _LEAST_LINES = 3
-"""A bare square shows so many of the twelve parts of its outline: one side, or what pieces in front leave of more."""
+"""A bare square shows so many of the twelve parts of its outline: one side, or what pieces in front
+leave of more."""
 _MOST_GLARE = 0.12
 """A square of which more is burnt out is not judged."""
 _LEAST_SEEN, _MOST_SEEN = 0.4, 0.98
@@ -43,7 +47,8 @@ _PRINT = 0.08
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """How an empty square looks: its tones, their range among neighbouring pixels, and its outline's depth."""
+    """How an empty square looks: its tones, their range among neighbouring pixels, and its
+    outline's depth."""
 
     tone: Tone
     low: Tone
@@ -77,7 +82,8 @@ def empty_among(bare: Bare, board: Board, shot: Snapshot, squares: Iterable[Squa
 
 
 def shaded_among(board: Board, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
-    """Return those of these squares, none of which is bare in plain light, that are so under shadows with edges.
+    """Return those of these squares, none of which is bare in plain light, that are so under
+    shadows with edges.
 
     This takes some milliseconds for each square.
     """
@@ -89,7 +95,8 @@ def shaded_among(board: Board, shot: Snapshot, squares: Iterable[Square]) -> set
 
 
 def covered_among(bare: Bare, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
-    """Return those of these squares that were empty once and show another picture now, whatever the light."""
+    """Return those of these squares that were empty once and show another picture now, whatever the
+    light."""
     found = set()
     for square in squares:
         known, row = bare.get(square), shot.row[square]
@@ -119,15 +126,20 @@ def learn_bare(bare: Bare, shot: Snapshot, empty: Iterable[Square]) -> Bare:
     return learned
 
 
-# ---- three judgements ------------------------------------------------------------------------------------------------
+# ---- three judgements ----------------------------------------------------------------------------
 
 
-def _as_paper(bare: Bare, cells: SquareCells, shot: Snapshot, squares: Sequence[Square], is_marked: bool) -> Mask:
+def _as_paper(
+    bare: Bare, cells: SquareCells, shot: Snapshot, squares: Sequence[Square], is_marked: bool
+) -> Mask:
     """Return (N,): which of the squares show white paper inside, and an outline around it.
 
     All squares at once: one by one they would take most of a picture's time.
     """
-    rows, wanted = np.array(list(map(shot.row.__getitem__, squares))), cells.middle if is_marked else cells.paper
+    rows, wanted = (
+        np.array(list(map(shot.row.__getitem__, squares))),
+        cells.middle if is_marked else cells.paper,
+    )
     tones = shot.tones[rows].reshape(len(rows), -1)[:, wanted]
     seen = shot.visible[rows].reshape(len(rows), -1)[:, wanted]
     own = _ninth_decile(tones, seen)
@@ -138,7 +150,11 @@ def _as_paper(bare: Bare, cells: SquareCells, shot: Snapshot, squares: Sequence[
     dark, below, bright = shares
     dim = below - dark
     is_known = np.array(list(map(bare.__contains__, squares)))
-    good = (seen.mean(axis=1) >= _LEAST_SEEN) & (bright <= 0.12) & (dark <= np.where(is_known, 0.01, 0.03))
+    good = (
+        (seen.mean(axis=1) >= _LEAST_SEEN)
+        & (bright <= 0.12)
+        & (dark <= np.where(is_known, 0.01, 0.03))
+    )
     good &= ~is_known | ((dim <= 0.03) & shot.line_depth.any())
     is_shaded = dim > 0.08
     if is_marked:
@@ -152,14 +168,16 @@ def _as_paper(bare: Bare, cells: SquareCells, shot: Snapshot, squares: Sequence[
 
 
 def _shades(shot: Snapshot, rows: NDArray[np.int_]) -> Tone:
-    """Return (N,): how bright paper is along the outlines of squares; 0 where nothing is seen of one."""
+    """Return (N,): how bright paper is along the outlines of squares; 0 where nothing is seen of
+    one."""
     shade = shot.shade[rows]
     shade[np.isnan(shade).all(axis=1)] = 0
     return np.asarray(np.nanmedian(shade, axis=1))
 
 
 def _ninth_decile(tones: Tone, seen: Mask) -> Tone:
-    """Return (N,): how bright the paper of squares is, the 90th percentile of what is seen of them."""
+    """Return (N,): how bright the paper of squares is, the 90th percentile of what is seen of
+    them."""
     # A quarter of the pixels is enough, of which those seen come first when sorted.
     tones, seen = tones[:, ::4], seen[:, ::4]
     ordered = np.sort(np.where(seen, tones, np.inf), axis=1)
@@ -188,7 +206,8 @@ def _as_known(shot: Snapshot, square: Square, known: Known) -> bool:
 
 
 def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
-    """Does the brightness of a square's paper change only gently, as in the soft edge of a shadow?"""
+    """Does the brightness of a square's paper change only gently, as in the soft edge of a
+    shadow?"""
     values = cv2.GaussianBlur(np.log(np.maximum(shot.tones[row], 0.03)), (0, 0), 1.0)
     kernel = np.ones((round(GENTLE_MM * cells.scale) // 2 * 2 + 1,) * 2, np.uint8)
     change = cv2.dilate(values, kernel) - cv2.erode(values, kernel)

@@ -1,4 +1,5 @@
-"""Which parts of a picture tell about which squares, and of which squares a pose is too unsure to tell anything."""
+"""Which parts of a picture tell about which squares, and of which squares a pose is too unsure to
+tell anything."""
 
 from __future__ import annotations
 
@@ -7,9 +8,9 @@ from functools import lru_cache
 
 import cv2
 import numpy as np
-
 from companion.core.grid import Square
 from companion.core.kit import Board, Kit
+
 from vision.detection.markers import Sighting
 from vision.detection.stillness import BLOCK_PX, Blocks
 from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm, square_mm
@@ -18,17 +19,20 @@ _ABOVE_MM = 3.0
 """Pieces may stand a little higher than their markers."""
 _STEPS = 3
 _BLURRED = 0.08
-"""Where the pose may be wrong by more than this share of a square (one standard deviation), none is called empty."""
+"""Where the pose may be wrong by more than this share of a square (one standard deviation), none is
+called empty."""
 _CLEARLY = 0.5
-"""A pose that is sure within this share of that all along the board's edge is sure of all squares."""
+"""A pose that is sure within this share of that all along the board's edge is sure of all squares.
+"""
 _LEAST_INSIDE = 0.7
 """A square of which less lies in the picture may bear a piece outside of it."""
 
-# ---- blocks ----------------------------------------------------------------------------------------------------------
+# ---- blocks --------------------------------------------------------------------------------------
 
 
 def with_markers(blocks: Blocks, sightings: Iterable[Sighting]) -> tuple[Blocks, list[Sighting]]:
-    """Return the markers that show in one of these blocks, and the blocks with all in which one of them shows."""
+    """Return the markers that show in one of these blocks, and the blocks with all in which one of
+    them shows."""
     rows, columns = blocks.shape
     wide, touched = blocks.copy(), []
     for sighting in sightings:
@@ -42,7 +46,8 @@ def with_markers(blocks: Blocks, sightings: Iterable[Sighting]) -> tuple[Blocks,
 
 
 def squares_under(kit: Kit, pose: Pose, blocks: Blocks) -> tuple[set[Square], set[Square]]:
-    """Return the squares whose paper shows in these blocks, and those on which something may stand that shows there."""
+    """Return the squares whose paper shows in these blocks, and those on which something may stand
+    that shows there."""
     board = kit.board
     rows, columns = np.nonzero(blocks)
     places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
@@ -65,14 +70,16 @@ def blocks_over(kit: Kit, pose: Pose, squares: Iterable[Square], shape: tuple[in
     board, mask = kit.board, np.zeros(shape, np.uint8)
     top_mm = kit.tallest_mm + _ABOVE_MM
     for square in squares:
-        cell = rectangle_corners_mm(*board.centre_mm(square), board.pitch_mm, board.rank_pitch_mm, 0.0)
+        cell = rectangle_corners_mm(
+            *board.centre_mm(square), board.pitch_mm, board.rank_pitch_mm, 0.0
+        )
         corners = np.vstack([flat(cell), flat(cell, top_mm)])
         hull = cv2.convexHull((pose.to_px(corners) / BLOCK_PX).round().astype(np.int32))
         cv2.fillConvexPoly(mask, hull, 1)
     return np.asarray(mask, bool)
 
 
-# ---- what a pose is not sure of --------------------------------------------------------------------------------------
+# ---- what a pose is not sure of ------------------------------------------------------------------
 
 
 def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
@@ -93,7 +100,8 @@ def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
 
 @lru_cache(maxsize=16)
 def _edge_of(board: Board) -> Points:
-    """(8, 3) mm: the corners of the board, and the middles between them, where a lens bends its sides most."""
+    """(8, 3) mm: the corners of the board, and the middles between them, where a lens bends its
+    sides most."""
     shares = np.array([(0, 0), (0.5, 0), (1, 0), (1, 0.5), (1, 1), (0.5, 1), (0, 1), (0, 0.5)])
     return flat(shares * (board.width_mm, board.height_mm))
 

@@ -11,10 +11,10 @@ from typing import TypeVar
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
-
 from companion.core.grid import Square
 from companion.core.kit import Board
+from numpy.typing import NDArray
+
 from vision.detection.markers import Luma
 from vision.pieces.square_cells import THIRDS, Mask, Places, SquareCells, cells_of
 from vision.pose.pose import Maps, Points, Pose
@@ -29,7 +29,8 @@ _MIN_LINES = 0.1
 _LEAST_SHOWN = 0.6
 """A part of an outline of which less is in sight tells nothing."""
 _GLINT, _MOST_GLINT = 1.35, 0.25
-"""Times as bright as a cell's paper is a reflection; over more of a cell than this it is light, or hides too much."""
+"""Times as bright as a cell's paper is a reflection; over more of a cell than this it is light, or
+hides too much."""
 _BURNT, _WHITE = 252, 242
 """Glare is brighter than this, of 255, where paper is darker than that."""
 _DARKEST_PAPER = 20.0
@@ -47,7 +48,8 @@ class Snapshot:
     tones: Tone
     """(N, side, side)."""
     visible: Mask
-    """(N, side, side): False where a piece stands in front, outside the picture, or where glare hides the print."""
+    """(N, side, side): False where a piece stands in front, outside the picture, or where glare
+    hides the print."""
     glare: NDArray[np.float64]
     """(N,): the share of a cell that is burnt out."""
     lines: Tone
@@ -55,14 +57,16 @@ class Snapshot:
     shade: Tone
     """(N, 12): the brightness along these parts; NaN where one is not visible."""
     line_depth: Tone
-    """(12,): what the parts of an outline can be expected to have in this picture; 0 when none can be made out."""
+    """(12,): what the parts of an outline can be expected to have in this picture; 0 when none can
+    be made out."""
     line_share: Tone
     """(12,): the same by the brightness of the paper next to each part."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """How bright the paper of one board is and how dark its outlines are, as its pictures have told so far."""
+    """How bright the paper of one board is and how dark its outlines are, as its pictures have told
+    so far."""
 
     board: Board
     whites: Mapping[int, float] = field(default_factory=dict)
@@ -77,16 +81,24 @@ class Sheet:
     has_looked: bool = False
     """Has all of the board been seen?"""
     view: tuple[Pose, Maps, Mask] | None = None
-    """All cells and a strip around them from straight above for a pose, and what of that lies in the picture."""
+    """All cells and a strip around them from straight above for a pose, and what of that lies in
+    the picture."""
 
 
 def take_snapshot(
-    sheet: Sheet, luma: Luma, pose: Pose, corners: Iterable[int], bodies: Points, *, squares: Collection[Square] | None
+    sheet: Sheet,
+    luma: Luma,
+    pose: Pose,
+    corners: Iterable[int],
+    bodies: Points,
+    *,
+    squares: Collection[Square] | None,
 ) -> tuple[Snapshot, Sheet]:
     """Look at these squares of a (height, width) picture; None: at all.
 
-    `corners` are the corner markers read in this picture, `bodies` (N, K, 2) mm outlines of what pieces hide of the
-    board. Only a look at all squares measures how bright the paper is and how dark the outlines are.
+    `corners` are the corner markers read in this picture, `bodies` (N, K, 2) mm outlines of what
+    pieces hide of the board. Only a look at all squares measures how bright the paper is and how
+    dark the outlines are.
     """
     cells = cells_of(sheet.board)
     chosen = cells.board.squares if squares is None else tuple(squares)
@@ -112,7 +124,9 @@ def take_snapshot(
     if squares is None:
         sheet = _with_lines(sheet, lines, shades)
     row, glare = dict(zip(chosen, range(len(chosen)), strict=True)), burnt.mean(axis=(1, 2))
-    return Snapshot(row, tones, seen, glare, lines, shades, sheet.line_depth, sheet.line_share), sheet
+    return Snapshot(
+        row, tones, seen, glare, lines, shades, sheet.line_depth, sheet.line_share
+    ), sheet
 
 
 def _with_view(sheet: Sheet, cells: SquareCells, pose: Pose) -> Sheet:
@@ -121,14 +135,22 @@ def _with_view(sheet: Sheet, cells: SquareCells, pose: Pose) -> Sheet:
         return sheet
     board, last = cells.board, np.array(pose.size) - 1
     room = cells.strip / cells.scale + board.gap_mm / 2
-    maps = pose.plane_maps((-room, -room), (board.width_mm + room, board.height_mm + room), 0.0, cells.scale)
+    maps = pose.plane_maps(
+        (-room, -room), (board.width_mm + room, board.height_mm + room), 0.0, cells.scale
+    )
     inside = np.asarray(((maps.pixels >= 0) & (maps.pixels <= last)).all(axis=2))
     return replace(sheet, view=(pose, maps, inside))
 
 
-def _part_round(cells: SquareCells, maps: Maps, visible: Mask, places: Places) -> tuple[Maps, Mask, Places]:
-    """Return the part of a view in which the cells at these `places` (N, 2) lie, and their places there."""
-    (top, left), (bottom, right) = places.min(axis=0).tolist(), (places.max(axis=0) + cells.side).tolist()
+def _part_round(
+    cells: SquareCells, maps: Maps, visible: Mask, places: Places
+) -> tuple[Maps, Mask, Places]:
+    """Return the part of a view in which the cells at these `places` (N, 2) lie, and their places
+    there."""
+    (top, left), (bottom, right) = (
+        places.min(axis=0).tolist(),
+        (places.max(axis=0) + cells.side).tolist(),
+    )
     (west, _), (_, north) = maps.low_mm, maps.high_mm
     low = west + left / maps.scale, north - bottom / maps.scale
     high = west + right / maps.scale, north - top / maps.scale
@@ -142,17 +164,21 @@ def _hidden(cells: SquareCells, maps: Maps, bodies: Points) -> Mask:
     for body in bodies:
         hull = cv2.convexHull(maps.to_view(body).round().astype(np.int32))
         cv2.fillConvexPoly(hidden, hull, 1)
-    return np.asarray(cv2.dilate(hidden, np.ones((3, 3), np.uint8), iterations=cells.rim).view(np.bool_))
+    return np.asarray(
+        cv2.dilate(hidden, np.ones((3, 3), np.uint8), iterations=cells.rim).view(np.bool_)
+    )
 
 
 def _cut(cells: SquareCells, layer: NDArray[_Kind], places: NDArray[np.int_]) -> NDArray[_Kind]:
-    """Return (N, side, side): the cells of a view whose upper left pixels are at `places` (N, 2)."""
+    """Return (N, side, side): the cells of a view whose upper left pixels are at `places` (N,
+    2)."""
     windows = np.lib.stride_tricks.sliding_window_view(layer, (cells.side, cells.side))
     return windows[places[:, 0], places[:, 1]]
 
 
 def _glints(cells: SquareCells, tones: Tone) -> Mask:
-    """Return (N, side, side): which pixels show reflections of a lamp: much brighter than the cell's paper, and few.
+    """Return (N, side, side): which pixels show reflections of a lamp: much brighter than the
+    cell's paper, and few.
 
     Nothing that lies on a square is so bright, and of a piece's marker they leave most in sight.
     """
@@ -166,10 +192,12 @@ def _glints(cells: SquareCells, tones: Tone) -> Mask:
     return found
 
 
-# ---- how bright paper is ---------------------------------------------------------------------------------------------
+# ---- how bright paper is -------------------------------------------------------------------------
 
 
-def _with_paper(sheet: Sheet, cells: SquareCells, view: Luma, corners: Iterable[int], maps: Maps) -> Sheet:
+def _with_paper(
+    sheet: Sheet, cells: SquareCells, view: Luma, corners: Iterable[int], maps: Maps
+) -> Sheet:
     """Take a view into account; where a corner marker is hidden, paper is as bright as it was."""
     board, whites = sheet.board, dict(sheet.whites)
     half = (board.corner_mm / 2 + 1.5) * cells.scale
@@ -189,7 +217,10 @@ def _with_paper(sheet: Sheet, cells: SquareCells, view: Luma, corners: Iterable[
     model = np.column_stack([np.ones(len(levels)), offsets])
     plane = np.linalg.lstsq(model, levels, rcond=None)[0].tolist()
     return replace(
-        sheet, whites=whites, plane=tuple(plane), levels=(0.5 * float(levels.min()), 1.3 * float(levels.max()))
+        sheet,
+        whites=whites,
+        plane=tuple(plane),
+        levels=(0.5 * float(levels.min()), 1.3 * float(levels.max())),
     )
 
 
@@ -204,7 +235,7 @@ def _paper_over(sheet: Sheet, maps: Maps) -> Tone:
     return np.asarray((along[None, :] + across[:, None]).clip(*sheet.levels), np.float32)
 
 
-# ---- outlines --------------------------------------------------------------------------------------------------------
+# ---- outlines ------------------------------------------------------------------------------------
 
 
 def _with_lines(sheet: Sheet, lines: Tone, shades: Tone) -> Sheet:
@@ -217,7 +248,8 @@ def _with_lines(sheet: Sheet, lines: Tone, shades: Tone) -> Sheet:
 
 
 def _typical(depths: Tone) -> Tone:
-    """Return (12,): the median depth of lines across for the parts above and below, of those along for left and right.
+    """Return (12,): the median depth of lines across for the parts above and below, of those along
+    for left and right.
 
     Parts without a line count only where hardly any has one: half of a board may lie in glare.
     """
@@ -234,10 +266,11 @@ def _typical(depths: Tone) -> Tone:
 
 
 def outlines(cells: SquareCells, tones: Tone, visible: Mask, walled: Mask) -> tuple[Tone, Tone]:
-    """Return (N, 12) twice: depth of the outlines of cells (N, side, side), and brightness along them.
+    """Return (N, 12) twice: depth of the outlines of cells (N, side, side), and brightness along
+    them.
 
-    The parts are those above, right, below and left, three each. NaN where one is `walled` (N, 12) or too little of it
-    is seen. A line is darker than what is before and behind it.
+    The parts are those above, right, below and left, three each. NaN where one is `walled` (N, 12)
+    or too little of it is seen. A line is darker than what is before and behind it.
     """
     places = cells.outline
     bands = tones.reshape(len(tones), -1)[:, places]

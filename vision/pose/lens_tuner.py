@@ -28,8 +28,9 @@ _FARTHEST = 0.4, 0.15
 class LensTuner:
     """Focal length and distortion, sharpened by every good view of three or four corner markers.
 
-    Both are unknowns of a least-squares sum over views (the pose is solved anew for each trial value), held near the
-    nominal lens by a prior: a view from straight above says nothing about the focal length and changes nothing.
+    Both are unknowns of a least-squares sum over views (the pose is solved anew for each trial
+    value), held near the nominal lens by a prior: a view from straight above says nothing about the
+    focal length and changes nothing.
     """
 
     base: Lens
@@ -59,7 +60,8 @@ class LensTuner:
         return float(np.sqrt(np.linalg.inv(self.information + _PRIOR)[1, 1]))
 
     def taught(self, points_mm: Points, points_px: Points, pose: Pose) -> LensTuner:
-        """Return the tuner after one more view, `pose` being how it is seen through the lens as it is."""
+        """Return the tuner after one more view, `pose` being how it is seen through the lens as it
+        is."""
         if self.exact:
             return self
         fade = 1.0 if self.views < _MANY_VIEWS else _FADE
@@ -69,16 +71,22 @@ class LensTuner:
             if linear is None:
                 return self
             slopes, rest, pose = linear
-            before = np.array([math.log(lens.focal_ratio / self.base.focal_ratio), lens.k1 - self.base.k1])
+            before = np.array(
+                [math.log(lens.focal_ratio / self.base.focal_ratio), lens.k1 - self.base.k1]
+            )
             # A view that no lens explains, as something moves a corner, teaches little.
             weight = 1 / max(_CORNER_PX, pose.rms_px) ** 2
             information = fade * self.information + weight * slopes.T @ slopes
             vector = fade * self.vector + weight * slopes.T @ (slopes @ before - rest)
-            value = np.linalg.solve(information + _PRIOR, vector).clip(np.negative(_FARTHEST), _FARTHEST)
+            value = np.linalg.solve(information + _PRIOR, vector).clip(
+                np.negative(_FARTHEST), _FARTHEST
+            )
             lens = self.base.changed(np.array([*value, 0.0]))
             if np.abs(value - before).max() < _CLOSE:
                 break
-        return replace(self, lens=lens, information=information, vector=vector, views=self.views + 1)
+        return replace(
+            self, lens=lens, information=information, vector=vector, views=self.views + 1
+        )
 
     def told(self, lens: Lens, spread: Points, by_lines: bool = True) -> LensTuner:
         """Return the tuner that goes on from a lens that a whole board has told, of whatever model.
@@ -91,8 +99,11 @@ class LensTuner:
         return LensTuner(lens, lens, False, self.views + 1, by_lines, information)
 
 
-def _linearised(points_mm: Points, points_px: Points, guess: Pose, lens: Lens) -> tuple[Points, Points, Pose] | None:
-    """Return slopes (2N, 2) and residuals (2N,) of the corners by focal length and k1, and their pose.
+def _linearised(
+    points_mm: Points, points_px: Points, guess: Pose, lens: Lens
+) -> tuple[Points, Points, Pose] | None:
+    """Return slopes (2N, 2) and residuals (2N,) of the corners by focal length and k1, and their
+    pose.
 
     The pose is solved for each lens. None when there is none.
     """

@@ -1,7 +1,8 @@
-"""Lenses: focal length and distortion, by OpenCV's two models, and the way from rays to the picture and back.
+"""Lenses: focal length and distortion, by OpenCV's two models, and the way from rays to the picture
+and back.
 
-A *plane* coordinate is that of a ray at distance 1 before the camera, (x / z, y / z); *bent* ones are where the lens
-puts it, in focal lengths from the middle of the picture.
+A *plane* coordinate is that of a ray at distance 1 before the camera, (x / z, y / z); *bent* ones
+are where the lens puts it, in focal lengths from the middle of the picture.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ _ROUNDS = 8
 
 @dataclass(frozen=True)
 class Lens:
-    """`focal_ratio`: focal length by picture width; `k1`, `k2`: radial distortion (negative: barrel).
+    """`focal_ratio`: focal length by picture width; `k1`, `k2`: radial distortion (negative:
+    barrel).
 
-    With r the distance from the axis on the plane, an ordinary lens puts a ray at r (1 + k1 r^2 + k2 r^4), a fisheye at
-    a (1 + k1 a^2 + k2 a^4), a = atan r: OpenCV's `calib3d` and its `fisheye` (Kannala and Brandt 2006).
+    With r the distance from the axis on the plane, an ordinary lens puts a ray at r (1 + k1 r^2 +
+    k2 r^4), a fisheye at a (1 + k1 a^2 + k2 a^4), a = atan r: OpenCV's `calib3d` and its `fisheye`
+    (Kannala and Brandt 2006).
     """
 
     focal_ratio: float
@@ -84,7 +87,9 @@ class Lens:
     def changed(self, by: Points) -> Lens:
         """The lens whose logarithm of the focal length, k1 and k2 differ by so much, (3,)."""
         focal, k1, k2 = map(float, by)
-        return replace(self, focal_ratio=self.focal_ratio * math.exp(focal), k1=self.k1 + k1, k2=self.k2 + k2)
+        return replace(
+            self, focal_ratio=self.focal_ratio * math.exp(focal), k1=self.k1 + k1, k2=self.k2 + k2
+        )
 
     def as_fisheye(self) -> Lens:
         """A fisheye without further distortion that shows as wide an angle."""
@@ -102,5 +107,5 @@ LENSES: Mapping[str, Lens] = {
     "hq-6mm": Lens(0.954, -0.05),
     "webcam": Lens(0.750),
 }
-"""Nominal lenses: horizontal angles of 53.5, 62.2, 66 and 102 degrees from Raspberry Pi's camera documentation;
-6 mm before a 6.287 mm wide sensor; webcams lie between 60 and 78 degrees."""
+"""Nominal lenses: horizontal angles of 53.5, 62.2, 66 and 102 degrees from Raspberry Pi's camera
+documentation; 6 mm before a 6.287 mm wide sensor; webcams lie between 60 and 78 degrees."""

@@ -1,7 +1,8 @@
 """The printed lines of a board in a picture: how far from where a pose puts them they are.
 
-Every side of a square is looked for in two halves, across its direction in the picture. With gaps between squares two
-lines run side by side; they are looked for together, so that one is never taken for the other.
+Every side of a square is looked for in two halves, across its direction in the picture. With gaps
+between squares two lines run side by side; they are looked for together, so that one is never taken
+for the other.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
-
 from companion.core.grid import Square
 from companion.core.kit import Board
+from numpy.typing import NDArray
+
 from vision.detection.markers import Luma
 from vision.pose.pose import Points, Pose, flat
 
@@ -28,7 +29,8 @@ _SAMPLES = 4
 _ALONG = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
 """From the middle of a side, by its length."""
 _LEAST_DEPTH, _LEAST_GREY = 0.05, 3.5
-"""A line is darker than both of its sides by this share of the brightness there, and by so many grey levels."""
+"""A line is darker than both of its sides by this share of the brightness there, and by so many
+grey levels."""
 _RIVAL = 0.75
 """Where another line is so distinct, nobody can tell which one it is."""
 _RIVAL_PX = 3.0
@@ -37,12 +39,16 @@ _OF_PERIOD = 0.45
 
 
 def profiles(
-    luma: NDArray[np.uint8], places: NDArray[np.floating], ways: NDArray[np.floating], steps: NDArray[np.floating]
+    luma: NDArray[np.uint8],
+    places: NDArray[np.floating],
+    ways: NDArray[np.floating],
+    steps: NDArray[np.floating],
 ) -> NDArray[np.uint8]:
     """Return (N, K): how bright a (height, width) picture is along short lines, between its pixels.
 
-    They run through (N, 2) `places` px, and each is looked at so many `steps` (K,) of its (N, 2) px `ways` from there.
-    Both coordinates of all places are worked out step by step: numpy takes seven times as long for the two of each.
+    They run through (N, 2) `places` px, and each is looked at so many `steps` (K,) of its (N, 2) px
+    `ways` from there. Both coordinates of all places are worked out step by step: numpy takes seven
+    times as long for the two of each.
     """
     x = (places[:, 0] + steps[:, None] * ways[:, 0]).astype(np.float32, copy=False)
     y = (places[:, 1] + steps[:, None] * ways[:, 1]).astype(np.float32, copy=False)
@@ -52,8 +58,9 @@ def profiles(
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Half sides (N,) of squares as they are in a picture. `is_found` (N,); `off_px` (N,): how far along `normals`
-    (N, 2) from where the pose puts their middles, at `points_px` (N, 2); `is_in` (N,): do they lie in the picture?"""
+    """Half sides (N,) of squares as they are in a picture. `is_found` (N,); `off_px` (N,): how far
+    along `normals` (N, 2) from where the pose puts their middles, at `points_px` (N, 2); `is_in`
+    (N,): do they lie in the picture?"""
 
     is_in: NDArray[np.bool_]
     is_found: NDArray[np.bool_]
@@ -131,20 +138,30 @@ class PrintedLines:
         self.is_square[self._cells] = True
 
     def around(self, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """(ranks, files, K): how many of the `chosen` lines (K, N) border each square and those next to it."""
+        """(ranks, files, K): how many of the `chosen` lines (K, N) border each square and those
+        next to it."""
         numbers = np.zeros((*self.is_square.shape, len(chosen)), np.float32)
         numbers[self._cells] = self._borders @ chosen.T.astype(np.float32)
-        return np.asarray(cv2.boxFilter(numbers, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT))
+        return np.asarray(
+            cv2.boxFilter(numbers, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
+        )
 
     def geometry(self, pose: Pose, every: int = 1) -> tuple[Points, Points, Points]:
-        """(N, 2) middles in the picture, (N, 2) normals of the lines there, (N,) px per mm along these; of `every` so
-        many lines one."""
+        """(N, 2) middles in the picture, (N, 2) normals of the lines there, (N,) px per mm along
+        these; of `every` so many lines one."""
         here = self.middles_mm[::every]
         count = len(here)
-        seen = pose.to_px(np.vstack([here, here + self._across[::every], here + self._along[::every]]))
-        middles, across, along = seen[:count], seen[count : 2 * count] - seen[:count], seen[2 * count :] - seen[:count]
+        seen = pose.to_px(
+            np.vstack([here, here + self._across[::every], here + self._along[::every]])
+        )
+        middles, across, along = (
+            seen[:count],
+            seen[count : 2 * count] - seen[:count],
+            seen[2 * count :] - seen[:count],
+        )
         normals = (
-            np.column_stack([along[:, 1], -along[:, 0]]) / np.maximum(np.linalg.norm(along, axis=1), 1e-9)[:, None]
+            np.column_stack([along[:, 1], -along[:, 0]])
+            / np.maximum(np.linalg.norm(along, axis=1), 1e-9)[:, None]
         )
         scale = (normals * across).sum(axis=1)
         normals *= np.where(scale < 0, -1.0, 1.0)[:, None]
@@ -155,19 +172,27 @@ class PrintedLines:
         return np.asarray(self._period * scale)
 
     def look(self, luma: Luma, pose: Pose, reach_px: Points, every: int = 1) -> Lines:
-        """Find all lines, each at most `reach_px` (N,) from where the pose puts it; NaN: it is not looked for.
-        Of `every` so many lines one is looked for, and the answer is of these alone, as `reach_px` is."""
+        """Find all lines, each at most `reach_px` (N,) from where the pose puts it; NaN: it is not
+        looked for. Of `every` so many lines one is looked for, and the answer is of these alone, as
+        `reach_px` is."""
         middles, normals, scale = self.geometry(pose, every)
         size = np.array(pose.size)
         samples = self._places.reshape(-1, _SAMPLES, 3)[::every].reshape(-1, 3)
         places = pose.to_px(samples).reshape(-1, _SAMPLES, 2)
         is_in = ((places >= 1) & (places <= size - 2)).all(axis=(1, 2)) & (scale > 0.3)
-        reach = np.minimum(reach_px, np.minimum(_OF_PERIOD * self._period[::every] * scale, _WIDEST_PX))
+        reach = np.minimum(
+            reach_px, np.minimum(_OF_PERIOD * self._period[::every] * scale, _WIDEST_PX)
+        )
         wanted = np.flatnonzero(is_in & np.isfinite(reach))
         off, found = np.zeros(len(middles)), np.zeros(len(middles), bool)
         if len(wanted):
             off[wanted], found[wanted] = self._offsets(
-                luma, places[wanted], normals[wanted], scale[wanted], reach[wanted], self._half_gap[::every][wanted]
+                luma,
+                places[wanted],
+                normals[wanted],
+                scale[wanted],
+                reach[wanted],
+                self._half_gap[::every][wanted],
             )
         return Lines(is_in, found, off, middles, normals)
 
@@ -181,7 +206,10 @@ class PrintedLines:
         steps = int(np.ceil(room / _STEP_PX))
         offsets = np.arange(-steps, steps + 1) * _STEP_PX
         seen = profiles(luma, places.reshape(-1, 2), normals.repeat(_SAMPLES, axis=0), offsets)
-        profile = np.add.reduce(seen.reshape(len(places), _SAMPLES, -1), axis=1, dtype=np.uint16) / _SAMPLES
+        profile = (
+            np.add.reduce(seen.reshape(len(places), _SAMPLES, -1), axis=1, dtype=np.uint16)
+            / _SAMPLES
+        )
         beside = np.minimum(_shifted(profile, flank), _shifted(profile, -flank))
         depth = beside - profile
         gap = half_gap * scale
@@ -204,7 +232,8 @@ def _shifted(values: Points, by_px: Points) -> Points:
 
 
 def _peaks(depth: Points) -> tuple[NDArray[np.int_], Points, NDArray[np.bool_]]:
-    """Return the deepest place of each row (N, K), how far beyond it the peak is, and whether it has no rival."""
+    """Return the deepest place of each row (N, K), how far beyond it the peak is, and whether it
+    has no rival."""
     rows, columns = np.arange(len(depth)), np.arange(depth.shape[1])
     top = depth.argmax(axis=1)
     peak = depth[rows, top]
@@ -224,12 +253,16 @@ def lines_of(board: Board) -> PrintedLines:
     return PrintedLines(board)
 
 
-def confirmed(board: Board, lines: Lines, within_px: float, corners: tuple[Square, ...], least: float) -> set[Square]:
-    """The squares round which most of the visible lines are where the pose puts them, in one piece with the corners.
+def confirmed(
+    board: Board, lines: Lines, within_px: float, corners: tuple[Square, ...], least: float
+) -> set[Square]:
+    """The squares round which most of the visible lines are where the pose puts them, in one piece
+    with the corners.
 
-    A pose that is right near its corners and off by a whole square farther away is off by half a square in between,
-    where no line fits: what lies beyond is not confirmed. From one square to the next it cannot change so much: the
-    neighbours of confirmed squares, of which pieces may hide the lines, are confirmed with them.
+    A pose that is right near its corners and off by a whole square farther away is off by half a
+    square in between, where no line fits: what lies beyond is not confirmed. From one square to the
+    next it cannot change so much: the neighbours of confirmed squares, of which pieces may hide the
+    lines, are confirmed with them.
     """
     printed = lines_of(board)
     good = lines.is_found & (np.abs(lines.off_px) <= within_px)
@@ -238,7 +271,9 @@ def confirmed(board: Board, lines: Lines, within_px: float, corners: tuple[Squar
     whole, there = (printed.around(ways & of) for of in (lines.is_in, good))
     is_good = ((whole > 0) & (there >= least * whole)).all(axis=2) & printed.is_square
     labels = cv2.connectedComponents(is_good.astype(np.uint8))[1]
-    within = np.array([square for square in corners if square in printed.squares], int).reshape(-1, 2)
+    within = np.array([square for square in corners if square in printed.squares], int).reshape(
+        -1, 2
+    )
     starts = np.unique(labels[within[:, 1], within[:, 0]])
     found = np.isin(labels, starts[starts > 0]).astype(np.uint8)
     is_told = (cv2.dilate(found, np.ones((3, 3), np.uint8)) > 0) & printed.is_square

@@ -1,7 +1,7 @@
 """From a picture to a layout: which face lies on which square, and which squares cannot be told.
 
-A first picture is read as a whole, later ones only where they differ from what was read before; several looks at a
-still table vote. A wrong entry is worse than an unknown one.
+A first picture is read as a whole, later ones only where they differ from what was read before;
+several looks at a still table vote. A wrong entry is worse than an unknown one.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
-
 from companion.core.errors import ConfigError
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
 from companion.core.kit import Kit
 from companion.core.ports import Advice, Frame, Reading, Weakness
+from numpy.typing import NDArray
+
 from vision.detection.markers import Luma
 from vision.detection.stillness import Background
 from vision.pose.lens_tuner import LensTuner
@@ -37,8 +37,8 @@ _ALONE = Budget(closer=48, shaded=60)
 _TURN_FRAMES, _TURN_BACK_FRAMES = 6, 24
 """So often in a row no board is found before the picture's mirror image is tried again.
 
-The more where a board has been seen the way it is: what shows one in the mirror image then is a mirror on the table,
-unless it is where it was.
+The more where a board has been seen the way it is: what shows one in the mirror image then is a
+mirror on the table, unless it is where it was.
 """
 
 Colours = Callable[[], NDArray[np.uint8] | None]
@@ -46,7 +46,8 @@ Colours = Callable[[], NDArray[np.uint8] | None]
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What there is to say of the board in the last picture that was read, beside the reading itself."""
+    """What there is to say of the board in the last picture that was read, beside the reading
+    itself."""
 
     lens: Lens
     """The camera's lens as far as the board has told it."""
@@ -57,8 +58,8 @@ class Seen:
     sureness: Mapping[Square, float] = field(default_factory=dict)
     """How surely each square was read.
 
-    1 is a marker that decodes or an empty square, 0 unknown, between the two a marker's correlation with its print. Of
-    another board or none: empty.
+    1 is a marker that decodes or an empty square, 0 unknown, between the two a marker's correlation
+    with its print. Of another board or none: empty.
     """
     problem: str = ""
     """Why no board was found, as a sentence; empty when nothing is known to be wrong."""
@@ -73,18 +74,24 @@ def board_reader(
 ) -> BoardReader:
     """Return a reader of boards for one camera.
 
-    `kits` are the kits by game, `model` the camera's name among `LENSES`; `frames` still pictures have to agree;
-    `thorough` takes more time for each picture. Raises `ConfigError` for an unknown model.
+    `kits` are the kits by game, `model` the camera's name among `LENSES`; `frames` still pictures
+    have to agree; `thorough` takes more time for each picture. Raises `ConfigError` for an unknown
+    model.
     """
     if model not in LENSES:
         raise ConfigError(
-            say("[camera] model “{model}” is unknown: expected one of {known}", model=model, known=", ".join(LENSES))
+            say(
+                "[camera] model “{model}” is unknown: expected one of {known}",
+                model=model,
+                known=", ".join(LENSES),
+            )
         )
     return BoardReader(Memory(dict(kits), with_lens(LENSES[model]), frames, thorough))
 
 
 class BoardReader:
-    """Reads frames of one camera; safe to call `use` from another thread. `board_reader` puts one together."""
+    """Reads frames of one camera; safe to call `use` from another thread. `board_reader` puts one
+    together."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
@@ -110,7 +117,8 @@ class BoardReader:
         return self.memory.pose
 
     def use_lens(self, lens: Lens, exact: bool = False) -> None:
-        """Go on with another camera and its lens; an exact one is not refined. Waits for the reader."""
+        """Go on with another camera and its lens; an exact one is not refined. Waits for the
+        reader."""
         with self._lock:
             self.mirror = Mirror()
             memory = replace(self.memory, located=with_lens(lens, exact), pose=None, last=None)
@@ -118,7 +126,8 @@ class BoardReader:
             self.seen = Seen(lens)
 
     def use(self, kit: Kit | None) -> None:
-        """Prefer this kit, and read its game's corner markers as this board; None: whichever board lies there.
+        """Prefer this kit, and read its game's corner markers as this board; None: whichever board
+        lies there.
 
         It holds from the next frame on and never waits for the reader.
         """
@@ -128,8 +137,8 @@ class BoardReader:
     def read(self, frame: Frame, *, glance: bool = False) -> Reading:
         """Return what is known after this frame.
 
-        A frame that shows nothing new costs a comparison and no reading; at a `glance` so does one in which something
-        moves, and the first one after it: a hand that only rests goes on.
+        A frame that shows nothing new costs a comparison and no reading; at a `glance` so does one
+        in which something moves, and the first one after it: a hand that only rests goes on.
         """
         with self._lock:
             if self._asked is not None:
@@ -143,18 +152,24 @@ class BoardReader:
                 assert last is not None
                 return self._reading(last, frame, quiet=settled is not None)
             if look.told.game is None and self.mirror.turns_round(frame.luma, self.memory):
-                self.memory = replace(self.memory, votes=(), background=Background(), last=None, settled=None)
+                self.memory = replace(
+                    self.memory, votes=(), background=Background(), last=None, settled=None
+                )
                 look = self._through(Look(mirrored(frame.luma)))
             self._look_back(look)
             return self._reading(look, frame, quiet=look.quiet)
 
     def read_picture(self, luma: Luma) -> Reading:
-        """Return what a single (height, width) picture says, without any frame before or after it."""
+        """Return what a single (height, width) picture says, without any frame before or after
+        it."""
         with self._lock:
             self._restart()
             self.memory = replace(self.memory, background=Background())
             look = self._through(Look(luma, _ALONE))
-            if look.vote.game is None and (turned := self.mirror.turned_picture(luma, self.memory)) is not None:
+            if (
+                look.vote.game is None
+                and (turned := self.mirror.turned_picture(luma, self.memory)) is not None
+            ):
                 self.memory = replace(self.memory, background=Background())
                 look = self._through(Look(turned, _ALONE))
             self._look_back(look)
@@ -175,7 +190,8 @@ class BoardReader:
         return look
 
     def _restart(self) -> None:
-        """Forget the board and all that was worked out for it, and prefer the kit that was asked for."""
+        """Forget the board and all that was worked out for it, and prefer the kit that was asked
+        for."""
         with self._asking:
             kit = self._asked[0] if self._asked is not None else self.memory.active
             self._asked = None
@@ -219,13 +235,27 @@ class BoardReader:
         if located.twin:
             twins = say("The same board is seen twice.")
             advice.append(Advice(say("Put the second board away"), twins, Weakness.TWIN))
-        if look.kit is not None and pose is not None and pose.markers <= 2 and _is_in_view(look.kit, pose, look.vague):
-            vague = say("Two corners are hidden, so the position of the farther squares is uncertain.")
+        if (
+            look.kit is not None
+            and pose is not None
+            and pose.markers <= 2
+            and _is_in_view(look.kit, pose, look.vague)
+        ):
+            vague = say(
+                "Two corners are hidden, so the position of the farther squares is uncertain."
+            )
             advice.append(Advice(say("Show a third corner of the board"), vague, Weakness.CUT))
-            notes.append(say("Two corners of the board are hidden: show a third one, so that every square can be read"))
+            notes.append(
+                say(
+                    "Two corners of the board are hidden: show a third one, so that every square can be read"
+                )
+            )
         size = misprinted_size(look.pieces.placed) if look.pieces is not None else None
         if size is not None:
-            why = say("The pieces have {percent} % of the size that this board asks for.", percent=round(100 * size))
+            why = say(
+                "The pieces have {percent} % of the size that this board asks for.",
+                percent=round(100 * size),
+            )
             advice.append(Advice(say("Print board and pieces at 100 %"), why, Weakness.SMALL))
             notes.append(say("Board and pieces do not have the same scale: print both at 100 %"))
         problem = located.problem
@@ -235,7 +265,9 @@ class BoardReader:
             problem = say("The board is printed white on black: print it again, black on white")
         note = joined(". ", notes)
         kit = self.memory.kit
-        self.seen = Seen(located.tuner.lens, kit, self.memory.pose, look.sureness, problem, tuple(advice), note)
+        self.seen = Seen(
+            located.tuner.lens, kit, self.memory.pose, look.sureness, problem, tuple(advice), note
+        )
 
 
 def _is_in_view(kit: Kit, pose: Pose, squares: frozenset[Square]) -> bool:
@@ -245,11 +277,12 @@ def _is_in_view(kit: Kit, pose: Pose, squares: frozenset[Square]) -> bool:
     return bool(((seen >= 0) & (seen <= np.array(pose.size) - 1)).all(axis=1).any())
 
 
-# ---- mirrored cameras ------------------------------------------------------------------------------------------------
+# ---- mirrored cameras ----------------------------------------------------------------------------
 
 
 class Mirror:
-    """Remembers which way round one camera's pictures are: webcams mirror them for whoever looks at himself.
+    """Remembers which way round one camera's pictures are: webcams mirror them for whoever looks at
+    himself.
 
     A board that was printed white on black is noticed here as well: it cannot be read.
     """
@@ -267,11 +300,15 @@ class Mirror:
         if not self.is_mirrored:
             return frame
         if self._turned is None or self._turned[0] is not frame:
-            self._turned = frame, replace(frame, luma=mirrored(frame.luma), colours=turned_back(frame.colours))
+            self._turned = (
+                frame,
+                replace(frame, luma=mirrored(frame.luma), colours=turned_back(frame.colours)),
+            )
         return self._turned[1]
 
     def turns_round(self, luma: Luma, memory: Memory) -> bool:
-        """After a picture without a board, tell whether its mirror image shows one: then all later ones are turned.
+        """After a picture without a board, tell whether its mirror image shows one: then all later
+        ones are turned.
 
         Looked at now and then, as it takes as long as the picture itself.
         """

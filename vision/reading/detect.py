@@ -6,9 +6,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-
 from companion.core.kit import Kit
-from vision.detection.markers import Luma, MarkerFinder, Sighting, boxes_of, is_large, scan_parts, scan_quickly
+
+from vision.detection.markers import (
+    Luma,
+    MarkerFinder,
+    Sighting,
+    boxes_of,
+    is_large,
+    scan_parts,
+    scan_quickly,
+)
 from vision.detection.rectified_search import lost_corners
 from vision.detection.stillness import wider
 from vision.pieces.regions import with_markers
@@ -23,7 +31,8 @@ _PART = 0.35
 
 
 def detect(look: Look, memory: Memory) -> tuple[Look, Memory]:
-    """Find markers in the blocks that are due; in all of the picture where the board may lie elsewhere."""
+    """Find markers in the blocks that are due; in all of the picture where the board may lie
+    elsewhere."""
     if look.due is not None and memory.last is not None:
         part = _in_parts(look, memory, memory.last)
         if part is not None:
@@ -60,11 +69,12 @@ def corners_among(kit: Kit, sightings: Iterable[Sighting]) -> dict[int, Points]:
     return corners
 
 
-# ---- all of the picture ----------------------------------------------------------------------------------------------
+# ---- all of the picture --------------------------------------------------------------------------
 
 
 def _in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighting, ...]]:
-    """Find the kit in view and the markers: in half the size first, in full where that misses corners or pieces."""
+    """Find the kit in view and the markers: in half the size first, in full where that misses
+    corners or pieces."""
     luma = look.luma
     quick = None if memory.thorough else scan_quickly(luma)
     if quick is not None:
@@ -82,12 +92,17 @@ def _in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighting, ...
 
 
 def _kit_in_view(sightings: Iterable[Sighting], memory: Memory) -> Kit | None:
-    """Return the kit whose corner markers are seen most, the active one in doubt; the last one when none is seen."""
+    """Return the kit whose corner markers are seen most, the active one in doubt; the last one when
+    none is seen."""
     ids = {sighting.marker for sighting in sightings}
     kits = dict(memory.kits)
     if memory.active is not None:
         kits[memory.active.game] = memory.active
-    best = max(kits.values(), key=lambda k: (len(ids & set(k.board.corners)), k is memory.active), default=None)
+    best = max(
+        kits.values(),
+        key=lambda k: (len(ids & set(k.board.corners)), k is memory.active),
+        default=None,
+    )
     if best is None or not ids & set(best.board.corners):
         return memory.kit
     return best
@@ -98,8 +113,11 @@ def _has_all_pieces(kit: Kit, sightings: Iterable[Sighting]) -> bool:
     return all(any(marker in ids for _, marker in tag) for tag in kit.tags)
 
 
-def _with_corners(luma: Luma, kit: Kit, found: tuple[Sighting, ...], memory: Memory) -> tuple[Sighting, ...]:
-    """Add corner markers that the picture does not show by itself, when there is one at least to go by."""
+def _with_corners(
+    luma: Luma, kit: Kit, found: tuple[Sighting, ...], memory: Memory
+) -> tuple[Sighting, ...]:
+    """Add corner markers that the picture does not show by itself, when there is one at least to go
+    by."""
     corners = corners_among(kit, found)
     if not 1 <= len(corners) < len(kit.board.corners):
         return found
@@ -109,14 +127,19 @@ def _with_corners(luma: Luma, kit: Kit, found: tuple[Sighting, ...], memory: Mem
     pose = solve(points_mm, np.vstack(list(corners.values())), memory.located.tuner.lens, size)
     more = lost_corners(kit.board, pose, luma, corners) if pose else ()
     # A single corner says little about where the others are: a second one tells better.
-    return _with_corners(luma, kit, (*found, *more), memory) if more and len(corners) == 1 else (*found, *more)
+    return (
+        _with_corners(luma, kit, (*found, *more), memory)
+        if more and len(corners) == 1
+        else (*found, *more)
+    )
 
 
-# ---- the parts that have changed -------------------------------------------------------------------------------------
+# ---- the parts that have changed -----------------------------------------------------------------
 
 
 def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | None:
-    """Find markers in the blocks that are due; None when these are too many, or when the board may have moved."""
+    """Find markers in the blocks that are due; None when these are too many, or when the board may
+    have moved."""
     assert look.due is not None
     kit, pose, luma = last.kit, last.pose, look.luma
     if kit is None or pose is None:
@@ -162,7 +185,9 @@ def _is_known(sighting: Sighting, kept: Iterable[Sighting]) -> bool:
     return False
 
 
-def _is_held(kit: Kit, kept: Iterable[Sighting], new: Iterable[Sighting], touched: Iterable[Sighting]) -> bool:
+def _is_held(
+    kit: Kit, kept: Iterable[Sighting], new: Iterable[Sighting], touched: Iterable[Sighting]
+) -> bool:
     """Tell whether corner markers that are still seen say that the board lies where it lay."""
     before = corners_among(kit, touched)
     for marker, corners_px in corners_among(kit, new).items():

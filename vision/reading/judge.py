@@ -1,4 +1,5 @@
-"""Fifth stage: every other square is empty by its print, or read once more from straight above, or unknown."""
+"""Fifth stage: every other square is empty by its print, or read once more from straight above, or
+unknown."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from dataclasses import replace
 from operator import attrgetter
 
 from companion.core.grid import Square
+
 from vision.detection.markers import Sighting
 from vision.detection.rectified_search import BETTER, PLAIN, Way, read_closer
 from vision.pieces.empty_squares import empty_among, learn_bare, shaded_among
@@ -45,8 +47,11 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
     return look, replace(memory, times=times, last=replace(look, before=None))
 
 
-def _snapshot(look: Look, memory: Memory, pieces: Pieces, squares: Set[Square] | None) -> tuple[Snapshot, Memory]:
-    """Look at these squares of a picture; None: at all of the board's, as it has to be the first time."""
+def _snapshot(
+    look: Look, memory: Memory, pieces: Pieces, squares: Set[Square] | None
+) -> tuple[Snapshot, Memory]:
+    """Look at these squares of a picture; None: at all of the board's, as it has to be the first
+    time."""
     sheet = memory.sheet
     assert sheet is not None
     if not sheet.has_looked:
@@ -58,12 +63,19 @@ def _snapshot(look: Look, memory: Memory, pieces: Pieces, squares: Set[Square] |
 
 
 def _look_closer(  # noqa: PLR0917 - what is known of one picture
-    look: Look, memory: Memory, pieces: Pieces, shot: Snapshot, missing: Set[Square], times: Counter[Square]
+    look: Look,
+    memory: Memory,
+    pieces: Pieces,
+    shot: Snapshot,
+    missing: Set[Square],
+    times: Counter[Square],
 ) -> tuple[Look, Pieces, set[Square]]:
-    """Read from straight above what lies on squares which nothing accounts for, and tell which are empty after all.
+    """Read from straight above what lies on squares which nothing accounts for, and tell which are
+    empty after all.
 
-    So many squares as the picture's budget has; the others wait for the next one. `times` counts how often each is
-    asked. Returns the look and the pieces with those that were read, and the empty squares.
+    So many squares as the picture's budget has; the others wait for the next one. `times` counts
+    how often each is asked. Returns the look and the pieces with those that were read, and the
+    empty squares.
     """
     board, bare = pieces.kit.board, set[Square]()
     # A marker has more contrast than print or shadows.
@@ -83,13 +95,17 @@ def _look_closer(  # noqa: PLR0917 - what is known of one picture
         if not asked:
             break
     if look.still:
-        shaded = _first(missing - pieces.doubtful - look.vague, look.budget.shaded, times, shot, most=-1)
+        shaded = _first(
+            missing - pieces.doubtful - look.vague, look.budget.shaded, times, shot, most=-1
+        )
         times.update(shaded)
         bare |= shaded_among(board, shot, shaded)
     return look, pieces, bare
 
 
-def _first(squares: Set[Square], number: int, times: Counter[Square], shot: Snapshot, *, most: int) -> set[Square]:
+def _first(
+    squares: Set[Square], number: int, times: Counter[Square], shot: Snapshot, *, most: int
+) -> set[Square]:
     """Return so many of the squares, those first that were asked least often.
 
     Of these come first those with the most contrast, or with the least where `most` is -1.
@@ -101,7 +117,9 @@ def _first(squares: Set[Square], number: int, times: Counter[Square], shot: Snap
     return {square for _, _, square in sorted(ranked)[:number]}
 
 
-def _read_closer(look: Look, pieces: Pieces, squares: Set[Square], ways: Sequence[Way]) -> tuple[Sighting, ...]:
+def _read_closer(
+    look: Look, pieces: Pieces, squares: Set[Square], ways: Sequence[Way]
+) -> tuple[Sighting, ...]:
     """Return markers on these squares that no other look has found."""
     known = {sighting.marker for sighting in look.sightings}
     for piece in pieces.placed:
@@ -112,7 +130,9 @@ def _read_closer(look: Look, pieces: Pieces, squares: Set[Square], ways: Sequenc
     return read_closer(pieces.kit, pieces.pose, look.luma, known=known, squares=squares, ways=ways)
 
 
-def _with_more(look: Look, memory: Memory, pieces: Pieces, more: tuple[Sighting, ...]) -> tuple[Look, Pieces]:
+def _with_more(
+    look: Look, memory: Memory, pieces: Pieces, more: tuple[Sighting, ...]
+) -> tuple[Look, Pieces]:
     """Return look and pieces with these markers, which replace those of the same ids."""
     better = {sighting.marker for sighting in more}
     sightings = (*(s for s in look.sightings if s.marker not in better), *more)
@@ -120,7 +140,7 @@ def _with_more(look: Look, memory: Memory, pieces: Pieces, more: tuple[Sighting,
     return replace(look, sightings=sightings), pieces
 
 
-# ---- what the picture says -------------------------------------------------------------------------------------------
+# ---- what the picture says -----------------------------------------------------------------------
 
 
 def _with_vote(look: Look, pieces: Pieces) -> Look:

@@ -1,7 +1,7 @@
 """Third stage: where the board is, and of which squares that is not sure enough.
 
-Two or more corner markers give a pose, sharpened by the pieces and the printed lines when some are hidden. One corner
-marker, or two pieces that lie as before, only confirm the last pose.
+Two or more corner markers give a pose, sharpened by the pieces and the printed lines when some are
+hidden. One corner marker, or two pieces that lie as before, only confirm the last pose.
 """
 
 from __future__ import annotations
@@ -11,47 +11,60 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
-
 from companion.core.i18n import say
 from companion.core.kit import Board, Kit
+
 from vision.detection.markers import Luma, Sighting
 from vision.pieces.regions import vague_squares
 from vision.pose.board_copies import Corners, apart, boards_among, played_on
 from vision.pose.board_fit import Belief, Evidence, Fit, Tag, fit_board, fit_lines
-from vision.pose.lens_choice import best_start, checked_fit, confirmed_squares, explaining_fit, is_explained
+from vision.pose.lens_choice import (
+    best_start,
+    checked_fit,
+    confirmed_squares,
+    explaining_fit,
+    is_explained,
+)
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, corner_points_mm, nearest_pose, solve_pose
 from vision.reading.look import NO_SQUARES, Located, Look, Memory
 
 _HOLD_PX = 1.0 / 1280
-"""Corners that are this close (by picture width) to where they were when the pose was found have not moved."""
+"""Corners that are this close (by picture width) to where they were when the pose was found have
+not moved."""
 _ANCHOR_PX = 2.0 / 1280
 _SAME_PLACE_PX = 6.0 / 1280
 """Corners that are found roughly and are this close to where they were are where they were."""
 _MISFIT_PX, _BETTER = 1.0 / 1280, 0.3
-"""Four corners that fit worse than this (by picture width) are read without one, when the others fit so much better."""
+"""Four corners that fit worse than this (by picture width) are read without one, when the others
+fit so much better."""
 _LEFT_OVER_PX, _OF_DIAGONAL = 2.5, 0.01
 """Corners that leave over more, also by the diagonal between them, do not lie as on the board."""
 _TRIES = 4
 """So often in a row another model of the lens is looked for in vain."""
 _BENT_PX, _FEW = 2.5, 0.4
-"""So far off may corners of bent paper be; asked where the lines confirm no more than this share of the squares."""
+"""So far off may corners of bent paper be; asked where the lines confirm no more than this share of
+the squares."""
 _SURE_LINES, _SURE_SHARE = 60, 0.8
-"""A view with so many lines, on so large a share of the squares, teaches the lens although corners are hidden."""
+"""A view with so many lines, on so large a share of the squares, teaches the lens although corners
+are hidden."""
 _BY_CORNERS = np.diag([0.1, 0.05]) ** 2
 """(2, 2): how well corner markers alone tell a lens of another angle, see `LensTuner.told`."""
 
 
 def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
-    """Find the pose from the corner markers, sharpened by printed lines where some are hidden or the lens misfits."""
+    """Find the pose from the corner markers, sharpened by printed lines where some are hidden or
+    the lens misfits."""
     kit = look.kit
     if kit is None:
         # Something hides the board: as long as any marker is seen it may still lie there.
         return look, memory if look.sightings else replace(memory, pose=None)
     pose = look.pose
     if look.before is None:
-        pose, located = find_pose(memory.located, kit, look.sightings, (look.luma.shape[1], look.luma.shape[0]))
+        pose, located = find_pose(
+            memory.located, kit, look.sightings, (look.luma.shape[1], look.luma.shape[0])
+        )
         if pose is not None and not located.is_aligned:
             located = _aligned(located, look.luma, kit.board)
             pose = located.pose
@@ -76,13 +89,14 @@ def forget_board(located: Located) -> Located:
     return Located(located.nominal, located.tuner, tries=located.tries)
 
 
-# ---- corner markers --------------------------------------------------------------------------------------------------
+# ---- corner markers ------------------------------------------------------------------------------
 
 
 def find_pose(
     located: Located, kit: Kit, sightings: Iterable[Sighting], size: tuple[int, int]
 ) -> tuple[Pose | None, Located]:
-    """Return the pose of a kit's board among all sightings of a picture of (width, height), None being none."""
+    """Return the pose of a kit's board among all sightings of a picture of (width, height), None
+    being none."""
     board = kit.board
     if board is not located.board or (located.pose is not None and located.pose.size != size):
         located = replace(forget_board(located), board=board)
@@ -104,30 +118,40 @@ def find_pose(
 
 
 def held(located: Located, board: Board, sightings: Iterable[Sighting]) -> Located | None:
-    """Return what is known of the board if all these markers lie as they did when its pose was found; else None."""
+    """Return what is known of the board if all these markers lie as they did when its pose was
+    found; else None."""
     own, others = _apart(board, sightings)
     corners = _once(own)
     return _held(located, board, corners, others) if len(corners) == len(own) else None
 
 
 def _apart(board: Board, sightings: Iterable[Sighting]) -> tuple[list[Sighting], dict[int, Points]]:
-    """Return the board's corner markers, and the places (4, 2) of others that are seen once, by id."""
+    """Return the board's corner markers, and the places (4, 2) of others that are seen once, by
+    id."""
     every = apart(sightings)
     own = [sighting for sighting in every if sighting.marker in board.corners]
     return own, _once([sighting for sighting in every if sighting.marker not in board.corners])
 
 
-def _held(located: Located, board: Board, corners: Corners, others: Mapping[int, Points]) -> Located | None:
+def _held(
+    located: Located, board: Board, corners: Corners, others: Mapping[int, Points]
+) -> Located | None:
     pose = located.pose
     if pose is None or len(corners) > pose.markers:
         return None
     if corners:
         known = located.corners
-        expected = [known[m] if m in known else pose.to_px(corner_points_mm(board, m)) for m in corners]
+        expected = [
+            known[m] if m in known else pose.to_px(corner_points_mm(board, m)) for m in corners
+        ]
         error = np.vstack(expected) - np.vstack(list(corners.values()))
         is_same = np.sqrt((error**2).sum(axis=1).mean()) <= _HOLD_PX * pose.size[0]
     else:
-        off = [np.abs(px - located.anchors[m]).max() for m, px in others.items() if m in located.anchors]
+        off = [
+            np.abs(px - located.anchors[m]).max()
+            for m, px in others.items()
+            if m in located.anchors
+        ]
         is_same = len(off) >= 2 and max(off) <= _ANCHOR_PX * pose.size[0]
     return replace(located, anchors={**located.anchors, **others}) if is_same else None
 
@@ -146,9 +170,14 @@ def _once(sightings: Collection[Sighting]) -> dict[int, Points]:
 
 
 def _own_corners(
-    located: Located, kit: Kit, corners: list[Sighting], others: Mapping[int, Points], size: tuple[int, int]
+    located: Located,
+    kit: Kit,
+    corners: list[Sighting],
+    others: Mapping[int, Points],
+    size: tuple[int, int],
 ) -> tuple[Corners, Located]:
-    """Return corner markers by id, of the board that is played on; none when two copies of it cannot be told apart."""
+    """Return corner markers by id, of the board that is played on; none when two copies of it
+    cannot be told apart."""
     single, lens = _once(corners), located.tuner.lens
     times = Counter(sighting.marker for sighting in corners)
     has_twins = max(times.values(), default=0) > 1
@@ -173,7 +202,11 @@ def _fits_one(tuner: LensTuner, board: Board, corners: Corners, size: tuple[int,
 
 
 def _solved(
-    located: Located, kit: Kit, corners: Corners, others: Mapping[int, Points], size: tuple[int, int]
+    located: Located,
+    kit: Kit,
+    corners: Corners,
+    others: Mapping[int, Points],
+    size: tuple[int, int],
 ) -> tuple[Pose | None, Located]:
     """Return the pose by two corner markers or more, which may teach the lens."""
     board, tuner = kit.board, located.tuner
@@ -200,7 +233,9 @@ def _solved(
         )
         return None, replace(located, problem=problem)
     pose = replace(pose, markers=len(corners))
-    located = replace(located, tuner=tuner, pose=pose, seen=seen, anchors=others, corners=dict(shown))
+    located = replace(
+        located, tuner=tuner, pose=pose, seen=seen, anchors=others, corners=dict(shown)
+    )
     return pose, replace(located, is_aligned=False, unconfirmed=NO_SQUARES)
 
 
@@ -215,7 +250,8 @@ def _tags(kit: Kit, others: Mapping[int, Points]) -> list[Tag]:
 
 
 def _fitting(tuner: LensTuner, board: Board, corners: Corners, size: tuple[int, int]) -> Corners:
-    """Return the corners without the one of four that something bright hides in part, which moves it."""
+    """Return the corners without the one of four that something bright hides in part, which moves
+    it."""
     if len(corners) < 4 or not (tuner.views or tuner.exact):
         return corners  # a lens that is not known yet explains none of them
     pose, _ = _pose_of(board, corners, tuner.lens, size)
@@ -231,19 +267,24 @@ def _fitting(tuner: LensTuner, board: Board, corners: Corners, size: tuple[int, 
     return best if best_px <= _BETTER * of_all else corners
 
 
-def _pose_of(board: Board, corners: Corners, lens: Lens, size: tuple[int, int]) -> tuple[Pose | None, float]:
+def _pose_of(
+    board: Board, corners: Corners, lens: Lens, size: tuple[int, int]
+) -> tuple[Pose | None, float]:
     """Return the pose that corner markers tell, and how much may be left over, px."""
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
     points_px = np.vstack(list(corners.values()))
     diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
-    return nearest_pose(points_mm, points_px, lens, size), max(_LEFT_OVER_PX, _OF_DIAGONAL * diagonal_px)
+    return nearest_pose(points_mm, points_px, lens, size), max(
+        _LEFT_OVER_PX, _OF_DIAGONAL * diagonal_px
+    )
 
 
-# ---- printed lines ---------------------------------------------------------------------------------------------------
+# ---- printed lines -------------------------------------------------------------------------------
 
 
 def _aligned(located: Located, luma: Luma, board: Board) -> Located:
-    """Correct the last pose by the printed lines: when corner markers are hidden, or when the lens misfits."""
+    """Correct the last pose by the printed lines: when corner markers are hidden, or when the lens
+    misfits."""
     pose, seen, tuner = located.pose, located.seen, located.tuner
     assert pose is not None
     assert seen is not None

@@ -1,4 +1,5 @@
-"""What goes through the stages of the reader: one picture, and what is known from those before it. Both are frozen."""
+"""What goes through the stages of the reader: one picture, and what is known from those before it.
+Both are frozen."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import NamedTuple
 
 from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit, Layout
+
 from vision.cards.reader import CardReader, Open
 from vision.detection.markers import Luma, Sighting
 from vision.detection.stillness import Background, Blocks, Small
@@ -24,7 +26,8 @@ NO_SQUARES: frozenset[Square] = frozenset()
 class Budget(NamedTuple):
     """How many squares are read from above in one picture, and told under shadows with edges.
 
-    The rest waits for the next picture: a hand that rests on a board must not make one cost ten times as much.
+    The rest waits for the next picture: a hand that rests on a board must not make one cost ten
+    times as much.
     """
 
     closer: int = 24
@@ -47,9 +50,11 @@ class Vote:
     fans: Layout = field(default_factory=dict)
     markers: Mapping[Square, int] = field(default_factory=dict)
     stirred: bool = False
-    """Zones of cards are unknown because something moved in them: it has no vote once all is still."""
+    """Zones of cards are unknown because something moved in them: it has no vote once all is still.
+    """
     guessed: frozenset[Square] = frozenset()
-    """Squares of `seen` whose marker did not decode and is not clearly the one it resembles most."""
+    """Squares of `seen` whose marker did not decode and is not clearly the one it resembles most.
+    """
 
 
 NO_VOTE = Vote(None, {}, NO_SQUARES)
@@ -69,7 +74,8 @@ class Placed:
     turn_deg: float
     """How it is turned, counter-clockwise."""
     squares: frozenset[Square]
-    """Those that it covers when that is `sure`, else all that it may touch; none of a piece beside the board."""
+    """Those that it covers when that is `sure`, else all that it may touch; none of a piece beside
+    the board."""
     sure: bool
     fits: bool
     """Its size is that of a tag at this height, and no other marker has its id."""
@@ -114,10 +120,12 @@ class Look:
     due: Blocks | None = None
     """Motion: the blocks to look at; None: all of them."""
     is_retry: bool = False
-    """Motion: nothing has been looked at for so long that squares that stayed unknown are asked again."""
+    """Motion: nothing has been looked at for so long that squares that stayed unknown are asked
+    again."""
 
     before: Look | None = None
-    """Detect: the look that holds for all that is not due; None: all of the picture has been looked at."""
+    """Detect: the look that holds for all that is not due; None: all of the picture has been looked
+    at."""
     kit: Kit | None = None
     """Detect: whose corner markers are in view."""
     sightings: tuple[Sighting, ...] = ()
@@ -142,7 +150,8 @@ class Look:
     unknown: frozenset[Square] = NO_SQUARES
     """Judge."""
     sureness: Mapping[Square, float] = field(default_factory=dict)
-    """Judge: 1 for a marker that decodes or an empty square, 0 unknown, between them a marker's correlation."""
+    """Judge: 1 for a marker that decodes or an empty square, 0 unknown, between them a marker's
+    correlation."""
     vote: Vote = NO_VOTE
     """Judge: what the picture says by itself."""
 
@@ -154,7 +163,8 @@ class Look:
 
 @dataclass(frozen=True, eq=False)
 class Located:
-    """Where the board was last, so that hands over corner markers do no harm, and what is known of the lens."""
+    """Where the board was last, so that hands over corner markers do no harm, and what is known of
+    the lens."""
 
     nominal: Lens
     tuner: LensTuner
@@ -173,11 +183,13 @@ class Located:
     tries: int = 0
     """How often in a row another model of the lens was looked for in vain."""
     unconfirmed: frozenset[Square] = NO_SQUARES
-    """Squares of which the pose may be wrong: two corner markers say little, and no printed line more."""
+    """Squares of which the pose may be wrong: two corner markers say little, and no printed line
+    more."""
     problem: str = ""
     """Why there is no pose although corner markers are seen, as a sentence; else empty."""
     twin: str = ""
-    """What to do about a second copy of the board in the last picture, as a sentence; else empty."""
+    """What to do about a second copy of the board in the last picture, as a sentence; else empty.
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +210,8 @@ class Memory:
     kit: Kit | None = None
     """Whose board was in view last."""
     sheet: Sheet | None = None
-    """How bright its paper is and how dark its outlines are; None: it is a board of cards, or there was none."""
+    """How bright its paper is and how dark its outlines are; None: it is a board of cards, or there
+    was none."""
     bare_looks: Bare = field(default_factory=dict)
     """How its squares look when they are empty."""
     cards: CardReader | None = None

@@ -1,7 +1,8 @@
 """First stage: does anything move, and which blocks of the picture are to be looked at?
 
-What a camera shows of a still table is never still. Light and noise are taken off, see `vision.detection.stillness`,
-and a movement is a cluster of blocks that differ by more. One that is faint has to last for two pictures.
+What a camera shows of a still table is never still. Light and noise are taken off, see
+`vision.detection.stillness`, and a movement is a cluster of blocks that differ by more. One that is
+faint has to last for two pictures.
 """
 
 from __future__ import annotations
@@ -33,19 +34,23 @@ from vision.pose.pose import Points
 from vision.reading.look import Look, Memory
 
 RELIT = 0.04
-"""When a picture is so much lighter or darker than when all of it was read, all of it is read again."""
+"""When a picture is so much lighter or darker than when all of it was read, all of it is read
+again."""
 _LASTING = 5
 """Frames for which it has to be."""
 _CLUSTER, _CLEAR = 3.0, 6.0
-"""A movement: the squares of changes, by what counts, in three by three blocks add up to this; and a clear one."""
+"""A movement: the squares of changes, by what counts, in three by three blocks add up to this; and
+a clear one."""
 _SUDDEN = 4 * _CLEAR
-"""And one that is so clear against a picture that the frame before still looked like needs no second comparison."""
+"""And one that is so clear against a picture that the frame before still looked like needs no
+second comparison."""
 _PART = 0.3
 """So much of them, in a block of a cluster, makes it part of the movement."""
 _BY_LIGHT = 0.15
 """Where the light has changed, a block may differ by this share of that."""
 _FOLLOW = 0.33
-"""Share of a still frame in what the next one is compared with: what moves slowly falls behind itself."""
+"""Share of a still frame in what the next one is compared with: what moves slowly falls behind
+itself."""
 _AVERAGED = 12
 """So many still frames make up what a block looked like when it was read."""
 _LEARNING, _SELDOM = 20, 4
@@ -64,7 +69,8 @@ class Stir(NamedTuple):
     places: Points | None
     """(N, 2) pixels that have moved since the frames before; None: nothing has."""
     changed: Blocks | None
-    """(rows, columns): the blocks that differ from what was read last; None: nothing is known of them."""
+    """(rows, columns): the blocks that differ from what was read last; None: nothing is known of
+    them."""
     light: float = 1.0
     """How bright the picture is by how bright it was when all of it was read last."""
 
@@ -74,14 +80,21 @@ def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
     stir, background = compare(memory.background, look.luma)
     still_frames = 0 if stir.moving else memory.still_frames + 1
     since_look = memory.since_look + 1
-    memory = replace(memory, background=background, still_frames=still_frames, since_look=since_look)
+    memory = replace(
+        memory, background=background, still_frames=still_frames, since_look=since_look
+    )
     is_retry_due = since_look >= _RETRY_FRAMES
     settled = memory.settled
     if settled is not None and not stir.moving and not stir.drifted:
         unknown = settled.told.unknown
         if not unknown or (unknown <= memory.resigned and not is_retry_due):
             return replace(look, is_known=True), memory
-    if look.may_glance and still_frames <= 1 and stir.changed is not None and memory.latest is not None:
+    if (
+        look.may_glance
+        and still_frames <= 1
+        and stir.changed is not None
+        and memory.latest is not None
+    ):
         return replace(look, is_known=True), replace(memory, votes=(), settled=None)
     due, memory = _due(stir, memory, is_retry_due)
     still = not stir.moving or stir.changed is None
@@ -92,11 +105,17 @@ def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
 def _due(stir: Stir, memory: Memory, is_retry_due: bool) -> tuple[Blocks | None, Memory]:
     """Return which blocks to look at; None: all of them.
 
-    What was read while something moved is read once more when all is still, and so is what stayed unknown, but for the
-    squares of which no more is to be learned.
+    What was read while something moved is read once more when all is still, and so is what stayed
+    unknown, but for the squares of which no more is to be learned.
     """
     last = memory.last
-    if last is None or last.kit is None or last.pose is None or stir.changed is None or abs(stir.light - 1) > RELIT:
+    if (
+        last is None
+        or last.kit is None
+        or last.pose is None
+        or stir.changed is None
+        or abs(stir.light - 1) > RELIT
+    ):
         return None, memory
     blocks = stir.changed
     wanted = last.unknown if is_retry_due else last.unknown - memory.resigned
@@ -108,11 +127,12 @@ def _due(stir: Stir, memory: Memory, is_retry_due: bool) -> tuple[Blocks | None,
     return blocks if stir.moving else fresh, replace(memory, fresh=fresh)
 
 
-# ---- comparing pictures ----------------------------------------------------------------------------------------------
+# ---- comparing pictures --------------------------------------------------------------------------
 
 
 def compare(past: Background, luma: Luma) -> tuple[Stir, Background]:
-    """Compare the next (height, width) picture with those before; the first one counts as moving."""
+    """Compare the next (height, width) picture with those before; the first one counts as
+    moving."""
     now = _shrunk(luma)
     if past.read is None or past.read.shape != now.shape:
         return Stir(True, True, None, None), replace(past, now=now, before=now, read=None)
@@ -145,7 +165,8 @@ def compare(past: Background, luma: Luma) -> tuple[Stir, Background]:
 
 
 def _light(past: Background, now: Small) -> tuple[float, tuple[float, ...]]:
-    """Return how bright a picture is by that when all was read last, and how bright the last ones were."""
+    """Return how bright a picture is by that when all was read last, and how bright the last ones
+    were."""
     light, lights = 1.0, past.lights
     if past.whole is not None:
         light = middle_of((now[::SAMPLE, ::SAMPLE] + 1) / (past.whole[::SAMPLE, ::SAMPLE] + 1))
@@ -157,7 +178,8 @@ def _light(past: Background, now: Small) -> tuple[float, tuple[float, ...]]:
 
 
 def _calm(seen: Background, rest: Small) -> Background:
-    """Learn the noise where nothing differs from what was read, and what the blocks look like without it."""
+    """Learn the noise where nothing differs from what was read, and what the blocks look like
+    without it."""
     assert seen.read is not None
     assert seen.looks is not None
     calm, noise, read, looks = seen.calm + 1, seen.noise, seen.read, seen.looks
@@ -186,14 +208,19 @@ def _moving(seen: Background, now: Small) -> tuple[Blocks | None, Small, Backgro
 def _cluster(
     noise: Noise, rest: Small, shift: Small, faint: Blocks | None
 ) -> tuple[Blocks | None, Blocks | None, float]:
-    """Return the blocks whose changes hang together and are more than noise, the faint ones, and how strong they are.
+    """Return the blocks whose changes hang together and are more than noise, the faint ones, and
+    how strong they are.
 
-    Those that were not `faint` in the frame before have to be clear. None: there are no such blocks.
+    Those that were not `faint` in the frame before have to be clear. None: there are no such
+    blocks.
     """
     bounds = bounds_of(noise, rest) + np.float32(_BY_LIGHT) * shift
     share = rest / bounds
     share *= share
-    sums = np.asarray(cv2.boxFilter(share, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT), np.float32)
+    sums = np.asarray(
+        cv2.boxFilter(share, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT),
+        np.float32,
+    )
     strongest = cv2.minMaxLoc(sums)[1]
     if strongest < _CLUSTER:
         return None, None, strongest
@@ -212,8 +239,8 @@ def _cluster(
 def _shrunk(luma: Luma) -> Small:
     """Return the mean of each block, (rows, columns).
 
-    It is halved three times, which OpenCV does much faster than to an eighth; the last time with fractions, since a
-    mean is far less noisy than a level.
+    It is halved three times, which OpenCV does much faster than to an eighth; the last time with
+    fractions, since a mean is far less noisy than a level.
     """
     height, width = luma.shape
     small: NDArray[Any] = luma
@@ -227,7 +254,8 @@ def _shrunk(luma: Luma) -> Small:
 
 
 def mark_read(past: Background, blocks: Blocks | None = None) -> Background:
-    """Compare later pictures with the last one, or with these (rows, columns) of it: they have been read."""
+    """Compare later pictures with the last one, or with these (rows, columns) of it: they have been
+    read."""
     now, read = past.now, past.read
     if now is None:
         return past

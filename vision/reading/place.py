@@ -1,4 +1,5 @@
-"""Fourth stage: which face lies on which square, by the height of each piece, or which cards lie open in which zone.
+"""Fourth stage: which face lies on which square, by the height of each piece, or which cards lie
+open in which zone.
 
 A wrong entry is worse than an unknown one.
 """
@@ -13,9 +14,9 @@ from operator import attrgetter
 
 import cv2
 import numpy as np
-
 from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit
+
 from vision.cards.reader import card_reader
 from vision.detection.markers import Sighting
 from vision.pieces.regions import squares_under
@@ -29,7 +30,8 @@ _ROUND_MM = 5.0
 _ABOVE_MM = 3.0
 """Pieces may stand a little higher than their markers."""
 _SIZE, _CORNER_PX = 0.10, 1.0
-"""A marker's side may differ by this share from that of a tag, and by what an error of its corners makes of it."""
+"""A marker's side may differ by this share from that of a tag, and by what an error of its corners
+makes of it."""
 _AROUND = (0, 0), (1, 1), (-1, -1), (1, -1), (-1, 1)
 _EDGE_MM, _OF_PITCH = 1.5, 0.05
 """What lies nearer to the edge of a square may lie on the next one."""
@@ -65,7 +67,8 @@ def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
 def _asked(
     look: Look, kit: Kit, pose: Pose, placed: Iterable[Placed], resigned: frozenset[Square]
 ) -> frozenset[Square]:
-    """Return the squares to judge anew: all of them, or those about which the blocks that are due can tell."""
+    """Return the squares to judge anew: all of them, or those about which the blocks that are due
+    can tell."""
     before = look.before
     if before is None or before.pieces is None or look.due is None:
         return frozenset(kit.board.squares)
@@ -87,7 +90,7 @@ def _asked(
     return frozenset(asked)
 
 
-# ---- pieces ----------------------------------------------------------------------------------------------------------
+# ---- pieces --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +102,9 @@ class _Seen:
     beneath: Face | None
 
 
-def placed_pieces(kit: Kit, pose: Pose, sightings: Collection[Sighting], unconfirmed: frozenset[Square]) -> Pieces:
+def placed_pieces(
+    kit: Kit, pose: Pose, sightings: Collection[Sighting], unconfirmed: frozenset[Square]
+) -> Pieces:
     """Return where pieces lie by these markers: where their rays meet the plane of their height.
 
     Which of the `unconfirmed` squares it is that shows a piece is not known for certain.
@@ -124,7 +129,8 @@ def placed_pieces(kit: Kit, pose: Pose, sightings: Collection[Sighting], unconfi
 
 
 def _beneath(kit: Kit, in_view: Set[int]) -> dict[bool, Face | None]:
-    """Return the tallest piece that may lie hidden beneath one that is carried, and beneath any other.
+    """Return the tallest piece that may lie hidden beneath one that is carried, and beneath any
+    other.
 
     Where there are pieces that are carried, only these share a square with another.
     """
@@ -135,19 +141,26 @@ def _beneath(kit: Kit, in_view: Set[int]) -> dict[bool, Face | None]:
         has_carried |= face.carried
         is_seen = not in_view.isdisjoint(dict(tag).values())
         best = tallest[face.carried]
-        if not is_seen and face.size == (1, 1) and (best is None or face.height_mm > best.height_mm):
+        if (
+            not is_seen
+            and face.size == (1, 1)
+            and (best is None or face.height_mm > best.height_mm)
+        ):
             tallest[face.carried] = face
     return {True: tallest[False], False: tallest[has_carried]}
 
 
 def _placed(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
-    """Return where pieces lie whose markers' rays meet the board. All at once, which is much faster."""
+    """Return where pieces lie whose markers' rays meet the board. All at once, which is much
+    faster."""
     if not seen:
         return []
     places, sides, turns = _rays(pose, seen)
     is_met = np.asarray(np.isfinite(places).all(axis=(1, 2)))
     spots = np.where(is_met[:, None], places[:, 0], 0.0)
-    spreads = pose.spread_mm(np.column_stack([spots, list(map(attrgetter("face.height_mm"), seen))]))
+    spreads = pose.spread_mm(
+        np.column_stack([spots, list(map(attrgetter("face.height_mm"), seen))])
+    )
     placed = []
     for number in np.flatnonzero(is_met).tolist():
         piece, spread = seen[number], 2 * float(spreads[number])
@@ -160,13 +173,25 @@ def _placed(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
         else:
             squares, sure = _covered(kit, piece.face, (*middle, turn), spread)
         placed.append(
-            Placed(piece.face, piece.beneath, piece.sighting, middle, turn, squares, sure, fits, lifted, size)
+            Placed(
+                piece.face,
+                piece.beneath,
+                piece.sighting,
+                middle,
+                turn,
+                squares,
+                sure,
+                fits,
+                lifted,
+                size,
+            )
         )
     return placed
 
 
 def _rays(pose: Pose, seen: Sequence[_Seen]) -> tuple[Points, Points, Points]:
-    """Return where the markers' rays meet the planes of their heights: places (N, 2, 2), sides and turns (N,).
+    """Return where the markers' rays meet the planes of their heights: places (N, 2, 2), sides and
+    turns (N,).
 
     The second place is that where the piece lies on what may be beneath. NaN: they do not meet.
     """
@@ -185,8 +210,11 @@ def _rays(pose: Pose, seen: Sequence[_Seen]) -> tuple[Points, Points, Points]:
     return places[:, [0, 5]], sides, np.degrees(np.arctan2(up, right))
 
 
-def _touched(board: Board, spots: Iterable[tuple[float, float]], margin_mm: float) -> tuple[frozenset[Square], bool]:
-    """Return the squares in which places lie that are known to within a margin, and whether it is one, or none."""
+def _touched(
+    board: Board, spots: Iterable[tuple[float, float]], margin_mm: float
+) -> tuple[frozenset[Square], bool]:
+    """Return the squares in which places lie that are known to within a margin, and whether it is
+    one, or none."""
     squares, is_beside = set(), False
     for x, y in spots:
         for across, up in _AROUND:
@@ -201,7 +229,8 @@ def _touched(board: Board, spots: Iterable[tuple[float, float]], margin_mm: floa
 def _covered(
     kit: Kit, face: Face, place: tuple[float, float, float], spread_mm: float
 ) -> tuple[frozenset[Square], bool]:
-    """Return the squares under a piece of several, and whether it lies on them properly; else all that it may touch."""
+    """Return the squares under a piece of several, and whether it lies on them properly; else all
+    that it may touch."""
     board, (x, y, turn_deg) = kit.board, place
     size = face.turned_size(turn_deg)
     first, files, ranks = board.nearest_first(size, x, y)
@@ -221,7 +250,9 @@ def _covered(
 
 def _overlaps(foot: Points, board: Board, square: Square) -> bool:
     """Does a rectangle (4, 2) in board mm lie over a part of a square that matters?"""
-    cell = rectangle_corners_mm(*board.centre_mm(square), board.square_mm, board.depth_mm or board.square_mm, 0.0)
+    cell = rectangle_corners_mm(
+        *board.centre_mm(square), board.square_mm, board.depth_mm or board.square_mm, 0.0
+    )
     area = cv2.intersectConvexConvex(foot.astype(np.float32), cell.astype(np.float32))[0]
     return area > _OVERLAP * board.square_mm**2
 
@@ -229,7 +260,8 @@ def _overlaps(foot: Points, board: Board, square: Square) -> bool:
 def faces_on_squares(
     placed: Iterable[Placed], unconfirmed: frozenset[Square] = NO_SQUARES
 ) -> tuple[dict[Square, str], dict[Square, int], frozenset[Square]]:
-    """Return the face on top of each square and its marker, and the squares where a piece lies that cannot be told."""
+    """Return the face on top of each square and its marker, and the squares where a piece lies that
+    cannot be told."""
     by_square: dict[Square, list[Placed]] = defaultdict(list)
     doubtful: set[Square] = set()
     for piece in placed:
@@ -242,7 +274,8 @@ def faces_on_squares(
     for square, pieces in by_square.items():
         *_, top = sorted(pieces, key=attrgetter("face.height_mm", "face.carried"))
         for other in pieces:
-            # A flag or a ball beside its carrier on the square lies there as well as above or below it.
+            # A flag or a ball beside its carrier on the square lies there as well as above or below
+            # it.
             is_carried = len(pieces) == 2 and top.face.carried != other.face.carried
             is_clear = is_carried or top.face.height_mm - other.face.height_mm >= _ON_TOP_MM
             if other is not top and not (is_clear and top.face.size == other.face.size == (1, 1)):
@@ -254,7 +287,8 @@ def faces_on_squares(
 
 
 def misprinted_size(placed: Collection[Placed]) -> float | None:
-    """Return how large pieces are by the size that this board asks for, when most are alike and not of that size."""
+    """Return how large pieces are by the size that this board asks for, when most are alike and not
+    of that size."""
     off = []
     for piece in placed:
         if not piece.fits:
@@ -264,11 +298,12 @@ def misprinted_size(placed: Collection[Placed]) -> float | None:
     return float(np.median(off))
 
 
-# ---- what pieces hide ------------------------------------------------------------------------------------------------
+# ---- what pieces hide ----------------------------------------------------------------------------
 
 
 def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[Placed]) -> Points:
-    """Return (N, 16, 2) mm on the board: what each piece hides, its foot and what lies behind its top.
+    """Return (N, 16, 2) mm on the board: what each piece hides, its foot and what lies behind its
+    top.
 
     The second half of the points is the same where it would be on top of what may be beneath.
     """
@@ -286,10 +321,13 @@ def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[Placed]) -> Points:
         sizes.append((width + _ROUND_MM, depth + _ROUND_MM))
         turns.append(piece.turn_deg)
     angles = np.radians(turns)
-    axes = np.array([[np.cos(angles), np.sin(angles)], [-np.sin(angles), np.cos(angles)]]).transpose(2, 0, 1)
+    axes = np.array(
+        [[np.cos(angles), np.sin(angles)], [-np.sin(angles), np.cos(angles)]]
+    ).transpose(2, 0, 1)
     corners = _ONE * np.reshape(sizes, (-1, 1, 2)) @ axes
     feet = corners[:, None] + np.reshape(middles, (-1, 2, 1, 2))
-    # A ray from the eye past the top meets the board farther off: by as much as the eye is above it.
+    # A ray from the eye past the top meets the board farther off: by as much as the eye is above
+    # it.
     eye = pose.eye_mm
     above = np.maximum(eye[2] - np.reshape(heights, (-1, 2, 1, 1)), 1.0)
     behind = eye[:2] + (feet - eye[:2]) * eye[2] / above

@@ -1,7 +1,7 @@
 """Sixth stage: several looks at a still table have to agree, then it is told.
 
-Three still pictures have to agree. Two are enough where nothing but certain things are new: markers that decode, and
-squares that have become empty because what lay on them is read somewhere else.
+Three still pictures have to agree. Two are enough where nothing but certain things are new: markers
+that decode, and squares that have become empty because what lay on them is read somewhere else.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-
 from companion.core.grid import Square
+
 from vision.cards.fans import agreed_fans
 from vision.detection.foreign_objects import lying_free
 from vision.detection.rectified_search import marked_squares
@@ -37,7 +37,9 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     memory = replace(memory, background=background, fresh=fresh, since_look=0)
     latest, votes = memory.latest, memory.votes
     # What was read with a worse pose has no vote.
-    is_apart = latest is None or (look.pose is not latest.pose and not _agree(look.pose, latest.pose))
+    is_apart = latest is None or (
+        look.pose is not latest.pose and not _agree(look.pose, latest.pose)
+    )
     if not look.still or is_apart or (votes and votes[-1].stirred):
         votes = ()
     votes = (*votes, look.vote)[-memory.frames :]
@@ -69,8 +71,14 @@ def _agree(pose: Pose | None, before: Pose | None) -> bool:
 
 
 def _with_foreign(look: Look, memory: Memory) -> Memory:
-    """Remember on which unknown squares of a board that lies still something has lain for long that is no piece."""
-    unknown, last, small, sheet = look.told.unknown, memory.last, memory.background.now, memory.sheet
+    """Remember on which unknown squares of a board that lies still something has lain for long that
+    is no piece."""
+    unknown, last, small, sheet = (
+        look.told.unknown,
+        memory.last,
+        memory.background.now,
+        memory.sheet,
+    )
     memory = replace(memory, foreign=memory.foreign & unknown)
     if last is None or last.pieces is None or small is None or sheet is None:
         return memory
@@ -88,7 +96,7 @@ def _with_foreign(look: Look, memory: Memory) -> Memory:
     return memory
 
 
-# ---- what several pictures say ---------------------------------------------------------------------------------------
+# ---- what several pictures say -------------------------------------------------------------------
 
 
 def settled_by(votes: tuple[Vote, ...], agreed: Vote | None, frames: int) -> tuple[Vote, bool]:
@@ -104,7 +112,8 @@ def settled_by(votes: tuple[Vote, ...], agreed: Vote | None, frames: int) -> tup
 
 
 def is_certain(told: Vote, agreed: Vote) -> bool:
-    """Tell whether all is certain by which looks at a still table differ from what was settled before."""
+    """Tell whether all is certain by which looks at a still table differ from what was settled
+    before."""
     if told.fans or agreed.fans or told.game is None or told.game != agreed.game:
         return False
     come, left = set[int](), set[int]()
@@ -120,10 +129,12 @@ def is_certain(told: Vote, agreed: Vote) -> bool:
 
 
 def joined_looks(looks: tuple[Vote, ...]) -> tuple[Vote, bool]:
-    """Return what several pictures of a still table say together, and whether none contradicts another.
+    """Return what several pictures of a still table say together, and whether none contradicts
+    another.
 
-    A face read once counts against unknown (a marker does not decode by chance); against "empty" or another face it
-    makes the square unknown. What was unknown is empty when the last two pictures of three say so.
+    A face read once counts against unknown (a marker does not decode by chance); against "empty" or
+    another face it makes the square unknown. What was unknown is empty when the last two pictures
+    of three say so.
     """
     first, last = looks[0], looks[-1]
     for look in looks:
@@ -152,7 +163,15 @@ def joined_looks(looks: tuple[Vote, ...]) -> tuple[Vote, bool]:
         elif pieces or len(looks) < 3 or square in lately:
             unknown.add(square)
             is_one &= not pieces
-    told = Vote(last.game, seen, frozenset(unknown), beside, tuple(sorted(strangers)), markers=markers, guessed=guessed)
+    told = Vote(
+        last.game,
+        seen,
+        frozenset(unknown),
+        beside,
+        tuple(sorted(strangers)),
+        markers=markers,
+        guessed=guessed,
+    )
     if any(fans):
         agreed, torn = agreed_fans(fans, unknown)
         told = replace(told, fans=agreed, unknown=told.unknown | torn)

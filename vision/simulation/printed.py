@@ -1,7 +1,7 @@
 """A kit as it comes out of the printer: what the rendered table shows of board, pieces and cards.
 
-The pictures are cut out of the kit's own pages by who can print them; they are handed over as values. Kept packed, as
-they have hardly more than two colours.
+The pictures are cut out of the kit's own pages by who can print them; they are handed over as
+values. Kept packed, as they have hardly more than two colours.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from companion.core.kit import Kit
 from numpy.typing import NDArray
 
-from companion.core.kit import Kit
 from vision.pose.pose import Points
 
 Bgr = NDArray[np.uint8]
@@ -33,13 +33,18 @@ class Sheet:
         """Return (3, 3): board coordinates to pixels of the picture."""
         scale = self.px_per_mm
         return np.array(
-            [[scale, 0, -self.low_mm[0] * scale - 0.5], [0, -scale, self.high_mm[1] * scale - 0.5], [0, 0, 1]]
+            [
+                [scale, 0, -self.low_mm[0] * scale - 0.5],
+                [0, -scale, self.high_mm[1] * scale - 0.5],
+                [0, 0, 1],
+            ]
         )
 
 
 @dataclass(frozen=True, eq=False)
 class PrintedKit:
-    """Packed pictures: the board, the tops of pieces by their markers, the faces of cards by name, their back."""
+    """Packed pictures: the board, the tops of pieces by their markers, the faces of cards by name,
+    their back."""
 
     board: Sheet
     tops: Mapping[int, bytes]

@@ -1,9 +1,11 @@
-"""Order tiles that lie beside the board: they are read when that is wanted, and nobody is shown them."""
+"""Order tiles that lie beside the board: they are read when that is wanted, and nobody is shown
+them."""
 
 from __future__ import annotations
 
 from companion.core.kit import Kit, RowsSeen, RowsWanted
 from companion.core.ports import Frame, Reading
+
 from vision.reading.board_reader import BoardReader
 from vision.tiles.board_only import BoardOnly
 from vision.tiles.tile_reader import TileWatch
@@ -20,7 +22,8 @@ class TilesBeside:
         self._watch.begin(wanted)
 
     def see(self, frame: Frame, reading: Reading) -> tuple[Frame, RowsSeen | None]:
-        """The frame without what lies beside the board, and the rows of tiles if they were wanted and are read."""
+        """The frame without what lies beside the board, and the rows of tiles if they were wanted
+        and are read."""
         pose = self._reader.pose if reading.game == self._watch.kit.game else None
         as_read = self._reader.mirror.as_read(frame)
         shown = self._board_only.shown(as_read, pose)
