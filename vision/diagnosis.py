@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
+
 from companion.core.grid import Square
 from companion.core.kit import Kit
 from companion.core.ports import (
@@ -29,8 +31,6 @@ from companion.core.ports import (
     SquareSeen,
     Weakness,
 )
-from numpy.typing import NDArray
-
 from vision.cameras.colours import Colours, painted
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points, Pose, flat, square_mm

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
+
 from companion.core.grid import Square
 from companion.core.i18n import joined, listed, say
 from companion.core.kit import Board, Kit
 from companion.core.ports import Advice, Weakness
-from numpy.typing import NDArray
-
 from vision.detection.markers import Luma
 from vision.pose.pose import Points, Pose, corner_points_mm, flat, square_mm
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import cv2
 import numpy as np
+
 from companion.core.errors import CameraError
 from companion.core.kit import DICTIONARY, Kit
 from companion.core.ports import Reading
-
 from vision.cameras.files import load_luma, picture_paths
 from vision.detection.markers import (
     Found,

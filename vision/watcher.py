@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import cv2
+
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
 from companion.core.kit import Kit, RowsSeen, RowsWanted
 from companion.core.ports import CameraStatus, Closeable, Frame, Reading
 from companion.core.resources import READING, give_way
-
 from vision.cameras.camera_link import SILENCE_S, CameraLink, Cameras
 from vision.cameras.camera_report import CameraReport
 from vision.cameras.lens_keeper import LensKeeper

@@ -38,6 +38,8 @@ class Seat(StrEnum):
 
 SEATS = (Seat.SOUTH, Seat.NORTH)
 
+LINE_MM, FRAME_MM = 0.5, 0.8
+"""Width of the line round each square, which lies inside of it, and of the frame round a board without gaps."""
 TOP_TO_TAG = 1.4
 """Side of a plain piece's top by side of its marker: one module of quiet zone and a thin coloured rim."""
 WIDE_RIM_MM = 4.2

@@ -62,7 +62,8 @@ def _board(kit: Kit) -> Sheet:
     print_board(pen, kit, tiling, tiling.windows[0], Extent(0.0, 0.0, extent.width, extent.height))
     (picture,) = _pages(pen.bytes())
     low, high = (extent.left, extent.bottom), (extent.right, extent.top)
-    return Sheet(packed(picture), low, high, PX_PER_MM)
+    height, width = picture.shape[:2]
+    return Sheet(packed(picture), low, high, (width, height))
 
 
 def _tops(kit: Kit) -> Iterator[tuple[int, bytes]]:

@@ -4,8 +4,8 @@ stands still."""
 from __future__ import annotations
 
 import numpy as np
-from companion.core.i18n import say
 
+from companion.core.i18n import say
 from vision.detection.markers import Luma
 
 _BLACK = 30

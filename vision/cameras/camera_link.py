@@ -12,7 +12,6 @@ from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
 from companion.core.ports import Camera, Frame
-
 from vision.cameras.blank_detector import BlankDetector
 from vision.cameras.exposure import LightKeeper
 from vision.cameras.lens_keeper import LensKeeper

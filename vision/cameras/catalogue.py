@@ -15,7 +15,6 @@ from companion.core.errors import CameraError
 from companion.core.files import expanded
 from companion.core.i18n import say
 from companion.core.ports import Camera
-
 from vision.cameras.files import FILMS, FilmCamera, FolderCamera, PictureCamera
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import PiDevice, chosen, pi_devices

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from companion.core.i18n import say
 from numpy.typing import NDArray
 
+from companion.core.i18n import say
 from vision.cameras.source import Device
 from vision.detection.markers import Luma
 

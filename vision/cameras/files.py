@@ -12,12 +12,12 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from PIL import Image, ImageOps
+
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.files import open_file, read_file
 from companion.core.i18n import say
-from PIL import Image, ImageOps
-
 from vision import MAX_PIXELS
 from vision.cameras import colours
 from vision.cameras.colours import Colours

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from companion.core.ports import Camera
-
 from vision.cameras.lenses import LensShelf
 from vision.cameras.source import Device
 

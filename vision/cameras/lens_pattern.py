@@ -11,6 +11,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+
 from companion.core.kit import CARD_DICTIONARY
 
 COLUMNS, ROWS = 7, 9

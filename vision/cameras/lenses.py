@@ -14,11 +14,11 @@ import os
 from pathlib import Path
 
 import msgspec
+
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.files import MAX_TEXT, read_file
 from companion.core.ports import Camera
-
 from vision.cameras.source import Device
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import LENSES, Lens

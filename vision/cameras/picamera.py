@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from companion.core.clock import Clock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.i18n import say
-
 from vision.cameras import colours
 from vision.cameras.colours import Colours
 from vision.cameras.ribbon import (

@@ -25,7 +25,6 @@ from typing import Any
 
 from companion.core.errors import CameraError
 from companion.core.i18n import say
-
 from vision.cameras.sensors import lens_of
 
 _log = logging.getLogger(__name__)

@@ -7,11 +7,11 @@ from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
 from companion.core.ports import Closeable, Frame
-
 from vision.cameras.colours import Colours
 from vision.detection.markers import Luma
 from vision.oddities import Oddity

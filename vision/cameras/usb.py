@@ -12,12 +12,12 @@ from typing import Any
 
 import cv2
 import numpy as np
+
 from companion.core.clock import Clock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.files import is_video_device
 from companion.core.i18n import say
-
 from vision.cameras import colours
 from vision.cameras.colours import Colours
 from vision.cameras.source import Device, Locks, shape_of

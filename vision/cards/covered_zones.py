@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import cv2
 import numpy as np
-from companion.core.grid import Square
-from companion.core.kit import Board, Deck, Seat
 from numpy.typing import NDArray
 
+from companion.core.grid import Square
+from companion.core.kit import Board, Deck, Seat
 from vision.cards.card_view import PAPER, CardView
 from vision.cards.fans import Lying, zones_of
 from vision.detection.markers import Luma

@@ -16,10 +16,10 @@ from itertools import combinations, pairwise
 
 import cv2
 import numpy as np
-from companion.core.grid import Square
-from companion.core.kit import Board, Deck, Layout
 from numpy.typing import NDArray
 
+from companion.core.grid import Square
+from companion.core.kit import Board, Deck, Layout
 from vision.pose.pose import Points, rectangle_corners_mm
 
 UNREAD = "X"

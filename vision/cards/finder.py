@@ -13,9 +13,9 @@ from functools import cached_property
 
 import cv2
 import numpy as np
-from companion.core.kit import CARD_DICTIONARY, Kit
 from numpy.typing import NDArray
 
+from companion.core.kit import CARD_DICTIONARY, Kit
 from vision.cards.card_view import SCALE, CardView
 from vision.cards.fans import (
     UNREAD,

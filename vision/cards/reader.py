@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
-
 from vision.cards.card_view import SCALE, card_view, shown_by
 from vision.cards.covered_zones import ZoneCover
 from vision.cards.fans import UNREAD, Lying, fan_order, zones_of

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 
 import cv2
 import numpy as np
-from companion.core.grid import Square
-from companion.core.kit import Kit
 from numpy.typing import NDArray
 
+from companion.core.grid import Square
+from companion.core.kit import Kit
 from vision.detection.stillness import BLOCK_PX
 from vision.pose.pose import Pose, flat
 

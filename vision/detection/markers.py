@@ -13,10 +13,10 @@ from functools import cached_property, lru_cache
 
 import cv2
 import numpy as np
-from companion.core.errors import Malformed
-from companion.core.kit import DICTIONARY
 from numpy.typing import NDArray
 
+from companion.core.errors import Malformed
+from companion.core.kit import DICTIONARY
 from vision.detection.stillness import BLOCK_PX, Blocks
 from vision.pose.pose import Points
 

@@ -9,9 +9,9 @@ from functools import cached_property, lru_cache
 
 import cv2
 import numpy as np
+
 from companion.core.grid import Square
 from companion.core.kit import Board, Kit
-
 from vision.detection.markers import (
     Found,
     Luma,

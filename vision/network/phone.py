@@ -12,7 +12,6 @@ from collections.abc import Callable
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
-
 from vision.cameras.colours import Colours
 from vision.cameras.files import decode_picture
 from vision.cameras.source import Device

@@ -20,10 +20,10 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import cv2
 import numpy as np
+
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
-
 from vision.cameras import colours
 from vision.cameras.colours import Colours
 from vision.cameras.files import decode_picture

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from companion.core.grid import Square
-from companion.core.kit import Board
 from numpy.typing import NDArray
 
+from companion.core.grid import Square
+from companion.core.kit import Board
 from vision.pieces.shaded_squares import reflectance
 from vision.pieces.snapshots import LINE, Snapshot, Tone, outlines
 from vision.pieces.square_cells import GENTLE_MM, Mask, SquareCells, cells_of

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import cv2
 import numpy as np
+
 from companion.core.grid import Square
 from companion.core.kit import Board, Kit
-
 from vision.detection.markers import Sighting
 from vision.detection.stillness import BLOCK_PX, Blocks
 from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm, square_mm

@@ -11,10 +11,10 @@ from typing import TypeVar
 
 import cv2
 import numpy as np
-from companion.core.grid import Square
-from companion.core.kit import Board
 from numpy.typing import NDArray
 
+from companion.core.grid import Square
+from companion.core.kit import Board
 from vision.detection.markers import Luma
 from vision.pieces.square_cells import THIRDS, Mask, Places, SquareCells, cells_of
 from vision.pose.pose import Maps, Points, Pose

@@ -12,10 +12,10 @@ from functools import lru_cache
 
 import cv2
 import numpy as np
-from companion.core.grid import Square
-from companion.core.kit import Board
 from numpy.typing import NDArray
 
+from companion.core.grid import Square
+from companion.core.kit import Board
 from vision.pieces.shaded_squares import Paper
 
 Mask = NDArray[np.bool_]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
-from companion.core.kit import Board, Kit
 
+from companion.core.kit import Board, Kit
 from vision.detection.markers import Sighting
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, corner_points_mm, solve_pose

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from companion.core.kit import Board
 from numpy.typing import NDArray
 
+from companion.core.kit import Board
 from vision.detection.markers import Luma
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, square_corners_mm

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+
 from companion.core.grid import Square
 from companion.core.kit import Board
-
 from vision.detection.markers import Luma
 from vision.pose.board_fit import Belief, Evidence, Fit, fit_board, fit_lines, fit_seen_lines
 from vision.pose.optics import Lens

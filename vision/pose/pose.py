@@ -12,10 +12,10 @@ from functools import cached_property, lru_cache
 
 import cv2
 import numpy as np
-from companion.core.grid import Square
-from companion.core.kit import Board
 from numpy.typing import NDArray
 
+from companion.core.grid import Square
+from companion.core.kit import Board
 from vision.pose import optics
 from vision.pose.optics import Lens
 

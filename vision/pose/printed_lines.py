@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
-from companion.core.grid import Square
-from companion.core.kit import Board
 from numpy.typing import NDArray
 
+from companion.core.grid import Square
+from companion.core.kit import FRAME_MM, LINE_MM, Board
 from vision.detection.markers import Luma
 from vision.pose.pose import Points, Pose, flat
 
@@ -100,8 +100,11 @@ def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
                 sides[key].squares.append(number)
             elif beyond not in board.holes or board.gap_mm:
                 # Between a square and a wall there is no line.
-                half_gap = board.gap_mm / 2 if beyond in squares else 0.0
-                edge = pitch / 2 if beyond in squares else (pitch - board.gap_mm) / 2
+                is_inner = beyond in squares
+                half_gap = (board.gap_mm + LINE_MM) / 2 if is_inner and board.gap_mm else 0.0
+                # The outermost lines lie inside of the squares.
+                outer_mm = board.gap_mm + (LINE_MM if board.gap_mm else FRAME_MM)
+                edge = pitch / 2 if is_inner else (pitch - outer_mm) / 2
                 middle = np.array(board.centre_mm(square)) + way * edge
                 sides[key] = _Side(middle, axis, half_gap, [number])
     return list(sides.values())

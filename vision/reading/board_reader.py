@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
+
 from companion.core.errors import ConfigError
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
 from companion.core.kit import Kit
 from companion.core.ports import Advice, Frame, Reading, Weakness
-from numpy.typing import NDArray
-
 from vision.detection.markers import Luma
 from vision.detection.stillness import Background
 from vision.pose.lens_tuner import LensTuner

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from companion.core.kit import Kit
 
+from companion.core.kit import Kit
 from vision.detection.markers import (
     Luma,
     MarkerFinder,

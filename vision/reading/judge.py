@@ -9,7 +9,6 @@ from dataclasses import replace
 from operator import attrgetter
 
 from companion.core.grid import Square
-
 from vision.detection.markers import Sighting
 from vision.detection.rectified_search import BETTER, PLAIN, Way, read_closer
 from vision.pieces.empty_squares import empty_among, learn_bare, shaded_among

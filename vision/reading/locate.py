@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
+
 from companion.core.i18n import say
 from companion.core.kit import Board, Kit
-
 from vision.detection.markers import Luma, Sighting
 from vision.pieces.regions import vague_squares
 from vision.pose.board_copies import Corners, apart, boards_among, played_on

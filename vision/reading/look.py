@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit, Layout
-
 from vision.cards.reader import CardReader, Open
 from vision.detection.markers import Luma, Sighting
 from vision.detection.stillness import Background, Blocks, Small

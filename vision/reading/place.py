@@ -14,9 +14,9 @@ from operator import attrgetter
 
 import cv2
 import numpy as np
+
 from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit
-
 from vision.cards.reader import card_reader
 from vision.detection.markers import Sighting
 from vision.pieces.regions import squares_under

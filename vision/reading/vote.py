@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from companion.core.grid import Square
 
+from companion.core.grid import Square
 from vision.cards.fans import agreed_fans
 from vision.detection.foreign_objects import lying_free
 from vision.detection.rectified_search import marked_squares

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from companion.core.grid import Square
 
+from companion.core.grid import Square
 from vision.pose.pose import Points, corner_points_mm, flat, square_corners_mm
 from vision.simulation.objects import RenderedBlock, fill_outline
 from vision.simulation.render import LitTable

@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import cv2
 import numpy as np
-from companion.core.kit import Seat
 from numpy.typing import NDArray
 
+from companion.core.kit import Seat
 from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm
 from vision.simulation.degradations import curled_strips, worn
 from vision.simulation.printed import Bgr, bgr_of

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+
 from companion.core.grid import Square
 from companion.core.kit import TOP_TO_TAG, Deck, Face, Kit, Layout, Seat
-
 from vision.pose.pose import Points
 from vision.simulation.objects import RenderedBlock
 from vision.simulation.printed import Bgr, PrintedKit, unpacked

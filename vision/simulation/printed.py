@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from companion.core.kit import Kit
 from numpy.typing import NDArray
 
+from companion.core.kit import Kit
 from vision.pose.pose import Points
 
 Bgr = NDArray[np.uint8]
@@ -27,15 +27,18 @@ class Sheet:
     packed: bytes
     low_mm: tuple[float, float]
     high_mm: tuple[float, float]
-    px_per_mm: float
+    size_px: tuple[int, int]
+    """Width and height of the picture, which are whole numbers: the rectangle fills it."""
 
     def to_texture(self) -> Points:
         """Return (3, 3): board coordinates to pixels of the picture."""
-        scale = self.px_per_mm
+        (left, low), (right, high) = self.low_mm, self.high_mm
+        across = self.size_px[0] / (right - left)
+        down = self.size_px[1] / (high - low)
         return np.array(
             [
-                [scale, 0, -self.low_mm[0] * scale - 0.5],
-                [0, -scale, self.high_mm[1] * scale - 0.5],
+                [across, 0, -left * across - 0.5],
+                [0, -down, high * down - 0.5],
                 [0, 0, 1],
             ]
         )

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
-from companion.core.kit import TOP_TO_TAG, Board, Kit
 from numpy.typing import NDArray
 
+from companion.core.kit import TOP_TO_TAG, Board, Kit
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, flat
 from vision.simulation.degradations import (

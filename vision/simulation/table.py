@@ -14,14 +14,14 @@ from itertools import count
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
+
 from companion.core.clock import Clock
 from companion.core.errors import CameraError, Malformed
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
 from companion.core.ports import Closeable, Frame, WorldPiece
-from numpy.typing import NDArray
-
 from vision.cameras import colours
 from vision.cameras.colours import Colours
 from vision.pose.pose import Points, flat

@@ -10,10 +10,10 @@ from functools import lru_cache, partial
 
 import cv2
 import numpy as np
+
 from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.kit import CARD_DICTIONARY, SEATS, Kit, OrderTiles, Seat
-
 from vision.detection.markers import marker_modules
 from vision.pose.pose import Points
 from vision.simulation.objects import RenderedBlock

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import cv2
 import numpy as np
-from companion.core.kit import Board
-from companion.core.ports import Frame
 from numpy.typing import NDArray
 
+from companion.core.kit import Board
+from companion.core.ports import Frame
 from vision.cameras.colours import Colours
 from vision.detection.markers import Luma, marker_modules, modules_in
 from vision.pose.pose import Pose, corner_points_mm, flat

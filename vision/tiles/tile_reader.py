@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
 from companion.core.kit import (
     CARD_DICTIONARY,
     Kit,
@@ -21,7 +22,6 @@ from companion.core.kit import (
     RowsWanted,
     Seat,
 )
-
 from vision.detection.markers import Luma, MarkerFinder, Sighting, sharpened
 from vision.pose.pose import Points, Pose
 

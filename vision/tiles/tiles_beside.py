@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from companion.core.kit import Kit, RowsSeen, RowsWanted
 from companion.core.ports import Frame, Reading
-
 from vision.reading.board_reader import BoardReader
 from vision.tiles.board_only import BoardOnly
 from vision.tiles.tile_reader import TileWatch
