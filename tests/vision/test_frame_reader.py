@@ -185,7 +185,7 @@ def test_what_touches_or_hides_a_corner_marker_in_part_bends_neither_pose_nor_le
         seen.table.hold_hand(None)
         seen.read(2)
         assert seen.reader.pose is not None
-        assert np.abs(seen.reader.pose.to_px(places) - true_px).max() < 2.0
+        assert np.abs(seen.reader.pose.to_px(places) - true_px).max() < 2.5
     assert abs(seen.reader.seen.lens.k1) < 0.02
 
 
@@ -372,4 +372,4 @@ def test_a_hand_that_rests_is_asked_about_a_few_squares_a_picture(monkeypatch: p
     assert reading.quiet
     assert len(reading.unknown) > 8
     assert max(asked) <= 8
-    assert len(asked) <= 8, "what has been asked in vain is asked again and again"
+    assert len(asked) <= 6, "what has been asked in vain is asked again and again"

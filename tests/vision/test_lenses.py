@@ -230,7 +230,7 @@ def test_the_camera_learns_its_lens_and_has_it_at_the_next_start(
     with watched.start() as watcher:
         watcher.step()
         assert watched.reader.seen.lens.focal_ratio == pytest.approx(0.86, rel=0.02)
-        assert watched.reader.seen.lens.k1 == pytest.approx(-0.05, abs=0.03)
+        assert watched.reader.seen.lens.k1 == pytest.approx(-0.05, abs=0.02)
 
 
 def test_a_measured_lens_is_not_refined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

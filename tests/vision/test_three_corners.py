@@ -154,8 +154,14 @@ def test_a_corner_marker_is_found_although_the_edge_of_a_card_touches_it(covered
     assert np.abs(reader.pose.to_px(place) - true.to_px(place)).max() < 1.5
 
 
-@pytest.mark.xfail(reason="squares beside the end of a shadow stay unknown since the second readers have gone")
-@pytest.mark.parametrize(("dark", "soft_px"), [(0.2, 1.0), (0.2, 3.0), (0.35, 1.0)])
+@pytest.mark.parametrize(
+    ("dark", "soft_px"),
+    [
+        pytest.param(0.2, 1.0, marks=pytest.mark.xfail(reason="so dark and sharp it hides the outline of two squares")),
+        (0.2, 3.0),
+        (0.35, 1.0),
+    ],
+)
 def test_where_a_shadow_ends_along_a_line_all_squares_are_told(dark: float, soft_px: float) -> None:
     kit, view = default_kits()["scouts"], replace(VIEW, width=1280, height=720)
     table, true, board = printed_table(kit, view), camera_pose(kit, view), kit.board

@@ -52,7 +52,8 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
         return look, replace(memory, foreign=memory.foreign & told.unknown)
     resigned = set[Square]()
     if len(votes) == memory.frames:
-        resigned.update(told.unknown)
+        # What the last picture tells is settled by the next one.
+        resigned.update(told.unknown & look.vote.unknown)
         if look.pieces is not None:
             # The budget has left some of them for the next picture.
             waiting = told.unknown - look.vague - look.pieces.doubtful
