@@ -76,7 +76,7 @@ class Kept:
 
 
 @contextmanager
-def kept(folder: Path, text: str = "", with_panel: bool = True) -> Iterator[Kept]:
+def kept(folder: Path, text: str = "", with_panel: bool = True, has_first_evening: bool = False) -> Iterator[Kept]:
     """A service in a folder; the next one in the same folder is the restart."""
     path, clock = folder / "settings.toml", FakeClock(1000.0)
     if text:
@@ -108,7 +108,13 @@ def kept(folder: Path, text: str = "", with_panel: bool = True) -> Iterator[Kept
             room = CheckRoom(
                 settings.panel, check if with_panel else None, "" if with_panel else "No pins here.", with_panel
             )
-            app = create_app(table, GAMES, clock, site, Features(upkeep=upkeep, check=room, health=FakeHealth()))
+            features = Features(
+                upkeep=upkeep,
+                check=room,
+                health=FakeHealth(),
+                has_first_evening=has_first_evening,
+            )
+            app = create_app(table, GAMES, clock, site, features)
             host = app.test_client()
             host.post("/host", data={"key": HOST_KEY})
             yield Kept(table, host, clock, path, upkeep, panel, hands, check, used, restarts)

@@ -27,8 +27,8 @@ from companion.service.app import Companion
 from companion.table.session import Phase
 from web.rendering.answers import Nothing
 from web.routes.api.body import SEAT
-from web.routes.check import cues
 from web.routes.openapi import PATH, describe
+from web.routes.owner.check import cues
 from web.routes.route import Declared
 
 METHODS = {"GET", "POST"}
@@ -218,6 +218,7 @@ def test_every_other_answer_is_as_described(watched: Watched) -> None:
     watched.tour.client.send("/host", f"key={watched.tour.companion.host_key}".encode())
     for path in ("/health", "/api/doctor", "/api/history", "/api/photographs"):
         get(path)
+    post("/api/settings/change", values={"table.theme": "dark"})
     post("/api/check/begin")
     post("/api/check/light", lamp="south_1", on=True)
     post("/api/check/play", cue=str(next(iter(cues()))))

@@ -100,6 +100,9 @@ class Tour:
         self._sit()
         yield Stop("taken", "/join/south", is_guest=True)
         yield Stop("lobby-seat", "/seat/south")
+        self.table.choose("binmat")
+        yield from (Stop(f"chosen-{page}", path) for page, path in (("screen", "/"), ("seat", "/seat/south")))
+        self.table.go_home()
         yield Stop("lobby-host", "/host")
         yield Stop("lobby-watch", "/watch")
 
@@ -175,6 +178,7 @@ class Tour:
         yield Stop("kit", "/kit")
         yield Stop("settings", "/settings")
         yield Stop("health", "/host/health")
+        yield from (Stop(f"first-{number}", f"/host/first/{number}") for number in range(1, 5))
         if self.companion.eye and (frames := self.companion.eye.settled()):
             yield Stop("camera-settled", f"/camera/settled/{frames[-1].number}")
         yield Stop("pass", "/pass")

@@ -27,20 +27,21 @@ from web.routes.api.host import HostDoors
 from web.routes.api.seat import SeatDoors
 from web.routes.api.table import TableDoors
 from web.routes.camera import CameraPictures
-from web.routes.check import PanelTrials
 from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
 from web.routes.host import HostPages
 from web.routes.hub import HubDoor
 from web.routes.join import Joining
 from web.routes.openapi import Description
+from web.routes.owner.check import PanelTrials
+from web.routes.owner.first_evening import FirstEvening
+from web.routes.owner.settings import SettingsPage
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.route import add_routes
 from web.routes.rules import RulesPages
 from web.routes.seats.opponents import Lessons, Opponents
 from web.routes.seats.tiles import TileRoutes
-from web.routes.settings import SettingsPage
 from web.routes.shared_phone import SharedPhonePages
 from web.routes.staff import StaffKeys
 from web.routes.workbench import Bench
@@ -109,7 +110,7 @@ def create_app(
         (SettingsPage, features.upkeep), (PanelTrials, features.check), (HealthPages, features.health),
         (StaffKeys, features.staff), (HubDoor, features.hub),
         (HistoryPages, features.past), (Bench, features.workbench),
-        (KitPages, features.printer), (CameraPictures, features.camera),
+        (FirstEvening, features.upkeep), (KitPages, features.printer), (CameraPictures, features.camera),
     )  # fmt: skip
     rooms += [room(page_context, what) for room, what in there if what]
     if features.camera and features.camera.phone:

@@ -75,6 +75,14 @@ class PageContext:
     _drawn: dict[_Asked, tuple[int, str]] = field(default_factory=dict)
     _drawing: dict[_Asked, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
+    @property
+    def is_first_evening(self) -> bool:
+        """Is this a real table with a new owner: no game, and the first questions not yet answered?"""
+        features = self.features
+        if not features.has_first_evening or features.upkeep is None or features.upkeep.is_welcomed():
+            return False
+        return features.past is None or features.past.count() == 0
+
     def needs_code(self, asked: Request) -> bool:
         """Must whoever asks know the code to sit down?"""
         is_let_in = self.guard.is_at_table(asked) or self.guard.is_host(asked)
@@ -148,6 +156,7 @@ class PageContext:
             "minutes": self.features.past.minutes() if self.features.past and view.phase is Phase.LOBBY else {},
             "plays": self.table.coaching.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             "south": self.table.settings.tip_south,
+            "upright": self.table.settings.upright,
             # On the table screen the seat that sits at its left comes first, in whatever has a part for each.
             "SEATS": SEATS if asked.page != "table" or self.table.settings.tip_south == "left" else SEATS[::-1],
             "tip": tip_of(view, self.table.settings.tip_south) if asked.page != "seat" else "",

@@ -169,3 +169,5 @@ class Features:
     opponents: tuple[Character, ...] = ()
     coach: Coach | None = None
     hub: HubSeat | None = None
+    has_first_evening: bool = False
+    """Whether a new owner is asked four questions first."""

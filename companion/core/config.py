@@ -152,6 +152,8 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Seconds for which seven words stay on the screen. From 60 on they wait for a tap."""
     tip_south: Literal["left", "right"] = "left"
     """Side of the table screen on which South sits."""
+    upright: bool = False
+    """Whether boards stand upright on a wide table screen, South below, instead of lying on their side."""
     theme: Literal["system", "light", "dark", "night"] = "system"
     """Colours of the table screen. `night` is dark from eight in the evening until seven."""
     language: Literal["auto", "en", "es", "fr"] = "auto"

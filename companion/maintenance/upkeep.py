@@ -36,6 +36,8 @@ from companion.maintenance.settings.rows import (
 from companion.table.session import Phase
 from companion.table.table import Table
 
+BACKED_UP, WELCOMED = "backed-up", "welcomed"
+"""Empty files of the state directory: a backup was made, the first evening is over."""
 RESTART_AFTER_S = 10.0
 """Seconds without a game and without another change before the service begins anew for a setting."""
 
@@ -165,20 +167,28 @@ class Upkeep:
         """Write a backup, and return a sentence on what is in it."""
         sentence = make_backup(self._running, self.path, self._clock, photographs, target).sentence()
         with suppress(OSError):
-            self._backup_mark.touch()
+            self._mark(BACKED_UP).touch()
         return sentence
 
     def backed_up_s(self) -> float | None:
         """Return when a backup was made last, as Unix time. None: never."""
         try:
-            return self._backup_mark.stat().st_mtime
+            return self._mark(BACKED_UP).stat().st_mtime
         except OSError:
             return None
 
-    @property
-    def _backup_mark(self) -> Path:
-        """An empty file that is as old as the last backup."""
-        return self._running.journal_path.with_name("backed-up")
+    def is_welcomed(self) -> bool:
+        """Return whether the owner has been through the first evening, or has skipped it."""
+        return self._mark(WELCOMED).exists()
+
+    def welcome(self) -> None:
+        """Remember that the owner has been through the first evening."""
+        with suppress(OSError):
+            self._mark(WELCOMED).touch()
+
+    def _mark(self, name: str) -> Path:
+        """Return the path of an empty file that says when something was done last."""
+        return self._running.journal_path.with_name(name)
 
     def restore(self, source: Path) -> str:
         """Check a backup and lay it ready for the next start. Return what is in it."""

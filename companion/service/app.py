@@ -360,6 +360,7 @@ class Companion(Closeable):
             hub=self.hub,
             opponents=self.machines.characters,
             coach=self.coach,
+            has_first_evening=simulation is None,
         )
 
     def _why_no_panel(self) -> str:

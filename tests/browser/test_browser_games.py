@@ -78,11 +78,12 @@ def test_a_whole_game_with_two_phones_and_the_table_screen(tmp_path: Path, windo
     with served(tmp_path) as service:
         client = Client(service.url)
         wall.get(service.url)
-        says(wall, "Scan a code")
+        says(wall, "Scan the code")
         sit_down(south, service, "south", "Mara")
         sit_down(north, service, "north", "Jonas")
-        says(wall, "Tap Outbuffered on a phone")
+        says(wall, "Choose a game")
         tap(south, ".game")
+        tap(north, ".starts .go")
         until("the set-up to be seen", lambda: client.get("/api/view")["phase"] == "orders")
         told: list[str] = []
         for number, (purple, lime) in enumerate(WINNING):

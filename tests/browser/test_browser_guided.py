@@ -162,6 +162,7 @@ def test_alone_on_one_laptop_the_guide_stays_where_it_was_and_leaves_for_good(tm
     with served(tmp_path) as service, browser(LAPTOP) as window:
         client = Client(service.url)
         window.get(service.url)
+        tap(window, ".rows [data-body*=outbuffered]")
         tap(window, ".lesson-key")
         until("board and seat side by side", lambda: len(window.find_elements(By.TAG_NAME, "iframe")) == 2)
         to_seat(window)

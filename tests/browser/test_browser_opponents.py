@@ -38,9 +38,11 @@ def test_one_laptop_plays_two_turns_without_a_typed_address(laptop: tuple[Served
     service, window = laptop
     client = Client(service.url)
     begun_s = time.monotonic()
-    tap(window, ".ways .go")
+    tap(window, ".machines button")
     until("the two parts", lambda: window.find_elements(By.CSS_SELECTOR, "iframe.seat"))
-    says(seat(window), "orders to go")
+    tap(seat(window), ".game[data-body*=outbuffered]")
+    tap(window, ".starts .go")
+    says(window, "orders to go")
     for letter in "UUS":
         tap(window, f".order[data-letter='{letter}']")
     tap(window, "#hand-in")

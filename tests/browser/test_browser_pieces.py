@@ -41,10 +41,11 @@ def to_lobby(service: Served, windows: Windows) -> Client:
 def choose(window: WebDriver, title: str) -> None:
     """Start a game in the lobby with the delivered options."""
     script = (
-        "const key = [...document.querySelectorAll('.games .key, .ways .key')].find(each =>"
+        "const key = [...document.querySelectorAll('.games .key')].find(each =>"
         " each.innerText.startsWith(arguments[0])); key?.click(); return Boolean(key)"
     )
     until(f"the key of {title}", lambda: window.execute_script(script, title))
+    tap(window, ".starts .go")
     until("the game", lambda: title in text_of(window, ".top"))
 
 

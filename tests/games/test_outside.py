@@ -80,7 +80,7 @@ from companion.games import GAMES, event_cues
 from companion.core.ports import Signal
 from companion.mqtt.topics import event_types
 from hardware.cues import lamps_of, tone_of
-from web.routes.check import cues
+from web.routes.owner.check import cues
 from web_fixtures import open_place
 
 with open_place(Path(mkdtemp())) as place:

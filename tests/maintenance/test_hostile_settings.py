@@ -144,7 +144,9 @@ def taken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     with pytest.MonkeyPatch.context() as patch, kept(tmp_path_factory.mktemp("hostile")) as place:
         patch.setattr("os.fsync", lambda _: None)  # no power is cut here, and a thousand of them take a minute
-        patch.setattr("web.routes.settings.render_template", lambda *_, **__: "")  # the next test draws such pages
+        patch.setattr(
+            "web.routes.owner.settings.render_template", lambda *_, **__: ""
+        )  # the next test draws such pages
         for row in rows():
             for text in typed_into(row):
                 status = post(place, **{row.key: text})

@@ -227,7 +227,7 @@ def test_how_large_a_backup_may_be_is_known_before_it_is_sent(tmp_path: Path, mo
     """Half of what is free: it is here twice while it is checked."""
     with kept(tmp_path, OURS) as place:
         assert 'data-most="67108864"' in page_of(place)
-        monkeypatch.setattr("web.routes.settings.free_bytes", lambda _: 42_000_000)
+        monkeypatch.setattr("web.routes.owner.settings.free_bytes", lambda _: 42_000_000)
         assert 'data-most="21000000"' in page_of(place)
         assert "there is room for at most 21 MB." in page_of(place)
 

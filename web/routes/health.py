@@ -27,9 +27,9 @@ from web.context import PageContext
 from web.rendering.answers import FindingsJson, HealthJson
 from web.rendering.wiring import drawing, wires
 from web.routes.camera import FRAME_PX, CameraLook, CameraLooks
-from web.routes.check import cues
 from web.routes.history import day
 from web.routes.host import ask_for_key
+from web.routes.owner.check import cues
 from web.routes.route import get, host_only
 from web.server.sse import Audience, message
 from web.templating.phrases import tenths

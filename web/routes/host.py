@@ -83,7 +83,8 @@ class HostPages:
             fits, error = False, refusal.message
         if not fits:
             return ask_for_key(back, error)
-        answer = make_response(redirect(back if back in BACK else "/host", 303))
+        first = "/host/first/1" if self._page_context.is_first_evening else "/host"
+        answer = make_response(redirect(back if back in BACK and back != "/host" else first, 303))
         self._guard.host_cookie(answer)
         self._guard.note_key_used()
         return answer

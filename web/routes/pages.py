@@ -45,8 +45,10 @@ class Pages:
     # ---- pages that follow the table ----
 
     @get("/")
-    def table_screen(self) -> str:
-        """The big screen."""
+    def table_screen(self) -> Any:
+        """The big screen; on the first evening the machine's own one asks its owner some questions first."""
+        if "kiosk" in request.args and is_own_screen(request) and self._page_context.is_first_evening:
+            return redirect("/host/first/1")
         theme = self._theme()
         asked, kiosk = "screen" in request.args, "kiosk" in request.args
         live, chosen = f"/live/table?look={self._look()}", "" if theme == "system" else theme

@@ -64,6 +64,12 @@ WORDS: Mapping[str, Words] = {
         at_once=True,
         page=True,
     ),
+    "table.upright": Words(
+        say("Boards stand upright"),
+        say("For a table whose people sit before and behind the screen."),
+        at_once=True,
+        page=True,
+    ),
     "table.theme": Words(
         say("Colours of the table screen"),
         say("Light, dark, dark from eight in the evening until seven, or the same as its system."),

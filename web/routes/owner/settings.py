@@ -69,7 +69,7 @@ class Reset(Body, frozen=True):
 
 
 @dataclass(frozen=True)
-class Choice:
+class RowChoice:
     """One of a row's choices: what it gives to which settings, and whether they have it."""
 
     words: str
@@ -222,11 +222,13 @@ class SettingsPage:
 # ---- the eight rows --------------------------------------------------------------------------------------------------
 
 
-def front_rows(said: Mapping[str, Any]) -> Mapping[str, tuple[Choice, ...]]:
+def front_rows(said: Mapping[str, Any]) -> Mapping[str, tuple[RowChoice, ...]]:
     """The choices of the rows that have some, by the row's name."""
     language = said["table.language"] if said["table.language"] != "auto" else spoken()
     return {
-        "language": tuple(Choice(name, {"table.language": code}, code == language) for code, name in LANGUAGES.items()),
+        "language": tuple(
+            RowChoice(name, {"table.language": code}, code == language) for code, name in LANGUAGES.items()
+        ),
         "colours": _of_values(
             said,
             "table.theme",
@@ -240,35 +242,37 @@ def front_rows(said: Mapping[str, Any]) -> Mapping[str, tuple[Choice, ...]]:
         "sound": _sound(said),
         "reading": _reading(said["table.reading_time_s"]),
         "left": (
-            Choice(say("Round"), {"table.tip_south": "left"}, said["table.tip_south"] == "left", "disc"),
-            Choice(say("Pointed"), {"table.tip_south": "right"}, said["table.tip_south"] == "right", "diamond"),
+            RowChoice(say("Round"), {"table.tip_south": "left"}, said["table.tip_south"] == "left", "disc"),
+            RowChoice(say("Pointed"), {"table.tip_south": "right"}, said["table.tip_south"] == "right", "diamond"),
         ),
         "join": _of_values(said, "web.join", {"open": say("Anyone"), "code": say("With the code")}),
     }
 
 
-def _of_values(said: Mapping[str, Any], key: str, words: Mapping[str, str]) -> tuple[Choice, ...]:
-    return tuple(Choice(text, {key: value}, said[key] == value) for value, text in words.items())
+def _of_values(said: Mapping[str, Any], key: str, words: Mapping[str, str]) -> tuple[RowChoice, ...]:
+    return tuple(RowChoice(text, {key: value}, said[key] == value) for value, text in words.items())
 
 
-def _sound(said: Mapping[str, Any]) -> tuple[Choice, ...]:
+def _sound(said: Mapping[str, Any]) -> tuple[RowChoice, ...]:
     """Off is neither tone nor voice; where there is one of them, the voice's volume says how loud."""
     is_off = said["panel.silent"] and said["voice.by"] == "off"
     is_soft = said["voice.volume"] <= SOFT
     by = "auto" if is_off else str(said["voice.by"])
     on = {"panel.silent": "no", "voice.by": by}
     return (
-        Choice(say("Off"), {"panel.silent": "yes", "voice.by": "off"}, is_off),
-        Choice(say("Soft"), {**on, "voice.volume": str(SOFT)}, not is_off and is_soft),
-        Choice(say("Loud"), {**on, "voice.volume": "1"}, not is_off and not is_soft),
+        RowChoice(say("Off"), {"panel.silent": "yes", "voice.by": "off"}, is_off),
+        RowChoice(say("Soft"), {**on, "voice.volume": str(SOFT)}, not is_off and is_soft),
+        RowChoice(say("Loud"), {**on, "voice.volume": "1"}, not is_off and not is_soft),
     )
 
 
-def _reading(time_s: float) -> tuple[Choice, ...]:
+def _reading(time_s: float) -> tuple[RowChoice, ...]:
     """Four times to read; any other value counts as the nearest of them."""
     times = {1.5: say("Short"), 3.0: say("Normal"), 6.0: say("Long"), 60.0: say("Until tapped")}
     nearest = min(times, key=lambda each: abs(each - time_s))
-    return tuple(Choice(words, {"table.reading_time_s": f"{each:g}"}, each == nearest) for each, words in times.items())
+    return tuple(
+        RowChoice(words, {"table.reading_time_s": f"{each:g}"}, each == nearest) for each, words in times.items()
+    )
 
 
 # ---- the fold --------------------------------------------------------------------------------------------------------

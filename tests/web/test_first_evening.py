@@ -1,0 +1,87 @@
+"""The first evening: who is asked, what each page asks, and that nobody is asked twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from setup_tools import Kept, kept
+from web_fixtures import HOST_KEY, page_of
+
+ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
+
+
+@contextmanager
+def fresh(folder: Path) -> Iterator[Kept]:
+    with kept(folder, has_first_evening=True) as place:
+        yield place
+
+
+def test_the_machines_own_screen_begins_with_it_once(tmp_path: Path) -> None:
+    with fresh(tmp_path) as place:
+        kiosk = place.browser()
+        assert kiosk.get("/?kiosk").location == "/host/first/1"
+        assert kiosk.get("/").status_code == 200, "a guest's browser on this machine"
+        assert kiosk.get("/?kiosk", environ_overrides=ELSEWHERE).status_code == 200
+        assert "Which language?" in page_of(kiosk, "/host/first/1")
+        assert kiosk.post("/host/first/done").location == "/", "it is the host's now"
+        assert kiosk.get("/?kiosk").status_code == 200
+        stranger = place.browser()
+        assert stranger.get("/host/first/1").status_code == 403
+    with fresh(tmp_path) as place:
+        assert place.browser().get("/?kiosk").status_code == 200, "it is kept on disk"
+
+
+def test_who_enters_the_host_key_first_is_asked(tmp_path: Path) -> None:
+    with fresh(tmp_path) as place:
+        owner = place.browser()
+        assert owner.get("/host/first/1", environ_overrides=ELSEWHERE).status_code == 403
+        assert owner.post("/host", data={"key": HOST_KEY}).location == "/host/first/1"
+        owner.post("/host/first/done")
+        assert owner.post("/host", data={"key": HOST_KEY}).location == "/host"
+
+
+def test_a_table_with_games_has_no_first_evening(tmp_path: Path) -> None:
+    with kept(tmp_path) as place:
+        assert place.browser().get("/?kiosk").status_code == 200
+
+
+@pytest.mark.parametrize("door", ["language", "seats", "done"])
+def test_only_the_host_answers(tmp_path: Path, door: str) -> None:
+    with fresh(tmp_path) as place:
+        assert place.browser().post(f"/host/first/{door}", data={"code": "es"}).status_code == 403
+
+
+def test_the_language_is_the_tables_and_the_browsers(tmp_path: Path) -> None:
+    with fresh(tmp_path) as place:
+        place.host.post("/host/first/language", data={"code": "fr"})
+        assert place.table.settings.language == "fr"
+        assert '<html lang="fr"' in page_of(place.host, "/host/first/1")
+        assert place.host.post("/host/first/language", data={"code": "xx"}).status_code == 404
+
+
+def test_seats_are_swapped_and_the_table_is_turned(tmp_path: Path) -> None:
+    with fresh(tmp_path) as place:
+        place.host.post("/host/first/seats", data={"turn": "sides"})
+        place.host.post("/host/first/seats", data={"turn": "table"})
+        assert (place.table.settings.tip_south, place.table.settings.upright) == ("right", True)
+        assert "Left of the screen: Pointed" in page_of(place.host, "/host/first/4")
+        place.host.post("/host/first/seats", data={"turn": "sides"})
+        assert place.table.settings.tip_south == "left"
+
+
+def test_without_a_camera_one_goes_on(tmp_path: Path) -> None:
+    with fresh(tmp_path) as place:
+        page = page_of(place.host, "/host/first/2")
+        assert "No camera: confirm by hand" in page
+        assert 'class="sign as-key" href="/host/first/3"' in page
+        assert place.host.get("/host/first/5").status_code == 404
+
+
+def test_the_key_opens_the_sheet_of_the_chosen_game(tmp_path: Path) -> None:
+    with fresh(tmp_path) as place:
+        page = page_of(place.host, "/host/first/3?game=scouts&paper=letter")
+        assert 'href="/kit/scouts.pdf?paper=letter&amp;language=en"' in page
+        assert 'href="/kit/outbuffered.pdf' in page_of(place.host, "/host/first/3?game=none&paper=none")

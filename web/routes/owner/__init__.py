@@ -1,0 +1,1 @@
+"""The owner's pages: settings, the first evening, and trying keys and lamps."""

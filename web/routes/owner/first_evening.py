@@ -1,0 +1,128 @@
+"""A first evening: four questions to a new owner, a page each, asked once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from time import sleep
+from typing import Any
+
+from flask import Response, copy_current_request_context, make_response, redirect, render_template, request
+from werkzeug.exceptions import NotFound
+
+from companion.core.i18n import LANGUAGES, spoken
+from companion.core.ports import CameraState
+from companion.maintenance.upkeep import Upkeep
+from companion.printing.kit_printer import PAPERS
+from web.context import PageContext
+from web.routes.camera import FRAME_PX, CameraLooks
+from web.routes.host import ask_for_key
+from web.routes.route import form, get, host_only
+from web.security.auth import is_own_screen
+from web.server.sse import Audience, message
+
+PAGES = ("language", "camera", "print", "seats")
+LOOK_S = 1.0
+"""How often a stream looks at what the camera sees, in seconds."""
+
+
+class FirstEvening:
+    """The routes under `/host/first`.
+
+    The machine's own screen may ask without the host key, as long as nobody has answered: it shows that key anyway.
+    """
+
+    name = "first"
+
+    def __init__(self, page_context: PageContext, upkeep: Upkeep) -> None:
+        self._page_context = page_context
+        self._guard = page_context.guard
+        self._upkeep = upkeep
+        self._looks = CameraLooks(page_context)
+
+    @get("/host/first/<int:number>", asks=host_only)
+    def page(self, number: int) -> Any:
+        """One of the four pages."""
+        if not 1 <= number <= len(PAGES):
+            raise NotFound
+        is_new = is_own_screen(request) and self._page_context.is_first_evening
+        if not is_new and not self._guard.is_host(request):
+            return ask_for_key("/host")
+        name = PAGES[number - 1]
+        parts = {"language": dict, "camera": self._camera, "print": self._print, "seats": self._seats}
+        page = render_template(
+            f"first_{name}.html",
+            number=number,
+            pages=len(PAGES),
+            live="/live/first" if name == "camera" else "",
+            **parts[name](),
+        )
+        answer = make_response(page)
+        if is_new:
+            self._guard.host_cookie(answer)
+        return answer
+
+    @get("/live/first", guard=host_only)
+    def live(self) -> Response:
+        """What of the camera's page changes, at most once a second."""
+        draw: Callable[[], str] = copy_current_request_context(
+            lambda: render_template("_first_camera.html", look=self._looks.now(), number=2, pages=len(PAGES))
+        )
+        page = ""
+
+        def news() -> str:
+            nonlocal page
+            html = draw()
+            if html == page:
+                return ""
+            page = html
+            return message(html)
+
+        return self._page_context.streams.hold(news, partial(sleep, LOOK_S), Audience.SEAT)
+
+    @form("/host/first/language", "code", guard=host_only)
+    def language(self) -> Response:
+        """Give the table a language, and this browser too."""
+        code = request.form.get("code", "")
+        if code not in LANGUAGES:
+            raise NotFound
+        self._change({"table.language": code})
+        answer = make_response(redirect("/host/first/1", 303))
+        answer.set_cookie("language", code, max_age=10 * 365 * 86400, samesite="Lax")
+        return answer
+
+    @form("/host/first/seats", "turn", guard=host_only)
+    def seats(self) -> Response:
+        """Swap the sides, or turn the table by a quarter."""
+        table = self._upkeep.running().table
+        if request.form.get("turn", "") == "table":
+            self._change({"table.upright": not table.upright})
+        else:
+            self._change({"table.tip_south": "left" if table.tip_south == "right" else "right"})
+        return make_response(redirect("/host/first/4", 303))
+
+    @form("/host/first/done", guard=host_only)
+    def done(self) -> Response:
+        """Never ask again."""
+        self._upkeep.welcome()
+        return make_response(redirect("/", 303))
+
+    def _change(self, values: dict[str, Any]) -> None:
+        self._upkeep.change(values, self._upkeep.on_file()[1])
+
+    def _camera(self) -> dict[str, Any]:
+        look = self._looks.now()
+        return {"look": look, "size": FRAME_PX, "has_camera": look.state is not CameraState.NONE}
+
+    def _print(self) -> dict[str, Any]:
+        games = self._page_context.games
+        asked, paper = request.args.get("game", ""), request.args.get("paper", "a4")
+        paper = paper if paper in PAPERS else "a4"
+        printer = self._page_context.features.printer
+        plans = {name: printer.plan(name, {}, paper, spoken()).sheets if printer else 0 for name in games}
+        chosen = asked if asked in games else next(iter(games))
+        return {"games": games, "plans": plans, "paper": paper, "papers": PAPERS, "chosen": chosen}
+
+    def _seats(self) -> dict[str, Any]:
+        table = self._upkeep.running().table
+        return {"is_swapped": table.tip_south == "right", "is_upright": table.upright}
