@@ -10,7 +10,7 @@ that waves in one place for ever does not become noise.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
@@ -151,7 +151,7 @@ def _gain_and_offset(before: Small, now: Small) -> tuple[float, float]:
     return gain, float(np.clip(offset, -_MOST_OFFSET, _MOST_OFFSET))
 
 
-def middle_of(values: Small) -> float:
+def middle_of(values: NDArray[Any]) -> float:
     """Return the median; `np.median` takes several times as long for so few."""
     place = values.size // 2
     return float(np.partition(values, place, axis=None)[place])

@@ -15,6 +15,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.detection.stillness import middle_of
+
 Values = NDArray[np.float32]
 
 _REACHES_DEG: tuple[tuple[float, ...], ...] = ((-20, -10, 10, 20), (-6, -3, 3, 6), (-1.5, 1.5))
@@ -206,11 +208,11 @@ def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
         mean = np.bincount(steps, even - tone * cell.is_beyond) / np.maximum(number, 1)
         if cell.is_beyond.any():
             off = even - tone * cell.is_beyond - mean[steps]
-            step = np.median(off[cell.is_beyond]) - np.median(off[~cell.is_beyond])
+            step = middle_of(off[cell.is_beyond]) - middle_of(off[~cell.is_beyond])
             tone = min(max(tone + step, -cell.print_.step), cell.print_.step)
     light = _Light(angle, (known, mean[known]), slopes, first_mm)
     off = own - tone * cell.is_beyond - light.at(places_mm)
-    strays = float(np.count_nonzero(np.abs(off - np.median(off)) > _STRAY) / off.size)
+    strays = float(np.count_nonzero(np.abs(off - middle_of(off)) > _STRAY) / off.size)
     return replace(light, strays=strays, narrow=_has_narrow_stripes(mean[known]))
 
 
