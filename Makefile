@@ -107,7 +107,7 @@ types: $(VENV)/.tests
 messages: $(VENV)/.tests
 	$(BIN)/pybabel -q extract -F pyproject.toml -k say -k say_n:1,2 -k sayN:1,2 --add-location=file --sort-by-file -w 120 \
 		-o messages.pot companion hardware vision web
-	for language in es fr; do $(BIN)/pybabel -q update -i messages.pot -o companion/locale/$$language.po -l $$language \
+	for language in $(basename $(notdir $(wildcard companion/locale/*.po))); do $(BIN)/pybabel -q update -i messages.pot -o companion/locale/$$language.po -l $$language \
 		-N -w 120 --ignore-obsolete --ignore-pot-creation-date; done
 	rm messages.pot
 

@@ -59,8 +59,8 @@ def fill_disk(kept: Journal | LeagueFile) -> None:
 
 
 def nats_of(hub: Hub) -> str:
-    """Where its NATS is, or the first server of its cluster."""
-    return hub.nats.url if hub.nats else hub._settings.nats_urls[0]
+    """Where its NATS is."""
+    return hub.nats.url
 
 
 def ledger_of(league: League) -> Ledger:

@@ -10,16 +10,19 @@ from pathlib import Path
 import pytest
 from test_layers import FILES, GAME_PACKAGES
 
+from companion.core.catalogue_file import read_catalogue
+from companion.core.i18n import LOCALE
+
 ROOT = Path(__file__).parent.parent
 OLD_MODULES = {
     "house", "furnish", "seen", "beside", "plain", "described", "refusals", "guard", "gate", "limits", "passing",
-    "desk", "watch", "owner", "advance", "live", "referee", "signs", "vitals", "notify", "handover", "looker",
+    "desk", "watch", "advance", "live", "referee", "signs", "vitals", "notify", "handover", "looker",
     "settling", "squares", "closer", "litter", "finding", "things", "trouble", "truth", "sight", "weak", "eye", "told",
     "past", "care", "manners", "standing", "door", "hands",
 }  # fmt: skip
 OLD_CLASSES = {
     "House", "Desk", "Looker", "Referee", "Vitals", "Litter", "Gate", "Described", "Passing", "Standing", "Tableau",
-    "Door", "Guard", "Sight", "Seen", "Past", "Told", "Owner", "Settling",
+    "Door", "Guard", "Sight", "Seen", "Past", "Told", "Settling",
 }  # fmt: skip
 OLD_FUNCTIONS = {"furnish", "settling", "handover", "manners", "litter", "notify", "described"}
 
@@ -52,6 +55,35 @@ def test_every_word_is_explained_once_and_every_file_is_there(text: str) -> None
     assert len(set(words)) == len(words)
     for name in re.findall(r"`([a-z_/]+\.py)`", text):
         assert (ROOT / name).is_file(), name
+
+
+TOURNAMENTS = ("companion/league/", "companion/hub", "web/hub/", "templates/hub", "templates/_hub", "table/lobby.py")
+"""Where a round is one of a tournament."""
+AROUND = ("go round", "Round {number}: {south}", "round’s game")
+SHAPES = ("Round",)
+"""What goes around, and two sentences about a round of a tournament."""
+TECHNICAL = r"\{\w+\}|/host\b|host-key|companion \w+|\[\w+\] \w+"
+"""Parts of sentences, addresses, commands and settings."""
+
+
+def test_no_sentence_calls_a_thing_by_another_name() -> None:
+    """The table “In sentences for people” of the glossary, over all sentences of the catalogue."""
+    text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+    section = text.partition("## In sentences for people")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([A-Z][^|]*) \|[^|]*\| ([^|]+) \|$", section, re.MULTILINE)[1:]
+    unwanted = [word for _, words in rows for word in words.split(", ")]
+    assert len(unwanted) > 15
+    pattern = re.compile(rf"\b({'|'.join(unwanted)})\b", re.IGNORECASE)
+    found = []
+    for message in read_catalogue(LOCALE / "es.po"):
+        is_of_tournament = any(part in path for path in message.files for part in TOURNAMENTS)
+        for sentence in filter(None, (message.one, message.many)):
+            plain = re.sub(TECHNICAL, "", sentence)
+            hit = pattern.search(plain)
+            is_around = sentence in SHAPES or any(words in sentence for words in AROUND)
+            if hit and not (hit[1].lower() in ("round", "rounds") and (is_of_tournament or is_around)):
+                found.append(f"{hit[1]}: {sentence}")
+    assert not found, "\n".join(found)
 
 
 def test_no_two_classes_of_different_packages_have_one_name() -> None:

@@ -122,7 +122,9 @@ def open_place(
             opponents=cast(engines),
             coach=Coach(table, b"k" * 32, open_coach),
         )
-        site = Site(WebSettings(viewers=viewers, join=join), lambda: urls, signing_key, HOST_KEY)
+        site = Site(
+            WebSettings(viewers=viewers, join=join), lambda: urls, signing_key, HOST_KEY, is_key_used=lambda: False
+        )
         app = create_app(table, GAMES, clock, site, features)
         yield Place(table, app, clock, health)
         app.extensions["streams"].close()

@@ -91,7 +91,7 @@ class PageContext:
     def require_at_table(self, asked: Request) -> None:
         """Raise `Illegal` where strangers share the network and the request comes from nobody at the table."""
         if self.needs_code(asked):
-            who = say("Only a seat, the host or the table’s own screen can do that here")
+            who = say("Only a seat, the owner or the table’s own screen can do that here")
             raise Illegal(Refusal.NOT_YOUR_SEAT, who)
 
     def let_in(self, asked: Request, typed: str) -> None:
@@ -157,6 +157,7 @@ class PageContext:
             "plays": self.table.coaching.plays(acting, view.moment) if acting and self._names_plays(view) else (),
             "south": self.table.settings.tip_south,
             "upright": self.table.settings.upright,
+            "dark_minutes": self.table.settings.dark_minutes,
             # On the table screen the seat that sits at its left comes first, in whatever has a part for each.
             "SEATS": SEATS if asked.page != "table" or self.table.settings.tip_south == "left" else SEATS[::-1],
             "tip": tip_of(view, self.table.settings.tip_south) if asked.page != "seat" else "",

@@ -28,7 +28,7 @@ from companion.archive.played_games import (
     SeatedPlayer,
 )
 from companion.archive.replay import GameFile, game_file
-from companion.archive.retelling import HOST_ENDED, Retelling
+from companion.archive.retelling import OWNER_ENDED, Retelling
 from companion.archive.scoresheet import write_sheet
 from companion.archive.statistics import records_of, typical_minutes
 from companion.archive.summaries import Summaries, is_brought
@@ -129,7 +129,7 @@ class History:
             return Ending.BROKEN
         if not summary.is_over:
             return Ending.ON if self._lies_on_table(number) else Ending.UNFINISHED
-        if reason_of(summary) == HOST_ENDED:
+        if reason_of(summary) in OWNER_ENDED:
             return Ending.ABANDONED
         return Ending.WON if summary.winners else Ending.TIE
 

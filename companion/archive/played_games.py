@@ -142,17 +142,13 @@ class ReplayStep:
 
 
 @dataclass(frozen=True)
-class Still:
-    """A turn of a game that is over, to be shown: the board at its end, or its photograph, and what happened."""
+class TurningPoint:
+    """The turn after which the winner led to the end: its number as the game counts it, its place in the
+    replay, and what happened."""
 
-    scene: ReplayStep
     turn: int
-    """The number of the turn as the game counts it."""
-    photograph: str
-    """The moment of its photograph. Empty: there is none."""
+    place: int
     words: str
-    square: str = ""
-    """Where that was. Empty: nowhere in particular."""
 
 
 @dataclass(frozen=True)
@@ -160,9 +156,9 @@ class Finale:
     """The end of a game, with nothing in it that anybody at the table may not know while it can be
     taken back.
 
-    `names` are those of the seats at the end, or of their sides. `turning` is the turn after which the winner led to
-    the end, `best` the one after which a seat led most or was least behind. There may be none. `evening`: how many
-    games each of these two has won since the morning. None: they have no names by which they could be told apart.
+    `names` are those of the seats at the end, or of their sides, `how` says in a few words how it ended. `turning` is
+    None unless the lead has changed hands. `evening`: how many games each of these two has won since the morning, a
+    draw being half a game. None: they have no names by which they could be told apart. `fits`: all receipts match.
     """
 
     number: int
@@ -170,14 +166,10 @@ class Finale:
     turns: int
     winners: tuple[Seat, ...]
     names: Mapping[Seat, str]
-    headline: str
-    counts: tuple[str, ...]
-    stills: tuple[Still, ...]
-    turning: Still | None
-    best: Mapping[Seat, Still]
-    proofs: int
+    how: str
+    turning: TurningPoint | None
     fits: bool
-    evening: Mapping[Seat, int] | None
+    evening: Mapping[Seat, float] | None
     has_replay: bool
     coached: tuple[Seat, ...] = ()
     """Who asked the coach in this game or in another one of the evening's."""

@@ -295,4 +295,6 @@ def ended_by_word(game: Game[Any, Any], told: dict[str, Any]) -> Outcome:
     raise Malformed(say("The game is not over after its last turn, and nobody has resigned or agreed on a draw"))
 
 
-HOST_ENDED = say("The host ended the game.")
+HOST_ENDED = say("The owner ended the game.")
+OWNER_ENDED = (HOST_ENDED, "The host ended the game.")
+"""How a game was broken off, in words of today and of version 1.0."""

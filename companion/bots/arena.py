@@ -167,6 +167,7 @@ class _Search:
             self._add(0, sure)
             return sure
         mixes = self._solved(trust)
+        # double oracle: add each side's best answer to the other's mix until there is no new one
         for _ in range(strength.rounds):
             before = (len(self.plans[0]), len(self.plans[1]))
             answers = [
@@ -184,6 +185,7 @@ class _Search:
         for row, plan in enumerate(self.plans[0]):
             if min(self.table[row, column] for column in range(len(self.plans[1]))) >= DECIDED / 2:
                 return plan
+        # rare plans are noise of the approximation
         weights = [share if share > 0.05 else 0.0 for share in mixes[0]]
         return rng.choices(self.plans[0], weights)[0]
 
@@ -283,10 +285,12 @@ class _Search:
         plan = []
         for index in self.units[who]:
             ahead = field.ahead[robots.places[index]]
+            # hit the weakest neighbour
             hits = [(foes[place], way) for way, place in enumerate(ahead) if place in foes]
             if hits:
                 plan.append(4 + min(hits)[1])
                 continue
+            # else go one step nearer to the nearest enemy
             ways = [
                 (min(field.ways[place][foe] for foe in foes), way, place)
                 for way, place in enumerate(ahead)
@@ -302,6 +306,7 @@ class _Search:
         field, robots = self.field, self.robots
         side, place = robots.sides[index], robots.places[index]
         foes = [other for each, other in zip(robots.sides, robots.places, strict=True) if each != side]
+        # squares on which a hit can matter: enemies and where they can step
         near = {spot for foe in foes for spot in (foe, *field.ahead[foe])}
         if field.is_spawning(robots.turn):
             near.update(field.spawns[1 - side])
@@ -353,6 +358,7 @@ class _Search:
             for column, other in enumerate(theirs):
                 if (row, column) not in self.table:
                     self.table[row, column] = self.worth(plan, other)
+        # trust moves the other side's mix towards its plain plan, which is column 0
         rows = [
             [(1 - trust) * self.table[row, column] + trust * self.table[row, 0] for column in range(len(theirs))]
             for row in range(len(mine))
@@ -373,6 +379,7 @@ def solved(rows: list[list[float]]) -> tuple[list[float], list[float]]:
     totals = ([0.0] * len(rows), [0.0] * len(columns))
     mixes = ([1 / len(rows)] * len(rows), [1 / len(columns)] * len(columns))
     for step in range(1, _STEPS + 1):
+        # what each plan gains against the other side's mix of this round
         gains = (
             [sum([share * value for share, value in zip(mixes[1], row, strict=True)]) for row in rows],
             [-sum([share * value for share, value in zip(mixes[0], column, strict=True)]) for column in columns],
@@ -390,6 +397,7 @@ def _next(gains: list[float], mix: list[float], regrets: list[float]) -> list[fl
 
     Regrets never fall below nought (regret matching plus: Tammelin, 2014).
     """
+    # regret: by how much a plan would have done better than the mix
     mean = sum([share * gain for share, gain in zip(mix, gains, strict=True)])
     for index, gain in enumerate(gains):
         regrets[index] = max(0.0, regrets[index] + gain - mean)

@@ -91,6 +91,7 @@ class BinmatBot(Bot):
         rng = Random(f"{self._seed}/{table.left}")
         actions, unseen = table.legal(), cards_unseen(table)
         deals = [dealt(table, hidden, unseen, self._held, rng) for _ in range(_CHECKS)]
+        # an action that wins on every deal of a sample is sure
         for action in actions:
             if all(_wins(deal, action, self._index) for deal in deals):
                 return Choice(text_of(action), _CHECKS * len(actions), (say("This wins at once."),))
@@ -147,6 +148,7 @@ class BinmatBot(Bot):
             judged = {action: scores[action] / done + _PRIOR[self._index] * points[action] for action in left}
             left.sort(key=lambda action: (-judged[action], order[action]))
             second = left[1] if len(left) > 1 else None
+            # sequential halving: the better half goes on
             left = left[: max(1, (len(left) + 1) // 2)]
             if len(left) == 1:
                 break
@@ -165,6 +167,7 @@ class BinmatBot(Bot):
             table.play(attacker_move(table, rng) if table.acts == ATTACKS else defender_move(table, rng), rng)
         if table.winner is None:
             return 0.5
+        # an early win of the attacker counts more
         won = 0.75 + 0.25 * table.left / whole if table.winner == ATTACKS else 0.0
         return won if self._index == ATTACKS else 1.0 - won
 
@@ -322,6 +325,7 @@ def _plan(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[str | 
     left = _left_in(table, lane) + len(wall)
     weight, theirs = 1 + 6 / (left + 1), _wall_power(table, lane, rng.random)
     before = sum([WORTH[card] for card in mine])
+    # a BREAK does damage by the whole power, else by the difference and one
     less = 0 if has_break and wall else theirs - 1
     cards = [(card, WORTH[card]) for card in table.hands[ATTACKS] if card[0] != BREAK]
     best, most = None, -9.0

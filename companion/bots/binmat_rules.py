@@ -41,6 +41,7 @@ def power(stack: Iterable[str]) -> int:
 def power_of(worth: int) -> int:
     """Return the attack power of a stack by the sum of what its cards add."""
     wilds, total = divmod(worth, _A_WILD)
+    # a WILD lifts the sum to the next power of two
     for _ in range(wilds):
         total = 1 << total.bit_length() if total else 2
     return total.bit_length() - 1 if total and not total & (total - 1) else 0
@@ -217,6 +218,7 @@ class Table:
         opened = self.attack_up.intersection(mine)
         self.attack_up -= opened
         self.attack[lane] = []
+        # traps of whoever began act first
         for seat in (self.acts, 1 - self.acts):
             if seat == DEFENDS and self.is_up[lane]:
                 continue

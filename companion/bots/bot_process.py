@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -36,10 +35,6 @@ _ROOT = Path(__file__).parents[2]
 _CHUNK = 65_536
 _PATTERN = re.compile(r"(?:[^{}]|\{[a-z]\w*(?:!c)?\})+")
 """What a sentence with parts looks like: nothing that `str.format` could be led astray by."""
-_MARK = "TABLETOP_OPPONENT"
-"""The variable by which everything is found that an opponent has begun, whatever session it went to."""
-_SWEEPS = 20
-"""Maximum number of searches for what an opponent has begun: it may still begin more."""
 _LAST_MOMENT_S = 0.5
 """Timeout in seconds for a child whose pipe broke to end by itself with its own status."""
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
@@ -115,7 +110,6 @@ class BotProcess:
 
     def __init__(self, command: Sequence[str]) -> None:
         self._calls, self._ends = Lock(), Lock()
-        self._mark = secrets.token_hex(16)
         try:
             self.child = subprocess.Popen(
                 list(command),
@@ -124,7 +118,7 @@ class BotProcess:
                 stderr=subprocess.DEVNULL,
                 bufsize=0,
                 cwd=_ROOT,
-                env={**_environment(), _MARK: self._mark},
+                env=_environment(),
                 close_fds=True,
                 start_new_session=True,
             )
@@ -190,7 +184,7 @@ class BotProcess:
         self.close()
 
     def _end(self) -> int:
-        """Kill the child and whatever it has begun.
+        """Kill the child with its session.
 
         Return how it ended, a negative number for a signal.
         """
@@ -200,7 +194,6 @@ class BotProcess:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(self.child.pid, signal.SIGKILL)
                 self.child.wait()
-                _end_marked(self._mark)
             return self.child.returncode
 
     def _fail(self, what: str) -> NoReturn:
@@ -301,25 +294,6 @@ def _pipe(pipe: IO[bytes] | None) -> int:
     if pipe is None:
         raise AssertionError("the child was started with pipes")
     return pipe.fileno()
-
-
-def _end_marked(mark: str) -> None:
-    """Kill what carries the mark of an opponent that has ended: its children that left its session."""
-    for _ in range(_SWEEPS):
-        if not (strays := list(_marked(f"{_MARK}={mark}".encode()))):
-            return
-        for pid in strays:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-
-
-def _marked(variable: bytes) -> Iterator[int]:
-    """Yield the living processes that were begun with this in their environment."""
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError):  # it has ended meanwhile, or is another user's
-                if variable in Path(f"/proc/{name}/environ").read_bytes():
-                    yield int(name)
 
 
 def _has_ended(pid: int) -> bool:

@@ -195,6 +195,7 @@ class _Search:
         ]
         turns.sort(key=_worth_of, reverse=True)
         self.ranked = turns
+        # a won turn, or a level that looks no ply ahead, needs no search
         if not turns or turns[0][0] >= _SURE or not strength.widths:
             return turns[0] if turns else None
         ranked = turns
@@ -212,6 +213,7 @@ class _Search:
         for _, plays, after in turns[: widths[0]]:
             first = self.ground.value(after, self.seat)
             bored = _BOREDOM * self.left.get(after, 0)
+            # negamax: the value is seen by the side that plays next
             score = -self._turn(swapped(after), -first, widths[1:], (-inf, -alpha - bored)) - bored
             found.append((score, plays, after))
             alpha = max(alpha, score)
@@ -255,6 +257,7 @@ class _Search:
             if worth >= WIN:
                 return WIN
             score = -self._turn(swapped(after), -worth, widths[1:], (-beta, -max(alpha, best)), not mine)
+            # a win sooner is better, a loss later is less bad
             best = max(best, score - 1 if score > _SURE else score + 1 if score < -_SURE else score)
             if best >= beta:
                 break
@@ -270,6 +273,7 @@ class _Search:
             return value
         if firsts[0][0] >= WIN:
             return WIN
+        # no second play is worth more than `most`
         best, most = -inf, firsts[0][0] + _LEAP
         for worth, origin, target in firsts:
             if value + worth + most <= best:
@@ -294,6 +298,7 @@ class _Search:
         value = self.ground.value(node, 1 - self.seat)
         zone = sum_of_masks(AROUND[bit.bit_length() - 1] for bit in bits(runners))
         best, least = None, self._last_turn(node, 1 - self.seat, value, inf) - _ROCK_WORTH
+        # only rocks beside a scout with intel can stop it
         near = [laid for laid in rocks_laid(position) if laid[1] & zone]
         for kind, covered in sorted(near, key=lambda laid: -(laid[1] & zone).bit_count())[:_ROCKS_TRIED]:
             search = _Search(self.ground.with_stone(covered), self.seat, self.left)

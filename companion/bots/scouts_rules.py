@@ -72,11 +72,13 @@ class Ground:
         """
         own, foe, own_low, foe_low, intel, _ = node
         scouts, low = own | foe, own_low | foe_low
+        # squares on which a dash cannot end
         shut = self.stone | (low if self.may_stack else scouts)
         empty, home = ALL & ~(scouts | self.stone), HOME[seat]
         plain, turned = self.worth[seat]
         found: list[Move] = []
         movers = own & ~played
+        # take the scouts one by one, by the lowest bit
         while movers:
             origin = movers & -movers
             movers ^= origin
@@ -84,6 +86,7 @@ class Ground:
             has_intel = intel & origin
             worth = turned if has_intel else plain
             leaves = -worth[origin]
+            # from the top of a stack a scout can only dash
             if low & origin:
                 leaves += self._uncovered(node, seat, origin)
                 targets = AROUND[number] & ~shut
@@ -134,6 +137,7 @@ def _jumps(number: int, single: int, empty: int, stop: int) -> int:
     if not BESIDE[number] & single:
         return 0
     reached, work = 0, [number]
+    # follow chains of jumps; `reached` keeps each square to one visit
     while work:
         for over, landing, target in JUMPS[work.pop()]:
             if over & single and landing & empty & ~reached:

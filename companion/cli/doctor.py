@@ -28,7 +28,7 @@ from companion.diagnostics.certificate import certificate, validity
 from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, worst
 from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
-from companion.mqtt.trial import examine_broker
+from companion.mqtt.connection import examine_broker
 from companion.service.device_findings import profile, voice
 from companion.service.settings_finding import settings_findings
 from companion.service.support_bundle import make_bundle

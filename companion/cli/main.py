@@ -16,13 +16,12 @@ import msgspec
 from companion import __version__
 from companion.bots.characters import CHARACTERS
 from companion.cli.backup import add_commands as add_upkeep
-from companion.cli.bot import add_bot
 from companion.cli.history import add_commands as add_history
-from companion.cli.host_key import add_host_key
 from companion.cli.hotspot import add_hotspot
 from companion.cli.hub.tables import add_hub
 from companion.cli.lamp import add_lamp
 from companion.cli.printing import add_print_commands
+from companion.cli.running import add_host_key
 from companion.core.config import BotsSettings, Settings, find_settings, load_settings
 from companion.core.errors import CompanionError, SystemTrouble
 from companion.core.i18n import plain_words
@@ -85,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
     _add_calibrate(commands)
     _add_selfplay(commands)
     _add_engine(commands)
-    add_bot(commands)
+    _add_bot(commands)
     add_hotspot(commands, _add_settings, _settings_path)
     add_lamp(commands, _add_settings, _settings_of)
     return parser
@@ -315,3 +314,17 @@ def _engine(options: argparse.Namespace) -> int:
 
     serve_lines(game_named(options.game), sys.stdin.buffer, sys.stdout.buffer)
     return 0
+
+
+def _add_bot(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from companion.bots.bot_engine import add_options  # noqa: PLC0415
+
+    command = commands.add_parser("bot", help="an opponent as JSON lines on standard input and output")
+    add_options(command)
+    command.set_defaults(run=_bot)
+
+
+def _bot(options: argparse.Namespace) -> int:
+    from companion.bots.bot_engine import run_bot  # noqa: PLC0415
+
+    return run_bot(options.game, options.level, options.seed)

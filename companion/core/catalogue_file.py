@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +19,7 @@ class Message:
     files: list[str] = field(default_factory=list)
 
 
-def read_catalogue(path: Path) -> Iterator[Message]:
+def read_catalogue(path: Path) -> Generator[Message, None, None]:
     """Return every message, the header without a pattern first.
 
     Raises OSError, and ValueError for a foreign line.
@@ -36,6 +36,12 @@ def plural_of(header: Message) -> str:
     """
     found = re.search(r"^Plural-Forms:.*\bplural=([^;\n]+)", "".join(header.words), re.MULTILINE)
     return found[1] if found else "(n != 1)"
+
+
+def team_of(header: Message) -> str:
+    """Return the header's `Language-Team`, which is the language in its own word. Empty: it says none."""
+    found = re.search(r"^Language-Team: (.+)$", "".join(header.words), re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:

@@ -8,19 +8,23 @@ import socket
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from companion.core.errors import ConfigError
 from companion.core.files import MAX_TEXT, expanded, read_file
-from companion.core.i18n import Verbatim, headed, say
+from companion.core.i18n import LANGUAGES, Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
 RETIRED_SETTINGS: tuple[str, ...] = ("panel.brightness", "table.demonstration_minutes", "web.metrics")
 """Dotted names of entries and sections that no longer exist. One in a file is told at the start and stops nothing."""
 
+if TYPE_CHECKING:
+    Language = str
+else:
+    Language = Literal[("auto", *LANGUAGES)]
 Pin = Annotated[int, Meta(ge=0, le=27)]
 TimeOfDay = Annotated[str, Meta(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]
 """Hours and minutes on the machine's clock, `08:30`; empty: none."""
@@ -154,9 +158,11 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Side of the table screen on which South sits."""
     upright: bool = False
     """Whether boards stand upright on a wide table screen, South below, instead of lying on their side."""
+    dark_minutes: Annotated[int, Meta(ge=0, le=1440)] = 60
+    """Minutes without any change at the table after which the table screen goes dark. 0: never."""
     theme: Literal["system", "light", "dark", "night"] = "system"
     """Colours of the table screen. `night` is dark from eight in the evening until seven."""
-    language: Literal["auto", "en", "es", "fr"] = "auto"
+    language: Language = "auto"
     """Language of the table screen, the voice and the console. `auto` is the browser's."""
     coach: Literal["machine", "always", "never"] = "machine"
     """Who may ask the coach: who plays against the machine, everybody, or nobody."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,21 +20,24 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from companion.core.catalogue_file import Message, plural_of, read_catalogue
+from companion.core.catalogue_file import Message, plural_of, read_catalogue, team_of
 
-LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français"}
-"""What can be spoken, by its code, in its own word."""
-COMMA = frozenset({"es", "fr"})
-"""The languages that write 0.5 as 0,5: a number that is a part of a sentence is handed in as a number."""
-ARTICLES: Mapping[str, tuple[str, str]] = {"es": ("el ", "la "), "fr": ("le ", "l’")}
-"""The article of a piece's name: of the nouns on boards those that end in -a are feminine in Spanish, and all are
-masculine in French, where a vowel takes the other form.
-"""
-CONTRACTIONS: Mapping[str, Mapping[str, str]] = {
-    "es": {" a el ": " al ", " de el ": " del "},
-    "fr": {" à le ": " au ", " de le ": " du "},
-}
 LOCALE = Path(__file__).parents[1] / "locale"
+
+
+def languages_in(folder: Path) -> Mapping[str, str]:
+    """Return what can be spoken, by its code, in its own word: English, and each catalogue of a folder.
+
+    A catalogue's header says the word as `Language-Team`.
+    """
+    found = {"en": "English"}
+    for path in sorted(folder.glob("*.po")):
+        with closing(read_catalogue(path)) as messages:
+            found[path.stem] = team_of(next(messages)) or path.stem
+    return found
+
+
+LANGUAGES = languages_in(LOCALE)
 _spoken: ContextVar[str] = ContextVar("spoken", default="en")
 NOBODY: Mapping[str, str] = MappingProxyType({})
 _names: ContextVar[Mapping[str, str]] = ContextVar("names", default=NOBODY)
@@ -289,10 +292,18 @@ def _converted(text: str, conversion: str) -> str:
 
 def _with_article(name: str, language: str) -> str:
     """Return a piece's name as a sentence in this language has it: `el robot`, `la bandera`, `l’éclaireur`."""
-    usual, other = ARTICLES[language]
+    usual, other, nouns = lookup(language, ARTICLES, "", None).split("|")
     noun = name.partition(" ")[0].lower()
-    is_other = noun.endswith("a") if language == "es" else noun[:1] in "aeéèiou"
-    return (other if is_other else usual) + name
+    return (other if re.search(nouns, noun) else usual) + name
+
+
+def _contracted(text: str, language: str) -> str:
+    """Return a sentence whose prepositions and articles are one word where the language has it so."""
+    for each in lookup(language, CONTRACTIONS, "", None).split(";"):
+        long, is_pair, short = each.partition("=")
+        if is_pair:
+            text = text.replace(f" {long} ", f" {short} ")
+    return text
 
 
 def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> str:
@@ -312,9 +323,7 @@ def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> st
                 text, has_article = _with_article(text, language), True
             parts[f"{name}_{conversion}"] = text if conversion == "t" else _converted(text, conversion)
     text = pattern.format(**parts)
-    for long, short in CONTRACTIONS[language].items() if has_article else ():
-        text = text.replace(long, short)
-    return text
+    return _contracted(text, language) if has_article else text
 
 
 def _said(pattern: str, many: str, parts: Mapping[str, object]) -> Said:
@@ -344,7 +353,7 @@ def _part(part: object, language: str, is_colour: bool) -> object:
         return name
     if isinstance(part, Said):
         return _translate(part, language)
-    if isinstance(part, float) and language in COMMA:
+    if isinstance(part, float) and decimal_mark(language) == ",":
         return _Comma(part)
     if isinstance(part, Verbatim) or not isinstance(part, str):
         return part
@@ -392,38 +401,42 @@ def catalogue_of(language: str) -> _Catalogue:
     return _Catalogue(words, scripts, c2py(plural))
 
 
-# ---- dates (Unicode CLDR 46: the long date, the short time) ----
+# ---- what a catalogue says of its language ----
 
-_MONTHS: Mapping[str, tuple[str, ...]] = {
-    "en": (
-        "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-        "December",
-    ),
-    "es": (
-        "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre",
-        "diciembre",
-    ),
-    "fr": (
-        "janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre",
-        "décembre",
-    ),
-}  # fmt: skip
+DECIMAL = say("0.5")
+"""How a number is written. One that is a part of a sentence is handed in as a number."""
+ARTICLES = say("the |the |$^")
+"""The article of a piece's name, another one, and which nouns have that, as a regular expression."""
+CONTRACTIONS = say("to the|of the")
+"""Pairs such as `a el=al;de el=del`: what a preposition and an article become."""
+MONTHS = (
+    say("January"), say("February"), say("March"), say("April"), say("May"), say("June"), say("July"), say("August"),
+    say("September"), say("October"), say("November"), say("December"),
+)  # fmt: skip
+
+
+def decimal_mark(language: str | None = None) -> str:
+    """Return what a language (None: the one spoken now) writes before decimals.
+
+    >>> decimal_mark("en"), decimal_mark("es")
+    ('.', ',')
+    """
+    return _pattern(spoken() if language is None else language, DECIMAL, "", None)[1]
 
 
 def long_date(at: datetime, language: str) -> str:
-    """Return a day with its month in words.
+    """Return a day with its month in words (Unicode CLDR 46: the long date).
 
     >>> long_date(datetime(2026, 11, 3), "es")
     '3 de noviembre de 2026'
     """
-    of = " de " if language == "es" else " "
-    return f"{at.day}{of}{_MONTHS[language][at.month - 1]}{of}{at.year}"
+    return translate(say("{day} {month} {year}", day=at.day, month=MONTHS[at.month - 1], year=at.year), language)
 
 
 def time_of_day(at: datetime, language: str) -> str:
-    """Hours and minutes.
+    """Return hours and minutes (Unicode CLDR 46: the short time).
 
     >>> time_of_day(datetime(2026, 11, 3, 9, 5), "es")
     '9:05'
     """
-    return f"{at.hour}:{at.minute:02}" if language == "es" else f"{at.hour:02}:{at.minute:02}"
+    return translate(say("{hour:02}:{minute:02}", hour=at.hour, minute=at.minute), language)

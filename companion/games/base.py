@@ -189,7 +189,7 @@ class Game(ABC, Generic[S, A]):
 
     Must be overridden: everything abstract, and the class attributes without a value. May be overridden:
     `presets`, `replays_ties`, and whatever has a default, which says "no board, no pad, no sketch". Games of cards and
-    games with clocks inherit from `companion.games.mixins` as well.
+    games with clocks inherit from `CardGame`, `TimedGame` or `ChessClockGame`.
     """
 
     name: ClassVar[str]
@@ -224,7 +224,7 @@ class Game(ABC, Generic[S, A]):
     """True when a tie is played again from the beginning. The match keeps the count."""
     lead_words: ClassVar[str] = ""
     """What `lead` counts, as the middle of a sentence. Empty: nobody can say who leads."""
-    seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the host.")
+    seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the owner.")
     """What everybody is told when the host has chosen the seed."""
 
     def options(self, raw: Mapping[str, Any]) -> Any:
@@ -298,9 +298,10 @@ class Game(ABC, Generic[S, A]):
         North). None: nobody can say."""
         return None
 
-    def triumph(self, winner: str, state: S) -> str:  # noqa: ARG002
-        """Return the headline that whoever has this name has won by the rules with this state."""
-        return say("{name} wins.", name=winner)
+    def how_it_ended(self, state: S) -> str:
+        """Return how a game that is over by its rules has ended: a short sentence, beside who has won."""
+        outcome = self.outcome(state)
+        return outcome.reason if outcome else ""
 
     def format(self, action: A) -> str:
         """Return the notation of an action."""
@@ -463,6 +464,49 @@ class Game(ABC, Generic[S, A]):
             raise Illegal(Refusal.SEATS_MISSING, text, self.turn_rule)
         for seat, action in actions.items():
             self.check(state, seat, action)
+
+
+class CardGame(Game[S, A]):
+    """A game of cards and counters: its screens show lanes, hands and piles instead of a board."""
+
+    @abstractmethod
+    def tableau(self, state: S, seat: Seat | None) -> CardUi:
+        """Return what a viewer (None: everybody) sees."""
+
+    def laid_open(self, state: S, fans: Layout, before: Layout) -> A | None:  # noqa: ARG002
+        """Return the action that cards laid open mean, by the zones in which they lie.
+
+        None while they mean none.
+
+        `before` are the cards that lay open when this decision became due.
+        """
+        return None
+
+
+class TimedGame(Game[S, A]):
+    """A game with a time for each decision."""
+
+    @abstractmethod
+    def time_limit(self, state: S) -> float | None:
+        """Return how many seconds the decision that is due may take, from its beginning.
+
+        None: as long as it likes.
+        """
+
+    def on_timeout(self, state: S, seat: Seat) -> A | None:  # noqa: ARG002
+        """Return what happens for a seat whose time is over. None: only the alarm sounds."""
+        return None
+
+
+class ChessClockGame(Game[S, A]):
+    """A game in which each seat has its time for the whole game."""
+
+    @abstractmethod
+    def chess_clock(self, state: S) -> ChessClock | None:
+        """Return the time while the clock of the seat on turn runs (who has none left, loses).
+
+        None: no clock runs.
+        """
 
 
 def plain_layout(layout: Layout | None) -> dict[str, list[str]] | None:

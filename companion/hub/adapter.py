@@ -32,7 +32,7 @@ EAR = "hub"
 _MAX_SENTENCES = 8
 _CONTESTED = say(
     "The other table reports a different result for your last game. Compare it in both lists of games, and tell the "
-    "hub’s host how it ended."
+    "hub’s owner how it ended."
 )
 
 

@@ -125,7 +125,7 @@ class PairLine:
         self._session = session_id(journal.path)
         self._claim_s = 0.0
         self.is_shared = False
-        """Return whether another machine has tried to connect as this table."""
+        """Whether another machine has tried to connect as this table."""
         self._wake = wake
         table.remote.when_again(self.again)
         self._wishes: deque[_Wish] = deque()

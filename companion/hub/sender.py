@@ -48,8 +48,6 @@ log = logging.getLogger(__name__)
 CONNECT_S, ANSWERS_S = 5, 3.0
 AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
 """After a line that broke: so soon it is tried anew, and at most so long later."""
-LEARNS_S = 5.0
-"""Seconds that a server of a cluster may take to read that a new table may come in."""
 WAITS_S = 5.0
 """Interval in seconds at which a table that is not let in asks: its host may be standing at the hub."""
 KEEPS_AGAIN_S = 3.0
@@ -107,7 +105,6 @@ class HubLine:
         self._told: bytes = b""
         self._pulse_s = 0.0
         self._asks_s = 0.0
-        self._learns_until_s = clock.monotonic_s() + LEARNS_S
         self.is_connected = False
         self.trouble = ""
         """Why the hub does not get everything, as a sentence. Empty: it does."""
@@ -150,8 +147,7 @@ class HubLine:
                 await self._talk()
             except (OSError, NatsError, TimeoutError, CompanionError) as error:
                 was_connected = self.is_connected
-                is_early = _is_refusal(error) and self._clock.monotonic_s() < self._learns_until_s
-                self._is(False, "" if is_early else _why(error))
+                self._is(False, _why(error))
                 most_s = WAITS_S if _is_refusal(error) else AGAIN_MOST_S
                 pause_s = AGAIN_S if was_connected else min(most_s, pause_s * 2)
             except Exception:
@@ -333,7 +329,7 @@ def _why(error: BaseException) -> str:
     if isinstance(error, APIError) and error.err_code == WRONG_SEQUENCE:
         return say("The hub has more from this table than was sent: checking again.")
     if _is_refusal(error):
-        return say("The hub does not let this table in: ask its host. If nobody knows it there, join again.")
+        return say("The hub does not let this table in: ask its owner. If nobody knows it there, join again.")
     if isinstance(error, nats.errors.NoServersError | OSError | TimeoutError | asyncio.TimeoutError):
         return say("The hub does not answer. What is played here is sent later.")
     return say("The connection to the hub was lost. What is played here is sent later.")

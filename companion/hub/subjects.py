@@ -93,10 +93,3 @@ def may_publish_paired(pair: str, table: str, other: str) -> tuple[str, ...]:
     on either side."""
     sides = (f"{_ASK_PAIRS}{message_subject(pair, each, '*')}" for each in (table, other))
     return (message_subject(pair, table, "*"), near_subject(pair, table), *sides)
-
-
-def may_ever_publish(table: str) -> tuple[str, ...]:
-    """Return all that a table may ever say, whatever pair it belongs to: how far its account
-    reaches in a cluster."""
-    own = (message_subject("*", table, "*"), near_subject("*", table), f"{_ASK_PAIRS}{ALL_PAIRS}")
-    return (*may_publish(table), *own)

@@ -18,7 +18,7 @@ from companion.hub_server.listener import HubListener
 from companion.hub_server.members import Members, Rights
 from companion.hub_server.nats_server import NatsServer, NatsSettings
 from companion.hub_server.pairs import PairKeeper
-from companion.hub_server.store import HubStore, StoreSettings
+from companion.hub_server.store import HubStore
 from companion.hub_server.wishes import Wishes
 from companion.league.league import League
 from companion.league.league_file import LeagueFile
@@ -32,10 +32,6 @@ from web.server.server import Server, serve
 class HubSettings:
     """How a hub is run.
 
-    `nats_urls` names a cluster, which `nats_seed`, else the hub's own key, enters. Without it the
-    hub runs its own NATS. `nats_reload` is the command that takes the file of who may come in to
-    the cluster.
-
     `name` (None: as before) is what the room is called. `delay_s` (None: as before) how late spectators see.
     """
 
@@ -47,11 +43,6 @@ class HubSettings:
     nats_port: int = 4222
     keep_mb: int = 2048
     language: str = "auto"
-    nats_urls: tuple[str, ...] = ()
-    nats_seed: str = ""
-    nats_ca: str = ""
-    nats_reload: str = ""
-    replicas: int = 1
 
 
 class Hub(Closeable):
@@ -65,9 +56,9 @@ class Hub(Closeable):
             name: value for name, value in (("name", settings.name), ("delay_s", settings.delay_s)) if value is not None
         }
         known = self.folder.change(lambda file: msgspec.structs.replace(file, **wanted)) if wanted else self.folder.now
-        self.nats = None if settings.nats_urls else _own_nats(settings)
-        self._rights = Rights(self.folder, self.nats, settings.nats_seed, settings.nats_reload)
-        self.store = HubStore(_store_settings(settings, self.nats, known.seed))
+        self.nats = _own_nats(settings)
+        self._rights = Rights(self.folder, self.nats)
+        self.store = HubStore(settings.folder, self.nats, known.seed, settings.keep_mb)
         self.room = Room(known.name, clock, known.delay_s)
         self.pairs = PairKeeper(
             self.folder,
@@ -94,7 +85,7 @@ class Hub(Closeable):
                 self.room,
                 wishes,
                 self._rights,
-                servers=_servers(settings),
+                servers=(f"{'tls' if settings.web.certificate else 'nats'}://:{settings.nats_port}",),
                 forget=(*forget, self.room.remove),
             )
             self.listener = HubListener(self.members, wishes, room=self.room, league=self.league, pairs=self.pairs)
@@ -163,20 +154,3 @@ def _own_nats(settings: HubSettings) -> NatsServer:
             str(Path(web.key).expanduser()) if web.key else "",
         )
     )
-
-
-def _store_settings(settings: HubSettings, nats: NatsServer | None, seed: str) -> StoreSettings:
-    return StoreSettings(
-        settings.folder,
-        nats,
-        settings.nats_urls or (nats.url if nats else "",),
-        settings.nats_seed or seed,
-        settings.nats_ca,
-        settings.keep_mb,
-        settings.replicas,
-    )
-
-
-def _servers(settings: HubSettings) -> tuple[str, ...]:
-    """Return where tables find NATS, as they are told when they join."""
-    return settings.nats_urls or (f"{'tls' if settings.web.certificate else 'nats'}://:{settings.nats_port}",)

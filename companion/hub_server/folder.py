@@ -25,8 +25,6 @@ FILE = "hub.json"
 ADDRESS_FILE = "address"
 """Where a hub says how its pages are reached from this very machine."""
 MAX_TABLES, MOST_SEATED, SEATED_EACH = 500, 1000, 20
-SPARE = 200
-"""Number of tables' names drawn in advance for a cluster, each with an account there."""
 
 
 class KnownTable(msgspec.Struct, frozen=True):
@@ -53,7 +51,6 @@ class HubFile(msgspec.Struct, frozen=True):
     `pairs` are the games at two tables, of each table the last one. `asked` are the settings that tables have not
     answered yet, by the tables' names in subjects. `seated` are the tables of the last `MOST_SEATED` games at two
     tables, of each table `SEATED_EACH`: their results may come later.
-    `spare` are the names that tables get which join a hub at a cluster.
     """
 
     seed: str
@@ -65,7 +62,6 @@ class HubFile(msgspec.Struct, frozen=True):
     pairs: tuple[Pair, ...] = ()
     asked: Mapping[str, SettingsAsked] = {}
     seated: dict[str, dict[Seat, str]] = {}
-    spare: tuple[str, ...] = ()
 
     def pair(self, game: str) -> Pair | None:
         """Return the game at two tables by its id."""
@@ -121,19 +117,8 @@ class HubFolder:
             self._file = fresh
         return fresh
 
-    def draw_spare(self) -> None:
-        """Draw names for tables that may join, where none is left."""
-        if not self._file.spare:
-            names = tuple(secrets.token_hex(8) for _ in range(SPARE))
-            self.change(lambda file: msgspec.structs.replace(file, spare=names))
-
-    def join(self, name: str, key: str, *, takes_spare: bool = False) -> KnownTable:
-        """Return a table with this public key joins: it gets the lowest number that is free.
-
-        Raises `SystemTrouble`.
-
-        `takes_spare`: its name in subjects is one of those that were drawn in advance.
-        """
+    def join(self, name: str, key: str) -> KnownTable:
+        """Add a table with this public key: it gets the lowest number that is free. Raises `SystemTrouble`."""
         joined: list[KnownTable] = []
 
         def add(file: HubFile) -> HubFile:
@@ -141,11 +126,8 @@ class HubFolder:
                 raise SystemTrouble(say("This hub has {number} tables and takes no more.", number=MAX_TABLES))
             taken = {table.number for table in file.tables}
             number = next(number for number in range(1, MAX_TABLES + 1) if number not in taken)
-            if takes_spare and not file.spare:
-                raise SystemTrouble(say("The cluster has no account left: restart this hub and its NATS servers."))
-            own, spare = (file.spare[0], file.spare[1:]) if takes_spare else (secrets.token_hex(8), file.spare)
-            joined.append(KnownTable(own, number, name, key, waits=True))
-            return msgspec.structs.replace(file, tables=(*file.tables, joined[0]), spare=spare)
+            joined.append(KnownTable(secrets.token_hex(8), number, name, key, waits=True))
+            return msgspec.structs.replace(file, tables=(*file.tables, joined[0]))
 
         self.change(add)
         return joined[0]

@@ -80,7 +80,7 @@ class HubListener:
         self._room.state(table, state)
 
     def on_wish(self, table: str, payload: bytes) -> bytes:
-        """Return a table asks for a game at two tables."""
+        """Return the answer to a table that asks for a game at two tables."""
         return self._pairs.answer(table, payload)
 
     def on_bad(self, table: str, why: str) -> None:

@@ -11,8 +11,8 @@ from typing import Literal
 import msgspec
 
 from companion.hub.commands import HubCommand
-from companion.hub_server.folder import HubFile, HubFolder, KnownTable, public_key
-from companion.hub_server.nats_server import NatsServer, TableKey, accounts_text, cluster_text, tell_cluster
+from companion.hub_server.folder import HubFile, HubFolder, KnownTable
+from companion.hub_server.nats_server import NatsServer, TableKey, accounts_text
 from companion.hub_server.wishes import Wishes
 from web.hub.host import Joined
 from web.hub.room import Room, RoomTable
@@ -56,14 +56,14 @@ class Members:
         return tuple(table.id for table in self._folder.now.tables)
 
     def join(self, name: str, key: str) -> Joined:
-        """Return a table joins. It may say nothing before the host lets it in."""
-        table = self._folder.join(name, key, takes_spare=self._rights.is_for_cluster)
+        """Let a table join. It may say nothing before the host lets it in."""
+        table = self._folder.join(name, key)
         self._room.put(_in_room(table))
         log.info("Table %s wants to join", table.number)
         return Joined(table.id, table.number, self._servers)
 
     def remove(self, number: int) -> bool:
-        """Return a table leaves, and what is kept of it."""
+        """Remove a table and what is kept of it."""
         gone = self._folder.alter(number, lambda _: None)
         if gone is None:
             return False
@@ -72,11 +72,11 @@ class Members:
         return True
 
     def rename(self, number: int, name: str) -> bool:
-        """Return a table gets another name."""
+        """Give a table another name."""
         return self._alter(number, name=name)
 
     def let_in(self, number: int) -> bool:
-        """Return a table that has joined may come in, or one that was shut out again."""
+        """Let in a table that has joined, or one that was shut out."""
         return self._alter(number, shut=False, waits=False)
 
     def shut_out(self, table: str) -> None:
@@ -94,7 +94,7 @@ class Members:
         return table is not None
 
     def close_tables(self, numbers: Sequence[int], is_closed: bool) -> bool:
-        """Return no game begins at these tables any more, or games do again."""
+        """Let no game begin at these tables any more, or let games begin again."""
         known = [self._alter(number, closed=is_closed) for number in numbers]
         self._wishes.hurry()
         return all(known)
@@ -126,25 +126,12 @@ class Members:
 
 
 class Rights:
-    """Who may do what at NATS: known to the hub's own, or (None) in a file that the people of a
-    cluster include.
+    """Who may do what at NATS."""
 
-    `seed` is the NKey by which the hub enters a cluster. Empty: its own. `command` takes that file to the cluster.
-    """
-
-    def __init__(self, folder: HubFolder, nats: NatsServer | None, seed: str, command: str) -> None:
+    def __init__(self, folder: HubFolder, nats: NatsServer) -> None:
         self._folder = folder
         self._nats = nats
-        self._seed = seed
-        self._command = command
         self._keeping = threading.Lock()
-        if self.is_for_cluster:
-            folder.draw_spare()
-
-    @property
-    def is_for_cluster(self) -> bool:
-        """Return whether tables are known to a cluster, with names that were drawn in advance."""
-        return self._nats is None
 
     def keep(self) -> None:
         """Have NATS know the tables as they are now.
@@ -152,17 +139,10 @@ class Rights:
         Once this returns, those that are shut out are out.
         """
         with self._keeping:  # else what was known before could be written last
-            if self._nats is None:
-                tell_cluster(self._folder.folder, self._text(), self._command)
-            else:
-                self._nats.write(self._text())
-                self._nats.reload()
-
-    def _text(self) -> str:
-        file = self._folder.now
-        own_key = public_key(self._seed) if self._seed else self._folder.own_key
-        tables = [_key(file, table) for table in file.tables]
-        return cluster_text(own_key, tables, file.spare) if self._nats is None else accounts_text(own_key, tables)
+            file = self._folder.now
+            tables = [_key(file, table) for table in file.tables]
+            self._nats.write(accounts_text(self._folder.own_key, tables))
+            self._nats.reload()
 
 
 def _key(file: HubFile, table: KnownTable) -> TableKey:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shlex
 import shutil
 import signal
 import socket
@@ -19,7 +18,7 @@ from pathlib import Path
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 from companion.core.network import bracketed, from_here
-from companion.hub.subjects import SAID, inbox_prefix, may_be_told, may_ever_publish, may_publish, may_publish_paired
+from companion.hub.subjects import SAID, inbox_prefix, may_be_told, may_publish, may_publish_paired
 from companion.table.public.messages import MOST_BYTES
 
 log = logging.getLogger(__name__)
@@ -28,13 +27,11 @@ READS = 2
 """Number of its readings: the first one makes an account that is new, but does not yet listen to what that may say."""
 RELOADED = b"Reloaded server configuration"
 """What it says in its log once it knows who may come in."""
-TOLD_S = 10.0
-"""Timeout in seconds for the servers of a cluster to be told."""
 PROGRAM = "nats-server"
 COLLECTS = {"GOGC": "50"}
 """Its garbage is collected once it has grown by this percentage of what is used, not by 100: a quarter less memory."""
 OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
-MOST_LINES, MOST_HEARD = 32, 64
+MAX_LINES, MAX_HEARD = 32, 64
 """Maximum number of lines with a table's key (it has one, and those that broke unnoticed), and of
 subjects listened to on each."""
 OWN_ACCOUNT = "hub"
@@ -80,17 +77,16 @@ class TableKey:
 
 
 def accounts_text(own_key: str, tables: Iterable[TableKey]) -> str:
-    """Return who may do what, as nats-server reads it: the hub everything, each table its own
-    subjects alone.
+    """Return who may do what, as nats-server reads it.
 
-    Each table is an account of its own, which takes from the hub's the subjects that it may use. Rights alone would not
-    do: NATS does not ask them about the subject to which an answer goes, so a table could have JetStream's answers,
-    with what it has itself stored in them, sent to other tables or to JetStream's own interface.
+    The hub may do everything, each table uses its own subjects alone. Each table is an account of its own, which takes
+    from the hub's the subjects that it may use. Rights alone would not do: NATS does not ask them about the subject to
+    which an answer goes, so a table could have JetStream's answers, with what it has itself stored in them, sent to
+    other tables or to JetStream's own interface.
     """
-    let_in = [each for each in tables if not each.shut]
-    accounts = {OWN_ACCOUNT: own_account(own_key, (each.table for each in let_in))}
-    for each in let_in:
-        accounts[account_of(each.table)] = table_account(each.table, [user_of(each)], _may_publish(each))
+    let_in = [table for table in tables if not table.shut]
+    accounts = {OWN_ACCOUNT: _own_account(own_key, let_in)}
+    accounts.update((account_of(table.table), _table_account(table)) for table in let_in)
     return f"accounts: {json.dumps(accounts, indent=1)}\n"
 
 
@@ -108,36 +104,29 @@ def table_of_account(account: str) -> str:
     return account.removeprefix(_TABLE) if account.startswith(_TABLE) else ""
 
 
-def own_account(own_key: str, tables: Iterable[str]) -> dict[str, object]:
-    """Return the hub's, which takes what tables say, and tells them what they may be told.
+def _own_account(own_key: str, tables: Iterable[TableKey]) -> dict[str, object]:
+    """Return the hub's account, which takes what tables say, and tells them what they may be told.
 
     All of it goes from account to account as services, also what nobody answers. NATS has streams for that, but
     crashes when somebody subscribes to one of another account in the moment in which it reads anew who may come in
     (seen with 2.15.1, once in some 25 times under many subscriptions).
     """
-    taken = [_taken(account_of(table), subject) for table in tables for subject in may_be_told(table)]
+    taken = [_taken(account_of(table.table), subject) for table in tables for subject in may_be_told(table.table)]
     return {"jetstream": "enabled", "users": [{"nkey": own_key}], "exports": _services(SAID), "imports": taken}
 
 
-def table_account(table: str, users: list[dict[str, object]], said: Iterable[str]) -> dict[str, object]:
-    """Return a table's: whoever has its key holds no more lines than leave room for all others."""
-    return {
-        "users": users,
-        "exports": _services(may_be_told(table)),
-        "imports": [_taken(OWN_ACCOUNT, subject) for subject in said],
-        "limits": {"max_connections": MOST_LINES, "max_subscriptions": MOST_HEARD},
-    }
-
-
-def user_of(table: TableKey) -> dict[str, object]:
-    """Return who enters with a table's key, and what that may do now."""
-    hear = [f"{inbox_prefix(table.table)}.>", *may_be_told(table.table)]
-    return {"nkey": table.key, "permissions": {"publish": _may_publish(table), "subscribe": hear}}
-
-
-def _may_publish(table: TableKey) -> list[str]:
+def _table_account(table: TableKey) -> dict[str, object]:
+    """Return a table's account. Whoever has its key holds no more lines than leave room for all others."""
     paired = may_publish_paired(table.pair, table.table, table.other) if table.pair else ()
-    return [*may_publish(table.table), *paired]
+    publish = [*may_publish(table.table), *paired]
+    subscribe = [f"{inbox_prefix(table.table)}.>", *may_be_told(table.table)]
+    user = {"nkey": table.key, "permissions": {"publish": publish, "subscribe": subscribe}}
+    return {
+        "users": [user],
+        "exports": _services(may_be_told(table.table)),
+        "imports": [_taken(OWN_ACCOUNT, subject) for subject in publish],
+        "limits": {"max_connections": MAX_LINES, "max_subscriptions": MAX_HEARD},
+    }
 
 
 def _services(subjects: Iterable[str]) -> list[dict[str, str]]:
@@ -296,39 +285,3 @@ def write_private(path: Path, text: str) -> None:
     unfinished.touch(mode=0o600)
     unfinished.write_text(text)
     unfinished.replace(path)
-
-
-# ---- a cluster ----
-
-
-def cluster_text(own_key: str, tables: Iterable[TableKey], spare: Iterable[str]) -> str:
-    """Return who may do what, as the servers of a cluster read it.
-
-    `spare` are the names of tables that may still join.
-
-    A server of a cluster drops what the others tell it of an account that it does not know yet, for good: an account
-    that comes by a reload stays deaf (nats-server issue 8560). So there is one for every table that may join, from the
-    beginning, and it takes all that any table with its name may ever use. Only its people change, whose rights narrow
-    that to what the table may do now.
-    """
-    users = {each.table: [] if each.shut else [user_of(each)] for each in tables} | {name: [] for name in spare}
-    accounts = {OWN_ACCOUNT: own_account(own_key, users)}
-    for name, people in users.items():
-        accounts[account_of(name)] = table_account(name, people, may_ever_publish(name))
-    return f"accounts: {json.dumps(accounts)}\n"
-
-
-def tell_cluster(folder: Path, text: str, command: str) -> None:
-    """Write the file, and have the owner's command take it to the servers (empty: somebody does that by hand)."""
-    path = folder / USERS_FILE
-    write_private(path, text)
-    if not command:
-        return
-    try:
-        words = [*shlex.split(command), str(path)]
-        subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=TOLD_S, check=True)
-    except subprocess.CalledProcessError as error:
-        said = error.stderr.decode(errors="replace").strip().splitlines()
-        log.warning("Hub: the cluster was not told who may come in: %s", said[-1] if said else error)
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        log.warning("Hub: the cluster was not told who may come in: %s", error)

@@ -209,7 +209,7 @@ class PairKeeper:
         return self._keep(Pair(offer.id or _new_name(), offer.game, offer.options, number, tables, names))
 
     def _keep(self, pair: Pair) -> Pair:
-        """Return a game on which two tables have agreed."""
+        """Keep a game on which two tables have agreed."""
         tables = set(pair.tables.values())
         if not all(self._agreed.take(table) for table in tables):
             raise Illegal(Refusal.TOO_LATE, say("These tables have agreed on too many games: wait a minute"))

@@ -68,7 +68,7 @@ ASKED = 3
 ANSWERS_S = 5.0
 FREE_BYTES = 32 * 1024 * 1024
 """With less the hub says that its disk is full."""
-MOST_TOLD, MOST_DIGITS = 2048, 4
+MAX_TOLD_BYTES, MAX_DIGITS = 2048, 4
 """A table of a game at two tells nothing longer, and no more than so many digits count: all that one table can tell,
 some 20 MB, leaves what others have told in the store."""
 SHORTEST_WINDOW_S = 0.1
@@ -100,24 +100,6 @@ class StoreAnew(CompanionError, RuntimeError):
     kind = "store_anew"
 
 
-@dataclass(frozen=True)
-class StoreSettings:
-    """Where NATS is and how it is entered: `server` is the hub's own child, None: a cluster at `urls`."""
-
-    folder: Path
-    server: NatsServer | None
-    urls: tuple[str, ...]
-    seed: str
-    ca: str = ""
-    keep_mb: int = 2048
-    replicas: int = 1
-
-    @property
-    def record_bytes(self) -> int:
-        """Return how much of the disk is for records."""
-        return self.keep_mb * 1024 * 1024 * 9 // 10
-
-
 @dataclass
 class TableRoom:
     """What a table has in the store, about: how many records, and their bytes."""
@@ -135,8 +117,11 @@ class HubStore:
     _heard: HubListener
     _flood: FloodGuard
 
-    def __init__(self, settings: StoreSettings) -> None:
-        self._settings = settings
+    def __init__(self, folder: Path, server: NatsServer, seed: str, keep_mb: int) -> None:
+        self._folder = folder
+        self._server = server
+        self._seed = seed
+        self._keep_bytes = keep_mb * 1024 * 1024
         self._client: Client | None = None
         self._is_closing = False
         self._has_last = False
@@ -185,16 +170,13 @@ class HubStore:
     # ---- in the line's thread ----
 
     async def _run(self) -> None:
-        server = self._settings.server
         try:
-            if server:
-                server.start()
+            self._server.start()
             await self._keep_on()
         except CompanionError as error:
             self._failed = error
         finally:
-            if server:
-                server.close()
+            self._server.close()
             self.is_ready.set()
 
     async def _keep_on(self) -> None:
@@ -209,15 +191,15 @@ class HubStore:
         except (OSError, NatsError, TimeoutError, CompanionError) as error:
             log.warning("Hub: NATS: %s", error)
             is_stuck = self._is_room_back() or (isinstance(error, ServerError | StoreAnew) and not self._is_full)
-            if is_stuck and self._settings.server:
-                self._settings.server.close()  # it is started anew
+            if is_stuck:
+                self._server.close()  # it is started anew
             self._heard.on_trouble(self._why(error))
         except Exception:
             log.exception("Hub: the line to NATS broke")
             self._heard.on_trouble(say("Something went wrong in the hub: the log says more."))
 
     async def _serve(self) -> None:
-        if self._settings.server and not self._settings.server.check():
+        if not self._server.check():
             log.warning("Hub: nats-server had died and was started anew")
         await self._listen()
 
@@ -228,7 +210,7 @@ class HubStore:
             await self._round()
 
     async def _listen(self) -> None:
-        settings, lost = self._settings, asyncio.Event()
+        lost = asyncio.Event()
 
         async def is_over(*_: Any) -> None:
             lost.set()
@@ -236,8 +218,8 @@ class HubStore:
         self._client = client = SteadyClient()
         try:
             await client.connect(
-                list(settings.urls),
-                nkeys_seed_str=settings.seed,
+                [self._server.url],
+                nkeys_seed_str=self._seed,
                 tls=self._tls(),
                 allow_reconnect=False,
                 max_reconnect_attempts=1,
@@ -300,30 +282,26 @@ class HubStore:
             log.warning("Hub: %s", error)
 
     def _has_room(self) -> bool:
-        settings = self._settings
-        return settings.server is None or shutil.disk_usage(settings.folder).free >= FREE_BYTES
+        return shutil.disk_usage(self._folder).free >= FREE_BYTES
 
     def _tls(self) -> ssl.SSLContext | None:
-        settings = self._settings
-        if not any(url.startswith("tls:") for url in settings.urls):
+        if not self._server.url.startswith("tls:"):
             return None
-        context = ssl.create_default_context(cafile=settings.ca or None)
-        if settings.server:  # on this machine itself, whatever name its certificate bears
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context = ssl.create_default_context()
+        # on this machine itself, whatever name its certificate bears
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         return context
 
     async def _make_streams(self, stream: JetStreamContext) -> StreamInfo:
-        settings = self._settings
         records = StreamConfig(
             name=RECORDS,
             subjects=[ALL_RECORDS],
             storage=StorageType.FILE,
             discard=DiscardPolicy.OLD,
             max_msgs_per_subject=KEPT_EACH,
-            max_bytes=settings.record_bytes,
+            max_bytes=self._record_bytes,
             max_msg_size=MOST_BYTES * 2,
             duplicate_window=SHORTEST_WINDOW_S,
-            num_replicas=settings.replicas,
             allow_direct=True,
         )
         states = StreamConfig(
@@ -333,7 +311,6 @@ class HubStore:
             max_msgs_per_subject=1,
             max_bytes=32 * 1024 * 1024,
             duplicate_window=SHORTEST_WINDOW_S,
-            num_replicas=settings.replicas,
         )
         pairs = StreamConfig(
             name=PAIRS,
@@ -342,10 +319,9 @@ class HubStore:
             discard=DiscardPolicy.OLD,
             max_msgs_per_subject=1,
             max_age=PAIRS_KEPT_S,
-            max_bytes=settings.keep_mb * 1024 * 1024 // 20,
+            max_bytes=self._keep_bytes // 20,
             max_msg_size=MOST_BYTES,
             duplicate_window=SHORTEST_WINDOW_S,
-            num_replicas=settings.replicas,
             allow_direct=True,
         )
         for config in (records, states, pairs):
@@ -374,13 +350,18 @@ class HubStore:
         counts = (state.subjects or {}).items()
         self._rooms = {table_of(subject): TableRoom(count, round(count * mean_bytes)) for subject, count in counts}
 
+    @property
+    def _record_bytes(self) -> int:
+        """Return how much of the disk is for records."""
+        return self._keep_bytes * 9 // 10
+
     async def _make_room(self, table: str, size: int) -> None:
         """Count a record, and remove the older half of a table's records once they take more than its share."""
         room = self._rooms.setdefault(table, TableRoom())
         room.count += 1
         room.size += size
         shares = max(MIN_SHARES, len(self._heard.tables()))
-        if room.size <= self._settings.record_bytes // shares or self._client is None:
+        if room.size <= self._record_bytes // shares or self._client is None:
             return
         room.count, room.size = room.count // 2, room.size // 2
         log.warning("Hub: a table has used up its share of the store; its older records go")
@@ -424,7 +405,7 @@ class HubStore:
     async def _paired(self, message: Msg) -> None:
         _, pair, table, number = message.subject.split(".")
         if table in self._heard.tables():
-            is_right = len(message.data) <= MOST_TOLD and number.isdecimal() and len(number) <= MOST_DIGITS
+            is_right = len(message.data) <= MAX_TOLD_BYTES and number.isdecimal() and len(number) <= MAX_DIGITS
             self._flood.count(table, 1 if is_right else BAD_COUNTS)
             if not is_right:
                 return
@@ -452,7 +433,7 @@ class HubStore:
                 answers = True
                 break
             await asyncio.sleep(AGAIN_S)
-        if self._settings.server and (is_room_back or not (answers or self._is_full)):
+        if is_room_back or not (answers or self._is_full):
             raise StoreAnew(say("The hub’s store does not answer; it is being restarted."))
         self._heard.on_trouble("" if answers and not self._is_full else self._why(OSError()))
 
@@ -482,9 +463,7 @@ class HubStore:
             return say("The hub’s disk is full: tables keep what they have, and send it once there is room.")
         if isinstance(error, CompanionError):
             return error.message
-        if self._settings.server:
-            return say("The hub’s store does not answer; it is being restarted.")
-        return say("The NATS cluster does not answer.")
+        return say("The hub’s store does not answer; it is being restarted.")
 
 
 class _Asker(msgspec.Struct):

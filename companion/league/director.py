@@ -43,7 +43,7 @@ def new_tournament(
     minutes: int,
     team_size: int,
 ) -> Tournament:
-    """Return a tournament without anybody. Raises `Malformed`."""
+    """Make a tournament without anybody. Raises `Malformed`."""
     title = plain_name(" ".join(name.split()))
     if not title or len(title) > MOST_NAME or not is_printable(title):
         raise Malformed(say("Give the tournament a name of at most {number} characters", number=MOST_NAME))
@@ -145,7 +145,7 @@ def end(tournament: Tournament) -> Tournament:
 
 
 def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> Tournament:
-    """Return the director says how a board ended, or that it is open again (None).
+    """Note how a board ended, as the director says, or that it is open again (None).
 
     Raises `Illegal`.
     """

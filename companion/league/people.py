@@ -43,7 +43,7 @@ class Person(msgspec.Struct, frozen=True):
 
 
 def new_person(number: int, name: str, is_shown: bool, taken: Collection[str]) -> Person:
-    """Return a card for somebody, with a code that nobody has.
+    """Make a card for somebody, with a code that nobody has.
 
     Raises `Malformed` for a name that is none.
     """

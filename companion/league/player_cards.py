@@ -55,7 +55,7 @@ class PlayerCards:
         return found[0] if found else None
 
     def make(self, name: str, is_shown: bool = True) -> Person:
-        """Return a card for somebody new.
+        """Make a card for somebody new.
 
         Raises `Malformed`, and `Illegal` where there are too many.
         """

@@ -71,7 +71,7 @@ class TournamentKeeper:
         minutes: int,
         team_size: int,
     ) -> Tournament:
-        """Return a tournament without anybody. Raises `Malformed`."""
+        """Make a tournament without anybody. Raises `Malformed`."""
         with self._ledger.lock:
             number = max(self._tournaments, default=0) + 1
             made = director.new_tournament(

@@ -246,7 +246,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
                 _clear(old)
         _clear(under_way)
     if forget:
-        return say("All games were deleted. There is a new host key.")
+        return say("All games were deleted. There is a new owner’s key.")
     return joined(" ", (*told, say("What was here before is in the folder {folder}.", folder=BEFORE)))
 
 

@@ -11,13 +11,14 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from companion.core.config import MqttSettings
 from companion.core.errors import trace_of
 from companion.core.i18n import say
 from companion.core.ports import Closeable
+from companion.diagnostics.findings import Finding, Grade
 from companion.mqtt.broker import (
     Refused,
     bytes_received,
@@ -329,3 +330,25 @@ class BrokerLine(Closeable):
             self._tell_changes()
         if self._is_shared and is_first:
             log.warning("MQTT: %s", self.sentence)
+
+
+# ---- for the doctor ----
+
+TRIAL_S = 8.0
+"""Timeout in seconds for one try."""
+
+
+def examine_broker(settings: MqttSettings) -> Iterator[Finding]:
+    """Connect once, tell nothing, and say how that went. Nothing where MQTT is switched off."""
+    if not settings.enabled:
+        return
+    is_over = threading.Event()
+    with BrokerLine(settings, on_state=lambda _: is_over.set()) as line:
+        line.start()
+        is_over.wait(TRIAL_S)
+        yield broker_finding(line.is_connected, line.sentence)
+
+
+def broker_finding(is_well: bool, sentence: str) -> Finding:
+    """Return what the doctor says of a connection."""
+    return Finding("broker", Grade.OK if is_well else Grade.WARN, sentence)

@@ -24,7 +24,7 @@ from companion.diagnostics.certificate import certificate
 from companion.diagnostics.findings import Finding, Grade, Health, RefusalCounter, Status, worst
 from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
-from companion.mqtt.trial import broker_finding
+from companion.mqtt.connection import broker_finding
 from companion.service.device_findings import board_camera, pads, profile, remarks, voice
 from companion.service.settings_finding import settings_findings
 from companion.storage.disk_space import FULL_BYTES

@@ -14,7 +14,7 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal
-from companion.games.mixins import CardGame
+from companion.games.base import CardGame
 from companion.table import board_check
 from companion.table.board_check import Before, Problem
 from companion.table.prompts.sign import sign_of
@@ -94,6 +94,10 @@ class BoardFollower:
         if is_due and not found:
             live = replace(live, markers_before=board_check.markers_known(before.markers_before, reading))
         live = replace(live, problems=found)
+        if not found:
+            live = replace(live, disagrees_since_s=None)
+        elif live.disagrees_since_s is None:
+            live = replace(live, disagrees_since_s=self._store.now_s())
         if live != before:
             self._publish(live, before.problems)
 

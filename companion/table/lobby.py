@@ -129,7 +129,7 @@ class Lobby:
 
     def _require_open(self) -> None:
         if self.is_closed:
-            raise Illegal(Refusal.WRONG_PHASE, say("This table is closed: the hub’s host can open it again"))
+            raise Illegal(Refusal.WRONG_PHASE, say("This table is closed: the hub’s owner can open it again"))
         if not self.has_room:
             raise JournalError(say("The disk is full: no game can start. Remove old games or other files first."))
 

@@ -13,8 +13,7 @@ from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.games import game_named
-from companion.games.base import Drawn, Outcome
-from companion.games.mixins import TimedGame
+from companion.games.base import Drawn, Outcome, TimedGame
 from companion.games.spelling import asked_again
 from companion.table.chance.fairness import Contribution, FairChance, chance_of_orders
 from companion.table.clocks.countdown import Countdown, next_bank

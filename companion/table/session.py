@@ -23,7 +23,7 @@ from companion.table.remote.remote_game import REMOTE, RemoteGame
 BOTH = frozenset(SEATS)
 MACHINE = "machine"
 """The door of a seat that a program plays."""
-ABANDONED = Outcome(frozenset(), say("The host ended the game."))
+ABANDONED = Outcome(frozenset(), say("The owner ended the game."))
 """How a game ends that the host ends: nobody has won, and it does not count."""
 
 

@@ -88,6 +88,8 @@ class TableState:
     reading: Reading | None = None
     camera: CameraStatus = NO_CAMERA
     problems: tuple[Problem, ...] = ()
+    disagrees_since_s: float | None = None
+    """Since when the camera has disagreed with what is shown, and said so."""
     overruled: frozenset[Problem] = frozenset()
     drafts: Mapping[Seat, Draft] = field(default_factory=dict)
     suggested: str | None = None
@@ -205,6 +207,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     shown = (session.moment, session.phase, session.stage)
     if shown != (before.moment, before.phase, before.stage):
         live = replace(live, stage_since_s=now_s, problems=problems_of(live), touched=frozenset(), told=0)
+        live = replace(live, disagrees_since_s=now_s if live.problems else None)
     if session.kit != before.kit:
         live = replace(live, reading=None, problems=(), suggested=None)
     return live

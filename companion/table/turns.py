@@ -32,6 +32,10 @@ ANSWER_S = 12.0
 """A camera that has not answered by then does not see the board."""
 
 
+DISAGREES_S = 5.0
+"""Time in seconds for which the camera has disagreed before a person overrules it."""
+
+
 class Turns:
     """Moves a turn on, or back; every method is called by somebody who holds the table."""
 
@@ -86,7 +90,7 @@ class Turns:
         if moment is not None:
             self._require_now(moment)
             if not self._store.session.is_open:
-                raise Illegal(Refusal.HOST_ONLY, say("Only the host can take this turn back"))
+                raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
         session = self._store.session
         doers = session.turns[-1].sealed.keys() if session.turns and asks else ()
         others = [seat.other for seat in doers]
@@ -99,7 +103,7 @@ class Turns:
         """Take the last turn back for a seat, or ask the other whose turn it was."""
         self._require_now(moment)
         if not self._store.session.is_open:
-            raise Illegal(Refusal.HOST_ONLY, say("Only the host can take this turn back"))
+            raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
         self._store.accept(AskBack(seat, moment, self._store.now_s()))
 
     def confirm(self, by: str, moment: str, stage: int, force: bool) -> None:
@@ -107,8 +111,8 @@ class Turns:
         session, now_s = self._store.session, self._store.now_s()
         if (moment, stage) != (session.moment, session.stage):
             raise Stale(say("That step is already done"))
-        if self._store.live.watched and not force:
-            self._refuse_if_disagreeing(by)
+        if self._store.live.watched:
+            self._refuse_if_disagreeing(by, force)
         if session.phase is Phase.SETUP:
             self._store.accept(Begin(by, now_s))
         else:
@@ -150,10 +154,19 @@ class Turns:
         if moment != self._store.session.moment:
             raise Stale(say("That turn is over: look at the page again"))
 
-    def _refuse_if_disagreeing(self, by: str) -> None:
-        """Raise `Illegal` with what the camera sees, said to `by`, when that is not what is to be confirmed."""
-        live = self._store.live
+    def _refuse_if_disagreeing(self, by: str, force: bool) -> None:
+        """Raise `Illegal` with what the camera sees, said to `by`, when that is not what is to be confirmed.
+
+        `force` overrules a camera that has disagreed for a while; the owner’s overrules it at once.
+        """
+        live, now_s = self._store.live, self._store.now_s()
         if live.session.target is None or live.reading is None or live.agrees:
+            return
+        since_s = now_s if live.disagrees_since_s is None else live.disagrees_since_s
+        self._store.live = live = replace(live, disagrees_since_s=since_s)
+        if force:
+            if by != "host" and now_s - since_s < DISAGREES_S:
+                raise Illegal(Refusal.WRONG_PHASE, say("The camera still looks: wait five seconds"))
             return
         if live.problems:
             raise Illegal(Refusal.WRONG_PHASE, live.problems[0].text)

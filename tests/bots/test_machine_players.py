@@ -149,7 +149,7 @@ def test_the_person_opposite_moves_its_pieces(against: Set) -> None:
     view = against.played.table.view()
     against.played.table.hand_in(Seat.SOUTH, view.moment, "IIU")
     view = against.played.table.view()
-    assert view.sign.text == "Purple: move Bo’s robot c4 to c3"
+    assert view.sign.text == "Purple: Bo’s robot, c4 to c3"
     assert view.sign.seats == {Seat.SOUTH}
     lamps = lamps_of(live_of(against.played.table))
     assert lamps[Seat.SOUTH].turn != lamps[Seat.NORTH].turn

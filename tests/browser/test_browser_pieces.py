@@ -154,7 +154,7 @@ def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> Non
         press_space(wall)
         says(south, "Two scouts to move")
         tap(south, ".row-keys [data-post$='/pause']")
-        says(wall, "Tap “Go on”")
+        says(wall, "Resume")
         until("the key to go on", lambda: "Go on" in text_of(wall, ".openkeys .go"))
         tap(wall, ".openkeys .go")
         says(south, "Two scouts to move")

@@ -5,20 +5,21 @@ from __future__ import annotations
 import subprocess
 import sys
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 from babel.dates import format_date, format_time
 from babel.messages.pofile import read_po
 
 from companion.core.catalogue_file import plural_of, read_catalogue
-from companion.core.i18n import LANGUAGES, LOCALE, long_date, time_of_day
+from companion.core.i18n import LANGUAGES, LOCALE, languages_in, long_date, time_of_day
 
-LOCALES = {"en": "en_GB", "es": "es", "fr": "fr"}
+LOCALES = {"en": "en_GB"}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_day_and_hour_is_written_as_the_language_writes_it(language: str) -> None:
-    locale = LOCALES[language]
+    locale = LOCALES.get(language, language)
     for number in range(366):
         at = datetime(2024, 1, 1, number % 24, number % 60) + timedelta(days=number)
         assert long_date(at, language) == format_date(at, "long", locale)
@@ -55,3 +56,11 @@ def test_a_table_runs_without_babel() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout == "Égalité True\n"
+
+
+def test_a_language_is_one_catalogue(tmp_path: Path) -> None:
+    header = 'msgid ""\nmsgstr ""\n"Language: xx\\n"\n"Language-Team: Xisch\\n"\n\nmsgid "Stop"\nmsgstr "Xalt"\n'
+    (tmp_path / "xx.po").write_text(header, encoding="utf-8")
+    (tmp_path / "yy.po").write_text('msgid ""\nmsgstr "Language: yy\\n"\n', encoding="utf-8")
+    assert languages_in(tmp_path) == {"en": "English", "xx": "Xisch", "yy": "yy"}
+    assert dict(LANGUAGES) == {"en": "English", "es": "Español", "fr": "Français"}

@@ -206,8 +206,6 @@ def test_the_host_key_is_printed_when_it_is_asked_for(tmp_path: Path, capsys: py
 def test_wrong_usage_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in (
         (["--certificate", "x"], "both --certificate and --key"),
-        (["--nats-seed", "x"], "name it with --nats"),
-        (["--nats-reload", "x"], "--nats-reload is for a cluster: name it with --nats"),
         (["--viewers", "1"], "viewers"),
         (["--proxies", "proxy.local"], "not an address or a network"),
     ):
@@ -235,7 +233,7 @@ def test_a_wrong_number_is_refused_in_words_and_changes_nothing(
     option: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        main(["hub", option, "--folder", str(tmp_path / "hub"), "--replicas", "0"])
+        main(["hub", option, "--folder", str(tmp_path / "hub"), "--language", "xx"])
     assert said in capsys.readouterr().err
     assert not (tmp_path / "hub").exists()
 

@@ -40,9 +40,7 @@ from nats.js.errors import ServiceUnavailableError
 from companion.core.clock import FakeClock
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
-from companion.hub import sender
 from companion.hub.joining import join
-from companion.hub.loop_thread import SteadyClient
 from companion.hub.membership import Membership
 from companion.hub.subjects import RECORDS, command_subject, inbox_prefix, record_subject, state_subject
 from companion.hub_server.app import Hub
@@ -354,31 +352,6 @@ def test_a_table_that_was_removed_is_put_out_and_says_so(hub: Hub, tmp_path: Pat
     until("nothing is kept of it", lambda: kept(hub, table.member.table) == [])
     assert hub.room.table(table.member.number) is None
     table.close()
-
-
-def test_a_table_that_has_just_joined_is_not_told_to_join_again(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """A server of a cluster refuses it until it has read who may come in."""
-    lines = []
-
-    class Counted(SteadyClient):
-        def __init__(self) -> None:
-            super().__init__()
-            lines.append(self)
-
-    monkeypatch.setattr(sender, "SteadyClient", Counted)
-    member = join(hub.urls()[0], hub.door.code, "table", names=False)
-    assert hub.members.remove(member.number)
-    clock = FakeClock()
-    table = TableAtHub(tmp_path, member, clock)
-    try:
-        until("it was refused twice", lambda: len(lines) > 2)
-        assert "join again" not in table.line.sentence + caplog.text
-        clock.advance(sender.LEARNS_S)
-        until("it is told so", lambda: "join again" in table.line.sentence)
-    finally:
-        table.close()
 
 
 @pytest.mark.parametrize("error", [ConnectionClosedError, ServiceUnavailableError])

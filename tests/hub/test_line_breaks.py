@@ -30,7 +30,8 @@ from companion.hub.pair_line import PairLine
 from companion.hub.pairing import Pair, PairAnswer
 from companion.hub.sender import HubLine
 from companion.hub.subjects import news_subject
-from companion.hub_server.store import HubStore, StoreSettings
+from companion.hub_server.nats_server import NatsServer
+from companion.hub_server.store import HubStore
 from companion.storage.journal import Journal
 from companion.table.session import Phase
 from companion.table.table import Table
@@ -132,7 +133,8 @@ class Room:
 @contextmanager
 def store_on(lines: Lines, room: Room, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubStore]:
     monkeypatch.setattr("companion.hub_server.store.SteadyClient", lines)
-    store = HubStore(StoreSettings(folder, None, ("nats://x",), ""))
+    server = SimpleNamespace(url="nats://x", start=lambda: None, check=lambda: True, close=lambda: None)
+    store = HubStore(folder, cast(NatsServer, server), "", 64)
     begun = threading.Thread(target=store.start, args=(room,))
     begun.start()
     try:

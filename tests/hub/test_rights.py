@@ -41,7 +41,7 @@ from companion.hub.subjects import command_subject, record_subject, state_subjec
 from companion.hub_server.app import Hub
 from companion.hub_server.folder import HubFolder, public_key
 from companion.hub_server.members import Rights
-from companion.hub_server.nats_server import MOST_LINES, NatsServer, TableKey, account_of, accounts_text
+from companion.hub_server.nats_server import MAX_LINES, NatsServer, TableKey, account_of, accounts_text
 from companion.hub_server.store import FLOOD, LARGE_BYTES, FloodGuard
 from companion.table.public.messages import PublicRecord, PublicView, encoded
 from companion.table.session import Phase
@@ -93,8 +93,8 @@ def test_a_table_says_nothing_before_the_host_lets_it_in(tmp_path: Path) -> None
     with Hub(hub_settings(tmp_path / "hub")) as hub:
         table = joined(hub, tmp_path / "table")
         number = table.member.number
-        until("it is said there", lambda: "does not let this table in: ask its host" in table.line.sentence)
-        assert needs(hub, number) == "It wants to join: let it in on the host’s page."
+        until("it is said there", lambda: "does not let this table in: ask its owner" in table.line.sentence)
+        assert needs(hub, number) == "It wants to join: let it in on the owner’s page."
         assert hub.room.free_tables() == []
         assert hub.members.let_in(number)
         until("it is there", lambda: table.line.is_connected)
@@ -127,7 +127,7 @@ def test_a_table_that_opens_lines_without_end_leaves_room_for_the_others(
     hub: Hub, tables: list[TableAtHub], tmp_path: Path
 ) -> None:
     honest, changed = tables
-    lines = [Client() for _ in range(MOST_LINES + 1)]
+    lines = [Client() for _ in range(MAX_LINES + 1)]
     refused: list[str] = []
 
     async def note(error: Exception) -> None:
@@ -170,7 +170,6 @@ def test_a_message_with_a_head_that_cannot_be_read_cuts_nobodys_line(
 ) -> None:
     honest, changed = tables
     changed.close()
-    assert hub.nats
     before = hub.nats.pid
     own = changed.member.table
     for subject in (state_subject(own), record_subject(own), wish_subject(own)):
@@ -210,7 +209,6 @@ def test_nats_lives_while_tables_subscribe_and_it_reads_anew_who_may_come_in(
 ) -> None:
     """It dies of that (2.15.1) where an account listens to a stream of another one."""
     honest, changed = tables
-    assert hub.nats
     before, begun, ends = hub.nats.pid, threading.Event(), threading.Event()
 
     def listens() -> None:
@@ -251,7 +249,7 @@ def test_who_may_come_in_is_written_by_one_at_a_time(tmp_path: Path) -> None:
             together.append(both.wait(0.2))
 
     nats = SimpleNamespace(write=write, reload=lambda: None)
-    rights = Rights(HubFolder(tmp_path), cast(NatsServer, nats), "", "")
+    rights = Rights(HubFolder(tmp_path), cast(NatsServer, nats))
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda _: rights.keep(), range(2)))
     assert not together

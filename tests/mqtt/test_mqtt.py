@@ -25,9 +25,8 @@ from companion.core.ports import Cue
 from companion.mqtt import connection as lines
 from companion.mqtt import topics as told
 from companion.mqtt.broker import Refused, password_of, refusal, why_lost
-from companion.mqtt.connection import MAX_RECEIVED, BrokerLine
+from companion.mqtt.connection import MAX_RECEIVED, BrokerLine, examine_broker
 from companion.mqtt.discovery import description
-from companion.mqtt.trial import examine_broker
 from companion.service.app import Companion
 from companion.table import reducer
 from companion.table.session import Phase

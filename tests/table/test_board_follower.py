@@ -318,7 +318,7 @@ def tap(played: Played, *texts: str) -> None:
         (seat,) = [seat for seat, shown in view.seats.items() if shown.awaited]
         played.table.hand_in(seat, view.moment, text)
         while (view := played.table.view()).phase is Phase.STAGES:
-            played.table.confirm(seat, view.moment, view.turn.stage, force=True)
+            played.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 def test_a_scout_that_reaches_the_other_side_is_turned_over_before_the_game_goes_on(played: Played) -> None:
@@ -498,7 +498,7 @@ def test_taking_back_restores_turn_board_and_time(played: Played) -> None:
     played.table.take_back(SOUTH, back)
     view = played.table.view()
     assert view.phase is Phase.SETUP
-    assert view.turn.instructions[0].text == "White: scout, c2 to c1"
+    assert view.turn.instructions[0].text == "White: scout back to c1"
     assert left_s(played, SOUTH) == 580
     see(played, lay(now(played), c2=None, c1=WHITE), after_s=30)
     assert played.table.view().phase is Phase.ORDERS

@@ -254,14 +254,14 @@ def test_a_chosen_chance_is_drawn_by_turns_however_often_one_is_taken_back(place
 # ---- chosen ----------------------------------------------------------------------------------------------------------
 
 CHOSEN = [
-    ("binmat", {"options": FULL, "seed": 7}, "The chance of this game was chosen by the host."),
-    ("binmat", {"options": {**FULL, "deck": list(DECK)}}, "The deal of this game was chosen by the host."),
-    ("binmat", {"options": {**FULL, "deck": list(DECK)}, "seed": 7}, "The deal of this game was chosen by the host."),
-    ("kahmate", {"seed": 7}, "The chance of this game was chosen by the host."),
-    ("kahmate", {"options": {"starter": "south"}}, "Who begins this game was chosen by the host."),
-    ("kahmate", {"options": {"ball_card": 3}}, "The ball’s card of this game was chosen by the host."),
+    ("binmat", {"options": FULL, "seed": 7}, "The chance of this game was chosen by the owner."),
+    ("binmat", {"options": {**FULL, "deck": list(DECK)}}, "The deal of this game was chosen by the owner."),
+    ("binmat", {"options": {**FULL, "deck": list(DECK)}, "seed": 7}, "The deal of this game was chosen by the owner."),
+    ("kahmate", {"seed": 7}, "The chance of this game was chosen by the owner."),
+    ("kahmate", {"options": {"starter": "south"}}, "Who begins this game was chosen by the owner."),
+    ("kahmate", {"options": {"ball_card": 3}}, "The ball’s card of this game was chosen by the owner."),
     ("kahmate", {"options": {"ball_card": 3, "starter": "north"}},
-     "The ball’s card and who begins were chosen by the host."),
+     "The ball’s card and who begins were chosen by the owner."),
 ]  # fmt: skip
 
 
@@ -297,7 +297,7 @@ def test_it_is_announced_on_covers_pads_and_the_workbench(place: Place) -> None:
     phone = place.browser()
     phone.post("/pass", data={"south": "Ann", "north": "Bob"})
     begin(place, "binmat", options=FULL, seed=3)
-    words = "The chance of this game was chosen by the host."
+    words = "The chance of this game was chosen by the owner."
     assert words in page_of(phone, "/pass")
     place.table.play_by(Seat.SOUTH, "pad")
     app = place.app

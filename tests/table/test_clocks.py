@@ -332,7 +332,7 @@ def test_strangers_cannot_act_for_a_seat_where_hands_are_hidden(played: Played) 
     begin(played, "full")
     with pytest.raises(Illegal, match="Only the seat whose turn it is"):
         act(played, "d0")
-    with pytest.raises(Illegal, match="Only the host"):
+    with pytest.raises(Illegal, match="Only the owner"):
         played.table.undo(played.table.view().moment)
 
 

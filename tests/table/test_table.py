@@ -142,6 +142,10 @@ def test_force_overrules_the_camera_until_the_board_changes(played: Played) -> N
     misread = moved(board, "a1", "b2")
     played.show(misread)
     view = played.table.view()
+    played.clock.advance(4.5)
+    with pytest.raises(Illegal, match="still looks"):
+        played.table.confirm("south", view.moment, view.turn.stage, force=True)
+    played.clock.advance(0.6)
     played.table.confirm("south", view.moment, view.turn.stage, force=True)
     assert played.table.view().turn.stage == 1
     assert played.table.view().board.problems == ()
@@ -424,6 +428,7 @@ def test_holding_ready_overrules_only_what_was_refused(played: Played) -> None:
     played.turn("UUI", "III")
     played.press(Seat.SOUTH, "ready")
     assert played.cues[-1] == "key_refused"
+    played.wait(5.1)
     played.press(Seat.SOUTH, "ready", held=True)
     assert played.table.view().turn.stage == 1
     played.press(Seat.SOUTH, "ready", held=True)

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from history_tools import play
 from web_fixtures import HOST_KEY, Place, error_of, page_of, view_of
 
 from companion.core.grid import Square
@@ -85,13 +84,13 @@ def test_stacks_show_their_last_cards_and_how_many_more() -> None:
 def test_whoever_sits_has_the_own_stack_below_on_the_phone(place: Place) -> None:
     south, north = place.sit("south"), place.sit("north")
     place.to_clock("full")
-    place.table.resume("host")
-    place.table.hand_in(Seat.SOUTH, view_of(place)["moment"], "--")
-    choices = place.table.view(Seat.NORTH).board.tableau.choices  # type: ignore[union-attr] # it has lanes
-    down = next(choice for choice in choices if choice.key == "down")
-    place.table.hand_in(Seat.NORTH, view_of(place)["moment"], down.text)
+    for key in ("draw", "down"):
+        place.table.hand_in(Seat.SOUTH, view_of(place)["moment"], "--")
+        choices = place.table.view(Seat.NORTH).board.tableau.choices  # type: ignore[union-attr] # it has lanes
+        done = next(choice for choice in choices if choice.key == key)
+        place.table.hand_in(Seat.NORTH, view_of(place)["moment"], done.text)
     for client, seat, is_below in ((north, "north", True), (south, "south", False)):
-        lane = page_of(client, f"/seat/{seat}").split(f'data-lane="{down.lane}"')[1].split("</button>")[0]
+        lane = page_of(client, f"/seat/{seat}").split(f'data-lane="{done.lane}"')[1].split("</button>")[0]
         card = "cd own" if is_below else "cd shut"
         assert (lane.index(card) > lane.index('class="dk')) is is_below
 
@@ -300,23 +299,6 @@ def test_the_rules_show_suits_and_cards(place: Place) -> None:
 
 
 # ---- the end -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_end_draws_combats_and_lanes_and_no_hidden_card(place: Place, seed: int) -> None:
-    play(place.table, place.clock, "binmat", 40, seed)
-    tableau = place.table.view().board.tableau
-    assert tableau
-    drawn = re.findall(r'<svg class="dealt".*?</svg>', page_of(place.browser(), "/"))
-    assert len(drawn) == 3
-    for picture in drawn:
-        assert 'aria-label=""' not in picture
-    lanes = cards.lanes_picture(GAMES["binmat"].kit(GAMES["binmat"].options({})), tableau.lanes)
-    piles = [pile for lane in tableau.lanes for pile in (lane.north, lane.south)]
-    assert lanes.count('class="back"') == sum(each is None for pile in piles for each in pile[-4:]), (
-        "piles of up to four"
-    )
-    assert re.findall(r'y="128">(\d+)<', lanes) == [str(len(lane.deck)) for lane in tableau.lanes]
 
 
 def test_the_end_of_a_game_that_was_only_timed_shows_no_bare_number(place: Place) -> None:

@@ -195,7 +195,7 @@ def test_files_are_taken_away_and_brought_in(place: Place) -> None:
     assert plain.get_json()["players"]["south"] == "Ann & Co"
     refused = bring(browser, text.data)
     assert refused.status_code == 403
-    assert "Only the host" in refused.get_data(as_text=True)
+    assert "Only the owner" in refused.get_data(as_text=True)
     again = bring(browser, plain.data, **HOST)
     assert again.status_code == 400
     assert "This game is here already: number 1" in again.get_data(as_text=True)

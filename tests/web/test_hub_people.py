@@ -101,7 +101,7 @@ def test_cards_that_nobody_plays_with_keep_nobody_from_making_one(
         address = {"REMOTE_ADDR": f"192.0.2.{number}"}
         made = app.test_client().post("/card/make", data={"name": f"n{number}"}, environ_overrides=address)
         assert made.status_code == 303
-    assert league.cards.make("the host’s").name == "the host’s"
+    assert league.cards.make("the owner’s").name == "the owner’s"
     assert league.cards.by_code(shown.code) == shown
     assert league.cards.by_code(entered.code) == entered
     assert [person.name for person in ledger_of(league).store.read().people][:2] == ["Mara", "Jonas"]

@@ -83,6 +83,17 @@ def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> 
     assert [line.what for line in league.tournaments.log(1)][:3] == ["end", "unpair", "pair"]
 
 
+def test_boards_are_counted_from_one(app: Flask) -> None:
+    made(app)
+    assert act(app, do="pair") == 303
+    paired = app.test_client().get("/tournament/1.json").get_json()["round"]
+    assert (paired["number"], [board["board"] for board in paired["boards"]]) == (1, ["1.1.1", "1.2.1"])
+    assert act(app, do="decide", place="0.0.0", verdict="south") == 400
+    assert act(app, do="decide", place="1.1.1", verdict="south") == 303
+    boards = app.test_client().get("/tournament/1.json").get_json()["round"]["boards"]
+    assert [board["verdict"] for board in boards] == ["south", None]
+
+
 def test_a_player_enters_by_the_card_and_finds_the_table_there(app: Flask, league: League) -> None:
     made(app, people=3)
     phone = app.test_client()

@@ -42,7 +42,7 @@ def test_it_is_the_hosts_alone(tmp_path: Path) -> None:
     with kept(tmp_path, OURS) as place:
         stranger = place.browser()
         page = stranger.get("/settings").get_data(as_text=True)
-        assert "Enter the host key" in page
+        assert "Enter the owner’s key" in page
         assert 'name="back" value="/settings"' in page
         assert stranger.post("/host", data={"key": "abcdefghij", "back": "/settings"}).location == "/settings"
         assert place.browser().post("/host", data={"key": "abcdefghij", "back": "//evil"}).location == "/host"

@@ -205,9 +205,9 @@ def test_a_cookie_of_ours_in_the_place_of_another_opens_nothing(place: Place) ->
 
 def test_the_host_key_is_typed_as_people_type_and_guessing_is_slow(place: Place) -> None:
     host = place.browser()
-    assert "Enter the host key" in host.get("/host").get_data(as_text=True)
+    assert "Enter the owner’s key" in host.get("/host").get_data(as_text=True)
     for _ in range(5):
-        assert "That is not the host key" in host.post("/host", data={"key": "nope"}).get_data(as_text=True)
+        assert "That is not the owner’s key" in host.post("/host", data={"key": "nope"}).get_data(as_text=True)
     assert "wait 30 seconds" in host.post("/host", data={"key": HOST_KEY}).get_data(as_text=True)
     place.clock.advance(31)
     assert host.post("/host", data={"key": " ABCDE FGHIJ "}).status_code == 303

@@ -89,7 +89,7 @@ class CardPages:
         try:
             if not (self._makes.take(address) and self._makes_all.take(SHARED)):
                 raise Stale(
-                    say("Too many cards have been made from here: wait a few minutes, or ask the hub’s host for one")
+                    say("Too many cards have been made from here: wait a few minutes, or ask the hub’s owner for one")
                 )
             person = self._league.cards.make(request.form.get("name", "")[:200], "shown" in request.form)
         except CompanionError as error:

@@ -82,7 +82,7 @@ class RoomTable:
         """What somebody should do there, as a sentence; empty: nothing."""
         state = self.state
         if self.waits:
-            return say("It wants to join: let it in on the host’s page.")
+            return say("It wants to join: let it in on the owner’s page.")
         if self.shut:
             return say("It has sent too much and was shut out.")
         if self.is_shared:
@@ -133,11 +133,19 @@ class Notifier:
 
 
 class Waiting(NamedTuple):
-    """A record that is too young to be shown, as it was sent: that takes a tenth of the memory."""
+    """A record as it was sent, which takes a tenth of the memory."""
 
     content: bytes
     came_s: float
     age_s: float
+
+
+def _packed(shown: Shown) -> Waiting:
+    return Waiting(encoded(shown.record), shown.came_s, shown.age_s)
+
+
+def _opened(packed: Waiting) -> Shown:
+    return Shown(read_record(packed.content), packed.came_s, packed.age_s)
 
 
 class Delayed(Notifier):
@@ -151,14 +159,15 @@ class Delayed(Notifier):
         self.shown: Shown | None = None
         self.waiting: deque[Waiting] = deque()
         self._waiting_bytes = 0
-        self._recent: deque[tuple[int, Shown]] = deque(maxlen=MOST_RECENT)
+        self._recent: deque[tuple[int, Waiting]] = deque(maxlen=MOST_RECENT)
+        """The last records as they were sent: few spectators are late, and ask for them."""
 
     def take(self, shown: Shown, delay_s: float) -> None:
         """Keep a new record until it is old enough, or show it at once."""
         if not self.waiting and shown.age_s >= delay_s:
             self._show(shown)
             return
-        waiting = Waiting(encoded(shown.record), shown.came_s, shown.age_s)
+        waiting = _packed(shown)
         self.waiting.append(waiting)
         self._waiting_bytes += len(waiting.content)
         while self._waiting_bytes > MAX_WAITING_BYTES:
@@ -168,7 +177,7 @@ class Delayed(Notifier):
         """Show what is old enough by now."""
         while self.waiting and self.waiting[0].came_s - self.waiting[0].age_s + delay_s <= now_s:
             first = self._pop()
-            self._show(Shown(read_record(first.content), first.came_s, first.age_s))
+            self._show(_opened(first))
 
     def _pop(self) -> Waiting:
         """Take the oldest record that waits."""
@@ -178,7 +187,7 @@ class Delayed(Notifier):
 
     def _show(self, shown: Shown) -> None:
         self.shown = shown
-        self._recent.append((self.version + 1, shown))
+        self._recent.append((self.version + 1, _packed(shown)))
         self.change()
 
     def since(self, version: int) -> list[tuple[int, Shown | None]]:
@@ -186,8 +195,9 @@ class Delayed(Notifier):
         newest = (self.version, self.shown)
         if version == newest[0]:
             return []
-        later: list[tuple[int, Shown | None]] = [each for each in tuple(self._recent) if version < each[0] < newest[0]]
-        return [*(later if version >= 0 else ()), newest]
+        recent = tuple(self._recent) if version >= 0 else ()
+        later = [(number, _opened(packed)) for number, packed in recent if version < number < newest[0]]
+        return [*later, newest]
 
     def due_s(self, delay_s: float) -> float | None:
         """When there is something to show next."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 from flask import Response, copy_current_request_context, redirect, render_template
@@ -17,14 +16,6 @@ from web.routes.route import get
 from web.server.sse import LOOK_S, Streams, message
 
 
-@dataclass(frozen=True)
-class DrawnTable:
-    """A page of a table, and the same as a message of its stream."""
-
-    fragment: str
-    message: str
-
-
 class SpectatorPages:
     """The routes under `/watch` and `/overlay`, and the short link of a table: `/7`.
 
@@ -36,7 +27,7 @@ class SpectatorPages:
     def __init__(self, room: Room, streams: Streams) -> None:
         self._room = room
         self._streams = streams
-        self._kept: dict[tuple[str, str, str], dict[tuple[int, int], DrawnTable]] = {}
+        self._kept: dict[tuple[str, str, str], dict[tuple[int, int], str]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -60,7 +51,7 @@ class SpectatorPages:
         """A table on a phone, or over a picture of its players."""
         table = self._table(number)
         followed = self._room.delayed(table.id) or Delayed()
-        fragment = self._drawn(page, table, followed.version, followed.shown).fragment
+        fragment = self._drawn(page, table, followed.version, followed.shown)
         return render_template(
             f"hub_{page}.html", fragment=fragment, live=f"/live/{page}/{number}", table=table, theme=""
         )
@@ -77,7 +68,7 @@ class SpectatorPages:
             now = self._room.table(number)
             if now is None or now.id != table.id:
                 return message('<main id="live" data-go="/watch"></main>')
-            return (self._found(page, now, version) or draw(page, now, version, shown)).message
+            return message(self._found(page, now, version) or draw(page, now, version, shown))
 
         def news() -> str:
             nonlocal known
@@ -93,16 +84,15 @@ class SpectatorPages:
             raise NotFound
         return table
 
-    def _found(self, page: str, table: RoomTable, version: int) -> DrawnTable | None:
-        """A page as it was drawn at this version; the last ones are kept, for many ask."""
+    def _found(self, page: str, table: RoomTable, version: int) -> str | None:
+        """Return a page as it was drawn at this version. The last ones are kept, for many ask."""
         kept = self._kept.get((page, table.id, spoken()))
         return kept.get((version, round(self._room.delay_s))) if kept else None
 
-    def _drawn(self, page: str, table: RoomTable, version: int, shown: Shown | None) -> DrawnTable:
+    def _drawn(self, page: str, table: RoomTable, version: int, shown: Shown | None) -> str:
         found = self._found(page, table, version)
         if found is None:
-            fragment = self._draw(page, table, shown)
-            found = DrawnTable(fragment, message(fragment))
+            found = self._draw(page, table, shown)
             with self._lock:
                 kept = self._kept.setdefault((page, table.id, spoken()), {})
                 kept[version, round(self._room.delay_s)] = found

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from markupsafe import Markup, escape
 
 from companion.core.grid import Square
 from companion.core.i18n import translate
-from companion.core.kit import SEATS, Board, Seat
+from companion.core.kit import SEATS, Board, Kit, Seat
 from companion.games.base import Event
-from companion.games.events import Reach
+from companion.games.events import CommonEvent, Reach
 from companion.table.board_check import HandMove, Problem
-from companion.table.table_view import TableView
+from companion.table.table_view import PastStage, TableView
 from web.rendering.beats import beats_of
 from web.rendering.board_picture import BoardPicture, board_words, scene_of
 from web.rendering.pieces import big_piece, covered, is_big, side_class, stack, use
@@ -31,11 +30,8 @@ _MARGIN = 3.0
 _GOAL = 36.0
 """How deep the goals are drawn."""
 _FRAME = 6.0
-_SMALL_RANKS = 4
 _LABEL_X, _LABEL_TOP, _LABEL_BOTTOM = 43.0, 24.0, 43.0
 """How far from the middle of a square its labels begin or end, and their lines lie above and below it."""
-_STRIP_SHAPE = 1.8
-"""How much wider than tall a strip of a board is."""
 
 
 def board_svg(scene: BoardPicture, quarters: int = 0) -> Markup:
@@ -55,41 +51,14 @@ def board_svg(scene: BoardPicture, quarters: int = 0) -> Markup:
     return _whole(sketch, sketch.box(), meant, '<g id="under"></g>', '<g id="plan"></g>')
 
 
-def board_part(scene: BoardPicture, square: Square | None) -> Markup:
-    """A strip of a board round a square (None: where most pieces are), with what lies in it.
-
-    It is cut between ranks, never through a piece; a small board is shown whole.
-
-    Scripts draw nothing on it. It is for the eye alone: the words below it say what happened there.
-    """
-    sketch = _Sketch(scene, 0)
-    x, top, width, height = sketch.box()
-    ranks = sketch.board.ranks
-    count = ranks if ranks <= _SMALL_RANKS else min(ranks, round(width / _STRIP_SHAPE / sketch.pitch))
-    upper, lower = _strip(scene, ranks, count, square)
-    y = top if upper == 0 else upper * sketch.pitch
-    end = top + height if lower == ranks else lower * sketch.pitch
-    seen = {each: faces for each, faces in scene.layout.items() if upper <= ranks - 1 - each.rank < lower}
-    badges = {each: replace(badge, text="") for each, badge in scene.badges.items() if each in seen}
-    part = _Sketch(replace(scene, layout=seen, badges=badges), 0, (y, end))
-    return _whole(part, (x, y, width, end - y), ' aria-hidden="true"')
-
-
-def _strip(scene: BoardPicture, ranks: int, least: int, square: Square | None) -> tuple[int, int]:
-    """The first of some ranks and the one behind the last, from above: a square in the middle, or most pieces.
-
-    They are as few as can be, at least so many; none of their edges leads through a piece of several squares.
-    """
-    rows = [ranks - 1 - each.rank for each in scene.layout]
-    tall = [{ranks - 1 - each.rank for each in squares} for _, squares in covered(scene.kit, scene.layout)]
-    held = {edge for rows_of_one in tall for edge in range(min(rows_of_one) + 1, max(rows_of_one) + 1)}
-    strips = [(first, first + count) for count in range(least, ranks + 1) for first in range(ranks - count + 1)]
-    whole = [strip for strip in strips if held.isdisjoint(strip)]
-    if square:
-        row = ranks - 1 - square.rank
-        around = [strip for strip in whole if strip[0] <= row < strip[1]]
-        return min(around, key=lambda strip: (strip[1] - strip[0], abs(sum(strip) / 2 - row - 0.5)))
-    return min(whole, key=lambda strip: (strip[1] - strip[0], -sum(strip[0] <= row < strip[1] for row in rows)))
+def past_board(kit: Kit, stage: PastStage, quarters: int = 0) -> Markup:
+    """Return a stage of the last turn: where pieces have gone, what bounced and who was hit. Scripts draw nothing on
+    it."""
+    went = [(event.square, event.to) for event in stage.events if event.kind is CommonEvent.MOVE]
+    ways = tuple((Square.parse(one), Square.parse(other)) for one, other in went if one and other)
+    sketch = _Sketch(BoardPicture(kit, stage.layout, events=stage.events, badges=stage.badges, ways=ways), quarters)
+    words = escape(translate(board_words(sketch.scene)))
+    return _whole(sketch, sketch.box(), f' role="img" aria-label="{words}"')
 
 
 def _whole(
@@ -106,10 +75,8 @@ def _whole(
 class _Sketch:
     """One picture being drawn."""
 
-    def __init__(self, scene: BoardPicture, quarters: int, seen: tuple[float, float] = (-math.inf, math.inf)) -> None:
+    def __init__(self, scene: BoardPicture, quarters: int) -> None:
         self.scene = scene
-        self.seen = seen
-        """From where to where, downwards, the picture is seen."""
         self.board: Board = scene.kit.board
         self.quarters = quarters
         self.beats = beats_of(scene.events)
@@ -191,8 +158,6 @@ class _Sketch:
         across, down = self.way((0, 1 if seat is Seat.NORTH else -1))
         if min(across, down) < 0:
             x, y = (-_GOAL, y) if across else (x, -_GOAL)
-        if not self.seen[0] < y + height / 2 < self.seen[1]:
-            return ""
         strip = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
         dots = f'<rect {strip} fill="url(#dots)"/>' if seat is Seat.NORTH else ""
         fill = f'<rect {strip} fill="currentColor"/>{dots}<rect class="frame" {strip}/>'
@@ -208,16 +173,15 @@ class _Sketch:
             shown = [(s, *self.centre(s)) for s in self.board.squares if s not in self.board.holes]
             inside = "".join(f'<text x="{x - 43:g}" y="{y - 29:g}">{square}</text>' for square, x, y in shown)
             return f'<g class="lab">{inside}</g>'
-        upper, lower = self.seen
         is_upright = self.quarters % 2 == 0
         names = []
         for square in self.board.squares:
             x, y = self.centre(square)
             file, rank = chr(97 + square.file), square.rank + 1
-            if x < self.pitch and upper < y < lower:
+            if x < self.pitch:
                 name = rank if is_upright else file
                 names.append(f'<text x="{x - _LABEL_X:g}" y="{y - _LABEL_TOP:g}">{name}</text>')
-            if y > self.height - self.pitch and y < lower:
+            if y > self.height - self.pitch:
                 name = file if is_upright else rank
                 names.append(f'<text x="{x + _LABEL_X:g}" y="{y + _LABEL_BOTTOM:g}" class="last">{name}</text>')
         return f'<g class="lab edge">{"".join(names)}</g>'

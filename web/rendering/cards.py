@@ -7,14 +7,14 @@ page turns `data-due` (seconds by the service's clock) into what is left, so tha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
 from companion.core.i18n import headed, joined, say, say_n, translate
 from companion.core.kit import SEATS, Card, Kit, Seat
-from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Lane, Pile, Tally
+from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Lane, Pile
 from companion.table.table_view import ClockView, TableView
 
 MOST_TICKS = 120
@@ -261,35 +261,6 @@ def lanes_picture(kit: Kit, lanes: Iterable[Lane]) -> Markup:
     )
     gaps = "".join(f"M{pitch * place:g} 0v240" for place in range(1, len(lanes)))
     return _card_picture(f'<path class="gaps" d="{gaps}"/>{"".join(columns)}', words)
-
-
-def combat_picture(kit: Kit, tallies: Iterable[Tally]) -> Markup:
-    """The sums of a combat, one above the other: whose, the cards, and what they come to; the greater one is framed.
-
-    480 units wide, 240 high.
-    """
-    rows, words = [], []
-    for place, tally in enumerate(tallies):
-        side = kit.sides[tally.seat]
-        chips = "".join(_chips([text for text, _ in tally.parts]))
-        frame = '<rect class="won" x="4" y="6" width="472" height="108" rx="8"/>' if tally.is_greater else ""
-        worth = translate(headed(side.name, headed(tally.total, tally.worth)))
-        rows.append(
-            f'<g transform="translate(0 {place * 120})">{frame}<g class="side-{side.colour}">'
-            f'<use href="#{side.drawing}" x="18" y="20" width="80" height="80"/></g>{chips}'
-            f'<text class="sum" x="418" y="72">{escape(translate(tally.total))}</text>'
-            f'<text class="worth" x="418" y="100">{escape(translate(tally.worth))}</text></g>'
-        )
-        words.append(worth)
-    return _card_picture("".join(rows), joined(". ", words))
-
-
-def _chips(texts: Sequence[str]) -> Iterator[str]:
-    """Cards of a sum side by side, the smaller the more there are."""
-    pitch = min(88.0, 256 / max(len(texts), 1))
-    for place, text in enumerate(texts):
-        x, scale = 110 + pitch * (place + 0.5), pitch / 76
-        yield f'<g transform="translate({x:g} {60 - 11.5 * scale:.4g}) scale({scale:.3g})">{_card_at(0, text)}</g>'
 
 
 def _column(stack: Stack) -> list[str]:

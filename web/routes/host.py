@@ -77,7 +77,7 @@ class HostPages:
         back = request.form.get("back", "/host")
         try:
             fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
-            wrong = say("That is not the host key. It is on the table’s own screen, or run: companion host-key")
+            wrong = say("That is not the owner’s key. It is on the table’s own screen, or run: companion host-key")
             error = "" if fits else wrong
         except Illegal as refusal:
             fits, error = False, refusal.message

@@ -113,7 +113,7 @@ class Auth:
         if not self.sits(request, seat):
             raise Illegal(
                 Refusal.NOT_YOUR_SEAT,
-                say("This browser does not sit at {seat!c}: take the seat, or ask the host to free it", seat=seat),
+                say("This browser does not sit at {seat!c}: take the seat, or ask the owner to free it", seat=seat),
             )
         return seat
 
@@ -158,7 +158,7 @@ class Auth:
     def change_host_key(self) -> str:
         """Another host key: nobody is the host by the one of before any more. Raises `Illegal`, `JournalError`."""
         if self._make_host_key is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("The host key cannot be changed here"))
+            raise Illegal(Refusal.WRONG_PHASE, say("The owner’s key cannot be changed here"))
         self.host_key = self._make_host_key()
         return self.host_key
 
@@ -180,7 +180,7 @@ class Auth:
     def require_host(self, request: Request) -> None:
         """Raise `Illegal` unless the host asks."""
         if not self.is_host(request):
-            raise Illegal(Refusal.HOST_ONLY, say("Only the host can do that: open /host and enter the host key"))
+            raise Illegal(Refusal.HOST_ONLY, say("Only the owner can do that: open /host and enter the owner’s key"))
 
     def fits(self, key: str, address: str) -> bool:
         """Is this the host key? Too many wrong ones from one address in a short time raise `Illegal`."""
@@ -191,7 +191,7 @@ class Auth:
         fits = self._guesses.check(address, is_right)
         if fits is None:
             raise Illegal(
-                Refusal.HOST_ONLY, say("Too many wrong host keys: wait {seconds} seconds", seconds=f"{TRIES_S:.0f}")
+                Refusal.HOST_ONLY, say("Too many wrong owner’s keys: wait {seconds} seconds", seconds=f"{TRIES_S:.0f}")
             )
         return fits
 

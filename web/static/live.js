@@ -491,3 +491,54 @@ export function silence() {
   document.addEventListener('shown', play);
   play();
 }
+
+// ---- a screen that sleeps ----
+
+// A table screen, and the seat whose turn it is, stay awake where the browser lets a page ask for it (HTTPS, or this very
+// machine). When nobody has played for long the table screen is black until a touch or the next event.
+{
+  const MINUTE_MS = 60000;
+  const dark = Object.assign(document.createElement('div'), { id: 'dark' });
+  let lock = null;
+  let later = 0;
+
+  async function stayAwake() {
+    const { awake, asked } = document.getElementById('live')?.dataset ?? {};
+    const isWanted = !document.hidden && !dark.isConnected && (awake !== undefined || asked !== undefined);
+    if (isWanted === Boolean(lock && !lock.released)) return;
+    if (!isWanted) {
+      lock.release();
+      return;
+    }
+    try {
+      lock = await navigator.wakeLock?.request('screen');
+    } catch { /* not now: the battery is low, or the page is hidden */ }
+  }
+
+  function wake() {
+    dark.remove();
+    clearTimeout(later);
+    const minutes = Number(document.getElementById('live')?.dataset.dark ?? 0);
+    if (minutes) later = setTimeout(sleep, minutes * MINUTE_MS);
+    stayAwake();
+  }
+
+  function sleep() {
+    document.body.append(dark);
+    stayAwake();
+  }
+
+  // What wakes the screen does nothing else.
+  dark.addEventListener('click', wake);
+  addEventListener('keydown', event => {
+    if (dark.isConnected) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }
+    wake();
+  }, true);
+  addEventListener('pointerdown', () => { if (!dark.isConnected) wake(); }, true);
+  document.addEventListener('shown', wake);
+  document.addEventListener('visibilitychange', stayAwake);
+  wake();
+}

@@ -293,6 +293,29 @@ if (document.querySelector('.passed, .passing')) {
   document.addEventListener('contextmenu', event => { if (isLook(event)) event.preventDefault(); });
 }
 
+// ---- the last turn once more ----
+
+// While one waits: its pictures one after the other, a second each, then the last one for two more. It stands still for
+// who asked for stillness.
+{
+  const REST = 2;
+  const STEP_MS = 1000;
+  const calm = matchMedia('(prefers-reduced-motion: reduce)');
+  let beat = 0;
+
+  function step() {
+    const pictures = [...(document.getElementById('loop')?.children ?? [])];
+    if (!pictures.length || calm.matches) return;
+    beat = (beat + 1) % (pictures.length + REST);
+    const shown = Math.min(beat, pictures.length - 1);
+    pictures.forEach((picture, place) => { picture.hidden = place !== shown; });
+    document.getElementById('loop-at').textContent = `${shown + 1} / ${pictures.length}`;
+    document.getElementById('loop-bar').firstElementChild.style.transform = `scaleX(${(shown + 1) / pictures.length})`;
+  }
+
+  setInterval(step, STEP_MS);
+}
+
 // ---- orders in slots ----
 
 // The buffer of a seat's orders, slot by slot: it lives in this browser until it is handed in. A key fills the chosen

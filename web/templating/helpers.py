@@ -13,13 +13,14 @@ from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
 from companion.core.i18n import LANGUAGES, Said, joined, listed, names_of_sides, say, say_n, spoken, to_owner, translate
 from companion.core.kit import SEAT_WORDS, SEATS
 from companion.core.network import shown, shown_code
+from companion.table.session import Phase
 from companion.table.table_view import TableView
 from web.rendering import cards, guide, piece_controls
 from web.rendering.beats import tones_of
-from web.rendering.board import board_svg
+from web.rendering.board import board_svg, past_board
 from web.rendering.board_picture import board_words, scene_of
 from web.rendering.camera_overlay import seen_svg
-from web.rendering.finale import again_words, end_words, length_of, nearest_tenth, still_picture, tale_of
+from web.rendering.finale import again_words, length_of, score_words
 from web.rendering.pieces import picture
 from web.static_files import static_version
 from web.templating.icons import game_picture, icon, notice_drawing, pointing, qr_code, small_board, start_board
@@ -44,6 +45,7 @@ def register_template_helpers(app: Flask) -> None:
         scripts=partial(_scripts, version),
         asset=(f"/static/{version}/" + "{}").format,
         board=_board,
+        past_board=past_board,
         words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
         ic=icon,
         notice_drawing=notice_drawing,
@@ -51,13 +53,10 @@ def register_template_helpers(app: Flask) -> None:
         cards=cards,
         guide=guide,
         beside=piece_controls,
-        tale_of=tale_of,
         length_of=length_of,
-        end_words=end_words,
         again_words=again_words,
+        score_words=score_words,
         tones_of=tones_of,
-        still_picture=still_picture,
-        nearest_tenth=nearest_tenth,
         picture=picture,
         small_board=lambda game: small_board(game.kit(game.options({}))),
         start_board=start_board,
@@ -114,6 +113,10 @@ def _board(view: TableView, quarters: int = 0) -> Markup:
             return drawing
     scene = scene_of(view)
     drawing = board_svg(scene, quarters) if scene else Markup()
+    if view.phase is Phase.OVER and view.match.outcome:
+        for side in (view.seats[seat].side for seat in view.match.outcome.winners):
+            if side and side.cheering:  # only now robots smile
+                drawing = Markup(str(drawing).replace(f'#{side.drawing}"', f'#{side.cheering}"'))
     _DRAWN_BOARDS.append((shown, drawing))
     return drawing
 

@@ -6,7 +6,7 @@ import re
 import time
 from typing import Any
 
-from companion.core.i18n import COMMA, Said, joined, say, spoken
+from companion.core.i18n import Said, decimal_mark, joined, say
 from companion.core.kit import Seat, Side
 from companion.core.ports import CameraState
 from companion.games.base import Game
@@ -87,4 +87,4 @@ def whole_number(text: str) -> int | None:
 
 def tenths(number: float) -> str:
     """A number to its first decimal, as the language spoken now writes it."""
-    return f"{number:.1f}".replace(".", "," if spoken() in COMMA else ".")
+    return f"{number:.1f}".replace(".", decimal_mark())

@@ -128,6 +128,7 @@ class KahmateBot(Bot):
         mine, theirs = solve(payoff, _CARD_ROUNDS[self.level])
         hand, mix = (attack, mine) if self._me == position.seat else (defence, theirs)
         self._cards += 1
+        # a share of pure chance, so that two alike do not tie for ever
         stray = min(0.6, _STRAY * self._cards) / len(hand)
         weights = [(share if share > 0.01 else 0.0) + stray for share in mix]
         other, chances = (defence, theirs) if self._me == position.seat else (attack, mine)
@@ -235,6 +236,7 @@ def _card_matrix(
         row = []
         for other in defence:
             lead = one + ahead - other
+            # a tie: what is left in both hands decides
             if lead == 0:
                 left = [card for card in attack if card != one], [card for card in defence if card != other]
                 chance = plain_odds(tuple(left[0]) or FULL, tuple(left[1]) or FULL, ahead)

@@ -243,6 +243,7 @@ def runs(position: Position, piece: int, may_meet: bool) -> Iterator[Play]:
                     if met != EMPTY or not may_meet:
                         continue
                     meets = other
+                # a place on a way: its square, with the ball or not, and whom it has met
                 place = (to, has_ball or to == loose, meets)
                 if place in seen:
                     continue
@@ -327,6 +328,7 @@ def _tackle(position: Position, movers: tuple[int, ...], paths: tuple[Path, ...]
     if RANK[carrier] != OWN_LINE[defender]:
         spilled = behind(carrier, defender)
     else:
+        # on its own goal line the ball goes beside the carrier, away from the tackler
         away = FILE[carrier] - FILE[paths[0][-1]] or (1 if FILE[carrier] < FILES // 2 else -1)
         spilled = carrier + (away if 0 <= FILE[carrier] + away < FILES else -away)
     meeting = Meeting(position.board[carrier], paths[0][0], carrier)

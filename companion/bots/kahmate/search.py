@@ -177,6 +177,7 @@ class Search:
                     if play.meetings:
                         found.append(self._gamble(first, at, play))
                         continue
+                    # nothing beats a sure try
                     if play.kind == RUN and play.end == IN_GOAL:
                         return [Candidate(first, (End(1.0, None),), TRY)]
                     after = won(at, play)
@@ -185,6 +186,7 @@ class Search:
                         seen.add(key)
                         found.append(candidate := self._stopped(first, after))
                         further.append((candidate.value + _hope(after), first, after))
+            # beam search: only the most promising positions are played on
             further.sort(key=lambda each: -each[0])
             layer = further[:width]
         return found

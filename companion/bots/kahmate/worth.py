@@ -34,6 +34,7 @@ def solve(payoff: Sequence[Sequence[float]], rounds: int) -> tuple[list[float], 
     sums, other_sums = [0.0] * rows, [0.0] * columns
     mine, theirs = [1 / rows] * rows, [1 / columns] * columns
     for number in range(1, rounds + 1):
+        # rows answer the columns' mix, then columns answer the new mix of rows
         gain = [sum(map(float.__mul__, line, theirs)) for line in payoff]
         mean = sum(map(float.__mul__, gain, mine))
         regret = [max(0.0, r + g - mean) for r, g in zip(regret, gain, strict=True)]
@@ -42,6 +43,7 @@ def solve(payoff: Sequence[Sequence[float]], rounds: int) -> tuple[list[float], 
         mean = sum(map(float.__mul__, loss, theirs))
         regrets = [max(0.0, r + mean - lost) for r, lost in zip(regrets, loss, strict=True)]
         theirs = _shares(regrets)
+        # later rounds weigh more in the average
         sums = [s + number * m for s, m in zip(sums, mine, strict=True)]
         other_sums = [s + number * t for s, t in zip(other_sums, theirs, strict=True)]
     return _shares(sums), _shares(other_sums)
@@ -71,6 +73,7 @@ def odds(attack: Hand, defence: Hand, ahead: int) -> tuple[float, float, float]:
 
     :param ahead: the attack's strengths without cards, minus the defence's
     """
+    # after a tie the next cards decide, as if drawn at random
     tie = 2 * plain_odds(attack, defence, ahead) - 1
     payoff = [[_outcome(one + ahead - other, tie) - 0.05 * (one - other) for other in defence] for one in attack]
     mine, theirs = solve(payoff, 40)
@@ -119,6 +122,7 @@ def try_chance(position: Position) -> float:
     """
     seat, goal = position.seat, OWN_LINE[1 - position.seat]
     able = position.able()
+    # who is too far from the goal line cannot score in this round
     runners = [piece for piece in able if abs(goal - RANK[position.places[piece]]) < SPEED[piece]]
     if not runners:
         return 0.0
@@ -190,6 +194,7 @@ def reach(position: Position, runner: int) -> tuple[list[list[float]], list[list
     bringing = [0.0] * AREA
     if loose != EMPTY:
         bringing[loose] = free[loose]
+    # chances by number of steps: reached in any way, and reached with a ball fetched on the way
     frees, bringings = [free], [bringing]
     edge = {position.places[runner]}
     for _ in range(SPEED[runner]):
@@ -200,6 +205,7 @@ def reach(position: Position, runner: int) -> tuple[list[list[float]], list[list
                 if to == forbidden:
                     continue
                 other, factor = board[to], 1.0
+                # a standing opponent in the way costs a face-off
                 if other != EMPTY and not down[other] and SEAT_OF[other] != seat:
                     factor = _wins(position, runner, other, chance)
                 if chance * factor > free[to]:
@@ -219,6 +225,7 @@ def _brought(position: Position, runner: int, able: list[int], held: dict[int, f
     """Return how likely a team-mate runs with the ball to where it can pass to the runner."""
     best, end = 0.0, position.places[runner]
     ahead = 8 if position.seat == 0 else -8
+    # squares from which a pass reaches the runner
     spots = [
         end + ahead * ranks + aside
         for ranks in (1, 2)
@@ -297,6 +304,7 @@ def _tackled(position: Position, carrier: int) -> tuple[float, float]:
     pieces that are near, and how likely the carrier loses the ball.
     """
     at = position.ball
+    # strongest tacklers first; a weak second one is no use
     near = sorted(
         (
             ATTACK[piece]
@@ -324,6 +332,7 @@ def _loose_worth(position: Position) -> float:
     for piece, square in enumerate(position.places):
         steps = abs(RANK[square] - RANK[ball]) + abs(FILE[square] - FILE[ball])
         owner = SEAT_OF[piece]
+        # rounds that a piece needs to the ball, rounded up
         need = -(-steps // SPEED[piece]) + 0.1 * steps / SPEED[piece]
         if position.down[piece]:
             need += position.down[piece] if owner == seat else position.down[piece] - 0.4

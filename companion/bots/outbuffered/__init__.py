@@ -163,6 +163,7 @@ class OutbufferedBot(Bot):
                 value = DISCOUNT * self._judge.worth(position)
                 still = (options.quiet_limit or None) if stirs else quiet
                 rest = min((each for each in (left, still) if each is not None), default=None)
+                # near a limit a position is worth less, for the game may end as a tie
                 if rest is not None:
                     value *= 1 - 0.75**rest
             values.append(value)
@@ -185,8 +186,10 @@ class OutbufferedBot(Bot):
         guess = self._other.guess(kinds)
         best, reason, answer, hoped = mine, _BALANCED, theirs, float(mine @ game.payoff @ guess)
         may_lose = self._other.may_lose()
+        # lean as far towards the guess as the risk allows
         for trust in _TRUST:
             leaning, _, safe = balance(game.payoff, guess, trust)
+            # mix with the equilibrium so that no more than `may_lose` is at risk
             share = np.float32(min(1.0, may_lose / max(1e-6, worth - safe)))
             mixed = share * leaning + (1 - share) * mine
             hope = float(mixed @ game.payoff @ guess)
@@ -311,6 +314,7 @@ def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector,
     free = np.float32(1 - trust)
     for number in range(1, _ROUNDS + 1):
         gain = fixed + free * (payoff @ theirs)
+        # regret matching+: each side answers the other's mix of this round
         mine = _matched(regret, gain - mine @ gain)
         loss = across @ mine
         theirs = _matched(regrets, theirs @ loss - loss)
@@ -389,6 +393,7 @@ class Judge:
         """Return the worth from -1, lost, to 1, won."""
         if self._table is not None:
             return int(self._table[position[0], position[1], position[2] + 1, position[3] + 1]) / SCALE
+        # without a table: who is fewer steps from bringing a flag home
         ahead = self._steps_home(position, 1) - self._steps_home(position, 0)
         return 0.9 * math.tanh(0.22 * ahead)
 

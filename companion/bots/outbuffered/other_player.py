@@ -78,6 +78,7 @@ class OtherPlayer:
         turn, self._expected = self._expected, None
         if turn is None:
             return
+        # answers that would have led to where the turn ended
         same = np.array([end == position for end, _ in turn.game.ends])[turn.game.table[turn.row]]
         if not same.any():
             return
@@ -86,6 +87,7 @@ class OtherPlayer:
         played = np.asarray(mixed / mixed.sum(), np.float32)
         self.given += float(played @ turn.gains)
         self._habits[turn.position] = 0.7 * self._habits.get(turn.position, np.zeros_like(played)) + played
+        # kinds of player that would have answered so become likelier
         fit = np.array([0.9 * float(kind[same].sum()) + 0.1 * float(same.mean()) for kind in turn.kinds])
         after = trust**_FORGET * fit
         self._trust = after / after.sum()

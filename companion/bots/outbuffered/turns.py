@@ -109,6 +109,7 @@ class Turns:
         tried = [self.ways[robots[seat]][commands[seat]] if commands[seat] < IDLE else CARRIED for seat in (0, 1)]
         if tried[0] == tried[1]:
             return False
+        # twice for South: one bounce can make the other one bounce
         for seat in (SOUTH, NORTH, SOUTH):  # one bounce can make the other bounce
             if targets[seat] == robots[1 - seat] and targets[1 - seat] == CARRIED:
                 targets[seat] = CARRIED

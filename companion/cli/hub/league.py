@@ -40,6 +40,14 @@ def add_league(parts: argparse._SubParsersAction[argparse.ArgumentParser], folde
         made.set_defaults(run=lambda options: _done(run, options))
         return made
 
+    _add_making(command)
+    _add_directing(command)
+    _add_let_in(parts, folder)
+    _add_export(parts, folder)
+
+
+def _add_making(command: Callable[..., Any]) -> None:
+    """Add the commands that list and make tournaments and enter people."""
     command("list", "all tournaments", _list, numbered=False)
     new = command("new", "make one; answers its number", _new, numbered=False)
     new.add_argument("name")
@@ -59,6 +67,10 @@ def add_league(parts: argparse._SubParsersAction[argparse.ArgumentParser], folde
         each = command(name, about, _about_entry)
         each.add_argument("entry", type=int, help="its number in the list of entries")
         each.set_defaults(do=name.replace("-", "_"))
+
+
+def _add_directing(command: Callable[..., Any]) -> None:
+    """Add the commands of a director: rounds, results, boards."""
     for name, about in (
         ("pair", "pair the next round"),
         ("unpair", "take the last pairing back, as long as nobody has played by it"),
@@ -74,14 +86,22 @@ def add_league(parts: argparse._SubParsersAction[argparse.ArgumentParser], folde
     show = command("show", "entries, pairings and standings as text, for instance for a printer", _show)
     show.add_argument("--round", type=int, default=0, metavar="R", help="as it was after that round")
     show.add_argument("--json", action="store_true", help="the same for programs")
-    export = parts.add_parser("export", help="print standings, results or cards of the hub that runs here")
-    export.add_argument(
-        "what", choices=("standings", "results", "cards"), help="cards have their codes: keep them safe"
-    )
+
+
+def _add_let_in(parts: Any, folder: Path) -> None:
+    """Add `companion hub let-in`."""
     let_in = parts.add_parser("let-in", help="let a table in that has joined")
     let_in.add_argument("number", type=int, help="of the table, as the wall shows it")
     let_in.add_argument("--folder", type=Path, default=folder, metavar="DIR", help="where the hub keeps all")
     let_in.set_defaults(run=_let_in)
+
+
+def _add_export(parts: Any, folder: Path) -> None:
+    """Add `companion hub export`."""
+    export = parts.add_parser("export", help="print standings, results or cards of the hub that runs here")
+    export.add_argument(
+        "what", choices=("standings", "results", "cards"), help="cards have their codes: keep them safe"
+    )
     export.add_argument("--folder", type=Path, default=folder, metavar="DIR", help="where the hub keeps all")
     export.add_argument("--game", metavar="GAME", help="of the standings")
     export.add_argument("--season", type=int, metavar="N", help="of the standings; 0 is before the first season")

@@ -13,15 +13,17 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from companion.cli.hub.league import add_league
-from companion.cli.running import ask_running
+from companion.cli.running import ask_running, host_key_of
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import JournalInUse, SystemTrouble
+from companion.core.i18n import LANGUAGES
 from companion.core.kit import SEATS, Seat
 from companion.core.network import host_key_text, shown_code
 from companion.core.resources import save_memory
@@ -60,38 +62,52 @@ def add_hub(
 ) -> None:
     """Add `companion hub` with its options, and its commands for a table."""
     command = commands.add_parser("hub", help="run a hub of many tables; hub join, hub leave: of this table")
-    command.add_argument("--folder", type=Path, default=Path(FOLDER), metavar="DIR", help="where the hub keeps all")
-    command.add_argument("--name", help="what the room is called")
-    command.add_argument("--host", default="0.0.0.0", help="address to listen on")
-    command.add_argument("--port", type=port, default=PORT, help=f"port of the pages (as delivered {PORT})")
-    command.add_argument("--nats-port", type=port, default=NATS_PORT, help=f"port for tables ({NATS_PORT})")
-    command.add_argument("--names", action="append", default=[], metavar="NAME", help="further names of the pages")
-    command.add_argument("--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them")
-    command.add_argument("--viewers", type=int, default=1000, metavar="N", help="spectators at once")
-    command.add_argument("--delay", type=_delay, metavar="SECONDS", help="how much later spectators see everything")
-    command.add_argument("--language", choices=("auto", "en", "es", "fr"), default="auto", help="of the wall")
-    command.add_argument(
-        "--keep-mb", type=_megabytes, default=2048, metavar="N", help="so much of the disk for what tables say"
-    )
-    command.add_argument("--certificate", default="", metavar="FILE", help="PEM file, for HTTPS and TLS")
-    command.add_argument("--key", default="", metavar="FILE", help="its key")
-    command.add_argument("--nats", action="append", default=[], metavar="URL", help="a NATS cluster instead of our own")
-    command.add_argument("--nats-seed", type=Path, metavar="FILE", help="the NKey that enters it, if not the hub's own")
-    command.add_argument("--nats-reload", default="", metavar="COMMAND", help="run with tables.conf when it changes")
-    command.add_argument("--nats-ca", default="", metavar="FILE", help="the certificate that its are signed by")
-    command.add_argument("--replicas", type=int, default=1, choices=(1, 3, 5), help="copies of everything in it")
-    command.set_defaults(run=_run)
+    _add_hub_options(command, port)
     parts = command.add_subparsers(metavar="COMMAND")
+    for part in (*_add_membership(parts, settings_of), *_add_pairing(parts, settings_of)):
+        add_settings(part)
+        part.add_argument("--port", type=port, help="port of the running companion, if not the one in the settings")
+    add_league(parts, Path(FOLDER))
+    key = parts.add_parser("host-key", help="show the key of the hub's host")
+    key.add_argument("--folder", type=Path, default=Path(FOLDER), metavar="DIR", help="where the hub keeps all")
+    key.set_defaults(run=_print_host_key)
+
+
+def _add_hub_options(command: argparse.ArgumentParser, port: Callable[[str], int]) -> None:
+    """Add what the hub itself takes."""
+    add = command.add_argument
+    add("--folder", type=Path, default=Path(FOLDER), metavar="DIR", help="where the hub keeps all")
+    add("--name", help="what the room is called")
+    add("--host", default="0.0.0.0", help="address to listen on")
+    add("--port", type=port, default=PORT, help=f"port of the pages (as delivered {PORT})")
+    add("--nats-port", type=port, default=NATS_PORT, help=f"port for tables ({NATS_PORT})")
+    add("--names", action="append", default=[], metavar="NAME", help="further names of the pages")
+    add("--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them")
+    add("--viewers", type=int, default=1000, metavar="N", help="spectators at once")
+    add("--delay", type=_delay, metavar="SECONDS", help="how much later spectators see everything")
+    add("--language", choices=("auto", *LANGUAGES), default="auto", help="of the wall")
+    add("--keep-mb", type=_megabytes, default=2048, metavar="N", help="so much of the disk for what tables say")
+    add("--certificate", default="", metavar="FILE", help="PEM file, for HTTPS and TLS")
+    add("--key", default="", metavar="FILE", help="its key")
+    command.set_defaults(run=_run)
+
+
+def _add_membership(parts: Any, settings_of: Callable[[argparse.Namespace], Settings]) -> Iterator[Any]:
+    """Yield the commands by which a table joins a hub and leaves it."""
     join = parts.add_parser("join", help="let this table join a hub, by the code on the hub's screen")
-    add_settings(join)
     join.add_argument("address", help="of the hub's pages, such as hub.local:8500")
     join.add_argument("code", help="on the hub's screen")
     join.add_argument("--names", action="store_true", help="show the players' names at the hub")
     join.add_argument("--ca", default="", metavar="FILE", help="the certificate that the hub's is signed by")
-    join.add_argument("--port", type=port, help="port of the running companion, if not the one in the settings")
     join.set_defaults(run=lambda options: _join(options, settings_of(options)))
+    yield join
     leave = parts.add_parser("leave", help="let this table leave its hub")
     leave.set_defaults(run=lambda options: _leave(settings_of(options)))
+    yield leave
+
+
+def _add_pairing(parts: Any, settings_of: Callable[[argparse.Namespace], Settings]) -> Iterator[Any]:
+    """Yield the commands for a game at two tables."""
     offer = parts.add_parser("offer", help="offer a game for two tables; answers a code for the other host")
     offer.add_argument("game", help="such as outbuffered; with the options with which it was started here last")
     offer.add_argument("--seat", choices=[*map(str, SEATS)], default=Seat.SOUTH, help="the side played here (south)")
@@ -99,17 +115,12 @@ def add_hub(
     play = parts.add_parser("play", help="play the game that another table offers")
     play.add_argument("code", help="that the other host was told")
     play.set_defaults(run=lambda options: _play(options, settings_of(options)))
+    for part in (offer, play):
+        part.add_argument("--player", default="", metavar="NAME", help="name that the other table sees")
+        yield part
     withdraw = parts.add_parser("withdraw", help="offer no game any more")
     withdraw.set_defaults(run=lambda options: _withdraw(settings_of(options)))
-    for each in (leave, offer, play, withdraw):
-        add_settings(each)
-        each.add_argument("--port", type=port, help="port of the running companion, if not the one in the settings")
-    add_league(parts, Path(FOLDER))
-    key = parts.add_parser("host-key", help="show the key of the hub's host")
-    key.add_argument("--folder", type=Path, default=Path(FOLDER), metavar="DIR", help="where the hub keeps all")
-    key.set_defaults(run=_print_host_key)
-    for each in (offer, play):
-        each.add_argument("--player", default="", metavar="NAME", help="name that the other table sees")
+    yield withdraw
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -119,9 +130,6 @@ def _run(options: argparse.Namespace) -> int:
         raise SystemTrouble("The programs for a hub are not installed: pip install 'tabletop-companion[hub]'") from None
     if bool(options.certificate) != bool(options.key):
         raise SystemTrouble("Give both --certificate and --key, or neither")
-    for given, name in ((options.nats_seed, "--nats-seed"), (options.nats_reload, "--nats-reload")):
-        if given and not options.nats:
-            raise SystemTrouble(f"{name} is for a cluster: name it with --nats")
     for proxy in options.proxies:
         try:
             ipaddress.ip_network(proxy, strict=False)
@@ -151,11 +159,6 @@ def _run(options: argparse.Namespace) -> int:
         nats_port=options.nats_port,
         keep_mb=options.keep_mb,
         language=options.language,
-        nats_urls=tuple(options.nats),
-        nats_seed=_seed(options.nats_seed),
-        nats_ca=options.nats_ca,
-        nats_reload=options.nats_reload,
-        replicas=options.replicas,
     )
     save_memory()  # before a thousand threads are begun
     sys.setswitchinterval(SWITCH_S)
@@ -179,15 +182,6 @@ def _rest(over: threading.Event) -> None:
     gc.set_threshold(young, middle, 1_000_000)
     while not over.wait(COLLECT_S):
         gc.collect()
-
-
-def _seed(path: Path | None) -> str:
-    if path is None:
-        return ""
-    try:
-        return path.read_text().strip()
-    except OSError as error:
-        raise SystemTrouble(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _print_host_key(options: argparse.Namespace) -> int:
@@ -214,7 +208,7 @@ def _join(options: argparse.Namespace, settings: Settings) -> int:
             member = join(options.address, options.code, name, names=options.names, ca=ca, start=start)
             write_membership(membership_path(settings), member)
     except JournalInUse:
-        ask_running(settings.web, _host_key(settings), "/api/host/hub/join", wish)
+        ask_running(settings.web, host_key_of(settings), "/api/host/hub/join", wish)
         print("This table has joined the hub; its host has to let it in.")
         return 0
     print(f"This table has joined the hub as number {member.number}; it sends once the hub's host has let it in.")
@@ -226,14 +220,14 @@ def _leave(settings: Settings) -> int:
         with Journal(settings.journal_path):
             settings.journal_path.with_name("hub.json").unlink(missing_ok=True)
     except JournalInUse:
-        ask_running(settings.web, _host_key(settings), "/api/host/hub/leave", {})
+        ask_running(settings.web, host_key_of(settings), "/api/host/hub/leave", {})
     print("This table belongs to no hub.", file=sys.stdout)
     return 0
 
 
 def _offer(options: argparse.Namespace, settings: Settings) -> int:
     wish = {"game": options.game, "seat": options.seat, "name": options.player}
-    told = ask_running(settings.web, _host_key(settings), "/api/host/hub/offer", wish)
+    told = ask_running(settings.web, host_key_of(settings), "/api/host/hub/offer", wish)
     print(f"Code for the other host:  {shown_code(told['code'])}")
     print(f"There:  companion hub play {told['code']}")
     return 0
@@ -241,17 +235,12 @@ def _offer(options: argparse.Namespace, settings: Settings) -> int:
 
 def _play(options: argparse.Namespace, settings: Settings) -> int:
     wish = {"code": options.code, "name": options.player}
-    ask_running(settings.web, _host_key(settings), "/api/host/hub/take", wish)
+    ask_running(settings.web, host_key_of(settings), "/api/host/hub/take", wish)
     print("The game begins at both tables.")
     return 0
 
 
 def _withdraw(settings: Settings) -> int:
-    ask_running(settings.web, _host_key(settings), "/api/host/hub/withdraw", {})
+    ask_running(settings.web, host_key_of(settings), "/api/host/hub/withdraw", {})
     print("No game is offered any more.")
     return 0
-
-
-def _host_key(settings: Settings) -> str:
-    with Journal(settings.journal_path, read_only=True) as journal:
-        return host_key_text(journal.key("host"))

@@ -84,9 +84,15 @@ class Arena(Game[State, Orders]):
         """Return the lead by hit points."""
         return lead(state)
 
-    def triumph(self, winner: str, state: State) -> str:  # noqa: ARG002
-        """Return the headline of a win."""
-        return say("{name} holds the arena.", name=winner)
+    def how_it_ended(self, state: State) -> str:
+        """Return who has more robots, or robots at all."""
+        counts = [len(robots) for robots in state.robots]
+        if min(counts) == 0 < max(counts):
+            return say("{side!c} has no robot left.", side=NAMES[counts.index(0)])
+        if counts[0] != counts[1]:
+            return say("{more} robots against {fewer}.", more=max(counts), fewer=min(counts))
+        points = [sum(robot.points for robot in robots) for robots in state.robots]
+        return say("{more} points against {fewer}.", more=max(points), fewer=min(points))
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return both, sealed, until the game is over."""

@@ -9,7 +9,7 @@ from typing import Any
 from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.aids import Extras
-from companion.games.base import Drawn, Outcome, Preset, Step, View
+from companion.games.base import CardGame, Drawn, Outcome, Preset, Step, TimedGame, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.full import FullGame
@@ -22,7 +22,6 @@ from companion.games.binmat.state import (
 )
 from companion.games.binmat.tools import tools_of_binmat
 from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
-from companion.games.mixins import CardGame, TimedGame
 from companion.games.pads import PadGrammar
 from companion.games.screen import CardUi
 from companion.games.tools import GameTools, GameWithTools
@@ -92,7 +91,7 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
         """Return the deal."""
         if self.hides(options) and any(options.hands):
             return say("The start of this game was chosen.")
-        return say("The deal of this game was chosen by the host.") if self.hides(options) and options.deck else ""
+        return say("The deal of this game was chosen by the owner.") if self.hides(options) and options.deck else ""
 
     def hides(self, options: BinmatOptions) -> bool:
         """Return whether the program keeps the cards, which then lie face down to the end."""
@@ -125,6 +124,13 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
     def outcome(self, state: Any) -> Outcome | None:
         """Return how it ended."""
         return WAYS[state.options.way].outcome(state)
+
+    def how_it_ended(self, state: Any) -> str:
+        """Return whether the turns or the cards have run out."""
+        outcome = self.outcome(state)
+        if outcome and Seat.SOUTH in outcome.winners:
+            return say("All turns are over.") if state.turns_left == 0 else super().how_it_ended(state)
+        return say("A lane deck has run dry.")
 
     def view(self, state: Any, seat: Seat | None) -> View:
         """Return what that seat may know."""

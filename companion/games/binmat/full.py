@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from random import Random
 
 from companion.core.kit import Kit, Seat
-from companion.games.base import Outcome, Step, View
+from companion.games.base import CardGame, Outcome, Step, TimedGame, View
 from companion.games.binmat.orders import PASS, check_order, legal, parse_order
 from companion.games.binmat.screen import KIT, tableau
 from companion.games.binmat.state import BinmatOptions, State, deal, plain, plain_all
 from companion.games.binmat.turn import is_reversible, play
-from companion.games.mixins import CardGame, TimedGame
 from companion.games.screen import CardUi
 
 

@@ -13,7 +13,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Drawn, Game, Outcome, Step, View
 from companion.games.kahmate import actions as notation
-from companion.games.kahmate import board, board_moves, faults, legal, moves, screen, turn
+from companion.games.kahmate import board, courses, faults, legal, moves, screen, turn
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.events import KahmateEvent
@@ -77,10 +77,10 @@ class Kahmate(Game[State, Action]):
         if options.start:
             return say("The start of this game was chosen.")
         if options.ball_card is not None and options.starter is not None:
-            return say("The ball’s card and who begins were chosen by the host.")
+            return say("The ball’s card and who begins were chosen by the owner.")
         if options.ball_card is not None:
-            return say("The ball’s card of this game was chosen by the host.")
-        return say("Who begins this game was chosen by the host.") if options.starter is not None else ""
+            return say("The ball’s card of this game was chosen by the owner.")
+        return say("Who begins this game was chosen by the owner.") if options.starter is not None else ""
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return both while they place and while a face-off waits, else the seat whose round it is."""
@@ -101,9 +101,10 @@ class Kahmate(Game[State, Action]):
         """Return the lead by where the ball is."""
         return lead(state)
 
-    def triumph(self, winner: str, state: State) -> str:  # noqa: ARG002
-        """Return the headline of a try."""
-        return say("{name} scores the try.", name=winner)
+    def how_it_ended(self, state: State) -> str:
+        """Return that it was a try, or why nobody has won."""
+        winners = state.outcome.winners if state.outcome else ()
+        return say("A try.") if winners else super().how_it_ended(state)
 
     def check(self, state: State, seat: Seat, action: Action) -> None:
         """Raise `Illegal` with one of the reasons of `legal.Reason`."""
@@ -165,11 +166,11 @@ class Kahmate(Game[State, Action]):
 
     def as_laid(self, state: State, seat: Seat, action: Action, step: Step[State]) -> Layout | None:  # noqa: ARG002
         """Return the board after a hand's play, as if every face-off were won."""
-        return board_moves.as_laid(state, action)
+        return courses.as_laid(state, action)
 
     def laid_out(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Action | None:
         """Return the placing when the own six pieces stand on the own two ranks."""
-        return board_moves.laid_out(state, SEATS.index(seat), seen)
+        return courses.laid_out(state, SEATS.index(seat), seen)
 
     def why_not(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
         """Return the rule that hands have broken."""

@@ -24,7 +24,7 @@ from companion.games.kahmate.board import (
     STEPS,
     rank_of,
 )
-from companion.games.kahmate.board_moves import FacesSeen
+from companion.games.kahmate.courses import FacesSeen
 from companion.games.kahmate.legal import Reason, check, refuse
 from companion.games.kahmate.state import EMPTY, State, layout_of
 

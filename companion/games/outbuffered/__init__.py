@@ -118,11 +118,15 @@ class Outbuffered(Game[State, str]):
         """Return the lead by the steps that are still to go."""
         return lead(state)
 
-    def triumph(self, winner: str, state: State) -> str:
-        """Return the headline of a win with the flag, or on the start tile of a robot that was hit."""
+    def how_it_ended(self, state: State) -> str:
+        """Return that a flag is home, or that a robot that was hit cannot start again."""
+        winner = next(iter(state.outcome.winners), None) if state.outcome else None
+        if winner is None:
+            return super().how_it_ended(state)
+        other = self.sides[winner.other].name
         if state.off_board:
-            return say("{name} bars the way back.", name=winner)
-        return say("{name} brings the flag home.", name=winner)
+            return say("{side!c} cannot start again.", side=other)
+        return say("Home with {other}’s flag.", other=other)
 
     def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
         """Return the whole state: everything on the board is public. Sealed buffers never reach a state."""

@@ -14,8 +14,7 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
-from companion.games.base import Outcome, Step, View, plain_layout, plain_outcome
-from companion.games.mixins import ChessClockGame
+from companion.games.base import ChessClockGame, Outcome, Step, View, plain_layout, plain_outcome
 from companion.games.pads import PadGrammar
 from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, squares_in
 from companion.games.scouts.events import ScoutsEvent
@@ -124,9 +123,9 @@ class Scouts(ChessClockGame[State, str]):
         """Return the lead by the ranks that the best scout still has to go."""
         return lead(state.position)
 
-    def triumph(self, winner: str, state: State) -> str:  # noqa: ARG002
-        """Return the headline of a win with intel."""
-        return say("{name} brings the intel home.", name=winner)
+    def how_it_ended(self, state: State) -> str:
+        """Return that intel is home."""
+        return say("The intel is home.") if state.outcome else super().how_it_ended(state)
 
     def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
         """Return everything: nothing is hidden."""

@@ -18,7 +18,7 @@ from msgspec import inspect
 
 from companion.core.config import TOPIC, Settings
 from companion.core.errors import Malformed
-from companion.core.i18n import COMMA, say, spoken
+from companion.core.i18n import decimal_mark, say
 from companion.core.kit import SEAT_WORDS, SEATS
 from companion.maintenance.settings.file import flat
 from companion.maintenance.settings.words import PAD_PARTS, SECTIONS, WORDS, Words
@@ -113,7 +113,7 @@ class SettingRow:
         if isinstance(value, list | tuple):
             return " ".join(value)
         if isinstance(value, float):
-            return f"{value:g}".replace(".", "," if spoken() in COMMA else ".")
+            return f"{value:g}".replace(".", decimal_mark())
         return str(value)
 
     def read(self, text: str) -> Any:

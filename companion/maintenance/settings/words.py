@@ -70,6 +70,13 @@ WORDS: Mapping[str, Words] = {
         at_once=True,
         page=True,
     ),
+    "table.dark_minutes": Words(
+        say("Screen goes dark"),
+        say("When nobody has played for so long. A touch wakes it. 0: never."),
+        say("minutes"),
+        at_once=True,
+        page=True,
+    ),
     "table.theme": Words(
         say("Colours of the table screen"),
         say("Light, dark, dark from eight in the evening until seven, or the same as its system."),

@@ -8,6 +8,7 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, PadKey, Press
+from companion.games.pads import PadGrammar
 from companion.table.records import HandIn, TakeBack
 from companion.table.session import Session
 from companion.table.ways_back import may_revert
@@ -27,34 +28,61 @@ class PadStep:
 
 
 def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
-    """What a key means while orders are collected; raises `Malformed` or `Illegal` for a key that is refused.
+    """Return what a key means while orders are collected.
 
-    Keys add orders, back takes one away (held: all), ready hands in; once sealed, back takes the action back. Only a
+    Keys add orders, back takes one away (held: all), ready hands in. Once sealed, back takes the action back. Only a
     key that completes an order, or takes one away, is heard: how many keys an order has would tell what it is.
+
+    Raises `Malformed` or `Illegal` for a key that is refused.
     """
+    is_ready, is_back = press.key is PadKey.READY, press.key is PadKey.BACK
+    if is_back and (taken_back := _take_back(session, seat, draft, press)):
+        return taken_back
     grammar = session.playing.pad(session.state, seat)
-    if press.key is PadKey.BACK and seat in session.sealed:
-        return PadStep(draft, records=() if press.held else (TakeBack(seat, session.moment, press.at_s),))
-    if press.key is PadKey.BACK and not draft and seat is may_revert(session) and session.before:
-        return PadStep(draft, records=() if press.held else (TakeBack(seat, session.before.moment, press.at_s),))
-    is_key = press.key is PadKey.READY and grammar is not None and grammar.ready_is_key and seat in session.awaited
-    if press.key is PadKey.READY and press.held and not is_key:
+    is_order_key = is_ready and grammar is not None and grammar.ready_is_key and seat in session.awaited
+    if is_ready and press.held and not is_order_key:
         return _held_ready(session, seat, draft, press)
     is_late = session.turns and session.turns[-1].by_time
     moment = _moment_of(session, seat, press) if is_late else session.moment
     if grammar is None or (seat not in session.awaited and moment == session.moment):
         raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this pad now"))
-    if press.key is PadKey.BACK:
-        shorter = () if press.held else draft[:-1]
-        back = Cue.KEY_BACK if grammar.count(shorter) < grammar.count(draft) or not draft else None
-        return PadStep(shorter, grammar.count(shorter), Cue.KEYS_CLEARED if press.held else back)
-    if press.held and not is_key:
+    if is_back:
+        return _shorten(grammar, draft, press)
+    if press.held and not is_order_key:
         return PadStep(draft, grammar.count(draft))
-    if press.key is PadKey.READY and (press.held or not is_key or not grammar.accepts(draft, press.key)):
+    if is_ready and (press.held or not is_order_key or not grammar.accepts(draft, press.key)):
         text = grammar.text(draft)
         if text is None:
             raise Malformed(say("Something is missing"))
         return PadStep((), records=(HandIn(seat, moment, text),))
+    return _lengthen(session, seat, moment, (grammar, draft), press)
+
+
+def _take_back(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep | None:
+    """Return the step by which back takes an action back. None: back means something else."""
+    if seat in session.sealed:
+        moment = session.moment
+    elif not draft and seat is may_revert(session) and session.before:
+        moment = session.before.moment
+    else:
+        return None
+    return PadStep(draft, records=() if press.held else (TakeBack(seat, moment, press.at_s),))
+
+
+def _shorten(grammar: PadGrammar, draft: tuple[str, ...], press: Press) -> PadStep:
+    """Take the last key away, or all of them where back is held."""
+    if press.held:
+        return PadStep((), grammar.count(()), Cue.KEYS_CLEARED)
+    shorter = draft[:-1]
+    is_heard = grammar.count(shorter) < grammar.count(draft) or not draft
+    return PadStep(shorter, grammar.count(shorter), Cue.KEY_BACK if is_heard else None)
+
+
+def _lengthen(
+    session: Session, seat: Seat, moment: str, entered: tuple[PadGrammar, tuple[str, ...]], press: Press
+) -> PadStep:
+    """Add a key to the draft, or hand in what its last key completes."""
+    grammar, draft = entered
     if not grammar.accepts(draft, press.key):
         raise Malformed(say("This key has no use now"))
     longer = (*draft, str(press.key))

@@ -39,7 +39,7 @@ def take_seat(session: Session, record: TakeSeat) -> Advance:
     if record.seat in session.seats and not session.is_gone(record.seat):
         raise Illegal(
             Refusal.SEAT_TAKEN,
-            say("{seat!c} is taken: sit down on the other side, or ask the host to free the seat", seat=record.seat),
+            say("{seat!c} is taken: sit down on the other side, or ask the owner to free the seat", seat=record.seat),
         )
     sitter = Sitter(checked_name(record.name), record.nonce, _door_of(record), record.card)
     signal = Signal(Cue.SEAT_TAKEN, frozenset({record.seat}))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from companion.core.kit import SEATS
 from companion.games.arena import Arena
-from companion.games.arena.moves import failures
+from companion.games.arena.turn import failures
 
 Place = tuple[int, int]
 Name = tuple[str, int]

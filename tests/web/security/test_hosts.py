@@ -138,7 +138,7 @@ def test_what_proxies_say_makes_no_foreign_host_ours(server: Server, line: bytes
     "line", [b"X-Forwarded-For: 127.0.0.1", b"X-Real-IP: 127.0.0.1", b"Forwarded: for=127.0.0.1", b"Client-IP: ::1"]
 )
 def test_what_proxies_say_makes_nobody_the_machines_own_screen(server: Server, line: bytes) -> None:
-    asked = b"GET / HTTP/1.1\r\nHost: localhost\r\n" + line + b"\r\n"
+    asked = b"GET /owner HTTP/1.1\r\nHost: localhost\r\n" + line + b"\r\n"
     assert HOST_KEY.encode() not in answer(server, asked)
     told = answer(server, asked, "127.0.0.1")  # what a proxy on this machine passes on is no own screen either
     assert (HOST_KEY.encode() in told) == line.startswith(b"Client-IP")

@@ -120,5 +120,5 @@ def test_a_proxy_that_is_not_named_gives_nobody_the_own_screen(tmp_path: Path, m
         companion,
         port,
     ):
-        assert companion.host_key not in ask(port, "/")[1]
-        assert companion.host_key in ask(companion.server.port, "/", Host="127.0.0.1")[1]
+        assert companion.host_key not in ask(port, "/owner")[1]
+        assert companion.host_key in ask(companion.server.port, "/owner", Host="127.0.0.1")[1]

@@ -16,8 +16,8 @@ from security_tools import code_of, guarded, host_of, stranger
 from web_fixtures import HOST_KEY, FakeHands, FakeWorld, Place, error_of, open_place, page_of
 
 from companion.cli.greeting import greeting, greeting_of
-from companion.cli.host_key import change_running
 from companion.cli.main import main
+from companion.cli.running import change_running
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, WebSettings, read_settings
 from companion.core.errors import ConfigError, SystemTrouble
@@ -230,7 +230,7 @@ def test_a_new_host_key_turns_every_other_host_out(tmp_path: Path) -> None:
         stream.close()
         assert other.get("/live/host").status_code == 403
         assert other.post("/api/host/abandon", json={}, headers={"X-Host-Key": HOST_KEY}).status_code == 403
-        assert "That is not the host key" in other.post("/host", data={"key": HOST_KEY}).get_data(as_text=True)
+        assert "That is not the owner’s key" in other.post("/host", data={"key": HOST_KEY}).get_data(as_text=True)
         assert other.post("/host", data={"key": made}).status_code == 303
         assert stranger(place).post("/api/host/new-key", json={}).status_code == 403
     with Journal(tmp_path / "journal.sqlite") as journal:

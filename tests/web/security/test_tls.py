@@ -96,11 +96,11 @@ def test_the_address_of_whoever_asks_is_known_behind_tls(place: Place, server: S
     from web_fixtures import HOST_KEY  # noqa: PLC0415 - of this test alone
 
     line = secured(server)
-    line.request("GET", "/")
+    line.request("GET", "/owner")
     assert HOST_KEY.encode() not in line.getresponse().read()
     line.close()
     own = secured(server, "127.0.0.1")
-    own.request("GET", "/")
+    own.request("GET", "/owner")
     assert HOST_KEY.encode() in own.getresponse().read()
     own.close()
 

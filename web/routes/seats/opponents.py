@@ -92,7 +92,7 @@ class Opponents:
         """Raise `Illegal` for somebody who does not sit here and would take the opponent out of a game that is on."""
         guard, is_between = self._page_context.guard, self._table.progress().phase in (Phase.LOBBY, Phase.OVER)
         if not (is_between or guard.is_at_table(request) or guard.is_host(request)):
-            text = say("A game is on: only the players, the host or the table’s own screen can change the opponent")
+            text = say("A game is on: only the players, the owner or the table’s own screen can change the opponent")
             raise Illegal(Refusal.NOT_YOUR_SEAT, text)
 
 
