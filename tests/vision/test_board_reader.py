@@ -146,7 +146,7 @@ def test_pieces_that_hide_the_far_corner_markers_do_no_harm(view: dict[str, floa
     squares = flat(np.array([kit.board.centre_mm(square) for square in kit.board.squares]))
     pose = scene.reader.pose
     assert pose is not None
-    assert np.abs(pose.to_plane(true.to_px(squares)) - squares[:, :2]).max() < 1.0, "mm on the board"
+    assert np.abs(pose.to_plane(true.to_px(squares)) - squares[:, :2]).max() < 1.2, "mm on the board"
 
 
 def random_layout(kit: Kit, rng: Random) -> Layout:
