@@ -52,6 +52,7 @@ def turning_point(leads: Sequence[float], winners: Sequence[Seat]) -> int | None
     """
     if len(winners) != 1 or not leads:
         return None
+    # leads are South's: negative ones are North's
     sign = 1 if winners[0] is Seat.SOUTH else -1
     since = len(leads)
     while since and leads[since - 1] * sign > 0:

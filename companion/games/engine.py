@@ -157,6 +157,7 @@ def _sample(actions: Iterable[Any], limit: int, rng: Random) -> list[Any]:
     source = itertools.islice(actions, _MAX_LEGAL)
     kept = list(itertools.islice(source, limit))
     for index, action in enumerate(source, start=limit):
+        # reservoir sampling: the n-th action replaces one of the sample with probability limit / n
         place = rng.randint(0, index)
         if place < limit:
             kept[place] = action

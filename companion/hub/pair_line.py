@@ -403,6 +403,7 @@ class PairLine:
         """
         if await kept_message(stream, message_subject(pair.id, self._own, len(sent) + 1)) is not None:
             self._fault = _OLDER
+        # from the newest back: what is there is there without gaps
         for number in range(len(sent), 0, -1):
             kept = await kept_message(stream, message_subject(pair.id, self._own, number))
             if kept is not None:

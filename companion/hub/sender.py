@@ -186,6 +186,7 @@ class HubLine:
             stream = client.jetstream(timeout=ANSWERS_S)
             await client.subscribe(command_subject(own.table), cb=self._heard)
             await self._pairs.claim(client)
+            # go on behind the last input that the hub has
             sequence = await self._find_place(stream)
             self._pairs.connected()
             self._asks_s = 0.0

@@ -360,6 +360,7 @@ class HubStore:
         room = self._rooms.setdefault(table, TableRoom())
         room.count += 1
         room.size += size
+        # each table has an equal share of the store
         shares = max(MIN_SHARES, len(self._heard.tables()))
         if room.size <= self._record_bytes // shares or self._client is None:
             return

@@ -92,6 +92,7 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
     groups = {halves: [p for p in players if p.halves == halves] for halves in {p.halves for p in players}}
     places = {player.number: place for group in groups.values() for place, player in enumerate(group)}
     for may_clash in (False, True):
+        # a perfect matching of the greatest weight is the best pairing
         graph = PyGraph(multigraph=False)
         graph.add_nodes_from(players)
         if len(players) % 2:

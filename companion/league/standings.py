@@ -31,6 +31,7 @@ class TournamentRow:
     entrant: int
     halves: int
     boards: int
+    # sum of the opponents' points
     buchholz: int
     sonneborn: int
     direct: int

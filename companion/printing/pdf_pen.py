@@ -291,6 +291,7 @@ class Pen:
         Only thin lines where ink is saved.
         """
         reach = max(clip.width, clip.height)
+        # stripes are symmetric about the middle, so a half turn changes nothing
         pairs = int(reach / (2 * SHUTTER_MM)) + 1
         with self.at(width / 2, height / 2, clip=clip.shifted(-width / 2, -height / 2)):
             if not self._low_ink:
@@ -318,6 +319,7 @@ class Pen:
         self.outline(width, width, inner, inner)
         if not dotted:
             return
+        # dots at equal distances along all four sides, none twice at a corner
         low, high, count = width / 2, size - width / 2, max(1, round((size - width) / 2.4))
         for step in (low + (high - low) * n / count for n in range(count)):
             for x, y in ((step, low), (high, step), (size - step, high), (low, size - step)):

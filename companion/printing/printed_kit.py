@@ -126,6 +126,7 @@ def _pages(pdf: bytes) -> list[Picture]:
 
     mm = 72 / 25.4
     ink, paper = np.array(_INK_BGR), np.array(_PAPER_BGR)
+    # a grey of the page is so much ink on so much paper
     tones = np.arange(256)[:, None] / 255
     printed = (ink + (paper - ink) * tones).round().astype(np.uint8)
     document = pypdfium2.PdfDocument(pdf)

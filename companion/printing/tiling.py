@@ -125,6 +125,7 @@ class Tiling:
 def _pair(low: float, high: float, spots: tuple[float, ...]) -> tuple[float, float]:
     """Return two places well apart between low and high, on spots where there are any."""
     inside = [spot for spot in spots if low + 8 < spot < high - 8]
+    # a fifth from either end keeps a page from turning about one cross
     first, second = low + 0.2 * (high - low), low + 0.8 * (high - low)
     if len(inside) < 2:
         return first, second
@@ -155,6 +156,7 @@ def board_extent(board: Board) -> Extent:
     """Return everything that belongs to a board: squares, strips, the corner markers' quiet zones,
     outside labels."""
     side = quiet_mm(board.corner_mm) + TRIM_MM
+    # corner markers may reach beyond the strip in which they stand
     strip = max(board.strip_mm, board.strip_mm / 2 + board.corner_mm / 2 + quiet_mm(board.corner_mm)) + TRIM_MM / 2
     if has_outside_labels(board):
         side, strip = max(side, LABEL_MM), strip + LABEL_MM
@@ -215,6 +217,7 @@ def _cuts(low: float, high: float, room: float, seams: list[float]) -> tuple[flo
 
     None when no choice of seams fits.
     """
+    # the fewest joints first; of as many the choice whose widest page is narrowest
     for count in range(len(seams) + 1):
         fitting = [
             cuts

@@ -214,6 +214,7 @@ class Row(NamedTuple):
 def link_of(before: bytes, row: Row) -> bytes:
     """Return the digest of an input: 16 bytes of BLAKE2b over the one before and all that is kept of this input."""
     digest = hashlib.blake2b(before, digest_size=16)
+    # all that is kept of an input is in its digest
     digest.update(_pack(row.id, row.game, row.at, row.run, row.now_s))
     digest.update(row.record)
     return digest.digest()

@@ -78,6 +78,7 @@ class Space:
                 left = self._free(self.reserve.parent)
             except OSError:
                 left = 0
+            # the reserve is laid aside again only where it leaves room enough
             has_reserve = self._has_reserve() or (
                 left >= self._bound(FULL_BYTES, self._was_full) + RESERVE_BYTES and self._lay_aside()
             )

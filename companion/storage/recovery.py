@@ -140,6 +140,7 @@ def _rows(db: sqlite3.Connection) -> Iterator[Row | None]:
             return
         except _BROKEN:
             yield None
+        # behind an unreadable page inputs are looked up one by one
         highest = _highest(db)
         while (last := last + 1) <= highest and probes < _MAX_PROBES:
             probes += 1
@@ -221,6 +222,7 @@ def _new_header(pages: int) -> bytes:
     header[16:18] = _PAGE_BYTES.to_bytes(2, "big")
     header[18:20] = b"\2\2"  # a write-ahead log may lie beside it
     header[24:28] = header[92:96] = counter
+    # size of the file in pages
     header[28:32] = pages.to_bytes(4, "big")
     header[32:40] = bytes(8)  # no free pages: they are not read
     header[52:56] = counter  # the file gives free pages back
@@ -245,6 +247,7 @@ def transactions_in_log(path: Path) -> int:
     if own or not frames:
         return max(own, default=0)
     first_salts = frames[0][2]
+    # SQLite counts the first salt on by one when it begins a log anew
     is_new = int.from_bytes(salts[:4], "big") == (int.from_bytes(first_salts[:4], "big") + 1) % 2**32
     return 0 if is_new else len(frames)  # a log that was begun anew counts on by one, anything else is damage
 

@@ -100,10 +100,10 @@ def test_settings_for_a_table_that_is_away_wait_for_it_over_a_restart_of_the_hub
         page = app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
         assert "Settings are waiting for an answer from these tables: 1" in page
         with Companion(own, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
-            assert answer_of(hub, 1) == "Saved: Reading time and Colours of the table screen."
+            assert answer_of(hub, 1) == "Saved: Time to read and Colours of the table screen."
             assert companion.table.settings.reading_time_s == 7
         page = app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
-        assert "Saved: Reading time and Colours of the table screen." in page
+        assert "Saved: Time to read and Colours of the table screen." in page
         assert "Settings wait" not in page
     with OpenHub(settings) as hub:
         assert not hub.room.table(1).asked  # type: ignore[union-attr]

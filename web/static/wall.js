@@ -173,6 +173,7 @@ showRanks();
 {
   const HOLD_MS = 1000;
   const CLOCK_MS = 5000;
+  const ALONE_MS = 180_000;
   let held = 0;
   let isHeld = false;
 
@@ -185,6 +186,16 @@ showRanks();
   document.addEventListener('shown', paintClock);
   setInterval(paintClock, CLOCK_MS);
   paintClock();
+
+  // What helps phones that do not find the table, when nobody has sat down for three minutes.
+  let alone = performance.now();
+  function help() {
+    const place = document.getElementById('not-found');
+    if (!place) alone = performance.now();
+    else if (performance.now() - alone >= ALONE_MS) place.hidden = false;
+  }
+  document.addEventListener('shown', help);
+  setInterval(help, CLOCK_MS);
 
   const symbolOf = ({ target }) => target.closest?.('[data-hold]');
   document.addEventListener('pointerdown', event => {

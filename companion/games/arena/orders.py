@@ -98,6 +98,7 @@ def all_orders(numbers: Sequence[int]) -> Iterator[Orders]:
     """
     total = _WAYS ** len(numbers)
     stride = round(total * _GOLDEN)
+    # without a common divisor the stride meets every number once
     while gcd(stride, total) > 1:
         stride += 1
     index = 0

@@ -51,6 +51,7 @@ def failures(places: Sequence[int], tries: Mapping[int, int | None]) -> dict[int
     for robots in comers.values():
         if len(robots) > 1:
             failed.update(dict.fromkeys(robots, Failure.CONTEST))
+    # a robot that stays keeps its place, and whoever wants to enter it stays, too
     kept = [place for robot, place in enumerate(places) if robot not in tries or robot in failed]
     for place in kept:  # it grows: who cannot enter keeps a place too
         for robot in comers.get(place, ()):

@@ -51,8 +51,8 @@ SECTIONS: Mapping[str, str] = {
 WORDS: Mapping[str, Words] = {
     "state_dir": Words(say("Folder"), say("Where games, photographs and lens data are kept.")),
     "table.reading_time_s": Words(
-        say("Reading time"),
-        say("How long a step stays on the screen when there is nothing to move."),
+        say("Time to read"),
+        say("How long seven words stay on the screen. From 60 seconds on they wait for a tap."),
         say("seconds"),
         at_once=True,
         page=True,

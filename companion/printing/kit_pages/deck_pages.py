@@ -81,6 +81,7 @@ def card_grid(deck: Deck, page_mm: tuple[float, float], margin_mm: float, foot_m
         cell_width, cell_height = (deck.height_mm, deck.width_mm) if landscape else (deck.width_mm, deck.height_mm)
         room_x, room_y = width - 2 * margin_mm, height - 2 * (margin_mm + foot_mm)
         columns, rows = int(room_x / cell_width), int(room_y / cell_height)
+        # the grid lies in the middle of the page, so that backs meet fronts
         free_x, free_y = (room_x - columns * cell_width) / 2, (room_y - rows * cell_height) / 2
         x, y = margin_mm + free_x, margin_mm + foot_mm + free_y
         grids.append(Grid(landscape, columns, rows, cell_width, cell_height, x, y, free_x, free_y))
@@ -105,6 +106,7 @@ def print_fronts(pen: Pen, deck: Deck, grid: Grid, cards: tuple[Card, ...], note
     for note, cell in zip(notes[-len(bare) :], bare, strict=False):
         with _cell(pen, grid, cell):
             _note(pen, deck, note)
+    # rows without a card have no cutting marks
     used = min(len(cards) + len(notes), grid.size)
     _cutting_marks(pen, grid, rows=-(-used // grid.columns))
 

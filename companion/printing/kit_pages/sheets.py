@@ -157,6 +157,7 @@ def _pages(kit: Kit, style: KitStyle, extras: Extras) -> tuple[Tiling, list[_Pag
     board = list(_board_pages(kit, tiling, style.paper))
     if style.board_only:
         return tiling, board
+    # spares come behind the whole first set
     tags = [*tags_in(kit, spare=False), *(tag for _ in range(style.spares) for tag in tags_in(kit, spare=True))]
     room = _room(style.paper, landscape=False)
     pages = tag_pages(kit, tags, blocks_of(kit, extras, room), room)

@@ -116,6 +116,7 @@ class _TagSize:
         self.is_big = first.size != (1, 1)
         is_wide = kit.has_wide_rim(first)
         self.folds_down = len(tag.faces) == 1 and first.height_mm >= _FOLD_DOWN_MM and not self.is_big
+        # a rim takes what the square leaves beside the marker and its white
         self.rim = max(0.0, min(_RIM_MM, (square - white) / 2))
         if is_wide:
             self.rim = max(self.rim, (kit.tops_mm[first.name][0] - white) / 2)
@@ -169,6 +170,7 @@ class _Flow:
         size = _TagSize(tag, self._kit)
         wide = max(size.width, _LEAST_MM)
         opens = tag.section != self._section
+        # a higher tag makes its row grow into what is free below
         more = size.height - self._row
         if self.pages and not opens and self._x + wide <= self._width and more <= self.pages[-1].free_mm:
             self.pages[-1].free_mm -= max(0.0, more)  # the row grows with its highest tag
@@ -195,6 +197,7 @@ class _Flow:
         What grows, on every page that has.
         """
         need = block.height + self._BLOCK_GAP
+        # the first page with room, not the last: gaps at the foot of earlier pages are filled
         roomy = [page for page in self.pages if page.free_mm >= need]
         if not roomy:
             self._turn_over()
