@@ -66,10 +66,12 @@ def sealed(client: Client) -> bool:
 def test_a_character_is_picked_on_the_table_screen_and_sent_away(laptop: tuple[Served, WebDriver]) -> None:
     service, window = laptop
     client = Client(service.url)
-    window.find_elements(By.CSS_SELECTOR, ".chars .key")[2].click()
+    client.post("/api/seat/south/take", name="Mara")
+    tap(window, ".machines [data-post]")
+    until("Pip sits", lambda: client.get("/api/view")["seats"]["north"]["name"] == "Pip")
+    tap(window, ".machines [data-body*=Zeno]")
     until("Zeno sits", lambda: client.get("/api/view")["seats"]["north"]["name"] == "Zeno")
-    until("its key is down", lambda: window.find_elements(By.CSS_SELECTOR, ".chars [aria-pressed='true']"))
-    tap(window, ".chars [aria-pressed='true']")
+    tap(window, ".machines [data-post$=machine-leaves]")
     until("it is gone", lambda: client.get("/api/view")["seats"]["north"]["name"] is None)
     no_errors(window)
 
@@ -90,17 +92,19 @@ def test_a_program_from_outside_is_picked_and_hands_in(tmp_path: Path) -> None:
     engine = f"Ada={sys.executable} {program}"
     with served(tmp_path, engines=(engine,)) as service, browser(LAPTOP) as window:
         client = Client(service.url)
-        window.get(service.url)
-        names = [each.text for each in window.find_elements(By.CSS_SELECTOR, ".chars .key b")]
-        assert names == ["Pip", "Bo", "Zeno", "Ada"]
-        heights = [each.size["height"] for each in window.find_elements(By.CSS_SELECTOR, ".chars .key b")]
-        assert max(heights) < 1.5 * min(heights), "a name is broken into lines"
-        out = """return [...document.querySelectorAll('.chars .key :is(.face,.dots)')].filter(part =>
-            part.getBoundingClientRect().bottom > part.closest('.key').getBoundingClientRect().bottom - 6).length"""
-        assert window.execute_script(out) == 0, "a face or its strength is cut"
-        window.find_elements(By.CSS_SELECTOR, ".chars .key")[3].click()
-        until("Ada sits", lambda: client.get("/api/view")["seats"]["north"]["name"] == "Ada")
         client.post("/api/seat/south/take", name="Mara")
+        window.get(service.url)
+        tap(window, ".machines [data-post]")
+        until("four keys", lambda: len(window.find_elements(By.CSS_SELECTOR, ".machines .wkey b")) == 4)
+        names = [each.text for each in window.find_elements(By.CSS_SELECTOR, ".machines .wkey b")]
+        assert names == ["Pip", "Bo", "Zeno", "Ada"]
+        heights = [each.size["height"] for each in window.find_elements(By.CSS_SELECTOR, ".machines .wkey b")]
+        assert max(heights) < 1.5 * min(heights), "a name is broken into lines"
+        out = """return [...document.querySelectorAll('.machines .wkey :is(.face,.dots)')].filter(part =>
+            part.getBoundingClientRect().right > part.closest('.wkey').getBoundingClientRect().right).length"""
+        assert window.execute_script(out) == 0, "a face or its strength is cut"
+        tap(window, ".machines [data-body*=Ada]")
+        until("Ada sits", lambda: client.get("/api/view")["seats"]["north"]["name"] == "Ada")
         client.post("/api/seat/south/start", game="outbuffered")
         until("the set-up", lambda: client.get("/api/view")["phase"] == "setup")
         client.post("/workbench/tidy")
