@@ -155,7 +155,7 @@ def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> Non
         says(south, "Two scouts to move")
         tap(south, ".row-keys [data-post$='/pause']")
         says(wall, "Resume")
-        until("the key to go on", lambda: "Go on" in text_of(wall, ".openkeys .go"))
+        until("the key to go on", lambda: "Resume" in text_of(wall, ".openkeys .go"))
         tap(wall, ".openkeys .go")
         says(south, "Two scouts to move")
         tap_square(south, "f1", "b1")  # both jumps, by their end alone
