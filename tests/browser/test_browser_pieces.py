@@ -239,7 +239,7 @@ def test_orders_on_a_sheet_are_drawn_changed_and_sealed(tmp_path: Path, windows:
         tap(south, "#commit")
         tap(south, ".sure [data-yes]")
         until("the shutter", lambda: south.find_elements(By.ID, "shutter"))
-        assert not south.find_elements(By.CSS_SELECTOR, ".board, .unit")
+        assert not south.find_elements(By.CSS_SELECTOR, "#sheet, .unit")
         assert south.execute_script("return sessionStorage.length") == 0 or "aE" not in south.execute_script(
             "return JSON.stringify(sessionStorage)"
         )
@@ -342,7 +342,7 @@ def test_placing_a_run_and_a_face_off_by_taps(tmp_path: Path, windows: Windows) 
         until("the sum", lambda: "with card 4 makes" in text_of(south, "#told"))
         tap(south, "[data-card='5']")
         main_key(south, "Hand in 5")
-        until("a closed card", lambda: len(wall.find_elements(By.CSS_SELECTOR, ".strength.shut")) == 1)
+        until("a closed card", lambda: len(wall.find_elements(By.CSS_SELECTOR, ".of-hand.shut")) == 1)
         assert len(north.find_elements(By.CSS_SELECTOR, ".strength.shut")) == 1
         tap(north, "[data-card='2']")
         main_key(north, "Hand in 2")
