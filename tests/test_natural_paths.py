@@ -33,8 +33,6 @@ QUIET_S = 0.4
 """Nothing of what was before is on its way any more after that."""
 MOST = {"order": (40, 190), "picture": (35, 160), "press": (28, 120)}
 """At most so many files and functions."""
-HELD = frozenset({"order", "press"})
-"""Whose bounds have been reached, and are held from then on."""
 
 
 class Trace:
@@ -73,9 +71,8 @@ class Trace:
         functions = len({(code.co_filename, code.co_qualname) for code in codes})
         print(f"{way}: {files} files and {functions} functions; wanted {MOST[way][0]} and {MOST[way][1]}")
         assert files > 0
-        if way in HELD:
-            assert files <= MOST[way][0]
-            assert functions <= MOST[way][1]
+        assert files <= MOST[way][0]
+        assert functions <= MOST[way][1]
 
 
 class Page:

@@ -174,7 +174,6 @@ class Tour:
         yield Stop("rules", "/rules/")
         yield Stop("history", "/history")
         yield Stop("replay", "/history/2?at=9")
-        yield Stop("statistics", "/statistics")
         yield Stop("kit", "/kit")
         yield Stop("settings", "/settings")
         yield Stop("health", "/host/health")

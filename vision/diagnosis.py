@@ -1,4 +1,5 @@
-"""What the camera page asks: pictures, the board with what is read on it, its weak places, and the settled frames.
+"""What the camera page asks: pictures, the board with what is read on it, its weak places, and the
+settled frames.
 
 The watcher hands every frame over; nothing is computed from it until somebody asks.
 """
@@ -32,7 +33,6 @@ from companion.core.ports import (
 )
 from vision.cameras.colours import Colours, painted
 from vision.detection.markers import Luma
-from vision.pose.optics import Lens
 from vision.pose.pose import Maps, Points, Pose, flat, square_mm
 from vision.readability import (
     Measure,
@@ -43,7 +43,7 @@ from vision.readability import (
     measure_squares,
     tilt_deg,
 )
-from vision.reading.board_reader import BoardReader
+from vision.reading.board_reader import BoardReader, Seen
 
 if TYPE_CHECKING:
     from vision.cameras.camera_link import CameraLink
@@ -53,10 +53,17 @@ Picture = NDArray[np.uint8]
 Area = tuple[float, float, float, float]
 """Low x, low y, high x, high y in board mm."""
 SETTLED, SETTLED_IF_SMALL = 10, 4
-"""So many settled frames are kept: at 1080p some 1 MB each packed, 2 MB unpacked; and on a machine of little memory."""
+"""So many settled frames are kept: at 1080p some 1 MB each packed, 2 MB unpacked; and on a machine
+of little memory."""
 UNPACKED = 2
-"""So many of them wait to be packed until a frame says nothing new; of more the oldest is packed at once."""
-_PACKING = (cv2.IMWRITE_PNG_COMPRESSION, 1, cv2.IMWRITE_PNG_STRATEGY, cv2.IMWRITE_PNG_STRATEGY_HUFFMAN_ONLY)
+"""So many of them wait to be packed until a frame says nothing new; of more the oldest is packed at
+once."""
+_PACKING = (
+    cv2.IMWRITE_PNG_COMPRESSION,
+    1,
+    cv2.IMWRITE_PNG_STRATEGY,
+    cv2.IMWRITE_PNG_STRATEGY_HUFFMAN_ONLY,
+)
 """What packs a noisy picture smallest is the fastest as well: 40 ms at 1080p, 20 to unpack it."""
 _PICTURE_PX, _PICTURE_QUALITY = 960, 70
 _PHOTOGRAPH_PX, _PHOTOGRAPH_BYTES, _PHOTOGRAPH_QUALITIES = 640, 32_000, (80, 70, 60, 50, 40, 30)
@@ -89,12 +96,7 @@ class _Look:
     number: int
     frame: Frame
     reading: Reading
-    kit: Kit | None
-    pose: Pose | None
-    lens: Lens
-    sureness: Mapping[Square, float]
-    advice: tuple[Advice, ...] = ()
-    note: str = ""
+    seen: Seen
 
     @cached_property
     def told(self) -> SettledFrame:
@@ -105,7 +107,8 @@ class _Look:
 class BoardEye:
     """Implements `companion.core.ports.Eye` on a reader's frames.
 
-    `source` is the camera of the settings; `offers` answers which there are; `kept` is how many settled frames are.
+    `source` is the camera of the settings; `offers` answers which there are; `kept` is how many
+    settled frames are.
     """
 
     def __init__(
@@ -131,56 +134,52 @@ class BoardEye:
         self._steering = steering
 
     def saw(self, frame: Frame, reading: Reading) -> None:
-        """Take a frame that was just read; called in the watcher's thread, before the table hears of the reading.
+        """Take a frame that was just read; called in the watcher's thread, before the table hears
+        of the reading.
 
-        Keeps references and computes nothing, unless this frame says nothing new: then what is kept is packed.
+        Keeps references and computes nothing, unless this frame says nothing new: then what is kept
+        is packed.
         """
-        reader, before = self._reader, self._last
-        frame = reader.as_read(frame)
-        told = reader.kit, reader.pose, reader.lens, reader.sureness, reader.advice, reader.note
-        look = _Look(next(self._numbers), frame, reading, *told)
+        before = self._last
+        if self._reader.mirror.is_mirrored:
+            frame = self._reader.mirror.as_read(frame)
+        look = _Look(next(self._numbers), frame, reading, self._reader.seen)
         self._last = look
         if not reading.quiet:
             return
-        if before is not None and before.reading.quiet and _same(before.reading, reading):
-            self._pack()
+        if before is not None and before.reading == reading:
+            self.pack(0)
             return
-        with self._lock:
-            self._forget_other_boards(reading.game)
-            if self.settled_frames and _same(self.settled_frames[-1].reading, reading):
-                self.settled_frames.pop()  # the board is as before something moved: the newest picture of it counts
-            self.settled_frames.append(look)
-        if self._unpacked > UNPACKED:
-            self._pack()
-
-    def make_room(self) -> None:
-        """Pack a settled frame where as many wait as may, so that the next one need not wait for it before the table
-        hears of it; in the watcher's thread, after a round."""
-        if self._unpacked >= UNPACKED:
-            self._pack()
-
-    @property
-    def _unpacked(self) -> int:
-        return sum(not isinstance(each.frame, _PackedFrame) for each in self.settled_frames)
-
-    def _forget_other_boards(self, game: str | None) -> None:
-        """Settled frames go with their board: large ones, such as those of cards, are not kept through another game.
-
-        The lock is held.
-        """
-        if game is not None and any(each.reading.game not in (None, game) for each in self.settled_frames):
-            self.settled_frames.clear()
-
-    def _pack(self) -> None:
-        """Pack the oldest settled frame that is not yet; only the watcher's thread changes what is kept."""
         kept = self.settled_frames
-        place = next((place for place, look in enumerate(kept) if not isinstance(look.frame, _PackedFrame)), None)
-        if place is not None:
+        with self._lock:
+            if (
+                kept
+                and reading.game is not None
+                and kept[-1].reading.game not in (None, reading.game)
+            ):
+                kept.clear()  # large pictures, such as those of cards, are not kept through another game
+            if kept and kept[-1].reading == reading:
+                kept.pop()  # the board is as before something moved: the newest picture of it counts
+            kept.append(look)
+        self.pack(UNPACKED)
+
+    def pack(self, most: int = UNPACKED - 1) -> None:
+        """Pack the oldest settled frame where more than these are not packed yet.
+
+        Called in the watcher's thread, also after a round: so the next frame need not wait for it
+        before the table hears of it. Only that thread changes what is kept.
+        """
+        kept = self.settled_frames
+        packed_ones = 0
+        for look in kept:
+            packed_ones += isinstance(look.frame, _PackedFrame)
+        if len(kept) - packed_ones > most:
+            place = packed_ones
             packed = replace(kept[place], frame=_PackedFrame(kept[place].frame))
             with self._lock:
                 kept[place] = packed
 
-    # ---- companion.ports.Eye: the last frame -------------------------------------------------------------------------
+    # ---- companion.ports.Eye: the last frame -----------------------------------------------------
 
     def number(self) -> int:
         """The number of the last frame; it changes with every frame, 0: there was none yet."""
@@ -199,16 +198,23 @@ class BoardEye:
         return _jpeg(_shown(look.frame, _PICTURE_PX), _PICTURE_QUALITY) if look else None
 
     def blind_advice(self) -> tuple[Advice, ...]:
-        """What may be wrong with the picture while no board is found in it; nothing of one that was blacked out."""
+        """What may be wrong with the picture while no board is found in it; nothing of one that was
+        blacked out."""
         look = self._last
         return advise_blindly(look.frame.luma) if look and look.frame.luma.any() else ()
 
     def board(self, frame: int | None = None) -> BoardSeen | None:
-        """The board in the last frame, or in a settled one, its weak places and advice; None: no board is seen."""
+        """The board in the last frame, or in a settled one, its weak places and advice; None: no
+        board is seen."""
         look = self._look(frame)
-        if look is None or look.kit is None or look.pose is None or look.reading.game is None:
+        if (
+            look is None
+            or look.seen.kit is None
+            or look.seen.pose is None
+            or look.reading.game is None
+        ):
             return None
-        kit, pose, reading = look.kit, look.pose, look.reading
+        kit, pose, reading = look.seen.kit, look.seen.pose, look.reading
         measures = self._measures(look, kit, pose)
         enough = enough_px(kit)
         weak = {square: measure.weak(enough) for square, measure in measures.items()}
@@ -217,15 +223,15 @@ class BoardEye:
                 square,
                 _faces(reading, square),
                 square not in reading.unknown,
-                look.sureness.get(square, 0.0 if square in reading.unknown else 1.0),
+                look.seen.sureness.get(square, 0.0 if square in reading.unknown else 1.0),
                 weak[square],
                 measures[square].module_px,
                 _corners_px(look, kit, pose, square),
             )
             for square in measures
         )
-        first = [each for each in look.advice if each.weakness is Weakness.TWIN]
-        last = [each for each in look.advice if each.weakness is not Weakness.TWIN]
+        first = [each for each in look.seen.advice if each.weakness is Weakness.TWIN]
+        last = [each for each in look.seen.advice if each.weakness is not Weakness.TWIN]
         advice = (*first, *advise(kit, pose, measures, weak), *last)
         middle = flat(np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2]]))[0]
         height, width = look.frame.luma.shape
@@ -239,10 +245,10 @@ class BoardEye:
             advice=advice,
             distance_mm=float(np.linalg.norm(pose.eye_mm - middle)),
             tilt_deg=tilt_deg(pose),
-            note=look.note,
+            note=look.seen.note,
         )
 
-    # ---- settled frames and photographs ------------------------------------------------------------------------------
+    # ---- settled frames and photographs ----------------------------------------------------------
 
     def settled(self) -> tuple[SettledFrame, ...]:
         """The last frames in which the board came to rest, oldest first."""
@@ -256,26 +262,32 @@ class BoardEye:
         return _jpeg(_shown(look.frame, width_px), _PICTURE_QUALITY) if look else None
 
     def photograph(self) -> bytes | None:
-        """The board alone, from straight above, as a small JPEG; None: it does not lie still in view.
+        """The board alone, from straight above, as a small JPEG; None: it does not lie still in
+        view.
 
-        Squares that are not read are covered: a hand of cards or a phone may lie there. Of a board of cards the strips
-        beyond the zones are left out as well.
+        Squares that are not read are covered: a hand of cards or a phone may lie there. Of a board
+        of cards the strips beyond the zones are left out as well.
         """
         look = self._last
-        if look is None or look.kit is None or look.pose is None or look.reading.game is None:
+        if (
+            look is None
+            or look.seen.kit is None
+            or look.seen.pose is None
+            or look.reading.game is None
+        ):
             return None
         if not look.reading.quiet:
             return None
-        area = _area_mm(look.kit, whole=not look.kit.deck)
-        view = self._from_above(look.frame, look.pose, area, _PHOTOGRAPH_PX)
-        view = _covered(view, look.kit, area, look.reading.unknown)
+        area = _area_mm(look.seen.kit, whole=not look.seen.kit.deck)
+        view = self._from_above(look.frame, look.seen.pose, area, _PHOTOGRAPH_PX)
+        view = _covered(view, look.seen.kit, area, look.reading.unknown)
         for quality in _PHOTOGRAPH_QUALITIES:
             picture = _jpeg(view, quality)
             if len(picture) <= _PHOTOGRAPH_BYTES:
                 break
         return picture
 
-    # ---- the camera --------------------------------------------------------------------------------------------------
+    # ---- the camera ------------------------------------------------------------------------------
 
     def cameras(self) -> tuple[CameraOffer, ...]:
         """All cameras that could be used."""
@@ -290,7 +302,8 @@ class BoardEye:
         return self._steering.camera if self._steering else ""
 
     def choose(self, source: str) -> None:
-        """Use another camera from the next frame on; raises `CameraError` where there is only this one."""
+        """Use another camera from the next frame on; raises `CameraError` where there is only this
+        one."""
         if self._steering:
             self._steering.choose(source)
 
@@ -310,7 +323,8 @@ class BoardEye:
             return next((look for look in self.settled_frames if look.number == frame), None)
 
     def _measures(self, look: _Look, kit: Kit, pose: Pose) -> Mapping[Square, Measure]:
-        """How well each square is seen: light and lens change slowly, so it is not measured in every frame."""
+        """How well each square is seen: light and lens change slowly, so it is not measured in
+        every frame."""
         kept = self._measured
         if kept is not None and kept[0] is pose and 0 <= look.number - kept[1] < _MEASURED_FRAMES:
             return kept[2]
@@ -319,7 +333,8 @@ class BoardEye:
         return measures
 
     def _from_above(self, frame: Frame, pose: Pose, area_mm: Area, longest_px: int) -> Picture:
-        """A rectangle of the board, longer side so many pixels; the way there is kept while the board lies still."""
+        """A rectangle of the board, longer side so many pixels; the way there is kept while the
+        board lies still."""
         key, maps = (pose, area_mm, longest_px), self._maps
         if maps is None or maps[0] != key:
             low, high = area_mm[:2], area_mm[2:]
@@ -328,12 +343,10 @@ class BoardEye:
         tint = _colours_of(frame)
         view = maps[1].rectify(frame.luma)
         return (
-            view if tint is None else painted(view, maps[1].rectify_colours(tint, tint.shape[1] / frame.luma.shape[1]))
+            view
+            if tint is None
+            else painted(view, maps[1].rectify_colours(tint, tint.shape[1] / frame.luma.shape[1]))
         )
-
-
-def _same(one: Reading, other: Reading) -> bool:
-    return one.essence == other.essence
 
 
 def _faces(reading: Reading, square: Square) -> tuple[str, ...]:
@@ -353,15 +366,18 @@ def _corners_px(look: _Look, kit: Kit, pose: Pose, square: Square) -> Outline:
 def _settled_frame(look: _Look) -> SettledFrame:
     outline: Outline = ()
     squares: dict[Square, Outline] = {}
-    if look.kit is not None and look.pose is not None:
-        foot = board_outline_mm(look.kit.board, _EDGE_MM)
+    if look.seen.kit is not None and look.seen.pose is not None:
+        foot = board_outline_mm(look.seen.kit.board, _EDGE_MM)
         body = np.vstack([foot, foot + np.array([0.0, 0.0, _TALL_MM])])
-        hull = cv2.convexHull(look.pose.to_px(body).astype(np.float32))
+        hull = cv2.convexHull(look.seen.pose.to_px(body).astype(np.float32))
         outline = _corners(np.asarray(hull, dtype=np.float64).reshape(-1, 2))
-        squares = {s: _corners(look.pose.to_px(square_mm(look.kit.board, s))) for s in look.kit.board.squares}
-    lens: tuple[float, ...] = (look.lens.focal_ratio, look.lens.k1)
-    if look.lens.k2 or look.lens.is_fisheye:
-        lens = (*lens, look.lens.k2, float(look.lens.is_fisheye))
+        squares = {
+            s: _corners(look.seen.pose.to_px(square_mm(look.seen.kit.board, s)))
+            for s in look.seen.kit.board.squares
+        }
+    lens: tuple[float, ...] = (look.seen.lens.focal_ratio, look.seen.lens.k1)
+    if look.seen.lens.k2 or look.seen.lens.is_fisheye:
+        lens = (*lens, look.seen.lens.k2, float(look.seen.lens.is_fisheye))
     return SettledFrame(look.number, look.frame, look.reading, lens, outline, squares)
 
 
@@ -369,7 +385,7 @@ def _corners(points: Points) -> Outline:
     return tuple((round(float(x), 1), round(float(y), 1)) for x, y in points)
 
 
-# ---- pictures --------------------------------------------------------------------------------------------------------
+# ---- pictures ------------------------------------------------------------------------------------
 
 
 def _area_mm(kit: Kit, whole: bool = True) -> Area:
@@ -389,7 +405,9 @@ def _covered(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) 
         half, deep = board.pitch_mm / 2, board.rank_pitch_mm / 2
         left, right = (x - half - area_mm[0]) * scale, (x + half - area_mm[0]) * scale
         top, bottom = (area_mm[3] - y - deep) * scale, (area_mm[3] - y + deep) * scale
-        covered[max(0, int(top)) : int(np.ceil(bottom)), max(0, int(left)) : int(np.ceil(right))] = 128
+        covered[
+            max(0, int(top)) : int(np.ceil(bottom)), max(0, int(left)) : int(np.ceil(right))
+        ] = 128
     return covered
 
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 Picture = NDArray[np.uint8]
 T = TypeVar("T")
 REST_S = 0.1
-"""So long the thread waits for more to write: the letters of a board come one after the other, loading takes 20 ms."""
+"""So long the thread waits for more to write: the letters of a board come one after the other,
+loading takes 20 ms."""
 
 
 class _Letterer:
@@ -68,11 +69,14 @@ def write(
     thick: int,
     font: int = cv2.FONT_HERSHEY_SIMPLEX,
 ) -> None:
-    """Write into an (h, w, 3) picture; `at` is the lower left corner of the first letter, px, `thick` in px."""
+    """Write into an (h, w, 3) picture; `at` is the lower left corner of the first letter, px,
+    `thick` in px."""
     _LETTERER.do(lambda: cv2.putText(picture, text, at, font, scale, colour, thick, cv2.LINE_AA))
 
 
 def size_px(text: str, scale: float, thick: int) -> tuple[int, int]:
     """Width and height of letters above their line."""
-    (width, height), _ = _LETTERER.do(lambda: cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, scale, thick))
+    (width, height), _ = _LETTERER.do(
+        lambda: cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, scale, thick)
+    )
     return width, height

@@ -1,7 +1,7 @@
 """Oddities of cameras, by name or by VID:PID. The next one is one line.
 
-Mirrored pictures, damaged ones, and cameras that freeze or go black are told from the pictures themselves, whatever the
-camera: see `vision.reading.mirror` and `vision.cameras.blank_detector`.
+Mirrored pictures, damaged ones, and cameras that freeze or go black are told from the pictures
+themselves, whatever the camera: see `vision.reading.mirror` and `vision.cameras.blank_detector`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,24 @@ class Oddity(NamedTuple):
 
 _OTHER_CLOCK = say("It stamps its pictures by another clock, so how old they are is not known.")
 ODDITIES = (
-    Oddity("046d:0825", say("It may send nothing after a start: unplug it and plug it in again.")),  # crowsnest #265
-    Oddity("C920", say("It takes a focus only while it sends pictures: lock it again if it blurs.")),  # crowsnest #96
-    Oddity("1415:2000", say("Its pictures have 640 x 480 pixels, which is too few for most boards.")),  # PS3 Eye
-    Oddity("ov5647", say("Its focus is fixed: it is sharp from about 1 m on.")),  # Raspberry Pi's data sheet
+    Oddity(
+        "046d:0825", say("It may send nothing after a start: unplug it and plug it in again.")
+    ),  # crowsnest #265
+    Oddity(
+        "C920", say("It takes a focus only while it sends pictures: lock it again if it blurs.")
+    ),  # crowsnest #96
+    Oddity(
+        "1415:2000", say("Its pictures have 640 x 480 pixels, which is too few for most boards.")
+    ),  # PS3 Eye
+    Oddity(
+        "ov5647", say("Its focus is fixed: it is sharp from about 1 m on.")
+    ),  # Raspberry Pi's data sheet
     Oddity("imx477", say("Its focus is set by hand, at the lens.")),  # Raspberry Pi's data sheet
     Oddity("droidcam", _OTHER_CLOCK, has_stamps=False),
     Oddity("obs virtual", _OTHER_CLOCK, has_stamps=False),
-    Oddity("dummy video device", _OTHER_CLOCK, has_stamps=False),  # v4l2loopback: whoever writes to it sets the time
+    Oddity(
+        "dummy video device", _OTHER_CLOCK, has_stamps=False
+    ),  # v4l2loopback: whoever writes to it sets the time
 )
 
 

@@ -1,6 +1,8 @@
-"""Where the board is hard to read, and what to do about it: cut off, glaring, dark, not sharp, too small.
+"""Where the board is hard to read, and what to do about it: cut off, glaring, dark, not sharp, too
+small.
 
-All measures are taken in the picture itself, square by square; the worst of them becomes advice in plain words.
+All measures are taken in the picture itself, square by square; the worst of them becomes advice in
+plain words.
 """
 
 from __future__ import annotations
@@ -23,13 +25,15 @@ from vision.pose.pose import Points, Pose, corner_points_mm, flat, square_mm
 MODULES = 7
 """A marker is so many modules wide, its black rim included."""
 _MODULE_PX, _CARD_MODULE_PX = 2.3, 2.8
-"""So many pixels a module are enough where the pose is known: 16 px a marker, measured. Cards have figures beside."""
+"""So many pixels a module are enough where the pose is known: 16 px a marker, measured. Cards have
+figures beside."""
 _DARK = 90
 """Paper that is darker than this (of 255) is hard to tell from ink and noise."""
 _FULL, _GLARE = 252, 0.10
 """Brightness that says nothing any more, and the share of a square that may have it."""
 _BLUR_MODULES = 0.4
-"""Modules begin to run into each other when the blur (standard deviation) is this share of their width."""
+"""Modules begin to run into each other when the blur (standard deviation) is this share of their
+width."""
 _SOFT_PX = 1.8
 """A picture whose sharpest edges are softer is out of focus."""
 _REBLUR_PX = 1.5
@@ -51,7 +55,8 @@ _CORNERS = (
 
 @dataclass(frozen=True)
 class Measure:
-    """One square: `blur_px` is a standard deviation (None: nothing there has an edge), `inside` a share of 0..1."""
+    """One square: `blur_px` is a standard deviation (None: nothing there has an edge), `inside` a
+    share of 0..1."""
 
     paper: float
     glare: float
@@ -80,36 +85,43 @@ def enough_px(kit: Kit) -> float:
     return _CARD_MODULE_PX if kit.deck else _MODULE_PX
 
 
+_UNSEEN = Measure(0, 0, None, 0, 0)
+_FEWEST_PX = 16
+"""Nothing is measured in a smaller patch."""
+
+
 def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
     """Every square that is no hole, measured in a (height, width) picture."""
     board = kit.board
     squares = [square for square in board.squares if square not in board.holes]
-    quads = pose.to_px(np.vstack([square_mm(board, square) for square in squares])).reshape(-1, 4, 2)
-    size = np.array(pose.size)
-    low = np.clip(np.floor(quads.min(axis=1)) - 2, 0, size).astype(int)
-    high = np.clip(np.ceil(quads.max(axis=1)) + 3, 0, size).astype(int)
-    left, top = low.min(axis=0)
-    right, bottom = high.max(axis=0)
-    if right - left < 3 or bottom - top < 3:
-        return {square: Measure(0, 0, None, 0, 0) for square in squares}
+    quads = pose.to_px(np.vstack([square_mm(board, square) for square in squares])).reshape(
+        -1, 4, 2
+    )
+    low = (np.floor(quads.min(axis=1)) - 2).clip(0, pose.size).astype(int)
+    high = (np.ceil(quads.max(axis=1)) + 3).clip(0, pose.size).astype(int)
+    (left, top), (right, bottom) = low.min(axis=0), high.max(axis=0)
     crop = luma[top:bottom, left:right]
-    slopes = _slopes(crop), _slopes(np.asarray(cv2.GaussianBlur(crop, (0, 0), _REBLUR_PX), np.uint8))
+    if min(crop.shape) < 3:
+        return dict.fromkeys(squares, _UNSEEN)
+    slopes = (
+        _slopes(crop),
+        _slopes(np.asarray(cv2.GaussianBlur(crop, (0, 0), _REBLUR_PX), np.uint8)),
+    )
     module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES
     found = {}
-    for index, square in enumerate(squares):
-        rows, columns = slice(low[index][1], high[index][1]), slice(low[index][0], high[index][0])
-        patch = luma[rows, columns]
-        if patch.size < 16:
-            found[square] = Measure(0, 0, None, 0, 0)
+    for square, quad, start, stop in zip(
+        squares, quads, low - (left, top), high - (left, top), strict=True
+    ):
+        here = slice(start[1], stop[1]), slice(start[0], stop[0])
+        patch = crop[here]
+        if patch.size < _FEWEST_PX:
+            found[square] = _UNSEEN
             continue
-        here = (slice(rows.start - top, rows.stop - top), slice(columns.start - left, columns.stop - left))
-        found[square] = Measure(
-            paper=_ninth(patch[::2, ::2]),
-            glare=float((patch >= _FULL).mean()),
-            blur_px=_blur(slopes[0][here], slopes[1][here]),
-            module_px=module_mm * pose.px_per_mm(*board.centre_mm(square)),
-            inside=_inside(quads[index], pose.size),
-        )
+        blur_px = _blur(slopes[0][here], slopes[1][here])
+        module_px = module_mm * pose.px_per_mm(*board.centre_mm(square))
+        inside = _inside(quad, pose.size)
+        glare = (patch >= _FULL).mean()
+        found[square] = Measure(_ninth(patch[::2, ::2]), glare, blur_px, module_px, inside)
     return found
 
 
@@ -128,7 +140,8 @@ def _slopes(picture: Luma) -> NDArray[np.float32]:
 
 
 def _blur(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float | None:
-    """How soft the sharpest edges are, px: a known blur on top takes the less of them the softer they are already."""
+    """How soft the sharpest edges are, px: a known blur on top takes the less of them the softer
+    they are already."""
     values = slopes.ravel()
     number = max(8, values.size // 100)
     places = np.argpartition(values, -number)[-number:]
@@ -149,7 +162,7 @@ def _inside(quad: Points, size: tuple[int, int]) -> float:
     return float(cv2.intersectConvexConvex(quad.astype(np.float32), frame)[0] / whole)
 
 
-# ---- advice ----------------------------------------------------------------------------------------------------------
+# ---- advice --------------------------------------------------------------------------------------
 
 
 def advise_blindly(luma: Luma) -> tuple[Advice, ...]:
@@ -166,13 +179,20 @@ def advise_blindly(luma: Luma) -> tuple[Advice, ...]:
 
 
 def advise(
-    kit: Kit, pose: Pose, measures: Mapping[Square, Measure], weak: Mapping[Square, Sequence[Weakness]]
+    kit: Kit,
+    pose: Pose,
+    measures: Mapping[Square, Measure],
+    weak: Mapping[Square, Sequence[Weakness]],
 ) -> tuple[Advice, ...]:
     """What to do about the weak places, the worst first."""
-    by_kind = {kind: [square for square, kinds in weak.items() if kind in kinds] for kind in Weakness}
+    by_kind = {
+        kind: [square for square, kinds in weak.items() if kind in kinds] for kind in Weakness
+    }
     found: list[tuple[int, Advice]] = []
     if cut := _cut_off(kit.board, pose):
-        found.append((len(weak), cut))  # a corner outside is worse than anything else: the pose rests on it
+        found.append(
+            (len(weak), cut)
+        )  # a corner outside is worse than anything else: the pose rests on it
     for kind, squares in by_kind.items():
         if squares and kind is not Weakness.CUT:
             found.append((len(squares), _advice(kind, squares, kit, pose, measures)))
@@ -181,7 +201,11 @@ def advise(
 
 
 def _advice(
-    kind: Weakness, squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[Square, Measure]
+    kind: Weakness,
+    squares: Sequence[Square],
+    kit: Kit,
+    pose: Pose,
+    measures: Mapping[Square, Measure],
 ) -> Advice:
     where = places(kit, squares, len(measures))
     if kind is Weakness.GLARE:
@@ -199,7 +223,9 @@ def _advice(
     return _closer(squares, kit, pose, measures, where)
 
 
-def _closer(squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[Square, Measure], where: str) -> Advice:
+def _closer(
+    squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[Square, Measure], where: str
+) -> Advice:
     """How much nearer the camera must come until the smallest markers have pixels enough."""
     least = min(measures[square].module_px for square in squares)
     enough = enough_px(kit)
@@ -217,14 +243,18 @@ def _closer(squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[S
     distance = float(np.linalg.norm(pose.eye_mm - middle))
     if by_mm < 0.6 * distance and _fits(kit.board, pose, distance / (distance - by_mm)):
         steps = math.ceil(by_mm / 10 / _STEP_CM)
-        return Advice(say("Move it {number} cm closer", number=steps * _STEP_CM), why, Weakness.SMALL)
+        return Advice(
+            say("Move it {number} cm closer", number=steps * _STEP_CM), why, Weakness.SMALL
+        )
     if tilt_deg(pose) > _STEEP_DEG:
         text = say("Point it down more steeply")
     elif pose.size[0] < _FINE_WIDTH:
         text = say("Set the camera’s size to 1920x1080")
     else:
         text = say("Let the board fill the picture")
-    return Advice(text, joined(" ", (why, say("Any closer, and it would not fit."))), Weakness.SMALL)
+    return Advice(
+        text, joined(" ", (why, say("Any closer, and it would not fit."))), Weakness.SMALL
+    )
 
 
 def _fits(board: Board, pose: Pose, growth: float) -> bool:
@@ -249,8 +279,14 @@ def _cut_off(board: Board, pose: Pose) -> Advice | None:
         why = say("The corner {corner} of the board is cut off.", corner=names)
         return Advice(say("Turn the camera a little"), why, Weakness.CUT)
     shared = set.intersection(*(sides for _, sides in outside))
-    text = say("Turn the camera towards {side}", side=shared.pop()) if shared else say("Move the camera back")
-    return Advice(text, say("The corners {corners} of the board are cut off.", corners=names), Weakness.CUT)
+    text = (
+        say("Turn the camera towards {side}", side=shared.pop())
+        if shared
+        else say("Move the camera back")
+    )
+    return Advice(
+        text, say("The corners {corners} of the board are cut off.", corners=names), Weakness.CUT
+    )
 
 
 def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
@@ -266,11 +302,15 @@ def tilt_deg(pose: Pose) -> float:
 
 
 def places(kit: Kit, squares: Iterable[Square], of: int) -> str:
-    """Squares in words, of a board with so many: at most four by name; on a board of cards the lanes."""
+    """Squares in words, of a board with so many: at most four by name; on a board of cards the
+    lanes."""
     sorted_squares = sorted(squares)
     if len(sorted_squares) > 0.8 * of:
         return say("the whole board")
-    names = [say("lane {lane}", lane=square.file) if kit.deck else str(square) for square in sorted_squares]
+    names = [
+        say("lane {lane}", lane=square.file) if kit.deck else str(square)
+        for square in sorted_squares
+    ]
     names = list(dict.fromkeys(names))
     if len(names) > 4:
         some, number = joined(", ", names[:3]), len(names) - 3

@@ -1,4 +1,5 @@
-"""Single pictures: what lies on the board, as plain JSON, and in sentences what could not be read."""
+"""Single pictures: what lies on the board, as plain JSON, and in sentences what could not be
+read."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from vision.detection.markers import (
     Luma,
     MarkerFinder,
     Sighting,
+    dictionary_of,
     resembles_marker,
     sharpened,
 )
@@ -31,13 +33,16 @@ def read_images(
 ) -> Iterator[dict[str, Any]]:
     """One answer for each picture; folders stand for the pictures in them.
 
-    `dictionary` names another marker dictionary, such as `DICT_6X6_250`, for photographs without a board of ours;
-    raises `Malformed` when there is none of that name. Files that cannot be read are answered, not raised.
+    `dictionary` names another marker dictionary, such as `DICT_6X6_250`, for photographs without a
+    board of ours; raises `Malformed` when there is none of that name. Files that cannot be read are
+    answered, not raised.
 
-    Keys: `file`, `size` [width, height], `markers` [{id, corners [[x, y] * 4]}], `board` (a game or null), `layout`
-    {"a1": face}, `fans` {zone: [cards from the bottom to the top]}, `unknown`, `beside`, `strangers`, `problems`
+    Keys: `file`, `size` [width, height], `markers` [{id, corners [[x, y] * 4]}], `board` (a game or
+    null), `layout` {"a1": face}, `fans` {zone: [cards from the bottom to the top]}, `unknown`,
+    `beside`, `strangers`, `problems`
     """
     finder = MarkerFinder(dictionary or DICTIONARY, thorough=True)
+    dictionary_of(finder.dictionary)
     foreign = dictionary not in (None, DICTIONARY)
     for given in paths:
         try:
@@ -51,7 +56,9 @@ def read_images(
             except CameraError as error:
                 yield _nothing(str(path), error.message)
                 continue
-            yield _answer(path, luma, finder, None if foreign else board_reader(kits, thorough=True))
+            yield _answer(
+                path, luma, finder, None if foreign else board_reader(kits, thorough=True)
+            )
 
 
 def _nothing(name: str, problem: str) -> dict[str, Any]:
@@ -69,14 +76,21 @@ def _nothing(name: str, problem: str) -> dict[str, Any]:
     }
 
 
-def _answer(path: Path, luma: Luma, finder: MarkerFinder, reader: BoardReader | None) -> dict[str, Any]:
+def _answer(
+    path: Path, luma: Luma, finder: MarkerFinder, reader: BoardReader | None
+) -> dict[str, Any]:
     """What one picture shows; without a reader only its markers."""
     found = _find_all(finder, luma)
     answer = _nothing(str(path), "")
     answer["size"] = [luma.shape[1], luma.shape[0]]
     answer["markers"] = [
-        {"id": s.marker, "corners": [[round(float(v), 2) for v in corner] for corner in s.corners_px]}
-        for s in sorted(found.sightings, key=lambda s: (s.marker, s.corners_px[0, 1], s.corners_px[0, 0]))
+        {
+            "id": s.marker,
+            "corners": [[round(float(v), 2) for v in corner] for corner in s.corners_px],
+        }
+        for s in sorted(
+            found.sightings, key=lambda s: (s.marker, s.corners_px[0, 1], s.corners_px[0, 0])
+        )
     ]
     problems = _marker_problems(luma, found)
     if reader is not None:
@@ -87,13 +101,14 @@ def _answer(path: Path, luma: Luma, finder: MarkerFinder, reader: BoardReader | 
         answer["unknown"] = [str(square) for square in sorted(reading.unknown)]
         answer["beside"] = list(reading.beside)
         answer["strangers"] = list(reading.strangers)
-        problems = _board_problems(reading, reader.problem, reader.note) + problems
+        problems = _board_problems(reading, reader.seen.problem, reader.seen.note) + problems
     answer["problems"] = problems
     return answer
 
 
 def _find_all(finder: MarkerFinder, luma: Luma) -> Found:
-    """Markers of the picture, and of small pictures also those that only show when it is enlarged and sharpened."""
+    """Markers of the picture, and of small pictures also those that only show when it is enlarged
+    and sharpened."""
     found = finder.find(luma)
     if max(luma.shape) > _ENLARGE_BELOW_PX:
         return found
@@ -108,34 +123,50 @@ def _find_all(finder: MarkerFinder, luma: Luma) -> Found:
 
 def _same(one: Sighting, other: Sighting) -> bool:
     apart = np.abs(one.centre_px - other.centre_px).max()
-    return one.marker == other.marker and bool(apart < max(2.0, 0.3 * min(one.side_px, other.side_px)))
+    return one.marker == other.marker and bool(
+        apart < max(2.0, 0.3 * min(one.side_px, other.side_px))
+    )
 
 
 def _board_problems(reading: Reading, why: str, note: str) -> list[str]:
     if reading.game is None:
-        return [why or "No board: none of its corner markers is in the picture; show at least two of them"]
+        return [
+            why
+            or "No board: none of its corner markers is in the picture; show at least two of them"
+        ]
     problems = [note] if note else []
     if reading.unknown:
         names = ", ".join(str(square) for square in sorted(reading.unknown))
-        problems.append(f"Not certain what lies on {names}: a hand, glare, or a marker that cannot be read")
+        problems.append(
+            f"Not certain what lies on {names}: a hand, glare, or a marker that cannot be read"
+        )
     if reading.strangers:
         names = ", ".join(map(str, reading.strangers))
-        problems.append(f"Markers that belong to no piece of this game, or are there twice: {names}")
+        problems.append(
+            f"Markers that belong to no piece of this game, or are there twice: {names}"
+        )
     return problems
 
 
 def _marker_problems(luma: Luma, found: Found) -> list[str]:
-    """Sentences on quadrangles with a marker's dark rim that do not decode, and on pictures without any marker."""
-    problems = [] if found.sightings else ["No marker can be read: go closer, focus, and avoid glare"]
+    """Sentences on quadrangles with a marker's dark rim that do not decode, and on pictures without
+    any marker."""
+    problems = (
+        [] if found.sightings else ["No marker can be read: go closer, focus, and avoid glare"]
+    )
     centres = [sighting.centre_px for sighting in found.sightings]
     like_markers = 0
     for quad in found.rejected:
         centre, reach = quad.mean(axis=0), abs(quad - quad.mean(axis=0)).max()
-        if any(abs(centre - other).max() < reach for other in centres) or not resembles_marker(luma, quad):
+        if any(abs(centre - other).max() < reach for other in centres) or not resembles_marker(
+            luma, quad
+        ):
             continue
         centres.append(centre)
         like_markers += 1
     if like_markers:
         shapes = "1 shape looks" if like_markers == 1 else f"{like_markers} shapes look"
-        problems.append(f"{shapes} like a marker but cannot be read: hidden in part, or of another kind")
+        problems.append(
+            f"{shapes} like a marker but cannot be read: hidden in part, or of another kind"
+        )
     return problems

@@ -1,9 +1,11 @@
-"""The thread that watches the board: grabs, reads, paces itself, and gets over every trouble of the camera."""
+"""The thread that watches the board: grabs, reads, paces itself, and gets over every trouble of the
+camera."""
 
 from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,26 +20,39 @@ from companion.core.resources import READING, give_way
 from vision.cameras.camera_link import SILENCE_S, CameraLink, Cameras
 from vision.cameras.camera_report import CameraReport
 from vision.cameras.lens_keeper import LensKeeper
-from vision.pace import Pace
 from vision.reading.board_reader import BoardReader
 from vision.tiles.tiles_beside import TilesBeside
 
 _LOG = logging.getLogger(__name__)
 READING_THREADS = 1
-"""OpenCV's others wait for work by asking again and again: a tenth to a third more processor time for each picture,
-which a small board needs for its pages."""
+"""OpenCV's others wait for work by asking again and again: a tenth to a third more processor time
+for each picture, which a small board needs for its pages."""
 STALL_S = 5.0
-"""A camera that is asked for a picture and answers nothing for so long has stalled. To open one takes up to three."""
+"""A camera that is asked for a picture and answers nothing for so long has stalled. To open one
+takes up to three."""
 SLOWEST_S = 10.0
-"""A picture is read at least so often, however few the settings want: the loop shows that it is alive by it."""
+"""A picture is read at least so often, however few the settings want: the loop shows that it is
+alive by it."""
+
+REST = 0.5
+"""While hands move, the reader rests after a picture for this share of what it took: others have
+time, too."""
+SLOW, GLANCES = 0.5, 4.0
+"""If reading a picture in which hands move took more than this share of a picture's time, further
+ones are not read for so many times as long, nor are those of the next movement: whether the hands
+have gone is seen sooner then."""
+_REMEMBERED = 600
+_OFTEN = 0.02
+"""Hard pictures are told of when they are more than this share of those that are remembered."""
 
 
 @dataclass(frozen=True)
 class WatchListeners:
-    """Who is told of what is seen; all are called in the watcher's thread and should only put things into a queue.
+    """Who is told of what is seen; all are called in the watcher's thread and should only put
+    things into a queue.
 
-    `on_reading` is given every reading, `on_status` how the camera is whenever that changes, `on_look` every frame with
-    its reading. `on_rows` is given the rows of order tiles that were
+    `on_reading` is given every reading, `on_status` how the camera is whenever that changes,
+    `on_look` every frame with its reading. `on_rows` is given the rows of order tiles that were
     wanted. `on_round` is called after every round of the watcher's own thread.
     """
 
@@ -49,18 +64,26 @@ class WatchListeners:
 
 
 def board_watcher(
-    cameras: Cameras, reader: BoardReader, clock: Clock, listeners: WatchListeners, fps: float = 10.0
+    cameras: Cameras,
+    reader: BoardReader,
+    clock: Clock,
+    listeners: WatchListeners,
+    fps: float = 10.0,
 ) -> Watcher:
     """A watcher that reads the board in front of one of these cameras `fps` times a second."""
     link = CameraLink(cameras, clock, LensKeeper(cameras.lenses, reader))
     report = CameraReport(listeners.on_status, cameras.expected)
-    return Watcher(link, reader, report, Pace(min(1 / fps, SLOWEST_S)), clock=clock, listeners=listeners)
+    return Watcher(
+        link, reader, report, Pace(min(1 / fps, SLOWEST_S)), clock=clock, listeners=listeners
+    )
 
 
 class Watcher(Closeable):
-    """Reads the board again and again, and tells its listeners; `step` does one round in the caller's thread.
+    """Reads the board again and again, and tells its listeners; `step` does one round in the
+    caller's thread.
 
-    After trouble the camera is opened again after 0.5, 1, 2, 5, 10, 10 … seconds. `board_watcher` puts one together.
+    After trouble the camera is opened again after 0.5, 1, 2, 5, 10, 10 … seconds. `board_watcher`
+    puts one together.
     """
 
     def __init__(
@@ -87,24 +110,30 @@ class Watcher(Closeable):
     def use(self, kit: Kit | None) -> None:
         """Tell the reader which board is played; from any thread.
 
-        While its orders lie beside it as tiles, no frame that listeners are given shows more than the board.
+        While its orders lie beside it as tiles, no frame that listeners are given shows more than
+        the board.
         """
         self._tiles = TilesBeside(kit, self._reader) if kit and kit.order_tiles else None
         self._reader.use(kit)
 
     def read_rows(self, wanted: RowsWanted | None) -> None:
-        """Read these rows of order tiles from the next frames; None: none any more. From any thread."""
+        """Read these rows of order tiles from the next frames; None: none any more. From any
+        thread."""
         tiles = self._tiles
         if tiles is not None:
             tiles.begin(wanted)
 
     def tell_stall(self) -> None:
-        """Tell of a camera that hangs while it is asked for a picture: the thread that asks cannot. From any thread."""
+        """Tell of a camera that hangs while it is asked for a picture: the thread that asks cannot.
+        From any thread."""
         asked_s = self._asked_s
         if asked_s is None or self._clock.monotonic_s() - asked_s < STALL_S:
             return
         self._report.is_missed(
-            say("The camera has sent no picture for {seconds} s: check its cable", seconds=f"{STALL_S:.0f}")
+            say(
+                "The camera has sent no picture for {seconds} s: check its cable",
+                seconds=f"{STALL_S:.0f}",
+            )
         )
 
     # ---- the thread ----
@@ -116,7 +145,8 @@ class Watcher(Closeable):
             self._thread.start()
 
     def close(self) -> None:
-        """Stop, and give the camera back; may be called twice. A camera that hangs is left to its time-out."""
+        """Stop, and give the camera back; may be called twice. A camera that hangs is left to its
+        time-out."""
         self._stop.set()
         self.link.wake.set()
         if self._thread is not None and self._thread is not threading.current_thread():
@@ -133,9 +163,13 @@ class Watcher(Closeable):
         while not self._stop.is_set():
             try:
                 self.step()
-            except Exception as error:  # whatever happens, the table must hear of it and the watch go on
+            except (
+                Exception
+            ) as error:  # whatever happens, the table must hear of it and the watch go on
                 _LOG.exception("the board cannot be read")
-                self._in_trouble(say("The board cannot be read: {error}: see the log", error=str(error)))
+                self._in_trouble(
+                    say("The board cannot be read: {error}: see the log", error=str(error))
+                )
             self._listeners.on_round()
             self.round_s = self._clock.monotonic_s()
             self.link.wake.wait(max(0.0, self._next_s - self._clock.monotonic_s()))
@@ -144,12 +178,13 @@ class Watcher(Closeable):
     # ---- one frame ----
 
     def step(self) -> Reading | None:
-        """Do one frame, without waiting for its time; None when the camera gave none or is still in its pause."""
+        """Do one frame, without waiting for its time; None when the camera gave none or is still in
+        its pause."""
         if self.link.is_exchanged():
             self._next_s = self._clock.monotonic_s()
             self._report.expect()
         now = self._clock.monotonic_s()
-        if not self.link.is_open and now < self._next_s:
+        if now < self._next_s and not self.link.is_open:
             return None
         self._next_s = now + self.pace.period_s
         self._asked_s = now
@@ -166,29 +201,76 @@ class Watcher(Closeable):
         if trouble:
             self._report.is_blank(trouble)
             return None
-        self._report.expect()
         tiles = self._tiles
         begun_s = self._clock.monotonic_s()
         reading = self._reader.read(frame, glance=self.pace.glances(begun_s))
         ended_s = self._clock.monotonic_s()
-        self._next_s = max(self._next_s, ended_s + self.pace.read(ended_s, ended_s - begun_s, self._reader.is_stirred))
+        self._next_s = max(
+            self._next_s,
+            ended_s + self.pace.read(ended_s, ended_s - begun_s, self._reader.is_stirred),
+        )
         self._tell(frame, reading, tiles, now)
         self.link.learn(now, self._reader.is_stirred or not reading.quiet)
         return reading
 
-    def _tell(self, frame: Frame, reading: Reading, tiles: TilesBeside | None, now_s: float) -> None:
+    def _tell(
+        self, frame: Frame, reading: Reading, tiles: TilesBeside | None, now_s: float
+    ) -> None:
         """Tell all listeners what was read, the table last."""
         frame, rows = tiles.see(frame, reading) if tiles else (frame, None)
         self._listeners.on_look(frame, reading)
         if rows is not None:
             self._listeners.on_rows(rows)
         if reading.game is not None:
-            self._report.sees_board(self._reader.note, self.link.light, now_s)
+            self._report.sees_board(self._reader.seen.note, self.link.light, now_s)
         else:
-            self._report.sees_none(self._reader.problem, self.link.light, now_s)
+            self._report.sees_none(self._reader.seen.problem, self.link.light, now_s)
         self._listeners.on_reading(reading)
 
     def _in_trouble(self, sentence: str) -> None:
         pause_s = self.link.fail()
         self._next_s = self._clock.monotonic_s() + pause_s
         self._report.is_missed(sentence)
+
+
+class Pace:
+    """When the next picture is due; written by the thread that reads them, `sentence` may be asked
+    from any."""
+
+    def __init__(self, period_s: float) -> None:
+        self.period_s = period_s
+        self._took_s: deque[float] = deque(maxlen=_REMEMBERED)
+        self._hard_s = 0.0
+        self._is_stirred = False
+        self._glances_until_s = 0.0
+
+    def read(self, ended_s: float, took_s: float, is_stirred: bool) -> float:
+        """A picture was read in so many seconds till then, in which something moved or not; how
+        many seconds the reader should rest at least."""
+        self._took_s.append(took_s)
+        if is_stirred:
+            if not self.glances(ended_s - took_s):
+                self._hard_s = took_s if took_s > SLOW * self.period_s else 0.0
+                self._glances_until_s = ended_s + GLANCES * self._hard_s
+            elif not self._is_stirred:
+                self._glances_until_s = ended_s + GLANCES * self._hard_s
+        self._is_stirred = is_stirred
+        return REST * took_s if is_stirred else 0.0
+
+    def glances(self, now_s: float) -> bool:
+        """Is it only to be seen whether something moves?"""
+        return self._hard_s > 0 and (not self._is_stirred or now_s < self._glances_until_s)
+
+    @property
+    def sentence(self) -> str:
+        """What gave way lately, for people; empty: nothing."""
+        told = list(self._took_s)
+        hard = sorted(took_s for took_s in told if took_s > self.period_s)
+        if len(hard) <= _OFTEN * len(told):
+            return ""
+        return say(
+            "A picture of a changed board takes this machine {ms} ms. While hands move it reads about {rate} a second "
+            "and otherwise only looks whether they have gone.",
+            ms=f"{1000 * hard[len(hard) // 2]:.0f}",
+            rate=round(1 / ((1 + GLANCES) * hard[len(hard) // 2]), 1),
+        )

@@ -23,6 +23,7 @@ from web import error_pages
 from web.context import PageContext
 from web.features import Features, PhoneRoom, Site
 from web.phone_camera import PhoneCameraPages, PhoneOwnerPages
+from web.presence import Presence
 from web.routes.api.host import HostDoors
 from web.routes.api.seat import SeatDoors
 from web.routes.api.table import TableDoors
@@ -40,6 +41,7 @@ from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.route import add_routes
 from web.routes.rules import RulesPages
+from web.routes.seats.away import AwayDoors
 from web.routes.seats.opponents import Lessons, Opponents
 from web.routes.seats.tiles import TileRoutes
 from web.routes.shared_phone import SharedPhonePages
@@ -73,8 +75,14 @@ def create_app(
     guard.is_key_used, guard.note_key_used = site.is_key_used, site.note_key_used
     streams = Streams(site.settings.viewers)
     join_code = JoinCode(table, clock.monotonic_s) if site.settings.join == "code" else None
-    app.extensions |= {"streams": streams, "guard": guard, "now_s": table.now_s, "join_code": join_code}
-    page_context = PageContext(table, games, clock, guard, streams, site.join_urls, join_code, features)
+    app.extensions |= {
+        "streams": streams,
+        "guard": guard,
+        "now_s": table.now_s,
+        "join_code": join_code,
+    }
+    presence = app.extensions["presence"] = Presence(table, clock.monotonic_s)
+    page_context = PageContext(table, games, clock, guard, streams, site.join_urls, join_code, features, presence)
     register_template_helpers(app)
     app.jinja_env.globals.update(own_seats=lambda: guard.seats_of(request), key_command=site.key_command)
     app.extensions |= {"paragraph": page_context.paragraph, "worker": page_context.worker, "page_context": page_context}
@@ -103,6 +111,7 @@ def create_app(
             SeatDoors,
             HostDoors,
             Lessons,
+            AwayDoors,
             Opponents,
         )
     ]

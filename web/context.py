@@ -22,6 +22,7 @@ from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.table_view import TableView
 from web.features import Features
+from web.presence import Presence
 from web.rendering import cards
 from web.rendering.finale import end_words
 from web.security.auth import Auth
@@ -69,6 +70,8 @@ class PageContext:
     join_code: JoinCode | None
     """What whoever sits down must know; None: anybody may."""
     features: Features
+    presence: Presence
+    """Whose phone is gone."""
     worker: Worker = field(default_factory=Worker)
     """Makes pictures, PDFs and films."""
     _addresses: _Addresses = field(default_factory=_Addresses)
@@ -176,6 +179,7 @@ class PageContext:
         return {
             "games": self.games,
             "urls": addresses.urls,
+            "gone": self.presence.gone,
             "typed": addresses.typed,
             "needs_code": self.join_code is not None,
             "join_code": self.join_code.now() if self.join_code and (asked.at_table or asked.page == "host") else "",

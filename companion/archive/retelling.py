@@ -110,11 +110,6 @@ class Retelling:
             known[-1] = most if Seat.SOUTH in outcome.winners else -most
         return tuple(known)
 
-    @property
-    def lead_words(self) -> str:
-        """Return what `leads` count."""
-        return self._game.lead_words
-
     @cached_property
     def highlights(self) -> tuple[HighlightedEvent, ...]:
         """Return what people will remember of it, in its order."""

@@ -56,7 +56,7 @@ def expected(orders: Iterable[str], share: float = 1.0) -> str:
         return ""
     if percent >= 95:
         return say("Expected from the other side: {orders}.", orders=words)
-    return say("Likeliest from the other side ({percent} %): {orders}.", orders=words, percent=percent)
+    return say("I thought you would: {orders}. ({percent} %)", orders=words, percent=percent)
 
 
 def next_best(orders: Iterable[str], share: float) -> str:

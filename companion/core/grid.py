@@ -36,6 +36,10 @@ class Square(NamedTuple):
             raise Malformed(message)
         return cls(ord(match[1]) - 97, int(match[2]) - 1)
 
+    def area(self, size: tuple[int, int]) -> tuple[Square, ...]:
+        """Return so many squares, across and along, of which this is the lowest on the left."""
+        return tuple(self.shifted(file, rank) for file in range(size[0]) for rank in range(size[1]))
+
     def shifted(self, files: int, ranks: int) -> Square:
         """Return the square some files and ranks further, which may lie off the board."""
         return Square(self.file + files, self.rank + ranks)

@@ -6,10 +6,13 @@ points away from South. Marker ids 0-19 are board corners (four a game), pieces 
 orders at 180; an id means one thing in all games, so that a piece of another game is recognised as such.
 """
 
+import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from operator import attrgetter
 
 from companion.core.grid import Square
 from companion.core.i18n import say
@@ -34,6 +37,16 @@ class Seat(StrEnum):
 
 
 SEATS = (Seat.SOUTH, Seat.NORTH)
+
+LINE_MM, FRAME_MM = 0.5, 0.8
+"""Width of the line round each square, which lies inside of it, and of the frame round a board without gaps."""
+TOP_TO_TAG = 1.4
+"""Side of a plain piece's top by side of its marker: one module of quiet zone and a thin coloured rim."""
+WIDE_RIM_MM = 4.2
+"""The rim of pieces that carry something to read: a letter, or the drawing that tells one face from the other."""
+LOOSE_MM = 4.0
+"""How much smaller a piece of several squares is than these, so that neither its neighbours nor it get stuck."""
+_SQUARE_PLAY_MM = 0.4
 
 SEAT_WORDS: Mapping[Seat, str] = {Seat.SOUTH: say("south"), Seat.NORTH: say("north")}
 """What people call the seats, in the middle of a sentence; as a part of `say` a seat itself is as good."""
@@ -86,6 +99,11 @@ class Face:
     lies: bool = False
     """True for a piece that is turned over: only its outline is drawn, and its letter lies on its side."""
 
+    def turned_size(self, turn_deg: float) -> tuple[int, int]:
+        """Return how many squares it covers, across and along, where it lies turned by an angle near a right one."""
+        is_across = round(turn_deg / 90) % 2 == 0
+        return self.size if is_across else self.size[::-1]
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -122,22 +140,22 @@ class Board:
     depth_mm: float = 0.0
     """How deep each rank is where that is not the width of a square: the zones of a board of cards."""
 
-    @property
+    @cached_property
     def pitch_mm(self) -> float:
         """Distance of neighbouring squares' centres."""
         return self.square_mm + self.gap_mm
 
-    @property
+    @cached_property
     def width_mm(self) -> float:
         """Width of the squares, without any margin."""
         return self.files * self.pitch_mm - self.gap_mm
 
-    @property
+    @cached_property
     def rank_pitch_mm(self) -> float:
         """Distance of neighbouring ranks."""
         return (self.depth_mm or self.square_mm) + self.gap_mm
 
-    @property
+    @cached_property
     def height_mm(self) -> float:
         """Depth of the squares, without the strips."""
         return self.ranks * self.rank_pitch_mm - self.gap_mm
@@ -151,6 +169,21 @@ class Board:
         """Centre of a square, (x, y)."""
         half, half_depth = self.square_mm / 2, (self.depth_mm or self.square_mm) / 2
         return square.file * self.pitch_mm + half, square.rank * self.rank_pitch_mm + half_depth
+
+    def middle_mm(self, first: Square, size: tuple[int, int]) -> tuple[float, float]:
+        """Return the middle of so many squares, across and along, of which `first` is the lowest on the left."""
+        x, y = self.centre_mm(first)
+        return x + (size[0] - 1) * self.pitch_mm / 2, y + (size[1] - 1) * self.rank_pitch_mm / 2
+
+    def nearest_first(self, size: tuple[int, int], x_mm: float, y_mm: float) -> tuple[Square, float, float]:
+        """Return the lowest left of the squares over which a piece with this middle lies best, and how far it is off.
+
+        The square may lie off the board. What the piece is off is counted in squares.
+        """
+        zero_x, zero_y = self.middle_mm(Square(0, 0), size)
+        files, ranks = (x_mm - zero_x) / self.pitch_mm, (y_mm - zero_y) / self.rank_pitch_mm
+        first = Square(math.floor(files + 0.5), math.floor(ranks + 0.5))
+        return first, files - first.file, ranks - first.rank
 
     def square_at(self, x_mm: float, y_mm: float) -> Square | None:
         """Return the square whose cell (half the gap included) holds the point.
@@ -303,17 +336,60 @@ class Kit:
         """Return the face of that name. Raises KeyError."""
         return self._by_name[name]
 
+    @cached_property
+    def tags(self) -> tuple[tuple[tuple[Face, int], ...], ...]:
+        """Every physical piece as its faces with their markers.
+
+        The n-th piece with a face has the face's n-th marker.
+        """
+        pieces = self.pieces or [(face.name,) for face in self.faces for _ in face.markers]
+        used: Counter[str] = Counter()
+        found = []
+        for names in pieces:
+            shown = [self.face(name) for name in names]
+            found.append(tuple((face, face.markers[used[face.name] % len(face.markers)]) for face in shown))
+            used.update(names)
+        return tuple(found)
+
+    @cached_property
+    def tallest_mm(self) -> float:
+        """Height of the highest marker of a piece."""
+        return max(map(attrgetter("height_mm"), self.faces), default=0.0)
+
+    def has_wide_rim(self, face: Face) -> bool:
+        """Is there something to read round the marker: a letter, or which of two faces this is?"""
+        return face.size == (1, 1) and (bool(face.letter) or len(self.faces_beside(face.name)) > 1)
+
+    @cached_property
+    def tops_mm(self) -> Mapping[str, tuple[float, float]]:
+        """Width and depth of each face's piece as it is cut out, its marker upright in the middle."""
+        board, tops = self.board, {}
+        for face in self.faces:
+            across, along = face.size
+            side = self.tag_mm * TOP_TO_TAG
+            if self.has_wide_rim(face):
+                side = min(board.square_mm - _SQUARE_PLAY_MM, self.tag_mm * 9 / 7 + 2 * WIDE_RIM_MM)
+            loose = board.gap_mm + LOOSE_MM
+            large = across * board.pitch_mm - loose, along * board.rank_pitch_mm - loose
+            tops[face.name] = (side, side) if face.size == (1, 1) else large
+        return tops
+
     def kind(self, face: str) -> str:
         """Return the first face of the piece that can show this face: the same before and after it is turned over."""
-        return self.faces_beside(face)[0]
+        return self._turned.get(face, (face,))[0]
 
     def faces_beside(self, face: str) -> tuple[str, ...]:
         """Return all faces, this one among them, of the piece that can show it."""
         return self._turned.get(face, (face,))
 
+    @cached_property
+    def large(self) -> frozenset[str]:
+        """The faces of pieces that cover several squares."""
+        return frozenset(face.name for face in self.faces if face.size != (1, 1))
+
     def anchored(self, layout: Mapping[Square, tuple[str, ...]]) -> Layout:
         """Return the layout with every piece that covers several squares in the first of them alone."""
-        big = {name for name, face in self._by_name.items() if face.size != (1, 1)}
+        big = self.large
         if not big:
             return layout
         anchors: dict[str, Square] = {}

@@ -222,8 +222,6 @@ class Game(ABC, Generic[S, A]):
     """The first game with a guide. None: there is none."""
     replays_ties: ClassVar[bool] = False
     """True when a tie is played again from the beginning. The match keeps the count."""
-    lead_words: ClassVar[str] = ""
-    """What `lead` counts, as the middle of a sentence. Empty: nobody can say who leads."""
     seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the owner.")
     """What everybody is told when the host has chosen the seed."""
 

@@ -79,8 +79,8 @@ class Housekeeping(Closeable):
         self._wrong: dict[str, str] = {}
         self._given_back: tuple[int, Phase] | None = None
         self._give_back_s = clock.monotonic_s() + GIVE_BACK_S
-        self.last_task: Callable[[], object] = lambda: None
-        """What is done at the end of each round."""
+        self.tasks: list[Callable[[], object]] = []
+        """What others have done at the end of each round."""
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -110,7 +110,8 @@ class Housekeeping(Closeable):
         self._do(lambda: self._journal.clock_was_set(self._clock.wall_s(), self._clock.monotonic_s()))
         self._do(self._work_quietly)
         self._do(self.give_back)
-        self._do(self.last_task)
+        for task in self.tasks:
+            self._do(task)
 
     def give_back(self) -> None:
         """Give freed memory back after a game, at the next set-up, else twice a minute: some milliseconds each time.

@@ -19,7 +19,6 @@ from companion.printing.kit_pages.sheets import FOOT_MM, LOW_FOOT_MM, MARGIN_MM,
 from companion.printing.kit_pages.tag_pages import Tag, face_places, print_tag_page, tag_pages
 from companion.printing.pdf_pen import Pen
 from companion.printing.tiling import Extent, board_extent, tile_board
-from vision.pieces.tags import tags_of, top_mm
 from vision.simulation.printed import PrintedKit, Sheet, packed
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
@@ -63,7 +62,8 @@ def _board(kit: Kit) -> Sheet:
     print_board(pen, kit, tiling, tiling.windows[0], Extent(0.0, 0.0, extent.width, extent.height))
     (picture,) = _pages(pen.bytes())
     low, high = (extent.left, extent.bottom), (extent.right, extent.top)
-    return Sheet(packed(picture), low, high, PX_PER_MM)
+    height, width = picture.shape[:2]
+    return Sheet(packed(picture), low, high, (width, height))
 
 
 def _tops(kit: Kit) -> Iterator[tuple[int, bytes]]:
@@ -73,9 +73,9 @@ def _tops(kit: Kit) -> Iterator[tuple[int, bytes]]:
     width, height = SIZES_MM["a4"]
     low = MARGIN_MM + FOOT_MM
     room = Extent(MARGIN_MM, low, width - MARGIN_MM, height - MARGIN_MM)
-    sizes = {marker: top_mm(kit, face) for tag in tags_of(kit) for face, marker in tag}
+    sizes = {marker: kit.tops_mm[face.name] for tag in kit.tags for face, marker in tag}
     # Also of a kit with more equal pieces than markers, which is refused when it is printed for people.
-    tags = [Tag(faces, kit.title) for faces in tags_of(kit)]
+    tags = [Tag(faces, kit.title) for faces in kit.tags]
     pen, pages = Pen(width, height, kit.title), tag_pages(kit, tags, (), room)
     for page in pages:
         pen.page()

@@ -328,6 +328,7 @@ class Companion(Closeable):
         )
         app = create_app(self.table, GAMES, self.clock, site, self._features())
         self.join_code: JoinCode | None = app.extensions["join_code"]
+        self.housekeeping.tasks.append(app.extensions["presence"].look)
         server = serve(app, web.host, web.port, tls, proxies=web.proxies)
         self._stack.callback(server.close)
         return server
@@ -343,7 +344,7 @@ class Companion(Closeable):
         self.upkeep = Upkeep(
             self.settings, self.settings_path, self.table, self.clock, use=self.use, restart=self._restart
         )
-        self.housekeeping.last_task = self.upkeep.restart_when_idle
+        self.housekeeping.tasks.append(self.upkeep.restart_when_idle)
         check = CheckRoom(
             self.settings.panel, self.check, self._why_no_panel(), simulation is not None, lambda: self.broker.sentence
         )

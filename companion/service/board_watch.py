@@ -95,7 +95,7 @@ class BoardWatch:
             on_status=self._camera_is,
             on_look=eye.saw,
             on_rows=table.saw_rows,
-            on_round=eye.make_room,
+            on_round=eye.pack,
         )
         self.watcher = watcher = board_watcher(watched, reader, self._clock, listeners, settings.fps)
         eye.steer(watcher.link)

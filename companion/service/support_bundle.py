@@ -114,12 +114,13 @@ def _without(text: str, words: list[str]) -> str:
 
 
 def _shown(frame: SettledFrame, view: TableView) -> Luma | None:
-    """Return what may be seen of a frame. None: a game is on, and where the board lies is not known."""
-    if view.phase in (Phase.LOBBY, Phase.OVER):
-        return frame.frame.luma
-    if not frame.outline_px:
-        return None
-    return board_alone(frame, _covered(frame, view.kit))
+    """Return what may be seen of a frame: the board alone, also when the game is over, which may be taken back.
+
+    A frame without a board is shown between games only. None: nothing may be seen.
+    """
+    if frame.outline_px:
+        return board_alone(frame, _covered(frame, view.kit))
+    return frame.frame.luma if view.phase is Phase.LOBBY else None
 
 
 def _covered(frame: SettledFrame, kit: Kit | None) -> frozenset[Square]:

@@ -58,7 +58,11 @@ class Problem:
 
 def tops(layout: Layout) -> dict[Square, str]:
     """The face on top of each square: what a camera can see of a layout."""
-    return {square: faces[-1] for square, faces in layout.items() if faces}
+    shown = {}
+    for square, faces in layout.items():
+        if faces:
+            shown[square] = faces[-1]
+    return shown
 
 
 def remembered(reading: Reading, board: Layout) -> dict[Square, str]:
@@ -221,11 +225,11 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
     A square may show anything of what lay or will lie there, either face of it, and may be empty while a piece is on
     its way, but nothing that hides what belongs on top of it; unknown squares say nothing.
     """
-    before, target = kit.anchored(before), kit.anchored(target)
-    anchored = kit.anchored({square: (face,) for square, face in reading.seen.items()})
-    reading = replace(reading, seen={square: faces[0] for square, faces in anchored.items()})
+    if kit.large:
+        before, target = kit.anchored(before), kit.anchored(target)
+        anchored = kit.anchored({square: (face,) for square, face in reading.seen.items()})
+        reading = replace(reading, seen=tops(anchored))
     reading = as_people_lay(kit, target, reading)
-    allowed_empty = _emptyable(before, target)
     wrong: dict[Square, str | None] = {}
     for square in sorted(set(before) | set(target) | set(reading.seen)):
         if square in reading.unknown:
@@ -235,9 +239,12 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
         is_still = before.get(square) == target.get(square)
         if is_still:
             allowed = set(target.get(square, ())[-1:])
-        if face is None and (not allowed or square in allowed_empty):
+        if face is None and not (allowed and is_still):
             continue
-        if face is not None and _went_on_top(square, face, before, target):
+        stack = target.get(square, ())
+        # A piece that belongs below, such as one that fetches the ball, hides what lay there and belongs on top.
+        is_hidden = face in stack[:-1] and before.get(square, ())[-1:] == stack[-1:]
+        if is_hidden and face not in before[square]:
             wrong[square] = face
             continue
         if face not in allowed and (is_still or face is None or kit.kind(face) not in map(kit.kind, allowed)):
@@ -245,26 +252,21 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
     return _sentences(kit, wrong, before, target, reading)
 
 
-def _went_on_top(square: Square, face: str, before: Layout, target: Layout) -> bool:
-    """Does a piece that belongs below, such as one that fetches the ball, hide what lay there and belongs on top?"""
-    stack = target.get(square, ())
-    return face in stack[:-1] and before.get(square, ())[-1:] == stack[-1:] and face not in before[square]
-
-
-def _emptyable(before: Layout, target: Layout) -> set[Square]:
-    return {square for square in {*before, *target} if before.get(square, ()) != target.get(square, ())}
-
-
 def _sentences(
     kit: Kit, wrong: Mapping[Square, str | None], before: Layout, target: Layout, reading: Reading
 ) -> tuple[Problem, ...]:
     """Say each wrong square once, pairing a piece that is missing with the place where it is seen."""
     found: list[Problem] = []
-    missing = {square for square, face in tops(target).items() if _is_missing(square, face, reading)}
-    lost = {square for square in missing if square in wrong}
-    for square, face in wrong.items():
-        if face is None:
+    missing, lost = set(), set()
+    for square, face in tops(target).items():
+        if square not in reading.unknown and reading.seen.get(square) != face:
+            missing.add(square)
+            if square in wrong:
+                lost.add(square)
+    for square, shown in wrong.items():
+        if shown is None:
             continue
+        face = shown
         due = target.get(square, ("",))[-1]
         if kit.kind(face) == kit.kind(due):
             lost.discard(square)
@@ -314,10 +316,6 @@ def _missed(face: str, square: Square, seen: str | None) -> Problem:
     else:
         text = say("{piece!c} is missing on {square}: put it there.", piece=face, square=square)
     return Problem(face, square, square, text, say("Put the {piece} on {square}", piece=face, square=square))
-
-
-def _is_missing(square: Square, face: str, reading: Reading) -> bool:
-    return square not in reading.unknown and reading.seen.get(square) != face
 
 
 def explain(

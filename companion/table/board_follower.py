@@ -37,7 +37,7 @@ class BoardFollower:
     def __init__(self, store: TableStore, turns: Turns) -> None:
         self._store = store
         self._turns = turns
-        self._place: tuple[str, Phase, int, str] | None = None
+        self._place: tuple[int, int, Phase, int, str] | None = None
         """What was waited for when the last reading was judged."""
         self._lay_last: str | None = None
         """The game whose board lay on the table last; empty: none did, None: nobody has looked yet."""
@@ -47,8 +47,14 @@ class BoardFollower:
         before = self._store.live
         old = before.reading
         self._store.live = replace(before, reading=reading)
-        if old is None or old.essence != reading.essence:
-            self._judge(reading, before, before.touched | _covered_since(old, reading))
+        if old != reading:
+            touched = set(before.touched)
+            if old is not None and old.game == reading.game:
+                # A hand is over a piece that the camera no longer sees, or has lifted it.
+                for square, face in old.seen.items():
+                    if square in reading.unknown or reading.seen.get(square) != face:
+                        touched.add(square)
+            self._judge(reading, before, frozenset(touched))
         self.look_again()
 
     def look_again(self) -> None:
@@ -60,7 +66,7 @@ class BoardFollower:
         is_followed = live.watched or live.session.phase in _BETWEEN
         if live.reading is not None and is_followed and self._place != _place_of(live.session):
             self._judge(live.reading, live, live.touched)
-        if self._store.session.phase in _BY_HANDS:
+        if self._store.live.session.phase in _BY_HANDS:
             self.tick_off()
         if self._store.live.early:
             self._settle_early_press()
@@ -77,7 +83,8 @@ class BoardFollower:
         self._store.live = live
         found = problems_of(live)
         is_due = reading.quiet and live.watched and live.session.phase is Phase.ORDERS
-        if is_due and (found or _has_other_markers(before, reading)) and (seat := _on_turn(live)) is not None:
+        seat = _seat_on_turn(live.session) if is_due else None
+        if seat is not None and (found or _has_other_markers(before, reading)):
             self._recognise(seat, found)
             return
         if found and reading.quiet and self._is_played_on():
@@ -112,19 +119,20 @@ class BoardFollower:
 
     def tick_off(self) -> None:
         """Accept the set-up or the stage that the camera shows finished."""
-        live, session, now_s = self._store.live, self._store.session, self._store.now_s()
+        live, now_s = self._store.live, self._store.now_s()
+        session = live.session
         if session.target is None or live.reading is None or not live.watched or session.is_shown_here:
             return
         if session.phase is Phase.SETUP and live.agrees:
             self._store.accept(Begin("camera", now_s))
         elif session.phase is Phase.STAGES and session.has_moves and self._is_followed():
             self._store.accept(StageDone(session.moment, session.stage, "camera", now_s))
-            if self._store.session.phase is Phase.STAGES:
+            if self._store.live.session.phase is Phase.STAGES:
                 self.tick_off()
 
     def _is_followed(self) -> bool:
         """Have hands done the stage that is shown, or a later one of a turn that one seat alone has taken?"""
-        live, session = self._store.live, self._store.session
+        live, session = self._store.live, self._store.live.session
         if tell_of(live):
             return False  # what has happened is read before the board moves on
         if live.agrees:
@@ -134,7 +142,7 @@ class BoardFollower:
 
     def _is_played_on(self) -> bool:
         """Have hands done the last stage of one seat's turn and then made a play of the next, all in one go?"""
-        session = self._store.session
+        session = self._store.live.session
         if session.phase is not Phase.STAGES or session.is_shown_here or session.paused:
             return False
         is_last = session.stage == len(session.stages) - 1
@@ -167,7 +175,7 @@ class BoardFollower:
 
     def _recognise(self, seat: Seat, found: tuple[Problem, ...]) -> None:
         """Accept the play that hands have made on the board; ask when it can mean several, say why it is none."""
-        live, session, reading = self._store.live, self._store.session, self._store.live.reading
+        live, session, reading = self._store.live, self._store.live.session, self._store.live.reading
         if reading is None:
             return
         in_hand = is_in_hand(live, found)
@@ -201,7 +209,8 @@ class BoardFollower:
 
     def _settle_early_press(self) -> None:
         """Judge a press that waits for the camera, by its own time stamp, as soon as the board lies still."""
-        live, session, now_s = self._store.live, self._store.session, self._store.now_s()
+        live, now_s = self._store.live, self._store.now_s()
+        session = live.session
         early, reading = live.early, live.reading
         if early is None:
             return
@@ -231,8 +240,8 @@ class BoardFollower:
         self._store.publish(live, (Signal(Cue.TROUBLE, BOTH),) if worse else ())
 
 
-def _place_of(session: Session) -> tuple[str, Phase, int, str]:
-    return session.moment, session.phase, session.stage, session.paused
+def _place_of(session: Session) -> tuple[int, int, Phase, int, str]:
+    return session.number, session.tick, session.phase, session.stage, session.paused
 
 
 def _has_other_markers(before: TableState, reading: Reading) -> bool:
@@ -241,13 +250,11 @@ def _has_other_markers(before: TableState, reading: Reading) -> bool:
     return reading.markers != shown
 
 
-def _on_turn(live: TableState) -> Seat | None:
-    """The one seat whose play hands may make on the board; None where actions are sealed, also for the last of them."""
-    return _seat_on_turn(live.session)
-
-
 def _seat_on_turn(session: Session) -> Seat | None:
-    due = session.playing.to_act(session.state)
+    """The one seat whose play hands may make on the board; None where actions are sealed, also for the last of them."""
+    if session.game is None:
+        return None
+    due = session.game.to_act(session.state)
     return next(iter(due)) if len(due) == 1 and due == session.awaited else None
 
 
@@ -267,22 +274,18 @@ def candidates(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout
         yield action, tuple(layout for layout in after if layout is not None)
 
 
-def _covered_since(old: Reading | None, new: Reading) -> frozenset[Square]:
-    """Squares whose piece the camera no longer sees: a hand is over them, or has lifted it."""
-    seen = old.seen.items() if old and old.game == new.game else ()
-    return frozenset(square for square, face in seen if square in new.unknown or new.seen.get(square) != face)
-
-
 def _laid_open(live: TableState, reading: Reading) -> dict[Seat, str]:
     """The actions that cards or pieces on the table mean. They lie still, and every zone is seen."""
     session, game = live.session, live.session.game
     if game is None or reading.game != game.name:
         return {}
-    people = list(filter(session.is_here, session.awaited))
-    if isinstance(game, CardGame) and live.has_cards:
-        found = {seat: game.laid_open(session.state, reading.fans, live.fans_before) for seat in people}
-    elif len(game.to_act(session.state)) > 1:
-        found = {seat: game.laid_out(session.state, seat, reading.seen) for seat in people}
-    else:
-        return {}
-    return {seat: game.format(action) for seat, action in found.items() if action is not None}
+    state, found = session.state, {}
+    for seat in filter(session.is_here, session.awaited):
+        action = None
+        if isinstance(game, CardGame) and live.has_cards:
+            action = game.laid_open(state, reading.fans, live.fans_before)
+        elif len(game.to_act(state)) > 1:
+            action = game.laid_out(state, seat, reading.seen)
+        if action is not None:
+            found[seat] = game.format(action)
+    return found

@@ -228,7 +228,9 @@ class Session:
         """What should lie on the board when hands are done; None: nobody checks now."""
         if self.phase is Phase.STAGES:
             return self.stages[self.stage].expected
-        return self.board if self.board is not None and self.is_checked else None
+        if self.game is None or self.phase is not Phase.ORDERS or self.game.is_checked(self.state):
+            return self.board
+        return None  # an action waits to be decided
 
     @property
     def awaited(self) -> frozenset[Seat]:
@@ -245,11 +247,6 @@ class Session:
     def awaits_tiles(self) -> bool:
         """May orders that are due lie as tiles?"""
         return self.phase is Phase.ORDERS and self.kit is not None and self.kit.order_tiles is not None
-
-    @property
-    def is_checked(self) -> bool:
-        """Must the board be as it was left, unless hands are at work? Not while an action waits to be decided."""
-        return self.game is None or self.phase is not Phase.ORDERS or self.game.is_checked(self.state)
 
     @property
     def has_moves(self) -> bool:

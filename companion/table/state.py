@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Literal
 
 from companion.core.errors import Illegal
@@ -259,15 +260,23 @@ def problems_of(live: TableState) -> tuple[Problem, ...]:
         if session.kit is None:
             return ()
         found = board_check.problems(session.kit, live.before, target, reading)
-        told = {problem.home for problem in found}
-        found += tuple(problem for problem in _missed_and_hidden(live, target) if problem.home not in told)
+        told = set(map(attrgetter("home"), found))
+        for problem in _missed_and_hidden(live, target):
+            if problem.home not in told:
+                found = (*found, problem)
+    if not live.overruled:
+        return found
     return tuple(problem for problem in found if problem not in live.overruled)
 
 
 def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
     """What was missed when its place was last seen: that a hand hides the place now mends nothing."""
     hidden = live.reading.unknown if live.reading else frozenset()
-    return tuple(p for p in live.problems if p.home in hidden and p.face in layout.get(p.home, ()))
+    missed = []
+    for problem in live.problems:
+        if problem.home in hidden and problem.face in layout.get(problem.home, ()):
+            missed.append(problem)
+    return tuple(missed)
 
 
 def is_in_hand(live: TableState, found: tuple[Problem, ...]) -> bool:

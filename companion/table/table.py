@@ -214,7 +214,7 @@ class Table(Closeable):
         if not store.may_write:
             return WRITE_AGAIN_S
         self._board.look_again()
-        session = store.session
+        session = store.live.session
         shown_s = now_s - store.live.stage_since_s
         if session.back_wanted and not 0 <= now_s - session.back_since_s < ANSWER_S:
             store.accept(Decline(session.back_wanted.other, now_s))
@@ -231,10 +231,10 @@ class Table(Closeable):
             due_s = session.countdown.due_s
             if due_s is not None and now_s >= due_s and not store.waiting:  # who waits may have been in time
                 self._end_turn(session, now_s)
-        if store.session.countdown is None:
+        if store.live.session.countdown is None:
             return math.inf
         store.note_clock()
-        return store.timekeeper.pause_s(store.session, now_s)
+        return store.timekeeper.pause_s(store.live.session, now_s)
 
     def _end_turn(self, session: Session, now_s: float) -> None:
         """End a turn whose time is over. A clock that runs while nobody acts is stopped."""

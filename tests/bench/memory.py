@@ -46,7 +46,7 @@ TURN_S = 0.1
 STREAM_BYTES = 2_000
 """Of a stream so much is read before its client hangs up."""
 PAGES = (
-    *("/", "/watch", "/join", "/host", "/settings", "/kit", "/rules/", "/history", "/statistics", "/host/health"),
+    *("/", "/watch", "/join", "/host", "/settings", "/kit", "/rules/", "/history", "/host/health"),
     *("/workbench", "/health", "/settings/backup.zip", "/api/doctor", "/api/view", "/workbench/state"),
     "/api/photographs",
 )

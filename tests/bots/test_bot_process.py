@@ -96,13 +96,13 @@ def test_its_reasons_are_lines_that_can_be_shown() -> None:
 
 def test_a_reason_with_parts_is_a_sentence_for_every_language() -> None:
     orders = {"say": "{p0}, {p1}", "with": {"p0": "up", "p1": "shoot"}}
-    why = [{"say": "Likeliest from the other side ({percent} %): {orders}.", "with": {"percent": 40, "orders": orders}}]
+    why = [{"say": "I thought you would: {orders}. ({percent} %)", "with": {"percent": 40, "orders": orders}}]
     answer = json.dumps({"action": "UUS", "why": why})
     with BotProcess(program(f"{READY} input(); print({answer!r}, flush=True); input()")) as bot:
         bot.new(Seat.NORTH, {}, LONG_S)
         (told,) = bot.choose({}, LONG_S).why
-    assert told == "Likeliest from the other side (40 %): up, shoot."
-    assert translate(told, "es") == "Lo más probable del otro bando (40\u00a0%): arriba, disparar."
+    assert told == "I thought you would: up, shoot. (40 %)"
+    assert translate(told, "es") == "Pensé que harías esto: arriba, disparar. (40\u00a0%)"
 
 
 BLOWN_UP = reduce(lambda part, _: {"say": "{a}" * 130, "with": {"a": part}}, range(9), dict[str, Any](say="x" * 9))

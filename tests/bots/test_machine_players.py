@@ -170,7 +170,7 @@ def test_hands_on_the_machines_turn_are_no_play_of_it(tmp_path: Path) -> None:
         played.table.new_game("kahmate", seed=1)
         for _ in range(40):
             session = session_of(played.table)
-            if session.phase is Phase.ORDERS and session.awaited == {Seat.SOUTH} and session.is_checked:
+            if session.phase is Phase.ORDERS and session.awaited == {Seat.SOUTH} and session.target is not None:
                 break
             if session.phase is Phase.ORDERS:
                 for seat in session.awaited:

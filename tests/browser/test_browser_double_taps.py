@@ -186,3 +186,21 @@ def test_a_question_is_answered_on_the_other_side_and_closes_by_itself(tmp_path:
         window.execute_async_script(_PAUSE, REST_MS)
         tap(window, yes)
         until("South has resigned", lambda: place.table.view().phase is Phase.OVER)
+
+
+def test_a_second_tab_has_the_same_slots(tmp_path: Path, window: WebDriver) -> None:
+    with seated(tmp_path, window) as (place, url):
+        place.to_orders()
+        window.get(f"{url}/seat/south")
+        says(window, "orders to go")
+        for letter in "UR":
+            tap(window, window.execute_script(_CENTRE, f".order[data-letter='{letter}']"))
+        until("two orders", lambda: slots(window) == "UR")
+        first = window.current_window_handle
+        window.switch_to.new_window("tab")
+        try:
+            window.get(f"{url}/seat/south")
+            until("the same two", lambda: slots(window) == "UR")
+        finally:
+            window.close()
+            window.switch_to.window(first)

@@ -286,7 +286,6 @@ def _paths() -> st.SearchStrategy[Any]:
         "/health",
         "/api/view",
         "/history",
-        "/statistics",
         "/api/history",
         "/pass",
         "/host",

@@ -47,7 +47,6 @@ from companion.printing.pdf_pen import MODULES, marker_outline
 from companion.printing.printed_kit import PX_PER_MM as CUT_PX_PER_MM
 from companion.printing.printed_kit import printed_kit
 from companion.printing.tiling import board_extent, quiet_mm, tile_board
-from vision.pieces.tags import tags_of, top_mm
 from vision.simulation.printed import unpacked
 
 BOARDS = {
@@ -192,10 +191,10 @@ def test_both_faces_of_a_piece_fold_back_to_back(name: str) -> None:
         if not names[0].startswith(("board", "instructions"))
         for marker, corners in markers_mm(page)
     }
-    pairs = [tag for tag in tags_of(kit) if len(tag) == 2]
+    pairs = [tag for tag in kit.tags if len(tag) == 2]
     assert len(pairs) >= 10
     for (face, front), (_, back) in pairs:
-        wide = top_mm(kit, face)[0] + face.height_mm
+        wide = kit.tops_mm[face.name][0] + face.height_mm
         assert middles[back] - middles[front] == pytest.approx([0, wide], abs=0.3)
 
 
@@ -214,7 +213,7 @@ def test_stones_are_printed_in_their_size_in_the_grey_of_stone() -> None:
     assert len(found) == 4
     for face, corners, page in found:
         x, y = corners.mean(axis=0)
-        for side, (across, along) in zip(top_mm(kit, face), ((1, 0), (0, 1)), strict=True):
+        for side, (across, along) in zip(kit.tops_mm[face.name], ((1, 0), (0, 1)), strict=True):
             for sign in (-1, 1):
                 tones = [
                     int(
@@ -253,7 +252,7 @@ def test_letters_of_a_piece_that_lies_leave_its_thin_edge_whole() -> None:
     page = next(page for names, page in zip(sheets.names, pages, strict=True) if "blue big" in names)
     found = {marker: corners.mean(axis=0) for marker, corners in markers_mm(page) if marker in lying}
     assert len(found) == 12
-    half = top_mm(kit, next(face for face in kit.faces if face.lies))[0] / 2 - 0.5
+    half = kit.tops_mm[next(face for face in kit.faces if face.lies).name][0] / 2 - 0.5
     for marker, (x, y) in found.items():
         for away in (-1.0, 0.0, 1.0):
             tones = [
@@ -532,7 +531,7 @@ def test_every_piece_is_read_as_it_is_printed(game: str) -> None:
     tops = {marker: unpacked(top) for marker, top in printed_kit(kit).tops.items()}
     assert sorted(tops) == sorted(marker for face in kit.faces for marker in face.markers)
     for face in kit.faces:
-        width, depth = top_mm(kit, face)
+        width, depth = kit.tops_mm[face.name]
         for marker in face.markers:
             assert tops[marker].shape[:2] == pytest.approx((depth * CUT_PX_PER_MM, width * CUT_PX_PER_MM), abs=2)
             assert [found for found, _ in markers_mm(cv2.cvtColor(framed(tops[marker]), cv2.COLOR_BGR2GRAY))] == [

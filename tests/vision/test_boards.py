@@ -21,10 +21,10 @@ from companion.core.ports import Reading, WorldPiece
 from companion.games import GAMES
 from companion.games.arena.board import WALLS_MAP
 from companion.printing.printed_kit import printed_table
-from vision.pieces.placing import Placed, faces_on_squares
-from vision.pieces.tags import covered, tags_of, top_mm, turned_size
 from vision.pose.pose import rectangle_corners_mm
 from vision.reading.board_reader import board_reader
+from vision.reading.look import Placed
+from vision.reading.place import faces_on_squares
 from vision.simulation.table import RenderedCamera
 from vision.simulation.view import View
 
@@ -138,7 +138,7 @@ def test_a_ball_beside_its_player_on_a_square_is_no_riddle(one: str, other: str,
     kit, square = KITS["kahmate"], Square.parse("b5")
     marks: list[Any] = [SimpleNamespace(marker=kit.face(face).markers[0]) for face in (one, other)]
     placed = [
-        Placed(kit.face(face), None, mark, 0, 0, 0, frozenset({square}), True, True)
+        Placed(kit.face(face), None, mark, (0, 0), 0, frozenset({square}), True, True, (0, 0), 1.0)
         for face, mark in zip((one, other), marks, strict=True)
     ]
     seen, _, doubtful = faces_on_squares(placed)
@@ -151,7 +151,7 @@ def test_a_flipped_scout_shows_its_own_other_marker() -> None:
     seen.table.flip(next(p.id for p in seen.table.pieces() if p.square))
     reading = seen.read()
     assert reading.seen == {Square(2, 0): f"{WHITE} with intel"}
-    pairs = {tag[0][1]: tag[1][1] for tag in tags_of(seen.kit) if len(tag) == 2}
+    pairs = {tag[0][1]: tag[1][1] for tag in seen.kit.tags if len(tag) == 2}
     assert reading.markers == {Square(2, 0): pairs[marker]}
 
 
@@ -201,14 +201,14 @@ def random_layout(kit: Kit, rng: Random) -> Layout:
     free = [square for square in kit.board.squares if square not in kit.board.holes]
     for names in kit.pieces:
         face = rng.choice(names)
-        size = turned_size(kit.face(face), rng.choice((0.0, 90.0)))
+        size = kit.face(face).turned_size(rng.choice((0.0, 90.0)))
         single = [square for square, faces in layout.items() if len(faces) == 1 and kit.face(faces[0]).size == (1, 1)]
         if size == (1, 1) and single and (rng.random() < 0.1 or kit.face(face).carried):
             square = rng.choice(single)
             layout[square] = (*layout[square], face)
             continue
-        fits = [square for square in free if all(each in free for each in covered(square, size))]
-        for square in covered(rng.choice(fits), size):
+        fits = [square for square in free if all(each in free for each in square.area(size))]
+        for square in rng.choice(fits).area(size):
             layout[square] = (face,)
             free.remove(square)
     return layout
@@ -218,7 +218,7 @@ def put_askew(seen: Seen, rng: Random) -> None:
     """Push pieces by up to 8 mm and turn them by up to 40 degrees, as far as their neighbours leave room."""
 
     def foot(piece: WorldPiece, x_mm: float, y_mm: float, turn_deg: float) -> Any:
-        size = top_mm(seen.kit, seen.kit.face(piece.face))
+        size = seen.kit.tops_mm[seen.kit.face(piece.face).name]
         return rectangle_corners_mm(x_mm, y_mm, *size, math.radians(turn_deg)).astype(np.float32)
 
     pieces = [piece for piece in seen.table.pieces() if piece.square]

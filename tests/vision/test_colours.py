@@ -20,7 +20,7 @@ from vision.cameras.files import PictureCamera
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import chosen
 from vision.cameras.usb import UsbCamera
-from vision.reading.mirror import turned_back
+from vision.reading.board_reader import turned_back
 
 RED_BGR = (40, 60, 210)
 SIZE = (640, 480)

@@ -225,7 +225,7 @@ def test_the_table_hears_of_a_changed_board_before_anything_is_packed() -> None:
         looked.eye.saw(frame, replace(shown.reading, seen={Square(0, 0): f"robot {number}"}))
         after = [type(each.frame) for each in looked.eye.settled_frames]
         assert after == [*before, Frame][-SETTLED:]
-        looked.eye.make_room()
+        looked.eye.pack()
 
 
 def test_settled_frames_go_with_their_board() -> None:

@@ -78,7 +78,7 @@ def test_rays_go_through_a_lens_and_back(lens: Lens) -> None:
     maps = bent.plane_maps((10.0, 20.0), (90.0, 80.0), 3.0, 2.0)
     middle = maps.to_board(np.array([[40.0, 30.0]]))[0]
     assert np.allclose(maps.pixels[30, 40], bent.to_px(np.array([[*middle, 3.0]]))[0], atol=0.01)
-    assert np.allclose(bent.slopes(points)[0][:, 5], _numeric(bent, points), rtol=1e-3, atol=1e-4)
+    assert np.allclose(bent.project(points)[1][:, 5], _numeric(bent, points), rtol=1e-3, atol=1e-4)
 
 
 def _numeric(
@@ -124,9 +124,8 @@ def test_a_wide_lens_is_learned_once_and_kept_with_its_model() -> None:
 
 
 def test_an_exact_lens_is_never_given_up() -> None:
-    tuner = LensTuner(Lens(0.8), exact=True)
-    tuner.adopt(Lens(0.4, is_fisheye=True), np.eye(2))
-    assert tuner.lens == Lens(0.8)
+    tuner = LensTuner.of(Lens(0.8), exact=True)
+    assert tuner.told(Lens(0.4, is_fisheye=True), np.eye(2)).lens == Lens(0.8)
 
 
 # ---- a mirrored camera ----
@@ -145,10 +144,10 @@ def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
         eye.saw(frame, reading)
     assert reading.quiet
     assert dict(reading.seen) == truth_of(ARENA, layout)
-    assert reader.note == "The camera mirrors its picture, and the companion turns it back"
+    assert reader.seen.note == "The camera mirrors its picture, and the companion turns it back"
     board = eye.board()
     assert board is not None
-    assert board.note == reader.note
+    assert board.note == reader.seen.note
     assert board.advice == ()
     assert dict(board_reader({ARENA.game: ARENA}).read_picture(frame.luma).seen) == truth_of(ARENA, layout)
 
@@ -162,17 +161,17 @@ def test_a_camera_that_begins_to_mirror_is_noticed_at_once_and_a_mirror_on_the_t
         assert reader.read(Frame(luma, number / 5, number)).game == ARENA.game
     elsewhere = np.roll(turned, 40, axis=1)
     assert reader.read(Frame(elsewhere, 1.0, 5)).game is None
-    assert not reader.is_mirrored
+    assert not reader.mirror.is_mirrored
     assert reader.read(Frame(luma, 1.2, 6)).game == ARENA.game
     assert reader.read(Frame(turned, 1.4, 7)).game == ARENA.game
-    assert reader.is_mirrored
+    assert reader.mirror.is_mirrored
     assert reader.read(Frame(luma, 1.6, 8)).game == ARENA.game
-    assert not reader.is_mirrored
+    assert not reader.mirror.is_mirrored
 
 
 def test_a_picture_without_a_board_is_not_looked_at_twice_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
     reader, asked = board_reader({ARENA.game: ARENA}), list[int]()
-    monkeypatch.setattr("vision.reading.mirror.shows_board", lambda luma, memory: bool(asked.append(1)))
+    monkeypatch.setattr("vision.reading.board_reader.shows_board", lambda luma, memory: bool(asked.append(1)))
     rng = np.random.default_rng(0)
     for number in range(30):
         reader.read(Frame(rng.integers(0, 255, (360, 640)).astype(np.uint8), number / 5, number))
@@ -217,14 +216,14 @@ def test_a_second_sheet_is_never_read_as_the_empty_board(game: str, hidden: str)
     reader = board_reader({game: kit})
     reading = reader.read_picture(luma)
     assert_nothing_wrong(reading, dict(truth_of(kit, layout)))
-    assert "two boards" in reader.note + reader.problem
+    assert "two boards" in reader.seen.note + reader.seen.problem
     if hidden == "nothing":
         assert dict(reading.seen) == truth_of(kit, layout), "the sheet with pieces is played on"
-        assert [advice.weakness for advice in reader.advice] == [Weakness.TWIN]
+        assert [advice.weakness for advice in reader.seen.advice] == [Weakness.TWIN]
 
 
 def test_two_bare_sheets_are_no_board_until_one_is_put_away() -> None:
     luma, _ = two_sheets(ARENA, {})
     reader = board_reader({ARENA.game: ARENA})
     assert reader.read_picture(luma).game is None
-    assert reader.problem == "The camera sees two boards “standard”: put one of them away"
+    assert reader.seen.problem == "The camera sees two boards “standard”: put one of them away"

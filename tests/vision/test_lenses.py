@@ -48,10 +48,8 @@ class Camera(Device):
 
 def taught(lens: Lens, spread: float, views: int = 50, exact: bool = False) -> LensTuner:
     """A tuner that has come to a lens."""
-    tuner = LensTuner(LENSES["webcam"], exact)
-    tuner.lens, tuner.views = lens, views
-    tuner._information = np.diag([1 / spread**2, 1 / spread**2])  # so sure is it of itself
-    return tuner
+    information = np.diag([1 / spread**2, 1 / spread**2])  # so sure is it of itself
+    return LensTuner(LENSES["webcam"], lens, exact, views, information=information)
 
 
 def pose(rms_px: float = 0.3, markers: int = 4) -> Pose:
@@ -231,8 +229,8 @@ def test_the_camera_learns_its_lens_and_has_it_at_the_next_start(
     assert len(kept) == 1
     with watched.start() as watcher:
         watcher.step()
-        assert watched.reader.lens.focal_ratio == pytest.approx(0.86, rel=0.02)
-        assert watched.reader.lens.k1 == pytest.approx(-0.05, abs=0.03)
+        assert watched.reader.seen.lens.focal_ratio == pytest.approx(0.86, rel=0.02)
+        assert watched.reader.seen.lens.k1 == pytest.approx(-0.05, abs=0.02)
 
 
 def test_a_measured_lens_is_not_refined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -246,7 +244,7 @@ def test_a_measured_lens_is_not_refined(monkeypatch: pytest.MonkeyPatch, tmp_pat
         for turn in range(5):
             watched.world.hold_view(board_turn_deg=20.0 * turn, shift_mm=(0.0, 0.0))
             watcher.step()
-            assert watched.reader.lens == exact
+            assert watched.reader.seen.lens == exact
 
 
 def test_a_camera_that_was_lost_for_a_moment_keeps_what_it_has_learned(
@@ -256,7 +254,7 @@ def test_a_camera_that_was_lost_for_a_moment_keeps_what_it_has_learned(
     with watched.start() as watcher:
         for _ in range(3):
             watcher.step()
-        learned = watched.reader.lens
+        learned = watched.reader.seen.lens
         assert learned != LENSES["webcam"]
         watched.webcam.silent = True
         watcher.step()
@@ -265,7 +263,7 @@ def test_a_camera_that_was_lost_for_a_moment_keeps_what_it_has_learned(
         monkeypatch.setattr(watched.reader, "read", lambda frame, **_: Reading({}, frame=frame.number))
         watcher.step()
         assert len(watched.webcam.opened) == 2
-        assert watched.reader.lens == learned
+        assert watched.reader.seen.lens == learned
 
 
 def test_another_lens_starts_the_reading_anew() -> None:
@@ -276,4 +274,4 @@ def test_another_lens_starts_the_reading_anew() -> None:
     assert reader.pose is None
     second = reader.read(Frame(table.render_luma(), 0.1, 2))
     assert (first.game, second.game) == (KIT.game, KIT.game)
-    assert reader.lens == Lens(0.8)
+    assert reader.seen.lens == Lens(0.8)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from vision.detection import motion
-from vision.detection.motion import Motion, Stir
+from vision.detection.stillness import Background
+from vision.reading import motion
+from vision.reading.motion import Stir, compare, mark_read
 
 Luma = NDArray[np.uint8]
 Shape = tuple[int, int]
@@ -43,13 +44,15 @@ class Shown:
     """A still table before a camera; `spoil` is what the camera makes of each picture."""
 
     def __init__(self, spoil: Callable[[NDArray[np.float32]], Luma]) -> None:
-        self.picture, self.motion, self._spoil = table(), Motion(), spoil
+        self.picture, self._spoil = table(), spoil
+        self._background = Background()
 
     def see(self, picture: NDArray[np.float32] | None = None) -> Stir:
         """The next frame, read whenever something has changed, as the reader does."""
-        stir = self.motion.see(self._spoil(self.picture if picture is None else picture))
+        shown = self._spoil(self.picture if picture is None else picture)
+        stir, self._background = compare(self._background, shown)
         if stir.drifted:
-            self.motion.mark_read(stir.changed)
+            self._background = mark_read(self._background, stir.changed)
         return stir
 
     def learn(self, frames: int = LEARNING) -> None:
@@ -131,6 +134,7 @@ def test_a_still_table_is_still_and_what_happens_on_it_is_seen(camera: str) -> N
     shown.picture[200:420, 500:720] = 150
     stir = shown.see()
     assert stir.moving, "a hand has come"
+    assert stir.places is not None
     assert np.abs(stir.places.mean(axis=0) - (610, 310)).max() < 60
     shown.learn(8)
     assert sum(shown.see().moving for _ in range(10)) == 0, "it rests"
@@ -170,6 +174,7 @@ def test_movement_that_goes_on_for_long_is_never_learned_as_noise(kind: str, cam
     quiet[520:555, 880:915] = 215
     quiet[520:555, 915:950] = tag(np.random.default_rng(8))
     places = shown.see(picture_with(quiet, *next(where))).places
+    assert places is not None
     assert (np.abs(places - (915, 537)).max(axis=1) < 60).any(), "a tag was pushed meanwhile, far from it"
 
 
@@ -227,13 +232,13 @@ def test_slow_changes_of_many_pictures_add_up_to_a_change() -> None:
 
 def test_a_hand_over_half_of_the_paper_does_not_bend_the_light_of_the_rest() -> None:
     """What the hand hides is darker than paper: taken for light, it would make all else differ."""
-    shown, motion = table() * np.float32(0.6), Motion()
+    shown, background = table() * np.float32(0.6), Background()
     for _ in range(3):
-        motion.see(shown.astype(np.uint8))
-    motion.mark_read()
+        _, background = compare(background, shown.astype(np.uint8))
+    background = mark_read(background)
     hand = shown.copy()
     hand[200:, 300:800] = 75
-    stir = motion.see(hand.astype(np.uint8))
+    stir, _ = compare(background, hand.astype(np.uint8))
     rows, columns = np.nonzero(stir.changed)
     assert stir.moving
     assert rows.min() * 8 >= 190
@@ -251,6 +256,7 @@ def test_what_comes_before_a_still_table_all_at_once_is_compared_a_single_time(m
     assert stir.moving
     assert stir.changed is not None
     assert stir.changed[300 // 8 + 1 : 370 // 8, 600 // 8 + 1 : 670 // 8].all()
+    assert stir.places is not None
     assert np.abs(stir.places - (635, 335)).max() < 60
     assert len(compared) == 1
     assert not shown.see().moving, "it lies still in the next frame"

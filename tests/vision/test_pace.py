@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from companion.core.i18n import translate
-from vision.pace import GLANCES, REST, Pace
+from vision.watcher import GLANCES, REST, Pace
 
 
 def test_a_machine_in_time_reads_every_picture_and_has_nothing_to_say() -> None:

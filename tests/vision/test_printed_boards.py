@@ -58,3 +58,30 @@ def test_every_piece_is_read_on_its_printed_board(game: str, light: str) -> None
     told = reading.fans if kit.deck else {square: (face,) for square, face in reading.seen.items()}
     assert dict(told) == layout
     assert reading.strangers == ()
+
+
+def test_the_titles_of_the_strips_are_no_cards_below_a_fan() -> None:
+    """They stand where a fan begins: beyond lanes 0 and 1 of South, and 4 and 5 of North."""
+    kit = KITS["binmat"]
+    assert kit.deck is not None
+    names = [card.name for card in kit.deck.cards]
+    zones = [square for square in kit.board.squares if square.file in (0, 1, 4, 5)]
+    layout = {zone: tuple(names[3 * number : 3 * number + 3]) for number, zone in enumerate(zones)}
+    table = printed_table(kit, default_view(kit))
+    table.set_up(layout)
+    reading = board_reader(KITS).read_picture(table.render_luma())
+    assert dict(reading.fans) == layout
+    assert reading.unknown == frozenset()
+
+
+@pytest.mark.parametrize("radius_mm", [12.0, 24.0, 36.0])
+@pytest.mark.parametrize("off_mm", [(0.0, 0.0), (18.0, 25.0), (-18.0, -25.0)])
+def test_a_card_under_glare_is_never_told_as_an_empty_zone(off_mm: tuple[float, float], radius_mm: float) -> None:
+    kit = KITS["binmat"]
+    zone = kit.board.squares[4]
+    x, y = kit.board.centre_mm(zone)
+    glare = (x + off_mm[0], y + off_mm[1], radius_mm)
+    table = printed_table(kit, replace(default_view(kit), glare=glare))
+    table.set_up({zone: ("4^",)})
+    reading = board_reader(KITS).read_picture(table.render_luma())
+    assert zone in reading.unknown or reading.fans.get(zone)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vision.profiles import profiles
+from vision.pose.printed_lines import profiles
 
 
 def test_brightness_is_that_between_the_pixels_of_each_place() -> None:

@@ -141,10 +141,10 @@ def test_a_print_too_soft_to_decode_is_told_by_its_likeness_or_not_at_all() -> N
 
 def test_a_view_from_straight_above_teaches_nothing_about_the_lens() -> None:
     view = View(tilt_deg=0.0, focal_ratio=0.95)
-    pose, tuner = camera_pose(SMALL, view), LensTuner(LENSES["webcam"])
+    pose, tuner = camera_pose(SMALL, view), LensTuner.of(LENSES["webcam"])
     points = np.vstack([corner_points_mm(SMALL.board, m) for m in SMALL.board.corners])
     noise = np.random.default_rng(3).normal(0, 0.2, (16, 2))
-    tuner.learn(points, pose.to_px(points) + noise, pose)
+    tuner = tuner.taught(points, pose.to_px(points) + noise, pose)
     assert math.isclose(tuner.lens.focal_ratio, LENSES["webcam"].focal_ratio, rel_tol=0.1)
 
 

@@ -12,7 +12,7 @@ from bench.reading.scenes import default_kits, kits
 from companion.core.grid import Square
 from companion.core.ports import Frame
 from companion.printing.printed_kit import printed_table
-from vision.detection.marker_scan import Scanner
+from vision.detection.markers import MarkerFinder
 from vision.pose.board_fit import Evidence
 from vision.pose.lens_choice import checked_fit
 from vision.pose.optics import LENSES, Lens
@@ -55,9 +55,7 @@ def far_px(pose: Pose, true: Pose) -> float:
     return float(np.linalg.norm(pose.to_px(ends) - true.to_px(ends), axis=1).max())
 
 
-@pytest.mark.parametrize(
-    "off_px", [pytest.param(0.0, marks=pytest.mark.xfail(reason="the printed page has another half pixel")), 0.8]
-)
+@pytest.mark.parametrize("off_px", [0.0, 0.8])
 def test_lines_that_agree_make_the_pose_better(picture: tuple[Picture, Pose], off_px: float) -> None:
     luma, true = picture
     seen, pose = three_corners(true, off_px)
@@ -147,7 +145,7 @@ def test_a_corner_marker_is_found_although_the_edge_of_a_card_touches_it(covered
     half = kit.board.corner_mm / 2
     edges = np.array([(x - half, y + 3 * half), (x - half, y + half), (x + 5 * half, y + half)])
     cv2.polylines(luma, [true.to_px(flat(edges)).round().astype(np.int32)], False, (25,), 2)
-    assert marker not in {sighting.marker for sighting in Scanner().whole(luma).sightings}, "nothing touches it"
+    assert marker not in {sighting.marker for sighting in MarkerFinder().find(luma).sightings}, "nothing touches it"
     reader = board_reader({kit.game: kit})
     assert reader.read_picture(luma).game == kit.game
     assert reader.pose is not None
@@ -156,8 +154,14 @@ def test_a_corner_marker_is_found_although_the_edge_of_a_card_touches_it(covered
     assert np.abs(reader.pose.to_px(place) - true.to_px(place)).max() < 1.5
 
 
-@pytest.mark.xfail(reason="squares beside the end of a shadow stay unknown since the second readers have gone")
-@pytest.mark.parametrize(("dark", "soft_px"), [(0.2, 1.0), (0.2, 3.0), (0.35, 1.0)])
+@pytest.mark.parametrize(
+    ("dark", "soft_px"),
+    [
+        pytest.param(0.2, 1.0, marks=pytest.mark.xfail(reason="so dark and sharp it hides the outline of two squares")),
+        (0.2, 3.0),
+        (0.35, 1.0),
+    ],
+)
 def test_where_a_shadow_ends_along_a_line_all_squares_are_told(dark: float, soft_px: float) -> None:
     kit, view = default_kits()["scouts"], replace(VIEW, width=1280, height=720)
     table, true, board = printed_table(kit, view), camera_pose(kit, view), kit.board

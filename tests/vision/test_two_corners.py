@@ -10,7 +10,7 @@ from bench.reading.scenes import kits
 
 from companion.core.grid import Square
 from companion.printing.printed_kit import printed_table
-from vision.pieces.vague_squares import vague_squares
+from vision.pieces.regions import vague_squares
 from vision.pose.board_fit import Belief, Evidence, Tag, fit_board, fit_lines
 from vision.pose.lens_choice import confirmed_squares
 from vision.pose.optics import LENSES, Lens
@@ -147,8 +147,8 @@ def test_a_hand_between_leaves_what_is_beyond_unknown_and_the_reader_says_so() -
     reading = reader.read_picture(luma)
     assert reading.game == "kahmate"
     assert {square for square in board.squares if square.rank >= 8} <= reading.unknown
-    assert "show a third one" in reader.note
-    assert [advice.text for advice in reader.advice] == ["Show a third corner of the board"]
+    assert "show a third one" in reader.seen.note
+    assert [advice.text for advice in reader.seen.advice] == ["Show a third corner of the board"]
 
 
 def test_a_whole_board_is_confirmed_from_two_corners() -> None:

@@ -60,7 +60,7 @@ NAMED_PAGES = ("/join/south", *(f"/rules/{name}" for name in GAMES), "/nowhere",
 """Pages with a name in their address; those without are found by themselves."""
 LIVE_PAGES = ("/", "/watch", "/seat/south", "/seat/north", "/host", "/workbench")
 DATA = ("/api/view", "/api/seat/south/view", "/api/seat/south/plays", "/api/seat/north/view")
-PLAYED_PAGES = ("/history", "/history/1", "/history/1/scene/1", "/statistics", "/api/history")
+PLAYED_PAGES = ("/history", "/history/1", "/history/1/scene/1", "/api/history")
 TURNS = 3
 
 Strays = dict[tuple[str, str], str]

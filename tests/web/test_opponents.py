@@ -48,7 +48,7 @@ def test_the_statistics_count_games_against_each_character(place: Place) -> None
     place.to_orders()
     place.table.resign(Seat.NORTH)
     place.table.disclose("host")
-    page = page_of(place.browser(), "/statistics")
+    page = page_of(place.browser(), "/history")
     assert "Bo" in page
     assert "0 games, 0 won" not in page, "who has played the machine alone has played"
 

@@ -1,4 +1,5 @@
-"""Whether a camera that sends pictures sees anything at all: a cap on the lens, a picture that stands still."""
+"""Whether a camera that sends pictures sees anything at all: a cap on the lens, a picture that
+stands still."""
 
 from __future__ import annotations
 
@@ -15,9 +16,11 @@ _REOPEN_S = 15.0
 
 
 class BlankDetector:
-    """Watches the pictures of a real camera; one that sends the same bytes again and again has stopped: noise is sure.
+    """Watches the pictures of a real camera; one that sends the same bytes again and again has
+    stopped: noise is sure.
 
-    It outlives the opening of the camera anew: a camera that is still frozen then is not called well in between.
+    It outlives the opening of the camera anew: a camera that is still frozen then is not called
+    well in between.
     """
 
     def __init__(self) -> None:
@@ -31,7 +34,8 @@ class BlankDetector:
         self._opened_s = now_s
 
     def trouble(self, name: str, luma: Luma, now_s: float) -> str:
-        """What is wrong with the picture of a camera of that name, and what to do; empty when nothing is."""
+        """What is wrong with the picture of a camera of that name, and what to do; empty when
+        nothing is."""
         before, self._last = self._last, luma
         if before is None or before.shape != luma.shape or not _equal(before, luma):
             self._same_since_s = None
@@ -53,7 +57,8 @@ class BlankDetector:
         return ""
 
     def wants_reopening(self, now_s: float) -> bool:
-        """Has the picture stood still for so long, since the camera was opened, that opening it anew may help?"""
+        """Has the picture stood still for so long, since the camera was opened, that opening it
+        anew may help?"""
         since_s = self._same_since_s
         return since_s is not None and now_s - max(since_s, self._opened_s) >= _REOPEN_S
 

@@ -1,4 +1,5 @@
-"""Measuring a lens from pictures of the printed page: which views are wanted, and what comes of them."""
+"""Measuring a lens from pictures of the printed page: which views are wanted, and what comes of
+them."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from vision.pose.pose import Points
 _LEAST_CORNERS = 16
 _TILT_DEG, _FLAT_DEG, _MOST_TILT_DEG = 18.0, 14.0, 60.0
 _MOVED, _TURNED_DEG = 0.04, 8.0
-"""Views count as two when their corners lie so far apart on average, by picture width, or are tilted so differently."""
+"""Views count as two when their corners lie so far apart on average, by picture width, or are
+tilted so differently."""
 _STILL_PX = 2.0
 _EDGE = 0.3
 """Outer share of width and height that makes a corner of the picture."""
@@ -38,7 +40,8 @@ _OUTER = {
 
 @dataclass(frozen=True)
 class LensFit:
-    """What the views say: the lens, what is left over (px), one standard deviation of the focal length by its size."""
+    """What the views say: the lens, what is left over (px), one standard deviation of the focal
+    length by its size."""
 
     lens: Lens
     rms_px: float
@@ -74,7 +77,8 @@ class _View:
 
     @property
     def side(self) -> str:
-        """Which edge of the page is nearer as the picture shows it, `flat` for none, `slight` for neither clearly."""
+        """Which edge of the page is nearer as the picture shows it, `flat` for none, `slight` for
+        neither clearly."""
         if self.tilt_deg < _TILT_DEG:
             return "flat" if self.tilt_deg < _FLAT_DEG else "slight"
         # A page whose left edge is nearer faces to the right.
@@ -97,7 +101,8 @@ class Calibration:
         return len(self._views)
 
     def add(self, luma: Luma, *, held: bool = False) -> str:
-        """Take a picture; answers why it does not count, or nothing. `held`: it must be as the picture before."""
+        """Take a picture; answers why it does not count, or nothing. `held`: it must be as the
+        picture before."""
         size = (luma.shape[1], luma.shape[0])
         if self._size not in (None, size):
             return f"This picture is {size[0]} x {size[1]}, the others are not: take all with one camera"
@@ -118,14 +123,20 @@ class Calibration:
         sides = [view.side for view in self._views]
         wanted = []
         if "flat" not in sides:
-            wanted.append("Hold the page straight towards the camera, as large as it goes into the picture")
+            wanted.append(
+                "Hold the page straight towards the camera, as large as it goes into the picture"
+            )
         wanted += [words for side, words in _TILTS.items() if side not in sides]
         if self._size:
-            wanted += [f"Hold the page further into the {name} of the picture" for name in self._bare_corners()]
+            wanted += [
+                f"Hold the page further into the {name} of the picture"
+                for name in self._bare_corners()
+            ]
         return tuple(wanted)
 
     def solve(self) -> LensFit | None:
-        """The lens that fits all views best, the principal point in the middle; None when there are too few."""
+        """The lens that fits all views best, the principal point in the middle; None when there are
+        too few."""
         if len(self._views) < 3 or self._size is None:
             return None
         start = self._nominal
@@ -148,7 +159,9 @@ class Calibration:
         rms, matrix, distortion, spreads = found[0], found[1], found[2], found[5]
         focal = float(matrix[0, 0])
         lens = Lens(focal / self._size[0], float(np.ravel(distortion)[0]))
-        spread = float(np.ravel(spreads)[:2].max()) / focal  # one of both focal lengths follows the other
+        spread = (
+            float(np.ravel(spreads)[:2].max()) / focal
+        )  # one of both focal lengths follows the other
         return LensFit(lens, float(rms), spread, len(self._views), self._size[0])
 
     def _see(self, luma: Luma, size: tuple[int, int]) -> _View | str:
@@ -160,10 +173,15 @@ class Calibration:
         numbers = np.ravel(ids)
         points_mm = np.asarray(pattern().getChessboardCorners(), dtype=np.float64)[numbers]
         points_px = np.asarray(corners, dtype=np.float64).reshape(-1, 2)
-        good, rotation, _ = cv2.solvePnP(points_mm, points_px, self._nominal.matrix(size), self._nominal.distortion)
+        good, rotation, _ = cv2.solvePnP(
+            points_mm, points_px, self._nominal.matrix(size), self._nominal.distortion
+        )
         normal = np.asarray(cv2.Rodrigues(rotation)[0], dtype=np.float64)[:, 2]
         view = _View(
-            points_mm, points_px, tuple(int(number) for number in numbers), -normal if normal[2] > 0 else normal
+            points_mm,
+            points_px,
+            tuple(int(number) for number in numbers),
+            -normal if normal[2] > 0 else normal,
         )
         if not good or view.tilt_deg > _MOST_TILT_DEG:
             return "The page is tilted too far: hold it straighter"

@@ -1,4 +1,5 @@
-"""The one camera that is watched: opened, opened anew after trouble, exchanged for another, told to hold still."""
+"""The one camera that is watched: opened, opened anew after trouble, exchanged for another, told to
+hold still."""
 
 from __future__ import annotations
 
@@ -26,9 +27,10 @@ SILENCE_S = 3.0
 class Cameras:
     """The cameras that may be watched, and what is known of them.
 
-    `open` opens that of the settings, `open_other` another one by its source (None: there is no other). `expected`
-    says whether a camera that was never there is a trouble or only none; it is asked when one is missed, where that has
-    to be found out. `lenses` keeps what is learned about lenses; `mains_hz` is the frequency of the lamps' mains.
+    `open` opens that of the settings, `open_other` another one by its source (None: there is no
+    other). `expected` says whether a camera that was never there is a trouble or only none; it is
+    asked when one is missed, where that has to be found out. `lenses` keeps what is learned about
+    lenses; `mains_hz` is the frequency of the lamps' mains.
     """
 
     open: Callable[[], Camera]
@@ -39,8 +41,8 @@ class Cameras:
 
 
 class CameraLink:
-    """The camera that is open, if any. `camera`, `source`, `choose`, `lock` and `locks` may be used from any thread,
-    everything else from the watcher's."""
+    """The camera that is open, if any. `camera`, `source`, `choose`, `lock` and `locks` may be used
+    from any thread, everything else from the watcher's."""
 
     def __init__(self, cameras: Cameras, clock: Clock, lens: LensKeeper) -> None:
         self._cameras, self._clock, self._lens = cameras, clock, lens
@@ -78,7 +80,8 @@ class CameraLink:
         return self._source
 
     def choose(self, source: str) -> None:
-        """Take another camera from the next step on, as `[camera] source` names it; until the next start.
+        """Take another camera from the next step on, as `[camera] source` names it; until the next
+        start.
 
         An empty source is that of the settings.
         """
@@ -87,19 +90,22 @@ class CameraLink:
         self.wake.set()
 
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
-        """Hold focus or exposure (True) or let them follow the picture (False) from the next step on; None: as it is.
+        """Hold focus or exposure (True) or let them follow the picture (False) from the next step
+        on; None: as it is.
 
         What a camera cannot do is left undone: see `locks`.
         """
         with self._asking:
             before = self._wanted or Locks(None, None)
             self._wanted = Locks(
-                before.focus if focus is None else focus, before.exposure if exposure is None else exposure
+                before.focus if focus is None else focus,
+                before.exposure if exposure is None else exposure,
             )
 
     @property
     def locks(self) -> Locks | None:
-        """(focus, exposure): does it stand still? None for what the camera cannot, and for all when it can neither."""
+        """(focus, exposure): does it stand still? None for what the camera cannot, and for all when
+        it can neither."""
         return self._locks
 
     # ---- one frame ----
@@ -125,7 +131,8 @@ class CameraLink:
         return changed
 
     def grab(self) -> Frame | None:
-        """The next frame, opening the camera if need be; raises `CameraError`, also after a long silence."""
+        """The next frame, opening the camera if need be; raises `CameraError`, also after a long
+        silence."""
         self._set_locks()
         if self._camera is None:
             self._begun = False
@@ -152,8 +159,8 @@ class CameraLink:
         return frame
 
     def trouble(self, frame: Frame) -> str:
-        """Why a real camera sees nothing, as a sentence; empty: it does. Raises `CameraError` when opening it anew may
-        help."""
+        """Why a real camera sees nothing, as a sentence; empty: it does. Raises `CameraError` when
+        opening it anew may help."""
         device = self._camera
         if isinstance(device, Device):
             now = self._clock.monotonic_s()
@@ -169,14 +176,16 @@ class CameraLink:
         return ""
 
     def learn(self, now_s: float, is_moving: bool) -> None:
-        """A picture was read: keep what it has told about the lens, and tell the camera whether something moves."""
+        """A picture was read: keep what it has told about the lens, and tell the camera whether
+        something moves."""
         if self._camera:
             self._lens.learn(self._camera, now_s)
         if isinstance(self._camera, Device):
             self._camera.pace(is_moving)
 
     def fail(self) -> float:
-        """Give a camera in trouble back; answers after how many seconds it should be opened again."""
+        """Give a camera in trouble back; answers after how many seconds it should be opened
+        again."""
         self.drop()
         pause_s = _PAUSES_S[min(self._failures, len(_PAUSES_S) - 1)]
         self._failures += 1
@@ -210,7 +219,10 @@ class CameraLink:
                 self._light.held = wanted.exposure
 
     def _begin(self, camera: Camera, now_s: float) -> None:
-        """A camera was opened and has sent its first picture: use its lens, look after its light."""
+        """A camera was opened and has sent its first picture: use its lens, look after its
+        light."""
         self._sight.begin(now_s)
-        self._light = LightKeeper(camera, self._cameras.mains_hz) if isinstance(camera, Device) else None
+        self._light = (
+            LightKeeper(camera, self._cameras.mains_hz) if isinstance(camera, Device) else None
+        )
         self._lens.begin(camera)

@@ -1,4 +1,5 @@
-"""What people are told of the camera: that it sees the board, that it does not, or what is wrong with it."""
+"""What people are told of the camera: that it sees the board, that it does not, or what is wrong
+with it."""
 
 from __future__ import annotations
 
@@ -8,31 +9,43 @@ from collections.abc import Callable
 from companion.core.i18n import joined, say
 from companion.core.ports import CameraState, CameraStatus
 
-_NONE_YET = say("There is no camera: connect one and it will be used; without one you play by tapping")
+_NONE_YET = say(
+    "There is no camera: connect one and it will be used; without one you play by tapping"
+)
 _GONE_S = 1.0
 """A board that is out of sight for less, behind an arm or a cup, is not said to be gone."""
 
 
 class CameraReport:
-    """Says each change once to `on_status`; `expected` is that of `Cameras`. Any thread may call."""
+    """Says each change once to `on_status`; `expected` is that of `Cameras`. Any thread may
+    call."""
 
-    def __init__(self, on_status: Callable[[CameraStatus], None], expected: bool | Callable[[], bool]) -> None:
+    def __init__(
+        self, on_status: Callable[[CameraStatus], None], expected: bool | Callable[[], bool]
+    ) -> None:
         self._on_status, self._expected = on_status, expected
         self._status: CameraStatus | None = None
         self._board_s: float | None = None
         self._lock = threading.Lock()
 
     def expect(self) -> None:
-        """From now on a camera that is missing is a trouble: it works, or somebody has chosen it."""
+        """From now on a camera that is missing is a trouble: it works, or somebody has chosen
+        it."""
         self._expected = True
 
     def sees_board(self, note: str, light: str, now_s: float) -> None:
         """A board was read; `note` and `light` are sentences about the picture, or empty."""
-        self._board_s = now_s
-        self._say(CameraStatus(CameraState.SEES_BOARD, joined(". ", (say("The camera sees the board"), note, light))))
+        self._board_s, self._expected = now_s, True
+        self._say(
+            CameraStatus(
+                CameraState.SEES_BOARD,
+                joined(". ", (say("The camera sees the board"), note, light)),
+            )
+        )
 
     def sees_none(self, problem: str, light: str, now_s: float) -> None:
         """There was no board in the picture; `problem` says why, if that is known."""
+        self._expected = True
         if self._board_s is None or now_s - self._board_s >= _GONE_S:
             sentence = problem or say(
                 "The camera sees no board: put it down with all four corner markers in the picture"

@@ -1,6 +1,7 @@
 """Cameras by the words of the settings: which there are, and how to open one again and again.
 
-All of them give frames of brightness and raise `CameraError` with what is wrong, where, and what to do.
+All of them give frames of brightness and raise `CameraError` with what is wrong, where, and what to
+do.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from vision.network.stream import is_network, network_camera
 
 @dataclass(frozen=True)
 class CameraChoice:
-    """A camera that is connected: `source` for `[camera] source`, a name for people, a guess among the lens models."""
+    """A camera that is connected: `source` for `[camera] source`, a name for people, a guess among
+    the lens models."""
 
     source: str
     name: str
@@ -32,19 +34,28 @@ class CameraChoice:
 
 
 def cameras() -> tuple[CameraChoice, ...]:
-    """The cameras that are connected, the Raspberry Pi's own first. None is opened, so a busy one is no trouble."""
+    """The cameras that are connected, the Raspberry Pi's own first. None is opened, so a busy one
+    is no trouble."""
     found = []
     with contextlib.suppress(CameraError):  # no Raspberry Pi
         own = pi_devices()
         for each in own:
             # By its id a camera is found again whatever order they have at the next boot.
             source = f"picamera:{each.id}" if len(own) > 1 else "picamera"
-            found.append(CameraChoice(source, say("Raspberry Pi camera {sensor}", sensor=each.sensor), each.model))
+            found.append(
+                CameraChoice(
+                    source, say("Raspberry Pi camera {sensor}", sensor=each.sensor), each.model
+                )
+            )
     plugged = usb_devices()
     names = [device.name for device in plugged]
     for device in plugged:
-        # By its name a camera is found again under another number, unless there are two of the name.
-        alone = sum(device.name.lower() in name.lower() for name in names) == 1 and not device.name.isdecimal()
+        # By its name a camera is found again under another number, unless there are two of the
+        # name.
+        alone = (
+            sum(device.name.lower() in name.lower() for name in names) == 1
+            and not device.name.isdecimal()
+        )
         source = f"usb:{device.name}" if alone else f"usb:{device.number}"
         found.append(CameraChoice(source, device.name, "webcam"))
     return tuple(found)
@@ -52,7 +63,9 @@ def cameras() -> tuple[CameraChoice, ...]:
 
 def is_device(source: str) -> bool:
     """Does this word of the settings mean a camera, or none, and not a file?"""
-    return source.strip().partition(":")[0] in ("auto", "none", "picamera", "usb") or is_network(source)
+    return source.strip().partition(":")[0] in ("auto", "none", "picamera", "usb") or is_network(
+        source
+    )
 
 
 def open_camera(settings: CameraSettings, clock: Clock) -> Camera:
@@ -63,11 +76,14 @@ def open_camera(settings: CameraSettings, clock: Clock) -> Camera:
 class CameraOpener:
     """Opens the camera of the settings, or another one, as often as it is lost.
 
-    A USB camera that comes back under another number is known again by its maker, type and serial number, one on a
-    ribbon cable by libcamera's id. `phone` is the line of an old phone, where one may be the camera.
+    A USB camera that comes back under another number is known again by its maker, type and serial
+    number, one on a ribbon cable by libcamera's id. `phone` is the line of an old phone, where one
+    may be the camera.
     """
 
-    def __init__(self, settings: CameraSettings, clock: Clock, phone: PhoneLine | None = None) -> None:
+    def __init__(
+        self, settings: CameraSettings, clock: Clock, phone: PhoneLine | None = None
+    ) -> None:
         self._settings = settings
         self._clock = clock
         self._phone = phone
@@ -75,11 +91,16 @@ class CameraOpener:
         self._ribbons: dict[str, str] = {}
 
     def open(self, source: str | None = None) -> Camera:
-        """The camera of a source, of the settings' without one; raises `CameraError` when there is none."""
+        """The camera of a source, of the settings' without one; raises `CameraError` when there is
+        none."""
         source = (source or self._settings.source).strip()
         kind, _, which = source.partition(":")
         if source == "none":
-            raise CameraError(say("The camera is switched off: set [camera] source to auto, picamera, usb:0 or a path"))
+            raise CameraError(
+                say(
+                    "The camera is switched off: set [camera] source to auto, picamera, usb:0 or a path"
+                )
+            )
         if source == "auto":
             return self._first()
         if source == PHONE and self._phone:
@@ -95,7 +116,11 @@ class CameraOpener:
             is_folder = path.is_dir()
         except OSError as error:
             raise CameraError(
-                say("{file}: cannot be read: {error}. Check the path", file=source, error=error.strerror)
+                say(
+                    "{file}: cannot be read: {error}. Check the path",
+                    file=source,
+                    error=error.strerror,
+                )
             ) from None
         if is_folder:
             return FolderCamera(path, self._clock)
@@ -121,7 +146,8 @@ class CameraOpener:
                 ) from usb_error
 
     def _ribbon(self, which: str) -> PiDevice:
-        """The ribbon camera of a word; the one that it meant before, wherever that is listed now."""
+        """The ribbon camera of a word; the one that it meant before, wherever that is listed
+        now."""
         found = chosen(self._ribbons.get(which, which))
         self._ribbons[which] = found.id
         return found

@@ -1,7 +1,8 @@
-"""The colours of a picture beside its brightness: small, since nothing is read from them and eyes see them blurred.
+"""The colours of a picture beside its brightness: small, since nothing is read from them and eyes
+see them blurred.
 
-`Colours` are (height, width, 2) uint8, Cr and Cb as OpenCV has them (128: grey), over the same view as the brightness,
-some quarter of its size each way.
+`Colours` are (height, width, 2) uint8, Cr and Cb as OpenCV has them (128: grey), over the same view
+as the brightness, some quarter of its size each way.
 """
 
 from __future__ import annotations
@@ -37,18 +38,24 @@ def of_jpeg(sent: bytes) -> Colours | None:
         picture = cv2.imdecode(np.frombuffer(sent, np.uint8), cv2.IMREAD_REDUCED_COLOR_4)
     except cv2.error:
         return None
-    return None if picture is None else np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2YCrCb)[:, :, 1:], dtype=np.uint8)
+    return (
+        None
+        if picture is None
+        else np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2YCrCb)[:, :, 1:], dtype=np.uint8)
+    )
 
 
 def of_pairs(sent: Any, place: int) -> Colours:
-    """The colours of YUYV or UYVY, (height, width, 2), with the colour at that place of each pair."""
+    """The colours of YUYV or UYVY, (height, width, 2), with the colour at that place of each
+    pair."""
     half = sent[::EVERY, :, place]
     width = half.shape[1] // EVERY * EVERY
     return np.dstack([half[:, 1:width:EVERY], half[:, 0:width:EVERY]])
 
 
 def painted(luma: Luma, colours: Colours | None) -> NDArray[np.uint8]:
-    """A view in BGR, of its brightness and the colours of the same view; without colours the brightness alone."""
+    """A view in BGR, of its brightness and the colours of the same view; without colours the
+    brightness alone."""
     if colours is None:
         return luma
     height, width = luma.shape

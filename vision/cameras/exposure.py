@@ -1,4 +1,5 @@
-"""Whether there is light enough for the camera, and what the camera can do about it when there is not."""
+"""Whether there is light enough for the camera, and what the camera can do about it when there is
+not."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _SETTLE_S = 8.0
 _SAID_S = 60.0
 """So long it is said what the camera does about the light, once that has helped."""
 _DARK, _BURNT = 80, 248
-"""Brightness of the lightest twentieth of a picture that is too dark, and of its middle in one that is burnt out."""
+"""Brightness of the lightest twentieth of a picture that is too dark, and of its middle in one that
+is burnt out."""
 _BANDS = 0.012
 """Share of brightness that bands of flicker change rows by (one standard deviation)."""
 _LONGER = say("It is dark: the camera exposes longer")
@@ -28,11 +30,12 @@ _CYCLES = 8
 
 
 class LightKeeper:
-    """Looks at a camera's pictures about once a second and asks it for other exposures; says so in a sentence.
+    """Looks at a camera's pictures about once a second and asks it for other exposures; says so in
+    a sentence.
 
-    Dark: the camera measures anew and may expose as long as a frame lasts. Burnt out: it measures anew. Bands of
-    flickering lamps, which wander between two pictures: it exposes in whole periods of the mains, 50 Hz or 60 Hz.
-    While somebody holds the exposure (`held`) nothing is asked for.
+    Dark: the camera measures anew and may expose as long as a frame lasts. Burnt out: it measures
+    anew. Bands of flickering lamps, which wander between two pictures: it exposes in whole periods
+    of the mains, 50 Hz or 60 Hz. While somebody holds the exposure (`held`) nothing is asked for.
     """
 
     def __init__(self, device: Device, mains_hz: int) -> None:
@@ -53,7 +56,8 @@ class LightKeeper:
 
     @property
     def sentence(self) -> str:
-        """What is the matter with the light, and what is done or to be done about it; empty when nothing is."""
+        """What is the matter with the light, and what is done or to be done about it; empty when
+        nothing is."""
         return self._light_words or self._band_words
 
     def see(self, luma: Luma, now_s: float) -> None:
@@ -74,7 +78,9 @@ class LightKeeper:
 
     def _act_on_light(self, light: str, now_s: float) -> None:
         if light == "good":
-            self._light_words = _LONGER if self._slow and now_s < self._said_until_s and not self.held else ""
+            self._light_words = (
+                _LONGER if self._slow and now_s < self._said_until_s and not self.held else ""
+            )
         elif self.held:
             if light == "dark":
                 self._light_words = say("It is dark: unlock the exposure on the camera page")
@@ -84,10 +90,16 @@ class LightKeeper:
             if self._slow:
                 self._light_words = say("It is dark even at the longest exposure: switch on a lamp")
             else:
-                self._light_words = _LONGER if self._ask(True, now_s) else say("It is dark: switch on a lamp")
+                self._light_words = (
+                    _LONGER if self._ask(True, now_s) else say("It is dark: switch on a lamp")
+                )
         else:
             helps = self._asked != light and self._ask(False, now_s)
-            self._light_words = "" if helps else say("The picture is overexposed: turn the lamp away from the board")
+            self._light_words = (
+                ""
+                if helps
+                else say("The picture is overexposed: turn the lamp away from the board")
+            )
         self._asked = "" if light == "good" else light
 
     def _act_on_bands(self, now_s: float) -> None:
@@ -100,7 +112,8 @@ class LightKeeper:
             self._hz = self._mains.pop(0)
             if self._ask(self._slow, now_s):
                 self._band_words = say(
-                    "The lamps flicker: the camera exposes in whole periods of {number} Hz", number=self._hz
+                    "The lamps flicker: the camera exposes in whole periods of {number} Hz",
+                    number=self._hz,
                 )
 
     def _ask(self, slow: bool, now_s: float) -> bool:
@@ -129,7 +142,8 @@ def _cells(luma: Luma) -> NDArray[np.float32]:
 def _has_bands(before: NDArray[np.float32], now: NDArray[np.float32]) -> bool:
     """Do rows differ between two pictures as if one wave ran over all of their width?
 
-    The median along a row keeps out what hides less than half of it; a hand does not do the same to both halves.
+    The median along a row keeps out what hides less than half of it; a hand does not do the same to
+    both halves.
     """
     if before.shape != now.shape or len(now) < 32:
         return False
@@ -142,4 +156,6 @@ def _has_bands(before: NDArray[np.float32], now: NDArray[np.float32]) -> bool:
         return False
     power = np.abs(np.fft.rfft((left + right) * np.hanning(len(left)))) ** 2
     peak = int(power[1:].argmax()) + 1
-    return peak <= _CYCLES and bool(power[max(1, peak - 1) : peak + 2].sum() > 0.7 * power[1:].sum())
+    return peak <= _CYCLES and bool(
+        power[max(1, peak - 1) : peak + 2].sum() > 0.7 * power[1:].sum()
+    )

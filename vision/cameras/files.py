@@ -49,22 +49,32 @@ def load_picture(path: Path) -> tuple[Luma, Colours | None]:
         content = read_file(path, MAX_PICTURE)
     except OSError as error:
         raise CameraError(
-            say("{file}: cannot be read: {error}. Check the path", file=str(path), error=error.strerror)
+            say(
+                "{file}: cannot be read: {error}. Check the path",
+                file=str(path),
+                error=error.strerror,
+            )
         ) from error
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow's own limit is another one, and what it finds odd is still read
+            warnings.simplefilter(
+                "ignore"
+            )  # Pillow's own limit is another one, and what it finds odd is still read
             return _decoded(content, path)
     except CameraError:
         raise
     except Exception as error:  # damaged files make decoders raise nearly anything
         raise CameraError(
-            say("{file}: is not a picture that can be read: use PNG or JPEG, or take it again", file=str(path))
+            say(
+                "{file}: is not a picture that can be read: use PNG or JPEG, or take it again",
+                file=str(path),
+            )
         ) from error
 
 
 def _decoded(content: bytes, path: Path) -> tuple[Luma, Colours | None]:
-    """Decode a file that anybody may have sent. OpenCV does not: 4.11 writes beyond its memory (CVE-2025-53644)."""
+    """Decode a file that anybody may have sent. OpenCV does not: 4.11 writes beyond its memory
+    (CVE-2025-53644)."""
     with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
         if picture.width * picture.height > MAX_PIXELS:
             raise CameraError(
@@ -133,14 +143,19 @@ class PictureCamera(Source):
 
 
 class FolderCamera(Source):
-    """The pictures of a folder by name, once; then the last one for ever. One that cannot be read is left out."""
+    """The pictures of a folder by name, once; then the last one for ever. One that cannot be read
+    is left out."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         super().__init__(clock)
         self.name = str(folder)
         self._paths = pictures_in(folder)
         if not self._paths:
-            raise CameraError(say("{folder}: holds no pictures: put PNG or JPEG files into it", folder=str(folder)))
+            raise CameraError(
+                say(
+                    "{folder}: holds no pictures: put PNG or JPEG files into it", folder=str(folder)
+                )
+            )
         self._next = 0
         self._picture: Luma | None = None
         self._tint: Colours | None = None
@@ -154,7 +169,9 @@ class FolderCamera(Source):
             except CameraError as error:
                 log.warning("%s; it is left out", error.message)
         if self._picture is None:
-            raise CameraError(say("{folder}: none of its pictures can be read: replace them", folder=self.name))
+            raise CameraError(
+                say("{folder}: none of its pictures can be read: replace them", folder=self.name)
+            )
         return self._picture
 
     def _colours(self) -> Callable[[], Colours | None] | None:
@@ -163,13 +180,18 @@ class FolderCamera(Source):
 
 
 def pictures_in(folder: Path) -> list[Path]:
-    """The picture files of a folder, sorted by name; raises `CameraError` when it cannot be read."""
+    """The picture files of a folder, sorted by name; raises `CameraError` when it cannot be
+    read."""
     try:
         inside = list(islice(folder.iterdir(), MAX_ENTRIES + 1))
         found = sorted(p for p in inside if p.suffix.lower() in PICTURES and p.is_file())
     except OSError as error:
         raise CameraError(
-            say("{file}: cannot be read: {error}. Check the path", file=str(folder), error=error.strerror)
+            say(
+                "{file}: cannot be read: {error}. Check the path",
+                file=str(folder),
+                error=error.strerror,
+            )
         ) from error
     if len(inside) > MAX_ENTRIES:
         raise CameraError(
@@ -195,12 +217,17 @@ class FilmCamera(Source):
         if self._picture is None:
             self._film.release()
             raise CameraError(
-                say("{file}: is not a video that can be read: use MP4 or AVI, or convert it", file=str(path))
+                say(
+                    "{file}: is not a video that can be read: use MP4 or AVI, or convert it",
+                    file=str(path),
+                )
             )
         self._shown = False
 
     def _is_of_sane_size(self) -> bool:
-        width, height = (self._film.get(each) for each in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT))
+        width, height = (
+            self._film.get(each) for each in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT)
+        )
         return bool(0 < width * height <= MAX_PIXELS)
 
     def _next_picture(self) -> Luma | None:
@@ -227,7 +254,8 @@ class FilmCamera(Source):
 
 
 def _begins_as_film(path: Path) -> bool:
-    """Is this an ordinary file with the beginning of a film? A list of other files' names (HLS, ffconcat) is none.
+    """Is this an ordinary file with the beginning of a film? A list of other files' names (HLS,
+    ffconcat) is none.
 
     Raises `CameraError` for a file that cannot be read.
     """
@@ -235,20 +263,30 @@ def _begins_as_film(path: Path) -> bool:
         with open_file(path) as file:
             head = file.read(12)
     except OSError as error:
-        raise CameraError(say("{file}: there is no such video: check the path", file=str(path))) from error
+        raise CameraError(
+            say("{file}: there is no such video: check the path", file=str(path))
+        ) from error
     is_avi = head[:4] == b"RIFF" and head[8:] == b"AVI "
     is_matroska = head[:4] == b"\x1a\x45\xdf\xa3"
-    return is_avi or is_matroska or head[4:8] in (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip")
+    return (
+        is_avi or is_matroska or head[4:8] in (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip")
+    )
 
 
 def picture_paths(paths: Iterable[Path]) -> list[Path]:
-    """Files as they are, folders as the pictures in them; raises `CameraError` for an empty folder."""
+    """Files as they are, folders as the pictures in them; raises `CameraError` for an empty
+    folder."""
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
             inside = pictures_in(path)
             if not inside:
-                raise CameraError(say("{folder}: holds no pictures: put PNG or JPEG files into it", folder=str(path)))
+                raise CameraError(
+                    say(
+                        "{folder}: holds no pictures: put PNG or JPEG files into it",
+                        folder=str(path),
+                    )
+                )
             found += inside
         else:
             found.append(path)

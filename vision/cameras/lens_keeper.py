@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 class LensKeeper:
-    """Carries lenses between the `shelf` and the `reader`; without a shelf nothing is known or kept."""
+    """Carries lenses between the `shelf` and the `reader`; without a shelf nothing is known or
+    kept."""
 
     def __init__(self, shelf: LensShelf | None, reader: BoardReader) -> None:
         self._shelf, self._reader = shelf, reader

@@ -1,4 +1,5 @@
-"""The pattern from which a lens is measured: a chessboard with markers in its white squares (ChArUco).
+"""The pattern from which a lens is measured: a chessboard with markers in its white squares
+(ChArUco).
 
 Its axes: origin at its upper left corner, x to the right, y down, mm, as OpenCV counts.
 """

@@ -1,7 +1,8 @@
-"""Lenses by camera: nominal from the model, what the board has taught, and what was measured; kept in a file.
+"""Lenses by camera: nominal from the model, what the board has taught, and what was measured; kept
+in a file.
 
-The file is JSON, by the camera's identity: `{"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004, "exact": false}`, with
-`k2` and `fisheye` where the lens needs them.
+The file is JSON, by the camera's identity: `{"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004,
+"exact": false}`, with `k2` and `fisheye` where the lens needs them.
 """
 
 from __future__ import annotations
@@ -30,15 +31,18 @@ _LEAST_VIEWS = 20
 _SURE = 0.03
 """A focal length that is known less surely, by its own size, is not worth keeping."""
 _MISFIT = 1.0 / 1280
-"""A lens with which the corners of the board are farther off than this, by picture width, explains nothing."""
+"""A lens with which the corners of the board are farther off than this, by picture width, explains
+nothing."""
 _FARTHEST = 0.35
-"""Logarithm by which a learned focal length may differ from the nominal one; k1 may by `_FARTHEST_K1`."""
+"""Logarithm by which a learned focal length may differ from the nominal one; k1 may by
+`_FARTHEST_K1`."""
 _FARTHEST_K1 = 0.14
 _FARTHEST_TOLD = 1.2
 
 
 class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A lens as far as it is known; `spread` is one standard deviation of the focal length by its own size."""
+    """A lens as far as it is known; `spread` is one standard deviation of the focal length by its
+    own size."""
 
     focal_ratio: float
     k1: float
@@ -52,7 +56,9 @@ class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def of(cls, lens: Lens, spread: float, exact: bool = False) -> KeptLens:
         """A lens, rounded."""
         bend, is_fisheye = round(lens.k2, 5) or msgspec.UNSET, lens.is_fisheye or msgspec.UNSET
-        return cls(round(lens.focal_ratio, 5), round(lens.k1, 5), round(spread, 5), exact, bend, is_fisheye)
+        return cls(
+            round(lens.focal_ratio, 5), round(lens.k1, 5), round(spread, 5), exact, bend, is_fisheye
+        )
 
     @property
     def lens(self) -> Lens:
@@ -71,7 +77,8 @@ class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def nominal_lens(settings: CameraSettings, camera: Camera | None) -> Lens:
-    """The lens that the settings and the camera's model promise; a sensor that is cropped sees less."""
+    """The lens that the settings and the camera's model promise; a sensor that is cropped sees
+    less."""
     if settings.field_of_view_deg is not None:
         return Lens(0.5 / math.tan(math.radians(settings.field_of_view_deg) / 2))
     device = camera if isinstance(camera, Device) else None
@@ -82,7 +89,8 @@ def nominal_lens(settings: CameraSettings, camera: Camera | None) -> Lens:
 
 
 class LensShelf:
-    """Knows the lens of each camera, and keeps what is learned in a file; None: only as long as it lives.
+    """Knows the lens of each camera, and keeps what is learned in a file; None: only as long as it
+    lives.
 
     Used by one thread. A file that cannot be read is set aside and said so in the log.
     """
@@ -103,7 +111,8 @@ class LensShelf:
         return kept.lens, kept.exact
 
     def learn(self, camera: Camera, tuner: LensTuner, pose: Pose | None, now_s: float) -> None:
-        """Keep what the board has taught, if it is worth it and surer than what is kept; write it now and then."""
+        """Keep what the board has taught, if it is worth it and surer than what is kept; write it
+        now and then."""
         if self._next_s is None:
             self._next_s = now_s + _SAVE_S
         if now_s < self._next_s:
@@ -130,15 +139,19 @@ class LensShelf:
         self._kept[key] = found
 
     def measured(self, camera: Camera, lens: Lens, spread: float) -> None:
-        """Keep a lens that was measured; nothing that the board teaches replaces it. Raises `CameraError`."""
+        """Keep a lens that was measured; nothing that the board teaches replaces it. Raises
+        `CameraError`."""
         if not (key := self._key(camera)):
-            raise CameraError(f"{camera.name} is no camera whose lens can be kept: measure with the camera itself")
+            raise CameraError(
+                f"{camera.name} is no camera whose lens can be kept: measure with the camera itself"
+            )
         self._kept[key] = KeptLens.of(lens, spread, exact=True)
         self._changed = True
         self.save(strict=True)
 
     def save(self, strict: bool = False) -> None:
-        """Write the file if something has changed; what fails is logged once, or raised if `strict`."""
+        """Write the file if something has changed; what fails is logged once, or raised if
+        `strict`."""
         if self._path is None or not self._changed:
             return
         try:
@@ -153,7 +166,8 @@ class LensShelf:
             self._told = True
 
     def _key(self, camera: Camera) -> str:
-        """What a lens is filed under: the camera, the size of its picture, and how much of the sensor that shows."""
+        """What a lens is filed under: the camera, the size of its picture, and how much of the
+        sensor that shows."""
         if not isinstance(camera, Device) or not camera.identity:
             return ""
         zoom = f" zoom {camera.zoom:.2f}" if camera.zoom > 1.005 else ""
@@ -162,8 +176,12 @@ class LensShelf:
 
 
 def _is_far(tuner: LensTuner, nominal: Lens) -> bool:
-    """Is a learned lens too far from the nominal one? One that whole boards have told may be of any angle."""
-    off, bend = abs(math.log(tuner.lens.focal_ratio / nominal.focal_ratio)), abs(tuner.lens.k1 - nominal.k1)
+    """Is a learned lens too far from the nominal one? One that whole boards have told may be of any
+    angle."""
+    off, bend = (
+        abs(math.log(tuner.lens.focal_ratio / nominal.focal_ratio)),
+        abs(tuner.lens.k1 - nominal.k1),
+    )
     return off > _FARTHEST_TOLD if tuner.told_by_lines else off > _FARTHEST or bend > _FARTHEST_K1
 
 
@@ -173,19 +191,27 @@ def _load(path: Path) -> dict[str, KeptLens]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        log.warning("%s: the kept lenses cannot be read: %s: nominal ones are used", path, error.strerror)
+        log.warning(
+            "%s: the kept lenses cannot be read: %s: nominal ones are used", path, error.strerror
+        )
         return {}
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         aside = path.with_name(path.name + ".bad")
         with contextlib.suppress(OSError):
             path.replace(aside)
-        log.warning("%s: damaged: %s: set aside as %s, the cameras learn their lenses anew", path, error, aside.name)
+        log.warning(
+            "%s: damaged: %s: set aside as %s, the cameras learn their lenses anew",
+            path,
+            error,
+            aside.name,
+        )
         return {}
     return {key: lens for key, lens in kept.items() if lens.is_sane()}
 
 
 def _write(path: Path, content: bytes) -> None:
-    """All or nothing, also when the power is cut: a temporary file, synced, takes the place of the old one."""
+    """All or nothing, also when the power is cut: a temporary file, synced, takes the place of the
+    old one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".new")
     with temporary.open("wb") as file:

@@ -1,7 +1,8 @@
-"""Raspberry Pi cameras through Picamera2, which exists on a Raspberry Pi alone: only this module knows it.
+"""Raspberry Pi cameras through Picamera2, which exists on a Raspberry Pi alone: only this module
+knows it.
 
-Control names and numbers are libcamera's: AfMode 0 manual, 2 continuous; AfState 2 focused; AeExposureMode 2 long;
-AeFlickerMode 1 manual; the lens position counts dioptres.
+Control names and numbers are libcamera's: AfMode 0 manual, 2 continuous; AfState 2 focused;
+AeExposureMode 2 long; AeFlickerMode 1 manual; the lens position counts dioptres.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ from companion.core.errors import CameraError
 from companion.core.i18n import say
 from vision.cameras import colours
 from vision.cameras.colours import Colours
-from vision.cameras.ribbon import PiDevice, chosen, close_device, is_short_of_memory, open_device, picamera2, reason_of
+from vision.cameras.ribbon import (
+    PiDevice,
+    chosen,
+    close_device,
+    is_short_of_memory,
+    open_device,
+    picamera2,
+    reason_of,
+)
 from vision.cameras.sensors import Mode, choices, modes_of
 from vision.cameras.source import Device, Locks, shape_of
 from vision.detection.markers import Luma
@@ -29,7 +38,8 @@ from vision.oddities import oddity_of
 _log = logging.getLogger(__name__)
 _FRAME_TIMEOUT_S = 3.0
 _SETTLE_S = 4.0
-"""So long focus and exposure settle before they are held; automatic exposure needs some twenty frames."""
+"""So long focus and exposure settle before they are held; automatic exposure needs some twenty
+frames."""
 _HALF_A_METRE = 2.0
 _FRAME_US = 33_333
 _SMALL_PX = (1280, 720)
@@ -37,7 +47,8 @@ _SMALL_PX = (1280, 720)
 
 
 def _tint_of(plane: Luma, width: int, height: int) -> Colours | None:
-    """The colours below the brightness of a YUV420 buffer, a row of which holds two of U or V; None: there are none."""
+    """The colours below the brightness of a YUV420 buffer, a row of which holds two of U or V;
+    None: there are none."""
     rest = plane[height : height * 3 // 2]
     if rest.shape[0] < height // 2 or height % 2 or plane.shape[1] % 2:
         return None
@@ -48,13 +59,15 @@ def _tint_of(plane: Luma, width: int, height: int) -> Colours | None:
 class PiCamera(Device):
     """A Raspberry Pi camera: the luma plane of a YUV420 stream.
 
-    Focus and exposure settle for some seconds and are then held, so that they do not follow hands. `device` is one of
-    `vision.cameras.ribbon.pi_devices`; None: the first one.
+    Focus and exposure settle for some seconds and are then held, so that they do not follow hands.
+    `device` is one of `vision.cameras.ribbon.pi_devices`; None: the first one.
     """
 
     name = "picamera"
 
-    def __init__(self, settings: CameraSettings, clock: Clock, device: PiDevice | None = None) -> None:
+    def __init__(
+        self, settings: CameraSettings, clock: Clock, device: PiDevice | None = None
+    ) -> None:
         super().__init__(clock)
         self._module = picamera2()
         self.which = device or chosen("")
@@ -81,13 +94,18 @@ class PiCamera(Device):
         self._start_in_memory()
         known = self.device.camera_controls
         self._due &= {
-            kind for kind, control in (("focus", "LensPosition"), ("exposure", "AeEnable")) if control in known
+            kind
+            for kind, control in (("focus", "LensPosition"), ("exposure", "AeEnable"))
+            if control in known
         }
-        self._locks = Locks(*(False if kind in self._due else None for kind in ("focus", "exposure")))
+        self._locks = Locks(
+            *(False if kind in self._due else None for kind in ("focus", "exposure"))
+        )
         self._set(AfMode=2, **self._rhythm())
 
     def _start_in_memory(self) -> None:
-        """Start with the mode that sees most, or with less where the contiguous memory does not suffice for it."""
+        """Start with the mode that sees most, or with less where the contiguous memory does not
+        suffice for it."""
         size, fps = self._settings.size_px, self._settings.fps
         modes = modes_of(self.device, self.which.sensor)
         tries: list[tuple[tuple[int, int], Mode | None]] = []
@@ -100,12 +118,17 @@ class PiCamera(Device):
             except Exception as error:
                 if not left or not is_short_of_memory(error):
                     raise
-                _log.warning("No contiguous memory for a picture of %s x %s from %s: less is tried", *px, mode)
+                _log.warning(
+                    "No contiguous memory for a picture of %s x %s from %s: less is tried",
+                    *px,
+                    mode,
+                )
             else:
                 return
 
     def _start_with(self, size: tuple[int, int], mode: Mode | None) -> None:
-        # One stream, whose first plane is the brightness: what is read from needs no colours worked out of it.
+        # One stream, whose first plane is the brightness: what is read from needs no colours worked
+        # out of it.
         streams: dict[str, Any] = {"main": {"size": size, "format": "YUV420"}}
         if mode is not None:
             streams["sensor"] = {"output_size": mode.size, "bit_depth": mode.bit_depth}
@@ -124,22 +147,33 @@ class PiCamera(Device):
                 request.release()
         except CameraError:
             raise
-        except Exception as error:  # TimeoutError, and whatever libcamera raises when the cable comes off
+        except (
+            Exception
+        ) as error:  # TimeoutError, and whatever libcamera raises when the cable comes off
             if isinstance(error, TimeoutError):
-                words = say("The Raspberry Pi camera has stopped sending pictures: use a shorter ribbon cable")
+                words = say(
+                    "The Raspberry Pi camera has stopped sending pictures: use a shorter ribbon cable"
+                )
             else:
                 words = say(
-                    "The Raspberry Pi camera sends an error: {error}: use a shorter ribbon cable", error=str(error)
+                    "The Raspberry Pi camera sends an error: {error}: use a shorter ribbon cable",
+                    error=str(error),
                 )
             raise CameraError(words) from error
         return luma
 
     def _copy(self, request: Any) -> Luma:
-        """The luma plane, without the padding at the end of its rows and the colour planes below."""
+        """The luma plane, without the padding at the end of its rows and the colour planes
+        below."""
         width, height = self.device.camera_configuration()["main"]["size"]
         with self._module.MappedArray(request, "main", write=False) as mapped:
             plane = np.asarray(mapped.array)
-            if plane.ndim != 2 or plane.dtype != np.uint8 or plane.shape[0] < height or plane.shape[1] < width:
+            if (
+                plane.ndim != 2
+                or plane.dtype != np.uint8
+                or plane.shape[0] < height
+                or plane.shape[1] < width
+            ):
                 raise CameraError(
                     say(
                         "The Raspberry Pi camera sends {what} where a plane of {width} x {height} was "
@@ -153,13 +187,19 @@ class PiCamera(Device):
             return np.array(plane[:height, :width])
 
     def _colours(self) -> Callable[[], Colours | None] | None:
-        """One pixel of sixteen of the colour planes: what is copied along with the brightness is an eighth of it."""
+        """One pixel of sixteen of the colour planes: what is copied along with the brightness is an
+        eighth of it."""
         tint = self._tint
         return None if tint is None else lambda: tint
 
     def _age_s(self) -> float:
-        """libcamera stamps the first row's exposure in nanoseconds since the start of the machine."""
-        return time.clock_gettime(time.CLOCK_BOOTTIME) - self._stamp_ns / 1e9 if self._stamp_ns else 0.0
+        """libcamera stamps the first row's exposure in nanoseconds since the start of the
+        machine."""
+        return (
+            time.clock_gettime(time.CLOCK_BOOTTIME) - self._stamp_ns / 1e9
+            if self._stamp_ns
+            else 0.0
+        )
 
     def _release(self) -> None:
         close_device(self.device)
@@ -168,7 +208,8 @@ class PiCamera(Device):
 
     @property
     def zoom(self) -> float:
-        """How much of the sensor's width the picture leaves out; known from the first picture on."""
+        """How much of the sensor's width the picture leaves out; known from the first picture
+        on."""
         return self._zoom or 1.0
 
     @property
@@ -205,20 +246,33 @@ class PiCamera(Device):
         """How long automatic exposure may expose."""
         longest = max(_FRAME_US, round(1_000_000 / self._settings.fps)) if self._slow else _FRAME_US
         flicker = {"AeFlickerMode": 1, "AeFlickerPeriod": 500_000 // self._mains_hz}
-        return {"AeExposureMode": 2 if self._slow else 0, "FrameDurationLimits": (_FRAME_US, longest), **flicker}
+        return {
+            "AeExposureMode": 2 if self._slow else 0,
+            "FrameDurationLimits": (_FRAME_US, longest),
+            **flicker,
+        }
 
     def _settle(self, request: Any) -> None:
-        """Look at a picture's own data: when it was taken, how much of the sensor it shows, what is to be held."""
+        """Look at a picture's own data: when it was taken, how much of the sensor it shows, what is
+        to be held."""
         measured = request.get_metadata()
         self._stamp_ns = measured.get("SensorTimestamp", 0)
         self._until_held -= 1 if self._until_held else 0
         due = self._due if not self._until_held else set[str]()
         if not self._zoom:
-            whole, crop = self.device.camera_properties.get("PixelArraySize"), measured.get("ScalerCrop")
+            whole, crop = (
+                self.device.camera_properties.get("PixelArraySize"),
+                measured.get("ScalerCrop"),
+            )
             self._zoom = max(1.0, whole[0] / crop[2]) if whole and crop and crop[2] else 1.0
         if "focus" in due:
             sharp = measured.get("AfState") == 2
-            self._set(AfMode=0, LensPosition=measured.get("LensPosition", _HALF_A_METRE) if sharp else _HALF_A_METRE)
+            self._set(
+                AfMode=0,
+                LensPosition=measured.get("LensPosition", _HALF_A_METRE)
+                if sharp
+                else _HALF_A_METRE,
+            )
             self._locks = self._locks._replace(focus=True)
         if "exposure" in due and "ExposureTime" in measured:
             self._hold_exposure(measured["ExposureTime"], measured.get("AnalogueGain", 1.0))
@@ -226,7 +280,8 @@ class PiCamera(Device):
         due.clear()
 
     def _hold_exposure(self, exposure_us: int, gain: float) -> None:
-        """In whole periods of the lamps' flicker unless it is much shorter, the gain making up for the rest."""
+        """In whole periods of the lamps' flicker unless it is much shorter, the gain making up for
+        the rest."""
         period_us = 500_000 / self._mains_hz
         periods = max(1, int(exposure_us / period_us))
         held_us = round(periods * period_us) if exposure_us >= period_us / 2 else exposure_us
@@ -239,7 +294,9 @@ class PiCamera(Device):
         if mine := {name: value for name, value in controls.items() if name in known}:
             try:
                 self.device.set_controls(mine)
-            except Exception as error:  # libcamera's RuntimeError, also when the camera has just gone
+            except (
+                Exception
+            ) as error:  # libcamera's RuntimeError, also when the camera has just gone
                 words = ", ".join(mine)
                 raise CameraError(
                     say(

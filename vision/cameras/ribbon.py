@@ -1,4 +1,5 @@
-"""Cameras on ribbon cables: which there are, and how Picamera2 opens and closes one without leaving anything behind.
+"""Cameras on ribbon cables: which there are, and how Picamera2 opens and closes one without leaving
+anything behind.
 
 What Picamera2 0.3.38 does, as real ones on libcamera's virtual cameras have shown:
 
@@ -34,7 +35,8 @@ CLOSE_S = 5.0
 
 @dataclass(frozen=True)
 class PiDevice:
-    """A camera on the ribbon cable: `id` is libcamera's, which names socket and sensor and is the same at every boot.
+    """A camera on the ribbon cable: `id` is libcamera's, which names socket and sensor and is the
+    same at every boot.
 
     `number` is its place as Picamera2 counts now.
     """
@@ -68,16 +70,25 @@ def picamera2() -> Any:
 
 
 def pi_devices() -> tuple[PiDevice, ...]:
-    """The cameras on ribbon cables; none is opened. Raises `CameraError` where Picamera2 is missing or fails."""
+    """The cameras on ribbon cables; none is opened. Raises `CameraError` where Picamera2 is missing
+    or fails."""
     module = picamera2()
     try:
         listed = module.Picamera2.global_camera_info()
     except Exception as error:  # libcamera raises RuntimeError, IndexError and its own kinds
         raise CameraError(
-            say("The Raspberry Pi's cameras cannot be listed: {error}: restart the Pi", error=str(error))
+            say(
+                "The Raspberry Pi's cameras cannot be listed: {error}: restart the Pi",
+                error=str(error),
+            )
         ) from error
-    found = (PiDevice(place, str(each.get("Model", "")), str(each.get("Id", ""))) for place, each in enumerate(listed))
-    return tuple(device for device in found if not _is_usb(device.id))  # libcamera lists USB cameras as well
+    found = (
+        PiDevice(place, str(each.get("Model", "")), str(each.get("Id", "")))
+        for place, each in enumerate(listed)
+    )
+    return tuple(
+        device for device in found if not _is_usb(device.id)
+    )  # libcamera lists USB cameras as well
 
 
 def _is_usb(identity: str) -> bool:
@@ -85,7 +96,8 @@ def _is_usb(identity: str) -> bool:
 
 
 def chosen(which: str) -> PiDevice:
-    """The camera that the word behind `picamera:` means: its id, sensor or place; without one the first.
+    """The camera that the word behind `picamera:` means: its id, sensor or place; without one the
+    first.
 
     Raises `CameraError` when it is not connected.
     """
@@ -99,7 +111,11 @@ def chosen(which: str) -> PiDevice:
     if found:
         return found[0]
     if not which:
-        raise CameraError(say("No Raspberry Pi camera is connected: check the ribbon cable, contacts and direction"))
+        raise CameraError(
+            say(
+                "No Raspberry Pi camera is connected: check the ribbon cable, contacts and direction"
+            )
+        )
     raise CameraError(
         say(
             "No Raspberry Pi camera {which} is connected ({here}): check the ribbon cable, contacts and direction",
@@ -109,11 +125,12 @@ def chosen(which: str) -> PiDevice:
     )
 
 
-# ---- opening -----------------------------------------------------------------------------------------------------
+# ---- opening -------------------------------------------------------------------------------------
 
 
 def open_device(wanted: PiDevice) -> Any:
-    """A `Picamera2` of this very camera; raises `CameraError` with the true reason, and then leaves nothing open."""
+    """A `Picamera2` of this very camera; raises `CameraError` with the true reason, and then leaves
+    nothing open."""
     kind = picamera2().Picamera2
     device = kind.__new__(kind)  # held before `__init__` may fail, for what it leaves open then
     try:
@@ -121,7 +138,10 @@ def open_device(wanted: PiDevice) -> Any:
     except Exception as error:
         _clear_away(device)
         raise CameraError(
-            say("The Raspberry Pi camera cannot be opened: {reason}, check the ribbon cable", reason=reason_of(error))
+            say(
+                "The Raspberry Pi camera cannot be opened: {reason}, check the ribbon cable",
+                reason=reason_of(error),
+            )
         ) from error
     if device.camera.id != wanted.id:  # another one came or went since they were listed
         close_device(device)
@@ -135,7 +155,10 @@ def _clear_away(device: Any) -> None:
         with contextlib.suppress(Exception):  # nothing to release when it was let go before
             device.camera.release()
     device.is_open = False  # else its end, whenever it is collected, tries to close it once more
-    for attribute, closing in (("notifymeread", lambda file: file.close()), ("notifyme_w", os.close)):
+    for attribute, closing in (
+        ("notifymeread", lambda file: file.close()),
+        ("notifyme_w", os.close),
+    ):
         if (held := getattr(device, attribute, None)) is not None:
             with contextlib.suppress(OSError):
                 closing(held)
@@ -151,12 +174,15 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a camera does not open or start, in words, with what to do: of an error's causes the first."""
+    """Why a camera does not open or start, in words, with what to do: of an error's causes the
+    first."""
     causes = list(_causes(error))
     if _is(causes, errno.EBUSY):
         return say("it is in use by another program: close that one")
     if _is(causes, errno.ENOMEM):
-        return say("the contiguous memory is too small (CMA): set dtoverlay=vc4-kms-v3d,cma-128 in config.txt")
+        return say(
+            "the contiguous memory is too small (CMA): set dtoverlay=vc4-kms-v3d,cma-128 in config.txt"
+        )
     return str(causes[-1]) or type(causes[-1]).__name__
 
 
@@ -167,17 +193,20 @@ def is_short_of_memory(error: BaseException) -> bool:
 
 def _is(causes: list[BaseException], number: int) -> bool:
     """Is one of them of this kind? libcamera gives its errors on as their words alone."""
-    return any(getattr(cause, "errno", None) == number or os.strerror(number) in str(cause) for cause in causes)
+    return any(
+        getattr(cause, "errno", None) == number or os.strerror(number) in str(cause)
+        for cause in causes
+    )
 
 
-# ---- closing -----------------------------------------------------------------------------------------------------
+# ---- closing -------------------------------------------------------------------------------------
 
 
 def close_device(device: Any, limit_s: float = CLOSE_S) -> None:
     """Give a camera back; raises `CameraError` when that fails or takes longer than `limit_s`.
 
-    One that does not close in time is given up: its thread is left behind, and libcamera is told directly to let the
-    camera go, so that it can be opened anew.
+    One that does not close in time is given up: its thread is left behind, and libcamera is told
+    directly to let the camera go, so that it can be opened anew.
     """
     failed: list[Exception] = []
     if not _ends(lambda: failed.extend(_close(device)), "camera-close", limit_s):
@@ -187,7 +216,10 @@ def close_device(device: Any, limit_s: float = CLOSE_S) -> None:
         raise CameraError(say("The Raspberry Pi camera did not close: opening it again"))
     if failed:
         raise CameraError(
-            say("The Raspberry Pi camera cannot be closed: {error}: restart the program", error=str(failed[0]))
+            say(
+                "The Raspberry Pi camera cannot be closed: {error}: restart the program",
+                error=str(failed[0]),
+            )
         ) from failed[0]
 
 
@@ -202,7 +234,8 @@ def _ends(work: Any, name: str, limit_s: float) -> bool:
 def _close(device: Any) -> list[Exception]:
     """Close it whatever fails on the way; answers what did.
 
-    Requests that nobody answers go first: Picamera2 serves its queue in order. Not `stop`: see the head of this file.
+    Requests that nobody answers go first: Picamera2 serves its queue in order. Not `stop`: see the
+    head of this file.
     """
     failed = []
     for step in ("cancel_all_and_flush", "close"):
@@ -218,8 +251,9 @@ def _close(device: Any) -> list[Exception]:
 def _let_go(device: Any) -> None:
     """Stop and release a camera behind Picamera2's back.
 
-    Its manager, one for all cameras of the process, may hang as well: the next camera gets a new one. A thread that is
-    still busy with closing finds no camera when it wakes, and the old manager.
+    Its manager, one for all cameras of the process, may hang as well: the next camera gets a new
+    one. A thread that is still busy with closing finds no camera when it wakes, and the old
+    manager.
     """
     owner: Any = next((kind for kind in type(device).__mro__ if "_cm" in vars(kind)), None)
     if owner is not None:

@@ -1,8 +1,9 @@
 """The sensors of Raspberry Pi cameras: which lens each has, and in which modes it can be read.
 
-Picamera2 tells a sensor's modes only by configuring the camera for each in turn, with four buffers every time (74 MB
-for an imx477, 60 MB for an imx708), and a board with 512 MB has 64 MB of contiguous memory. So the modes of the known
-sensors stand here, as `rpicam-hello --list-cameras` prints them; only other sensors are asked.
+Picamera2 tells a sensor's modes only by configuring the camera for each in turn, with four buffers
+every time (74 MB for an imx477, 60 MB for an imx708), and a board with 512 MB has 64 MB of
+contiguous memory. So the modes of the known sensors stand here, as `rpicam-hello --list-cameras`
+prints them; only other sensors are asked.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ LENSES = {
     "imx708_wide": "camera-module-3-wide",
     "imx477": "hq-6mm",
 }
-"""Lens by the sensor that Picamera2 names; the HQ camera has none of its own, 6 mm is the usual one."""
+"""Lens by the sensor that Picamera2 names; the HQ camera has none of its own, 6 mm is the usual
+one."""
 _LEAST_FPS = 30
 _AS_WIDE = 0.9
 """Share of the best mode's view that one must have to stand in for it."""
@@ -43,7 +45,12 @@ class Mode(NamedTuple):
         return self.size[0] * self.size[1]
 
 
-_IMX708_PX, _IMX477_PX, _OV5647_PX, _IMX219_PX = (4608, 2592), (4056, 3040), (2592, 1944), (3280, 2464)
+_IMX708_PX, _IMX477_PX, _OV5647_PX, _IMX219_PX = (
+    (4608, 2592),
+    (4056, 3040),
+    (2592, 1944),
+    (3280, 2464),
+)
 
 MODES: Mapping[str, tuple[Mode, ...]] = {
     "imx708": (
@@ -88,7 +95,9 @@ def modes_of(device: Any, sensor: str) -> tuple[Mode, ...]:
     if known := MODES.get(sensor.partition("_")[0]):
         return known
     try:
-        told = [mode for mode in device.sensor_modes if "size" in mode]  # a USB camera has formats without a size
+        told = [
+            mode for mode in device.sensor_modes if "size" in mode
+        ]  # a USB camera has formats without a size
         return tuple(
             Mode(
                 tuple(mode["size"]),
@@ -99,21 +108,29 @@ def modes_of(device: Any, sensor: str) -> tuple[Mode, ...]:
             for mode in told
         )
     except Exception as error:  # it allocates: memory may be short; libcamera raises its own kinds
-        _log.info("The sensor %s does not tell its modes (%s): libcamera chooses one", sensor, error)
+        _log.info(
+            "The sensor %s does not tell its modes (%s): libcamera chooses one", sensor, error
+        )
         return ()
 
 
 def choices(modes: Iterable[Mode], size: tuple[int, int], fps: float) -> Sequence[Mode]:
-    """The modes worth trying for a picture of a size: the best, then those that see as much with less memory.
+    """The modes worth trying for a picture of a size: the best, then those that see as much with
+    less memory.
 
-    The best sees most of the sensor and is large enough; libcamera by itself takes one that cuts the view.
+    The best sees most of the sensor and is large enough; libcamera by itself takes one that cuts
+    the view.
     """
     fast = [mode for mode in modes if mode.fps >= min(_LEAST_FPS, fps)]
     enough = [mode for mode in fast if mode.size[0] >= size[0] and mode.size[1] >= size[1]] or fast
     if not enough:
         return ()
     best = min(enough, key=_by_view)
-    wide = [mode for mode in fast if mode.pixels < best.pixels and mode.crop_px[2] >= _AS_WIDE * best.crop_px[2]]
+    wide = [
+        mode
+        for mode in fast
+        if mode.pixels < best.pixels and mode.crop_px[2] >= _AS_WIDE * best.crop_px[2]
+    ]
     return (best, *sorted(wide, key=lambda mode: -mode.pixels))
 
 

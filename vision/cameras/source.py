@@ -30,7 +30,8 @@ class Locks(NamedTuple):
 class Source(Closeable):
     """Numbers and stamps frames, refuses them after `close`.
 
-    Must be overridden: `_luma`; may be: `_release`, and `_colours` and `_age_s`, which are asked right after it.
+    Must be overridden: `_luma`; may be: `_release`, and `_colours` and `_age_s`, which are asked
+    right after it.
     """
 
     name = "camera"
@@ -41,7 +42,8 @@ class Source(Closeable):
         self._closed = False
 
     def frame(self) -> Frame:
-        """The next picture, waiting for it. Raises `CameraError` when the device is gone or closed."""
+        """The next picture, waiting for it. Raises `CameraError` when the device is gone or
+        closed."""
         if self._closed:
             raise CameraError(say("The camera {name} is closed: open it again", name=self.name))
         luma = self._checked(self._luma())
@@ -56,7 +58,9 @@ class Source(Closeable):
             self._release()
 
     def _luma(self) -> Luma:
-        raise CameraError(say("The camera {name} gives no pictures: choose another source", name=self.name))
+        raise CameraError(
+            say("The camera {name} gives no pictures: choose another source", name=self.name)
+        )
 
     def _colours(self) -> Callable[[], Colours | None] | None:
         """What answers the colours of the last picture; None: it has none."""
@@ -71,7 +75,12 @@ class Source(Closeable):
 
     def _checked(self, luma: Any) -> Luma:
         """The picture, if it is one: (height, width) uint8 with something in it."""
-        if not isinstance(luma, np.ndarray) or luma.dtype != np.uint8 or luma.ndim != 2 or min(luma.shape) < 2:
+        if (
+            not isinstance(luma, np.ndarray)
+            or luma.dtype != np.uint8
+            or luma.ndim != 2
+            or min(luma.shape) < 2
+        ):
             raise CameraError(
                 say(
                     "The camera {name} sends {what}, which is no picture: choose another one",
@@ -83,10 +92,12 @@ class Source(Closeable):
 
 
 class Device(Source):
-    """A real camera: it has a lens that is worth knowing again, noise in every picture, and perhaps controls.
+    """A real camera: it has a lens that is worth knowing again, noise in every picture, and perhaps
+    controls.
 
-    `identity` names this very camera for as long as it stays in its socket; `model` is a name among `LENSES`. May be
-    overridden: `locks`, `lock`, `meter`, `pace`, `zoom`; they are called in the thread that takes the frames.
+    `identity` names this very camera for as long as it stays in its socket; `model` is a name among
+    `LENSES`. May be overridden: `locks`, `lock`, `meter`, `pace`, `zoom`; they are called in the
+    thread that takes the frames.
     """
 
     identity = ""
@@ -105,22 +116,26 @@ class Device(Source):
         return 1.0
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
-        """Hold focus or exposure as they are (True), or let them follow the picture (False); None: as it is."""
+        """Hold focus or exposure as they are (True), or let them follow the picture (False); None:
+        as it is."""
 
     def meter(self, slow: bool, steady_hz: int | None) -> bool:  # noqa: ARG002 - for those who can
         """Measure the light anew and hold the exposure then; answers whether this camera can.
 
-        `slow`: it may expose as long as one frame of the reader lasts. `steady_hz`: in whole periods of lamps on such
-        mains, which flicker twice a period; None: as the settings say.
+        `slow`: it may expose as long as one frame of the reader lasts. `steady_hz`: in whole
+        periods of lamps on such mains, which flicker twice a period; None: as the settings say.
         """
         return False
 
     def pace(self, is_moving: bool) -> None:
-        """Hear whether something moves: a camera that sends when it is asked may rest while all is still."""
+        """Hear whether something moves: a camera that sends when it is asked may rest while all is
+        still."""
 
 
 def shape_of(picture: Any) -> str:
     """What a camera sent, as words."""
     if not isinstance(picture, np.ndarray):
         return say("nothing") if picture is None else say("a {type}", type=type(picture).__name__)
-    return say("{size} values of {type}", size=" x ".join(map(str, picture.shape)), type=str(picture.dtype))
+    return say(
+        "{size} values of {type}", size=" x ".join(map(str, picture.shape)), type=str(picture.dtype)
+    )

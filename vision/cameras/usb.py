@@ -1,4 +1,5 @@
-"""USB cameras, and any other that speaks V4L2, through OpenCV: which are plugged in, their pictures and controls."""
+"""USB cameras, and any other that speaks V4L2, through OpenCV: which are plugged in, their pictures
+and controls."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ _UNITS_PER_S = 10_000
 
 @dataclass(frozen=True)
 class UsbDevice:
-    """A camera that is plugged in: /dev/videoN with N = `number`; `identity` stays when the number changes."""
+    """A camera that is plugged in: /dev/videoN with N = `number`; `identity` stays when the number
+    changes."""
 
     number: int
     name: str
@@ -44,7 +46,8 @@ class UsbDevice:
 
 
 def usb_devices() -> tuple[UsbDevice, ...]:
-    """The cameras that the kernel knows, by number; none is opened. Decoders and the Pi's own sensors are left out."""
+    """The cameras that the kernel knows, by number; none is opened. Decoders and the Pi's own
+    sensors are left out."""
     found = []
     for entry in sorted(SYSFS.glob("video*"), key=lambda path: (len(path.name), path.name)):
         number, place = entry.name.removeprefix("video"), str(entry.resolve())
@@ -64,7 +67,8 @@ def usb_devices() -> tuple[UsbDevice, ...]:
 
 
 def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
-    """The number that `usb:…` of the settings means: a number, or words out of the camera's name."""
+    """The number that `usb:…` of the settings means: a number, or words out of the camera's
+    name."""
     if words.isdecimal():
         return int(words)
     matching = [device for device in devices if words and words.lower() in device.name.lower()]
@@ -92,7 +96,8 @@ class UsbCamera(Device):
         self._fps, self._mains_hz = settings.fps, settings.mains_hz
         self._first, self._size = True, settings.size_px
         self._last: Callable[[], Colours | None] | None = None
-        # OpenCV waits ten seconds for a camera that was unplugged unless it is told otherwise before the first read.
+        # OpenCV waits ten seconds for a camera that was unplugged unless it is told otherwise
+        # before the first read.
         os.environ.setdefault("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", str(_SILENCE_S))
         path = f"/dev/video{number}"
         if not is_video_device(path):
@@ -119,10 +124,14 @@ class UsbCamera(Device):
         self._device.set(cv2.CAP_PROP_FRAME_WIDTH, self._size[0])
         self._device.set(cv2.CAP_PROP_FRAME_HEIGHT, self._size[1])
         self._device.set(cv2.CAP_PROP_BUFFERSIZE, 1)
-        # What the camera sends, as it is: colours need not be worked out, and damaged JPEGs can be told.
+        # What the camera sends, as it is: colours need not be worked out, and damaged JPEGs can be
+        # told.
         self._device.set(cv2.CAP_PROP_CONVERT_RGB, 0)
         self._fourcc = _letters(self._device.get(cv2.CAP_PROP_FOURCC))
-        told = int(self._device.get(cv2.CAP_PROP_FRAME_WIDTH)), int(self._device.get(cv2.CAP_PROP_FRAME_HEIGHT))
+        told = (
+            int(self._device.get(cv2.CAP_PROP_FRAME_WIDTH)),
+            int(self._device.get(cv2.CAP_PROP_FRAME_HEIGHT)),
+        )
         self._size = told if min(told) > 0 else self._size
 
     # ---- pictures ----
@@ -142,7 +151,9 @@ class UsbCamera(Device):
     def _read(self) -> Any:
         try:
             good, picture = self._device.read()
-        except cv2.error as error:  # OpenCV asserts when a buffer is smaller than the picture should be
+        except (
+            cv2.error
+        ) as error:  # OpenCV asserts when a buffer is smaller than the picture should be
             raise CameraError(
                 say(
                     "USB camera {name} sends unreadable data: {error}: plug it in again",
@@ -161,7 +172,10 @@ class UsbCamera(Device):
                 )
             )
         raise CameraError(
-            say("USB camera {name} has stopped sending pictures: check its plug and cable", name=self.name)
+            say(
+                "USB camera {name} has stopped sending pictures: check its plug and cable",
+                name=self.name,
+            )
         )
 
     def _plane(self, sent: Any) -> Luma | None:
@@ -170,15 +184,21 @@ class UsbCamera(Device):
             raise self._unreadable(sent)
         width, height = self._size
         self._last = lambda: self._colours_of(sent)
-        if sent.ndim == 3 and sent.shape[2] == 3:  # BGR: this camera is converted whatever is asked for
+        if (
+            sent.ndim == 3 and sent.shape[2] == 3
+        ):  # BGR: this camera is converted whatever is asked for
             return np.asarray(cv2.cvtColor(sent, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
-        if sent.ndim == 3 and sent.shape[2] == 2:  # YUYV: brightness and a colour by turns; UYVY the other way round
+        if (
+            sent.ndim == 3 and sent.shape[2] == 2
+        ):  # YUYV: brightness and a colour by turns; UYVY the other way round
             return np.ascontiguousarray(sent[:, :, 1 if self._fourcc == "UYVY" else 0])
         if sent.ndim == 3 and sent.shape[2] == 1:
             sent = sent[:, :, 0]
         if sent.ndim == 1 or 1 in sent.shape:
             return self._decoded(sent.ravel())
-        if sent.ndim == 2 and sent.shape[1] == width and sent.shape[0] == height * 3 // 2:  # NV12, YU12: colour below
+        if (
+            sent.ndim == 2 and sent.shape[1] == width and sent.shape[0] == height * 3 // 2
+        ):  # NV12, YU12: colour below
             return np.ascontiguousarray(sent[:height])
         if sent.ndim == 2 and min(sent.shape) >= 64:
             return np.asarray(sent, dtype=np.uint8)
@@ -231,7 +251,8 @@ class UsbCamera(Device):
         )
 
     def _age_s(self) -> float:
-        """A picture waits in the driver's buffer until it is asked for; V4L2 stamps it on the monotonic clock."""
+        """A picture waits in the driver's buffer until it is asked for; V4L2 stamps it on the
+        monotonic clock."""
         if self.oddity and not self.oddity.has_stamps:
             return 0.0
         stamp_ms = float(self._device.get(cv2.CAP_PROP_POS_MSEC))
@@ -245,8 +266,13 @@ class UsbCamera(Device):
     @property
     def locks(self) -> Locks | None:
         """Whether focus and exposure stand still."""
-        focus, exposure = self._device.get(cv2.CAP_PROP_AUTOFOCUS), self._device.get(cv2.CAP_PROP_AUTO_EXPOSURE)
-        found = Locks(None if focus < 0 else focus == 0, None if exposure < 0 else exposure == _MANUAL)
+        focus, exposure = (
+            self._device.get(cv2.CAP_PROP_AUTOFOCUS),
+            self._device.get(cv2.CAP_PROP_AUTO_EXPOSURE),
+        )
+        found = Locks(
+            None if focus < 0 else focus == 0, None if exposure < 0 else exposure == _MANUAL
+        )
         return None if found == (None, None) else found
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
@@ -264,7 +290,8 @@ class UsbCamera(Device):
                 self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _AUTO)
 
     def meter(self, slow: bool, steady_hz: int | None) -> bool:
-        """Automatic exposure again; held where it is to be `slow` (as the frame rate allows) or steady."""
+        """Automatic exposure again; held where it is to be `slow` (as the frame rate allows) or
+        steady."""
         here = self.locks
         if here is None or here.exposure is None:
             return False
@@ -277,7 +304,8 @@ class UsbCamera(Device):
         return True
 
     def _expose(self, seconds: float, steady_hz: int | None = None) -> None:
-        """Hold the exposure at so long, in whole periods of the lamps' flicker unless it is much shorter than one."""
+        """Hold the exposure at so long, in whole periods of the lamps' flicker unless it is much
+        shorter than one."""
         if seconds <= 0:
             return
         period_s = 0.5 / (steady_hz or self._mains_hz)

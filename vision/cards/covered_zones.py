@@ -1,8 +1,8 @@
 """Which zones of a board of cards hold something that is neither paper nor a card that was read.
 
-A hand, a thing, glare or a card without a readable marker: it has edges, or bold print, where the board has none.
-A zone is empty only where its own sign is seen. Cards that lie face down are no reason to doubt a zone without open
-cards.
+A hand, a thing, glare or a card without a readable marker: it has edges, or bold print, where the
+board has none. A zone is empty only where its own sign is seen. Cards that lie face down are no
+reason to doubt a zone without open cards.
 """
 
 from __future__ import annotations
@@ -25,19 +25,24 @@ _SHRINK = 2
 _LINE_MM = 8.0
 """Print that is thinner than this is not seen."""
 _EDGE, _EDGE_MM = 0.22, 2.0
-"""A change of brightness, by that of paper, within so many mm, that is an edge. Soft shadows change less."""
+"""A change of brightness, by that of paper, within so many mm, that is an edge. Soft shadows change
+less."""
 _MAX_EDGES_MM2, _MAX_PRINT_MM2 = 25.0, 5.0
 """More of it in a zone belongs to something that lies there."""
 _TOUCH_MM = 3.0
 """So far beyond their outlines cards are let be: blur, shadow, a bent corner."""
 _BEYOND_MM = 7.0
-"""Of the strip before a zone's outer edge so much is looked at: who reaches in from there is seen."""
+"""Of the strip before a zone's outer edge so much is looked at: who reaches in from there is seen.
+"""
 _ART_MM = 13.0
-"""Half the width of the sign, the arrow and other art in the middle of a zone, which is not judged."""
+"""Half the width of the sign, the arrow and other art in the middle of a zone, which is not judged.
+"""
 _BACK, _BACK_MM2, _OUT_MM = 0.45, 150.0, 12.0
-"""Backs are darker than this, by paper, in one piece larger than this, and may stick out of the zone so far."""
+"""Backs are darker than this, by paper, in one piece larger than this, and may stick out of the
+zone so far."""
 _SIGN_MM, _PRINTED, _LEAST_SIGN_MM2 = 14.0, 0.7, 3.0
-"""So far round the middle of the first card's place a bare zone shows so much that is darker than this, by paper."""
+"""So far round the middle of the first card's place a bare zone shows so much that is darker than
+this, by paper."""
 _OUTLINE_MM = 5.0
 """Half the width of what is printed as the outline of a zone, with blur."""
 
@@ -52,7 +57,9 @@ class ZoneCover:
         middles = np.array([board.centre_mm(zone) for zone in self._zones])
         corners = np.array([board.corner_centres_mm[marker] for marker in board.corners])
         side = board.corner_mm + 2 * _TOUCH_MM
-        self._art = np.vstack([boxes_mm(middles, 2 * _ART_MM, board.depth_mm - 4), boxes_mm(corners, side, side)])
+        self._art = np.vstack(
+            [boxes_mm(middles, 2 * _ART_MM, board.depth_mm - 4), boxes_mm(corners, side, side)]
+        )
 
     def covered(self, view: CardView, cards: Sequence[Lying]) -> set[Square]:
         """Return the zones that hold anything but paper and these cards."""
@@ -60,7 +67,9 @@ class ZoneCover:
         glare = view.glare[::_SHRINK, ::_SHRINK]
         scale = view.maps.scale / _SHRINK
         known = self._known(small.shape, view.maps, cards)
-        edges = _edges(_without_lines(small, scale), known | _outside(view.shown, small.shape, scale), scale)
+        edges = _edges(
+            _without_lines(small, scale), known | _outside(view.shown, small.shape, scale), scale
+        )
         bold = self._inside_outlines(bold, view.maps) & ~known
         with_cards = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
         covered = set()
@@ -76,7 +85,8 @@ class ZoneCover:
         return covered
 
     def _shows_sign(self, zone: Square, small: Luma, maps: Maps) -> bool:
-        """Tell whether something dark is seen where the sign and the words of a bare zone are printed."""
+        """Tell whether something dark is seen where the sign and the words of a bare zone are
+        printed."""
         x, y = self._board.centre_mm(zone)
         first = y - self._up[zone.rank] * (self._board.depth_mm - self._deck.height_mm) / 2
         half = np.array([_SIGN_MM, _SIGN_MM])
@@ -108,7 +118,8 @@ class ZoneCover:
         return inside
 
     def _rectangle(self, zone: Square) -> tuple[Points, Points]:
-        """Return the low and the high corner of what is judged for a zone: half the gaps, and some of the strip."""
+        """Return the low and the high corner of what is judged for a zone: half the gaps, and some
+        of the strip."""
         board = self._board
         middle = np.array(board.centre_mm(zone))
         half = np.array([board.square_mm + board.gap_mm, board.depth_mm + board.gap_mm]) / 2
@@ -139,20 +150,26 @@ class ZoneCover:
 
 def _rows_and_columns(maps: Maps, low: Points, high: Points) -> tuple[slice, slice]:
     """Return where a rectangle lies in the small view."""
-    (left, bottom), (right, top) = (maps.to_view(np.array([low, high])) / _SHRINK).round().astype(int).clip(0)
+    (left, bottom), (right, top) = (
+        (maps.to_view(np.array([low, high])) / _SHRINK).round().astype(int).clip(0)
+    )
     return slice(top, bottom), slice(left, right)
 
 
 def _halved(layer: Luma) -> Luma:
     share = 1 / _SHRINK
-    return np.asarray(cv2.resize(layer, None, fx=share, fy=share, interpolation=cv2.INTER_AREA), np.uint8)
+    return np.asarray(
+        cv2.resize(layer, None, fx=share, fy=share, interpolation=cv2.INTER_AREA), np.uint8
+    )
 
 
 def _without_lines(small: Luma, scale: float) -> Luma:
     """Take noise and all thin dark print away."""
     soft = cv2.GaussianBlur(small, (0, 0), 0.5 * scale)
     size = 2 * round(_LINE_MM * scale / 2) + 1
-    return np.asarray(cv2.morphologyEx(soft, cv2.MORPH_CLOSE, np.ones((size, size), np.uint8)), np.uint8)
+    return np.asarray(
+        cv2.morphologyEx(soft, cv2.MORPH_CLOSE, np.ones((size, size), np.uint8)), np.uint8
+    )
 
 
 def _outside(shown: Luma, shape: tuple[int, ...], scale: float) -> Luma:

@@ -1,8 +1,8 @@
 """Where a card's marker lies, finer than its four corners tell: by all of its black rim.
 
-The corners of a marker of 12.5 mm tell a card's direction to within some degrees only, and a card's far end is seven
-times as far away. Its size is known, so that nothing is asked but its middle and its direction, and a hundred places
-along its sides say the same.
+The corners of a marker of 12.5 mm tell a card's direction to within some degrees only, and a card's
+far end is seven times as far away. Its size is known, so that nothing is asked but its middle and
+its direction, and a hundred places along its sides say the same.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.detection.markers import Luma
-from vision.order_statistics import medians_of_known
 from vision.pose.pose import Points
-from vision.profiles import profiles
+from vision.pose.printed_lines import profiles
 
 _ALONG = np.linspace(-0.42, 0.42, 13)
 """Places along a side, by its length; not where it meets the next one."""
 _REACH = 0.115
-"""So far inwards and outwards of a side its edge is looked for, by its length: less than the rim is wide."""
+"""So far inwards and outwards of a side its edge is looked for, by its length: less than the rim is
+wide."""
 _PROFILE = np.linspace(-1.0, 1.0, 17, dtype=np.float32)
 _ROUNDS = 2
 _FAR = 0.6
@@ -32,8 +32,8 @@ _CONTRAST = 0.5
 
 
 def _sides() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(52, 2) each: places on the sides of a square of side 1 at the origin, the upper one first, y down; the ways
-    outwards from them."""
+    """(52, 2) each: places on the sides of a square of side 1 at the origin, the upper one first, y
+    down; the ways outwards from them."""
     top = np.column_stack([_ALONG, np.full(len(_ALONG), -0.5)])
     quarter = np.array([[0.0, 1.0], [-1.0, 0.0]])
     turns = [np.linalg.matrix_power(quarter, n) for n in range(4)]
@@ -49,9 +49,11 @@ _CORNERS = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
 
 
 def fitted_squares(view: Luma, quads: Sequence[Points], side_px: float) -> list[Points]:
-    """Each marker, (4, 2) px of an (h, w) view from straight above, as the square of `side_px` that fits its rim best.
+    """Each marker, (4, 2) px of an (h, w) view from straight above, as the square of `side_px` that
+    fits its rim best.
 
-    The corners stay in their order. A marker whose rim is not seen all around keeps its middle and direction.
+    The corners stay in their order. A marker whose rim is not seen all around keeps its middle and
+    direction.
     """
     if not len(quads):
         return []
@@ -76,33 +78,42 @@ def _axes(turns: NDArray[np.float64]) -> NDArray[np.float64]:
 def _misfit(
     view: Luma, middles: Points, turns: NDArray[np.float64], side_px: float
 ) -> tuple[Points, NDArray[np.float64]]:
-    """(N, 2) px and (N,) radians: by how much squares must be moved and turned to lie on the edges of the rims."""
+    """(N, 2) px and (N,) radians: by how much squares must be moved and turned to lie on the edges
+    of the rims."""
     axes = _axes(turns)
-    reach_px = _REACH * side_px
-    places = (middles[:, None] + side_px * _PLACES @ axes).astype(np.float32)
-    outwards = (reach_px * _WAYS @ axes).astype(np.float32)
-    seen = profiles(view, places.reshape(-1, 2), outwards.reshape(-1, 2), _PROFILE)
-    grey = seen.reshape(len(middles), len(_PLACES), len(_PROFILE)).astype(np.float32)
-    black, white = (
-        medians_of_known(seen[:, part].reshape(len(middles), -1))[:, None, None] for part in (slice(2), slice(-2, None))
-    )
-    range_ = np.maximum(white - black, 1.0)
-    shares = ((grey - black) / range_).clip(0, 1)
-    offsets = reach_px * (1 - 2 * shares.mean(axis=2, dtype=np.float64))  # the part that is black, from within
-    is_edge = shares[..., -1] - shares[..., 0] >= _CONTRAST
-    is_edge &= np.abs(offsets) <= _FAR * reach_px
+    is_edge, offsets = _edges(view, middles, axes, side_px)
     found = np.zeros((len(middles), 3))
     whole = np.flatnonzero(is_edge.sum(axis=1) >= _LEAST)
     if len(whole):
         is_edge, offsets = is_edge[whole], offsets[whole]
         off = np.abs(offsets - _fit(is_edge, offsets) @ _MODEL.T)
-        usual = medians_of_known(np.where(is_edge, off, np.nan).astype(np.float32))[:, None]
+        usual = np.nanmedian(np.where(is_edge, off, np.nan), axis=1)[:, None]
         found[whole] = _fit(is_edge & (off <= np.maximum(0.3, 2.5 * usual)), offsets)
     return np.asarray((found[:, None, :2] @ axes)[:, 0]), found[:, 2] / side_px
 
 
+def _edges(
+    view: Luma, middles: Points, axes: NDArray[np.float64], side_px: float
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return (N, 52) twice: whether an edge is seen at each place along the sides, and how far
+    outwards, px."""
+    reach_px = _REACH * side_px
+    places = (middles[:, None] + side_px * _PLACES @ axes).astype(np.float32)
+    outwards = (reach_px * _WAYS @ axes).astype(np.float32)
+    seen = profiles(view, places.reshape(-1, 2), outwards.reshape(-1, 2), _PROFILE)
+    grey = seen.reshape(len(middles), len(_PLACES), len(_PROFILE)).astype(np.float32)
+    black = np.median(seen[:, :2].reshape(len(middles), -1), axis=1)[:, None, None]
+    white = np.median(seen[:, -2:].reshape(len(middles), -1), axis=1)[:, None, None]
+    shares = ((grey - black) / np.maximum(white - black, 1.0)).clip(0, 1)
+    offsets = reach_px * (1 - 2 * shares.mean(axis=2))  # the part that is black, from within
+    is_edge = shares[..., -1] - shares[..., 0] >= _CONTRAST
+    is_edge &= np.abs(offsets) <= _FAR * reach_px
+    return np.asarray(is_edge), np.asarray(offsets, np.float64)
+
+
 def _fit(counts: NDArray[np.bool_], offsets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(N, 3): how to move and turn each square so that the edges (N, 52) that count lie where they are seen."""
+    """(N, 3): how to move and turn each square so that the edges (N, 52) that count lie where they
+    are seen."""
     # With two opposite sides alone nothing says where along them it lies: it stays.
     normal = (counts[:, None] * _MODEL.T) @ _MODEL + 1e-6 * np.eye(3)
     return np.asarray(np.linalg.solve(normal, ((counts * offsets) @ _MODEL)[..., None])[..., 0])

@@ -1,8 +1,10 @@
-"""Open cards in the zones of a board: which they are, how they lie on each other, and which zones cannot be told.
+"""Open cards in the zones of a board: which they are, how they lie on each other, and which zones
+cannot be told.
 
-The board is looked at from straight above at the height of cards. A card counts by a whole marker without a wrong
-module, or by one that is too soft to decode and clearly like that of one card only. A card whose marker is seen and not
-read is an `X`; a zone with anything else in it is unknown. How many cards lie in a stack is for people to confirm.
+The board is looked at from straight above at the height of cards. A card counts by a whole marker
+without a wrong module, or by one that is too soft to decode and clearly like that of one card only.
+A card whose marker is seen and not read is an `X`; a zone with anything else in it is unknown. How
+many cards lie in a stack is for people to confirm.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ _ROOM_MM = 40.0
 _MARGIN_MM = 3.0
 """The middle of a card must lie this far inside its zone."""
 _WIDEST_STEP = 1.9
-"""Between cards that lie farther apart than this, in steps of a fan, another may lie out of sight."""
+"""Between cards that lie farther apart than this, in steps of a fan, another may lie out of sight.
+"""
 
 
 @dataclass(frozen=True)
@@ -42,14 +45,17 @@ class Open:
 
 
 class CardReader:
-    """Reads the cards of one kit: the `finder` tells which are seen, `cover` which zones hold anything else."""
+    """Reads the cards of one kit: the `finder` tells which are seen, `cover` which zones hold
+    anything else."""
 
     def __init__(self, kit: Kit, finder: CardFinder, cover: ZoneCover) -> None:
         assert kit.deck is not None
         self.kit, self._deck = kit, kit.deck
         self.zones = zones_of(kit.board, kit.deck)
         self._names = {card.marker: card.name for card in kit.deck.cards}
-        self._up = {rank: 1.0 if seat is Seat.SOUTH else -1.0 for seat, rank in kit.deck.zones.items()}
+        self._up = {
+            rank: 1.0 if seat is Seat.SOUTH else -1.0 for seat, rank in kit.deck.zones.items()
+        }
         self._finder, self._cover = finder, cover
         board = np.array([kit.board.width_mm, kit.board.height_mm])
         self._room = np.full(2, -_ROOM_MM), board + _ROOM_MM
@@ -60,17 +66,26 @@ class CardReader:
         """Ids of all cards' markers."""
         return frozenset(self._names)
 
-    def read(self, luma: Luma, pose: Pose, moving_px: Points) -> Open:
-        """Read the cards of a (height, width) picture; (N, 2) `moving_px` are places where something moves."""
+    def read(self, luma: Luma, pose: Pose, moving_px: Points | None) -> Open:
+        """Read the cards of a (height, width) picture; (N, 2) `moving_px` are places where
+        something moves."""
         view = card_view(luma, *self._above(pose), self.kit.board.square_mm)
         cards, twins = self._finder.find(view)
         by_zone, doubtful, beside = self._in_zones(cards, pose)
-        unknown = doubtful | self._moving(pose, moving_px) | self._cut_off(pose) | self._cover.covered(view, cards)
-        fans = {zone: self._order(zone, lying) for zone, lying in by_zone.items() if zone not in unknown}
+        unknown = (
+            doubtful
+            | self._moving(pose, moving_px)
+            | self._cut_off(pose)
+            | self._cover.covered(view, cards)
+        )
+        fans = {
+            zone: self._order(zone, lying) for zone, lying in by_zone.items() if zone not in unknown
+        }
         return Open(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
 
     def _above(self, pose: Pose) -> tuple[Maps, Luma]:
-        """The board and some room around it from straight above, and what of that the picture shows."""
+        """The board and some room around it from straight above, and what of that the picture
+        shows."""
         if self._maps is None or self._maps[0] is not pose:
             low, high = self._room
             maps = pose.plane_maps(tuple(low.tolist()), tuple(high.tolist()), CARD_Z_MM, SCALE)
@@ -79,7 +94,9 @@ class CardReader:
 
     # ---- zones ----
 
-    def _in_zones(self, cards: Iterable[Lying], pose: Pose) -> tuple[dict[Square, list[Lying]], set[Square], list[str]]:
+    def _in_zones(
+        self, cards: Iterable[Lying], pose: Pose
+    ) -> tuple[dict[Square, list[Lying]], set[Square], list[str]]:
         """The cards of each zone; the zones between which one lies; the names of those beside."""
         board = self.kit.board
         by_zone: dict[Square, list[Lying]] = defaultdict(list)
@@ -100,12 +117,14 @@ class CardReader:
                 beside.append(card.name)
         return by_zone, doubtful, beside
 
-    def _moving(self, pose: Pose, moving_px: Points) -> set[Square]:
+    def _moving(self, pose: Pose, moving_px: Points | None) -> set[Square]:
         """Zones in which something moves."""
-        if not len(moving_px):
+        if moving_px is None:
             return set()
         places = pose.to_plane(moving_px)
-        squares = {self.kit.board.square_at(x, y) for x, y in places[np.isfinite(places).all(axis=1)]}
+        squares = {
+            self.kit.board.square_at(x, y) for x, y in places[np.isfinite(places).all(axis=1)]
+        }
         return {square for square in squares if square in self.zones}
 
     def _cut_off(self, pose: Pose) -> set[Square]:

@@ -1,7 +1,9 @@
-"""Things on the board that are no pieces: a cup, a phone. Told only when it is certain, and never of a hand.
+"""Things on the board that are no pieces: a cup, a phone. Told only when it is certain, and never
+of a hand.
 
-Something lies there when a square that was seen empty shows something else for a while, although nothing stands in
-front of it, when no marker can be made out on it, and when it does not reach in from the edge of the picture.
+Something lies there when a square that was seen empty shows something else for a while, although
+nothing stands in front of it, when no marker can be made out on it, and when it does not reach in
+from the edge of the picture.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import Kit
-from vision.detection.motion import BLOCK_PX
+from vision.detection.stillness import BLOCK_PX
 from vision.pose.pose import Pose, flat
 
 _CHANGE = 5.0
@@ -22,11 +24,17 @@ _CHANGE = 5.0
 
 
 def lying_free(
-    kit: Kit, pose: Pose, squares: Iterable[Square], now: NDArray[np.float32], bare: NDArray[np.float32]
+    kit: Kit,
+    pose: Pose,
+    squares: Iterable[Square],
+    now: NDArray[np.float32],
+    bare: NDArray[np.float32],
 ) -> frozenset[Square]:
-    """Those of the squares on which lies what does not reach the edge of the picture, as an arm does.
+    """Those of the squares on which lies what does not reach the edge of the picture, as an arm
+    does.
 
-    `now` and `bare` are (rows, columns) of brightness in blocks: the picture, and the one before the thing came.
+    `now` and `bare` are (rows, columns) of brightness in blocks: the picture, and the one before
+    the thing came.
     """
     if now.shape != bare.shape:
         return frozenset()
@@ -34,10 +42,16 @@ def lying_free(
     differs = np.abs(change - np.median(change[::3, ::3])) > _CHANGE
     joined = cv2.morphologyEx(differs.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
     _, labels = cv2.connectedComponents(joined)
-    edge = {int(label) for side in (labels[0], labels[-1], labels[:, 0], labels[:, -1]) for label in np.unique(side)}
+    edge = {
+        int(label)
+        for side in (labels[0], labels[-1], labels[:, 0], labels[:, -1])
+        for label in np.unique(side)
+    }
     free = set()
     for square in squares:
-        column, row = (pose.to_px(flat(np.array([kit.board.centre_mm(square)])))[0] / BLOCK_PX).astype(int)
+        column, row = (
+            pose.to_px(flat(np.array([kit.board.centre_mm(square)])))[0] / BLOCK_PX
+        ).astype(int)
         if 0 <= row < labels.shape[0] and 0 <= column < labels.shape[1]:
             label = int(labels[row, column])
             if label and label not in edge:

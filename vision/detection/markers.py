@@ -1,11 +1,15 @@
-"""Markers in pictures: where they are, which they are, and a second look at those that do not decode at once."""
+"""Markers in pictures: where they are, which they are, and a second look at those that do not
+decode at once.
+
+Half the size of a picture costs a quarter. What is too small for that is read in full, or where the
+board is known.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import cv2
 import numpy as np
@@ -13,10 +17,19 @@ from numpy.typing import NDArray
 
 from companion.core.errors import Malformed
 from companion.core.kit import DICTIONARY
+from vision.detection.stillness import BLOCK_PX, Blocks
 from vision.pose.pose import Points
 
 Luma = NDArray[np.uint8]
-
+Box = tuple[slice, slice]
+"""Rows and columns of a picture."""
+_LARGE_PX = 1600
+"""Pictures wider than this are looked at in half their size first, ..."""
+_FEW_PX = 960
+"""... others in this width."""
+_REFINE_PX = 3
+_NOT_FAR_PX = 2.0
+"""A corner that would go farther when it is refined follows another edge."""
 _BLACK = 20
 """No white is darker than this, of 255."""
 _INNER = np.kron(np.eye(7), [0, 0.25, 0.25, 0.25, 0.25, 0])
@@ -32,7 +45,8 @@ class Sighting:
     marker: int
     corners_px: Points
     score: float = 1.0
-    """How surely it is this one: 1 when it decodes, else its correlation with the marker's print."""
+    """How surely it is this one: 1 when it decodes, else its correlation with the marker's print.
+    """
 
     @cached_property
     def centre_px(self) -> Points:
@@ -46,11 +60,6 @@ class Sighting:
         return np.asarray(a + reach * across)
 
     @cached_property
-    def bounds_px(self) -> tuple[float, ...]:
-        """Left, top, right and bottom."""
-        return (*self.corners_px.min(axis=0).tolist(), *self.corners_px.max(axis=0).tolist())
-
-    @cached_property
     def side_px(self) -> float:
         """Square root of its area."""
         return float(np.sqrt(cv2.contourArea(self.corners_px.astype(np.float32))))
@@ -58,91 +67,164 @@ class Sighting:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """All markers of a picture, and the quadrangles (N, 4, 2) that looked like markers and are none."""
+    """All markers of a picture, and the quadrangles (N, 4, 2) that looked like markers and are
+    none."""
 
     sightings: tuple[Sighting, ...]
     rejected: Points
 
 
+@lru_cache(maxsize=8)
 def dictionary_of(name: str) -> cv2.aruco.Dictionary:
     """OpenCV's dictionary of that name, such as `DICT_6X6_250`; raises `Malformed`."""
     number = getattr(cv2.aruco, name, None)
     if not name.startswith("DICT_") or not isinstance(number, int):
-        raise Malformed(f"“{name}” is not a marker dictionary: expected one like DICT_6X6_250 or DICT_APRILTAG_36h11")
+        raise Malformed(
+            f"“{name}” is not a marker dictionary: expected one like DICT_6X6_250 or DICT_APRILTAG_36h11"
+        )
     return cv2.aruco.getPredefinedDictionary(number)
 
 
+@dataclass(frozen=True)
 class MarkerFinder:
-    """OpenCV's detector with parameters that keep markers its defaults throw away.
+    """OpenCV's detector with parameters that keep markers its defaults throw away."""
 
-    `thorough` looks through more threshold windows, for single pictures; `close` is for views in which markers are
-    large, `quick` looks through one window alone; `rough` puts corners where lines along a marker's outline meet: less
-    exactly, for those that are refined in a larger picture, but on no other edge; `only` takes nothing but these ids,
-    and those without a single wrong module.
+    dictionary: str = DICTIONARY
+    thorough: bool = False
+    """It looks through more threshold windows, for single pictures."""
+    close: bool = False
+    """It is for views in which markers are large."""
+    quick: bool = False
+    """It looks through one threshold window alone."""
+    rough: bool = False
+    """It puts corners where lines along a marker's outline meet.
+
+    That is less exact, for those that are refined in a larger picture, but on no other edge.
     """
-
-    def __init__(
-        self,
-        dictionary: str = DICTIONARY,
-        *,
-        thorough: bool = False,
-        close: bool = False,
-        quick: bool = False,
-        rough: bool = False,
-        only: Sequence[int] | None = None,
-    ) -> None:
-        book = dictionary_of(dictionary)
-        self._only = np.array(only) if only is not None else None
-        if self._only is not None:
-            book = cv2.aruco.Dictionary(book.bytesList[self._only], book.markerSize, 0)
-        parameters = cv2.aruco.DetectorParameters()
-        # Finer sampling with a wider cell margin: slight defocus reads .81 -> 1.0 at 1.6 times the cost. A picture that
-        # was made smaller is as sharp as a coarser grid tells.
-        parameters.perspectiveRemovePixelPerCell = 6 if rough else 8
-        parameters.perspectiveRemoveIgnoredMarginPerCell = 0.3
-        refine = cv2.aruco.CORNER_REFINE_CONTOUR if rough else cv2.aruco.CORNER_REFINE_SUBPIX
-        parameters.cornerRefinementMethod = refine
-        parameters.minMarkerPerimeterRate = 0.02
-        if close:
-            parameters.adaptiveThreshWinSizeMin, parameters.adaptiveThreshWinSizeMax = 9, 33
-            parameters.adaptiveThreshWinSizeStep = 12
-            parameters.minMarkerPerimeterRate = 0.05
-        elif thorough:
-            parameters.adaptiveThreshWinSizeMin, parameters.adaptiveThreshWinSizeMax = 3, 43
-            parameters.adaptiveThreshWinSizeStep = 4
-            parameters.minMarkerPerimeterRate = 0.01
-        elif quick:
-            parameters.adaptiveThreshWinSizeMin = parameters.adaptiveThreshWinSizeMax = 13
-        else:
-            parameters.adaptiveThreshWinSizeMin, parameters.adaptiveThreshWinSizeMax = 7, 27
-            parameters.adaptiveThreshWinSizeStep = 20
-        if self._only is not None:
-            parameters.adaptiveThreshWinSizeMin, parameters.adaptiveThreshWinSizeStep = 13, 20
-            # Edges of cards next to a marker are paler than its print and must not run into it.
-            parameters.adaptiveThreshConstant = 25
-        self._parameters = parameters
-        self._detector = cv2.aruco.ArucoDetector(book, parameters)
+    only: tuple[int, ...] = ()
+    """Ids to take without a single wrong module, and no others; empty: all."""
 
     def find(self, luma: Luma, least_px: float | None = None) -> Found:
-        """Find all markers of a (height, width) uint8 picture whose sides are `least_px` or more."""
+        """Find all markers of a (height, width) uint8 picture whose sides are `least_px` or
+        more."""
+        parameters = self._parameters()
         if least_px is not None:
-            # OpenCV counts in the longer side of the picture, which says nothing about a part of one.
-            self._parameters.minMarkerPerimeterRate = min(4.0, 4 * least_px / max(luma.shape))
-            self._detector.setDetectorParameters(self._parameters)
-        corners, ids, rejected = self._detector.detectMarkers(luma)
+            # OpenCV counts in the longer side of the picture, which says nothing about a part of
+            # one.
+            parameters.minMarkerPerimeterRate = min(4.0, 4 * least_px / max(luma.shape))
+        book = dictionary_of(self.dictionary)
+        if self.only:
+            book = cv2.aruco.Dictionary(book.bytesList[list(self.only)], book.markerSize, 0)
+        corners, ids, rejected = cv2.aruco.ArucoDetector(book, parameters).detectMarkers(luma)
+        sightings = []
         # OpenCV 4 gives ids as (N, 1) or None, OpenCV 5 as (N,).
-        numbers = np.empty(0, int) if ids is None else np.asarray(ids).ravel()
-        if self._only is not None:
-            numbers = self._only[numbers]
-        return Found(
-            tuple(Sighting(int(n), quad) for n, quad in zip(numbers, _quads(corners), strict=True)),
-            _quads(rejected),
-        )
+        numbers = np.empty(0, int) if ids is None else np.ravel(ids)
+        for number, quad in zip(map(int, numbers), corners, strict=True):
+            marker = self.only[number] if self.only else number
+            sightings.append(Sighting(marker, np.asarray(quad, np.float64).reshape(4, 2)))
+        quads = np.concatenate(rejected) if len(rejected) else np.empty((0, 4, 2))
+        return Found(tuple(sightings), np.asarray(quads, np.float64).reshape(-1, 4, 2))
+
+    def _parameters(self) -> cv2.aruco.DetectorParameters:
+        found = cv2.aruco.DetectorParameters()
+        # Finer sampling with a wider cell margin: slight defocus reads .81 -> 1.0 at 1.6 times the
+        # cost. A picture that was made smaller is as sharp as a coarser grid tells.
+        found.perspectiveRemovePixelPerCell = 6 if self.rough else 8
+        found.perspectiveRemoveIgnoredMarginPerCell = 0.3
+        refine = cv2.aruco.CORNER_REFINE_CONTOUR if self.rough else cv2.aruco.CORNER_REFINE_SUBPIX
+        found.cornerRefinementMethod = refine
+        found.minMarkerPerimeterRate = 0.02
+        smallest, largest, step = 7, 27, 20
+        if self.close:
+            smallest, largest, step = 9, 33, 12
+            found.minMarkerPerimeterRate = 0.05
+        elif self.thorough:
+            smallest, largest, step = 3, 43, 4
+            found.minMarkerPerimeterRate = 0.01
+        elif self.quick:
+            smallest = largest = 13
+        if self.only:
+            smallest, step = 13, 20
+            # Edges of cards next to a marker are paler than its print and must not run into it.
+            found.adaptiveThreshConstant = 25
+        found.adaptiveThreshWinSizeMin = smallest
+        found.adaptiveThreshWinSizeMax = largest
+        found.adaptiveThreshWinSizeStep = step
+        return found
 
 
-def _quads(corners: Sequence[Any]) -> Points:
-    every = np.concatenate(corners) if len(corners) else np.empty((0, 4, 2))
-    return np.asarray(every, dtype=np.float64).reshape(-1, 4, 2)
+# ---- pictures and parts of them ------------------------------------------------------------------
+
+
+def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
+    """Return most markers of a picture, made smaller; None: it is so small that it is to be looked
+    at as it is."""
+    width = luma.shape[1]
+    if width <= _FEW_PX:
+        return None
+    if is_large(luma):
+        share, how = 0.5, cv2.INTER_AREA
+    else:
+        share, how = _FEW_PX / width, cv2.INTER_LINEAR
+    small = np.asarray(cv2.resize(luma, None, fx=share, fy=share, interpolation=how), np.uint8)
+    found = MarkerFinder(quick=True, rough=True).find(small).sightings
+    off = (1 / share - 1) / 2
+    corners = refined(luma, [sighting.corners_px / share + off for sighting in found])
+    return tuple(Sighting(s.marker, px) for s, px in zip(found, corners, strict=True))
+
+
+def scan_parts(luma: Luma, boxes: Iterable[Box], least_px: float) -> list[Sighting]:
+    """Return the markers within boxes of a picture whose sides are `least_px` or more."""
+    finder, sightings = MarkerFinder(quick=True), []
+    for rows, columns in boxes:
+        part = np.ascontiguousarray(luma[rows, columns])
+        corner = columns.start, rows.start
+        for sighting in finder.find(part, least_px).sightings:
+            sightings.append(Sighting(sighting.marker, sighting.corners_px + corner))
+    return sightings
+
+
+def is_large(luma: Luma) -> bool:
+    """Does a picture show in half its size what there is to see?"""
+    return bool(luma.shape[1] > _LARGE_PX)
+
+
+def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
+    """Move corners (4, 2) px each to where edges meet in the picture; those that would go far
+    stay."""
+    if not quads:
+        return []
+    rough = np.vstack(quads).astype(np.float32)
+    height, width = luma.shape
+    is_inside = ((rough >= 0) & (rough <= (width - 1, height - 1))).all(axis=1)
+    fine = rough.copy()
+    if is_inside.any():
+        window = (_REFINE_PX, _REFINE_PX)
+        ends = (cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, 10, 0.05)
+        start = np.ascontiguousarray(rough[is_inside]).reshape(-1, 1, 2)
+        fine[is_inside] = cv2.cornerSubPix(luma, start, window, (-1, -1), ends).reshape(-1, 2)
+    is_near = np.abs(fine - rough).max(axis=1, keepdims=True) <= _NOT_FAR_PX
+    return list(np.where(is_near, fine, rough).astype(np.float64).reshape(-1, 4, 2))
+
+
+def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:
+    """Return boxes of the picture that hold all these blocks and a margin; boxes that would touch
+    are one."""
+    reach = int(np.ceil(margin_px / BLOCK_PX))
+    wide = np.asarray(
+        cv2.dilate(blocks.astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8)), np.uint8
+    )
+    count, _, stats, _ = cv2.connectedComponentsWithStats(wide)
+    height, width = luma.shape
+    boxes = []
+    for left, top, across, down in (BLOCK_PX * stats[1:count, :4]).tolist():
+        rows = slice(top, min(top + down, height))
+        columns = slice(left, min(left + across, width))
+        boxes.append((rows, columns))
+    return boxes
+
+
+# ---- prints --------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=512)
@@ -168,23 +250,27 @@ def sharpened(luma: Luma, sigma: float = 1.6, amount: float = 1.8) -> Luma:
 
 
 def without_shadows(luma: Luma, window_px: int) -> Luma:
-    """A copy in which white is equally bright everywhere, also on both sides of a shadow's hard edge.
+    """A copy in which white is equally bright everywhere, also on both sides of a shadow's hard
+    edge.
 
-    `window_px` is wider than what is dark together within a marker, three or four modules, and less than a marker.
+    `window_px` is wider than what is dark together within a marker, three or four modules, and less
+    than a marker.
     """
     white = cv2.morphologyEx(luma, cv2.MORPH_CLOSE, np.ones((window_px, window_px), np.uint8))
     return np.asarray(cv2.divide(luma, np.maximum(white, _BLACK), scale=255), dtype=np.uint8)
 
 
 def modules_in(luma: Luma, quad: Points) -> NDArray[np.float64]:
-    """(7, 7) mean brightness of the modules of a marker whose corners are `quad`, the black rim included."""
+    """(7, 7) mean brightness of the modules of a marker whose corners are `quad`, the black rim
+    included."""
     side = _INNER.shape[1]
     warp = cv2.getPerspectiveTransform(quad.astype(np.float32), _ENDS)
     return np.asarray(_INNER @ cv2.warpPerspective(luma, warp, (side, side)) @ _INNER.T)
 
 
 def resembles_marker(luma: Luma, quad: Points) -> bool:
-    """Has a quadrangle a dark rim and both tones inside, as a marker that is damaged or half hidden has?"""
+    """Has a quadrangle a dark rim and both tones inside, as a marker that is damaged or half hidden
+    has?"""
     if ((quad - quad[_NEXT]) ** 2).sum(axis=1).min() < 12**2:
         return False
     means = modules_in(luma, quad)
@@ -199,7 +285,9 @@ def likeness(luma: Luma, quad: Points, marker: int, dictionary: str = DICTIONARY
     """The correlation of what a quadrangle shows with a marker's print."""
     means = modules_in(luma, quad)
     means -= means.mean()
-    return float(_prints(marker, dictionary)[0] @ means.ravel()) / max(float(np.linalg.norm(means)), 1e-9)
+    return float(_prints(marker, dictionary)[0] @ means.ravel()) / max(
+        float(np.linalg.norm(means)), 1e-9
+    )
 
 
 def best_guess(
@@ -211,9 +299,9 @@ def best_guess(
 ) -> Sighting | None:
     """The candidate whose print correlates with the content of a quadrangle, if one clearly does.
 
-    A wrong entry is worse than none: `least` is the correlation it needs, and how much more than the next candidate.
-    Measured: prints of other ids reach .57 in sharp pictures and less in soft ones; the right one falls to .76 where
-    decoding ends.
+    A wrong entry is worse than none: `least` is the correlation it needs, and how much more than
+    the next candidate. Measured: prints of other ids reach .57 in sharp pictures and less in soft
+    ones; the right one falls to .76 where decoding ends.
     """
     means = modules_in(luma, quad)
     means -= means.mean()
@@ -229,5 +317,6 @@ def best_guess(
     scores.sort(reverse=True)
     if scores[0][0] < least[0] or (len(scores) > 1 and scores[0][0] - scores[1][0] < least[1]):
         return None
-    # rot90 turns counter-clockwise: the print's upper left corner has gone to that many corners before the first.
+    # rot90 turns counter-clockwise: the print's upper left corner has gone to that many corners
+    # before the first.
     return Sighting(scores[0][1], np.roll(quad, scores[0][2], axis=0), scores[0][0])

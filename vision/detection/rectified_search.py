@@ -1,4 +1,5 @@
-"""A closer look at squares that are not accounted for: from straight above, at the height of the pieces' markers."""
+"""A closer look at squares that are not accounted for: from straight above, at the height of the
+pieces' markers."""
 
 from __future__ import annotations
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from companion.core.grid import Square
 from companion.core.kit import Board, Kit
-from vision.detection.marker_scan import refined
 from vision.detection.markers import (
     Found,
     Luma,
@@ -19,24 +19,29 @@ from vision.detection.markers import (
     Sighting,
     best_guess,
     marker_modules,
+    refined,
     resembles_marker,
     sharpened,
     without_shadows,
 )
 from vision.pose.pose import Maps, Points, Pose, flat
 
+_FINDER = MarkerFinder(close=True)
 _SQUARE_PX, _MARKER_PX = 48, 44
 """Scale of the view: so large a square, or so large a marker, whichever is more."""
 
 
 _CORNER_LIKENESS = 0.75
-"""A corner marker tells where the whole board lies: it has to be more like its print than a piece's marker."""
+"""A corner marker tells where the whole board lies: it has to be more like its print than a piece's
+marker."""
 _LEAST_LIKENESS = 0.65
-"""Where three other corners say that one is, nothing that is less like it shows it: correlation anywhere in the view.
-Measured: 0.71 and more where it was found, in blur, glare and shadows; covered ones mostly stay below 0.6."""
+"""Where three other corners say that one is, nothing that is less like it shows it: correlation
+anywhere in the view. Measured: 0.71 and more where it was found, in blur, glare and shadows;
+covered ones mostly stay below 0.6."""
 _ASTRAY = 0.5
-"""Farther than so many of its sides from that place it has to be as like it as a corner marker that is taken for one:
-measured, those found lie within a quarter; the edge of the board beside a covered one reaches 0.71, 0.8 sides away."""
+"""Farther than so many of its sides from that place it has to be as like it as a corner marker that
+is taken for one: measured, those found lie within a quarter; the edge of the board beside a covered
+one reaches 0.71, 0.8 sides away."""
 _WITH_QUIET_ZONE = 9 / 7
 """A marker of five modules a side has a black rim of one, and a white one of one around it."""
 
@@ -60,7 +65,9 @@ class _SquaresView(_View):
     @cached_property
     def markers(self) -> set[int]:
         """The ids of all that lie at this height."""
-        return {m for face in self.kit.faces if face.height_mm == self.maps.z_mm for m in face.markers}
+        return {
+            m for face in self.kit.faces if face.height_mm == self.maps.z_mm for m in face.markers
+        }
 
     def square_of(self, quad: Points) -> Square | None:
         """Where a quadrangle lies."""
@@ -72,107 +79,115 @@ class _SquaresView(_View):
         return self.square_of(quad) in self.area
 
 
-class RectifiedSearch:
-    """Reads markers that the whole picture did not show: plain, sharpened, without shadows, and by their likeness."""
+def read_closer(
+    kit: Kit,
+    pose: Pose,
+    luma: Luma,
+    *,
+    known: Collection[int],
+    squares: Collection[Square],
+    ways: Sequence[Way],
+) -> tuple[Sighting, ...]:
+    """Read markers other than the `known` ids on and round these squares of a (height, width)
+    picture.
 
-    def __init__(self) -> None:
-        self._finder = MarkerFinder(close=True)
+    Each view from straight above is looked at in each of the `ways`, `PLAIN` or `BETTER`.
+    """
+    more: dict[int, Sighting] = {}
+    for area in _areas(squares):
+        for height in _heights(kit):
+            view = _view_of(kit, pose, luma, area, height)
+            wanted = view.markers - set(known) - set(more)
+            for sighting in _at(view, wanted, view.is_open, ways):
+                corners = flat(view.maps.to_board(sighting.corners_px), height)
+                more[sighting.marker] = Sighting(
+                    sighting.marker, pose.to_px(corners), sighting.score
+                )
+    return tuple(more.values())
 
-    def look(
-        self,
-        kit: Kit,
-        pose: Pose,
-        luma: Luma,
-        *,
-        known: Collection[int],
-        squares: Collection[Square],
-        ways: Sequence[Way],
-    ) -> tuple[Sighting, ...]:
-        """Read markers other than the `known` ids on and round these squares of a (height, width) picture.
 
-        Each view from straight above is looked at in each of the `ways`, `PLAIN` or `BETTER`.
-        """
-        more: dict[int, Sighting] = {}
-        for area in _areas(squares):
-            for height in _heights(kit):
-                view = _view_of(kit, pose, luma, area, height)
-                wanted = view.markers - set(known) - set(more)
-                for sighting in self._at(view, wanted, view.is_open, ways):
-                    corners = flat(view.maps.to_board(sighting.corners_px), height)
-                    more[sighting.marker] = Sighting(sighting.marker, pose.to_px(corners), sighting.score)
-        return tuple(more.values())
+def marked_squares(kit: Kit, pose: Pose, luma: Luma, squares: Collection[Square]) -> set[Square]:
+    """On which of these squares is something that resembles a marker, read or not?"""
+    found = set()
+    for square in squares:
+        for height in _heights(kit):
+            view = _view_of(kit, pose, luma, {square}, height)
+            hits = _FINDER.find(view.luma, 0.5 * view.side)
+            quads = [s.corners_px for s in hits.sightings]
+            quads += [quad for quad in hits.rejected if resembles_marker(view.luma, quad)]
+            if any(view.square_of(quad) == square for quad in quads):
+                found.add(square)
+    return found
 
-    def marked(self, kit: Kit, pose: Pose, luma: Luma, squares: Collection[Square]) -> set[Square]:
-        """On which of these squares is something that resembles a marker, read or not?"""
-        found = set()
-        for square in squares:
-            for height in _heights(kit):
-                view = _view_of(kit, pose, luma, {square}, height)
-                hits = self._finder.find(view.luma, 0.5 * view.side)
-                quads = [s.corners_px for s in hits.sightings]
-                quads += [quad for quad in hits.rejected if resembles_marker(view.luma, quad)]
-                if any(view.square_of(quad) == square for quad in quads):
-                    found.add(square)
-        return found
 
-    def corners(self, board: Board, pose: Pose, luma: Luma, seen: Collection[int]) -> tuple[Sighting, ...]:
-        """Corner markers of the board that were overlooked, searched for where a rough pose puts them."""
-        found = []
-        for marker in set(board.corners) - set(seen):
-            x, y = board.corner_centres_mm[marker]
-            # Two corners say little about where the others are.
-            room = (1.7 if len(seen) > 2 else 3.0) * board.corner_mm
-            maps = pose.plane_maps((x - room, y - room), (x + room, y + room), 0.0, _MARKER_PX / board.corner_mm)
-            view = _View(maps, maps.rectify(luma), _MARKER_PX)
-            likeness, place = _most_like(view.luma, marker)
-            off_px = np.linalg.norm(place.mean(axis=0) + 0.5 - np.array(view.luma.shape[::-1]) / 2)
-            least = _LEAST_LIKENESS if off_px <= _ASTRAY * _MARKER_PX else _CORNER_LIKENESS
-            if len(seen) > 2 and likeness < least:
-                continue
-            shown = list(self._at(view, set(board.corners), lambda _: True, (*PLAIN, *BETTER)))
-            if likeness >= _CORNER_LIKENESS and all(sighting.marker != marker for sighting in shown):
-                # What touches a marker joins its outline, which is no quadrangle then.
-                guess = best_guess(view.luma, place, board.corners)
-                shown += [guess] if guess is not None else []
-            for sighting in shown:
-                if sighting.marker == marker and sighting.score >= _CORNER_LIKENESS:
-                    corners = pose.to_px(flat(maps.to_board(sighting.corners_px)))
-                    found.append(Sighting(marker, refined(luma, [corners])[0], sighting.score))
-                    break
-        return tuple(found)
+def lost_corners(
+    board: Board, pose: Pose, luma: Luma, seen: Collection[int]
+) -> tuple[Sighting, ...]:
+    """Corner markers of the board that were overlooked, searched for where a rough pose puts
+    them."""
+    found = []
+    for marker in set(board.corners) - set(seen):
+        x, y = board.corner_centres_mm[marker]
+        # Two corners say little about where the others are.
+        room = (1.7 if len(seen) > 2 else 3.0) * board.corner_mm
+        maps = pose.plane_maps(
+            (x - room, y - room), (x + room, y + room), 0.0, _MARKER_PX / board.corner_mm
+        )
+        view = _View(maps, maps.rectify(luma), _MARKER_PX)
+        likeness, place = _most_like(view.luma, marker)
+        off_px = np.linalg.norm(place.mean(axis=0) + 0.5 - np.array(view.luma.shape[::-1]) / 2)
+        least = _LEAST_LIKENESS if off_px <= _ASTRAY * _MARKER_PX else _CORNER_LIKENESS
+        if len(seen) > 2 and likeness < least:
+            continue
+        shown = list(_at(view, set(board.corners), lambda _: True, (*PLAIN, *BETTER)))
+        if likeness >= _CORNER_LIKENESS and all(sighting.marker != marker for sighting in shown):
+            # What touches a marker joins its outline, which is no quadrangle then.
+            guess = best_guess(view.luma, place, board.corners)
+            shown += [guess] if guess is not None else []
+        for sighting in shown:
+            if sighting.marker == marker and sighting.score >= _CORNER_LIKENESS:
+                corners = pose.to_px(flat(maps.to_board(sighting.corners_px)))
+                found.append(Sighting(marker, refined(luma, [corners])[0], sighting.score))
+                break
+    return tuple(found)
 
-    def _at(
-        self,
-        view: _View,
-        wanted: set[int],
-        is_open: Callable[[Points], bool],
-        ways: Sequence[Way],
-    ) -> Iterator[Sighting]:
-        """What is found of the wanted ids in one view, prepared in these ways, each once, in pixels of the view."""
-        for prepare in ways:
-            picture = prepare(view.luma)
-            hits = self._finder.find(picture, 0.5 * view.side)
-            for sighting in (*hits.sightings, *_guesses(picture, hits, view.side, wanted, is_open)):
-                if sighting.marker in wanted:
-                    wanted = wanted - {sighting.marker}
-                    yield sighting
-            if not wanted:
-                return
+
+def _at(
+    view: _View,
+    wanted: set[int],
+    is_open: Callable[[Points], bool],
+    ways: Sequence[Way],
+) -> Iterator[Sighting]:
+    """What is found of the wanted ids in one view, prepared in these ways, each once, in pixels of
+    the view."""
+    for prepare in ways:
+        picture = prepare(view.luma)
+        hits = _FINDER.find(picture, 0.5 * view.side)
+        for sighting in (*hits.sightings, *_guesses(picture, hits, view.side, wanted, is_open)):
+            if sighting.marker in wanted:
+                wanted = wanted - {sighting.marker}
+                yield sighting
+        if not wanted:
+            return
 
 
 def _most_like(view: Luma, marker: int) -> tuple[float, Points]:
-    """The correlation of a view, at half its size, with a marker's print where it is most like it, and where that is,
-    (4, 2) px of the view."""
+    """The correlation of a view, at half its size, with a marker's print where it is most like it,
+    and where that is, (4, 2) px of the view."""
     half = cv2.resize(view, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
     fits = cv2.matchTemplate(half, _small_print(marker), cv2.TM_CCOEFF_NORMED)
     _, likeness, _, corner = cv2.minMaxLoc(fits)
-    return float(likeness), 2 * np.array(corner) - 0.5 + _MARKER_PX * np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    return float(likeness), 2 * np.array(corner) - 0.5 + _MARKER_PX * np.array(
+        [[0, 0], [1, 0], [1, 1], [0, 1]]
+    )
 
 
 @lru_cache(maxsize=64)
 def _small_print(marker: int) -> Luma:
     """A marker's print as it looks in a view at half its size; not to be written to."""
-    print_ = cv2.resize(marker_modules(marker), (_MARKER_PX // 2,) * 2, interpolation=cv2.INTER_AREA)
+    print_ = cv2.resize(
+        marker_modules(marker), (_MARKER_PX // 2,) * 2, interpolation=cv2.INTER_AREA
+    )
     return np.asarray(cv2.GaussianBlur(print_, (0, 0), 1.0), np.uint8)
 
 
@@ -218,7 +233,8 @@ def _view_of(kit: Kit, pose: Pose, luma: Luma, area: set[Square], height_mm: flo
 
 
 def _room_of(kit: Kit, area: Collection[Square]) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The lowest and the highest corner, mm, of these squares with room for pieces that lie askew."""
+    """The lowest and the highest corner, mm, of these squares with room for pieces that lie
+    askew."""
     board = kit.board
     centres = np.array([board.centre_mm(square) for square in area])
     half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + 0.75 * kit.tag_mm
@@ -227,7 +243,11 @@ def _room_of(kit: Kit, area: Collection[Square]) -> tuple[tuple[float, float], t
 
 
 def _guesses(
-    picture: Luma, hits: Found, side: float, wanted: Collection[int], is_open: Callable[[Points], bool]
+    picture: Luma,
+    hits: Found,
+    side: float,
+    wanted: Collection[int],
+    is_open: Callable[[Points], bool],
 ) -> Iterator[Sighting]:
     """Quadrangles of a marker's size, px, on places that are open, and what they most likely are.
 

@@ -1,4 +1,5 @@
-"""The newest of what comes in by the network: nothing queues up, and nothing old is taken for new."""
+"""The newest of what comes in by the network: nothing queues up, and nothing old is taken for
+new."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class Newest(Generic[T]):
         """Number of pictures in a row that came in too old."""
 
     def put(self, what: T, at_s: float) -> bool:
-        """Keep a picture in the place of the last one. Return False if it is too old to be read as new."""
+        """Keep a picture in the place of the last one. Return False if it is too old to be read as
+        new."""
         with self._change:
             if not 0 <= self._clock.monotonic_s() - at_s <= MAX_AGE_S:
                 self.late += 1
@@ -53,7 +55,8 @@ class Newest(Generic[T]):
             self._change.notify_all()
 
     def take(self, timeout_s: float) -> Stamped[T] | None:
-        """Wait for a picture that nobody has taken yet. Return None if there is none in time; raise what failed."""
+        """Wait for a picture that nobody has taken yet. Return None if there is none in time; raise
+        what failed."""
         with self._change:
             self._change.wait_for(lambda: self._is_fresh() or self._error is not None, timeout_s)
             held, self._held = self._held, None
@@ -63,7 +66,8 @@ class Newest(Generic[T]):
             return held
 
     def _is_fresh(self) -> bool:
-        """Return whether there is a picture to read. One that has waited too long is thrown away."""
+        """Return whether there is a picture to read. One that has waited too long is thrown
+        away."""
         if self._held and self._clock.monotonic_s() - self._held.at_s > MAX_AGE_S:
             self._held = None
         return self._held is not None

@@ -1,6 +1,8 @@
-"""An old phone as the camera: its browser sends one JPEG after the other, and the newest one is read.
+"""An old phone as the camera: its browser sends one JPEG after the other, and the newest one is
+read.
 
-Nothing queues up. A phone sends the next picture when the last one is answered, and only the newest is kept.
+Nothing queues up. A phone sends the next picture when the last one is answered, and only the newest
+is kept.
 """
 
 from __future__ import annotations
@@ -19,13 +21,15 @@ from vision.network.newest import SILENCE_S, Newest
 PHONE = "phone"
 """The word for it in `CameraOpener.open`."""
 STILL_S, MOVING_S = 0.25, 0.1
-"""Seconds from one picture to the next: four a second while all is still, ten while something moves."""
+"""Seconds from one picture to the next: four a second while all is still, ten while something
+moves."""
 MAX_JPEG_BYTES = 2_000_000
 """Maximum size of a picture. One of 1280 x 960 pixels has some 300 kB."""
 
 
 class PhoneLine:
-    """Holds the newest picture of the phone. The pages put pictures in, the watcher's thread takes them out.
+    """Holds the newest picture of the phone. The pages put pictures in, the watcher's thread takes
+    them out.
 
     `when_back` is called when pictures come again after the watcher has waited for them in vain.
     """
@@ -51,7 +55,8 @@ class PhoneLine:
 
 
 class PhoneCamera(Device):
-    """The phone at the other end of a line. It locks focus and exposure by itself where its browser can."""
+    """The phone at the other end of a line. It locks focus and exposure by itself where its browser
+    can."""
 
     name = PHONE
 
@@ -75,7 +80,9 @@ class PhoneCamera(Device):
         try:
             luma, self._tint = decode_picture(sent.what)
         except CameraError:
-            raise CameraError(say("The phone sends no pictures that can be read: open its page again")) from None
+            raise CameraError(
+                say("The phone sends no pictures that can be read: open its page again")
+            ) from None
         return luma
 
     def _why_silent(self) -> str:

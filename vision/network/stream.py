@@ -1,6 +1,7 @@
 """Cameras of the network: MJPEG by HTTP, and RTSP. Each has a thread that keeps its newest picture.
 
-Only the settings file and the command line name them, since the table asks whatever address stands there.
+Only the settings file and the command line name them, since the table asks whatever address stands
+there.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ ANSWER_TIMEOUT_S = 3.0
 """Timeout in seconds for a connection, and for the next bytes on it."""
 CHUNK_BYTES = 64 * 1024
 MAX_PART_BYTES = 4_000_000
-"""Maximum size of a picture with the lines before it. A JPEG of 1920 x 1080 pixels has some 500 kB."""
+"""Maximum size of a picture with the lines before it. A JPEG of 1920 x 1080 pixels has some 500 kB.
+"""
 MAX_BYTES_PER_S = 30_000_000
 """Thirty pictures of a megabyte each. Who sends more keeps a small machine from everything else."""
 BEGIN_TIMEOUT_S = 8.0
@@ -55,7 +57,9 @@ class NetworkCamera(Device):
         self._address = urlsplit(address)
         host, port = _place_of(self._address)
         self._host, self._port = host, port
-        self.name = f"{host}:{port}" if port else host  # without name and password, which an address may hold
+        self.name = (
+            f"{host}:{port}" if port else host
+        )  # without name and password, which an address may hold
         self.identity = f"network {self.name}{self._address.path}"
         self._newest = Newest[Any](clock)
         self._at_s = 0.0
@@ -77,12 +81,17 @@ class NetworkCamera(Device):
     def _run(self) -> None:
         try:
             self._receive()
-            error = CameraError(say("The camera {name} has hung up: start its app again", name=self.name))
+            error = CameraError(
+                say("The camera {name} has hung up: start its app again", name=self.name)
+            )
         except CameraError as known:
             error = known
         except ConnectionRefusedError:
             error = CameraError(
-                say("The camera {name} refuses the connection: start its app and check the address", name=self.name)
+                say(
+                    "The camera {name} refuses the connection: start its app and check the address",
+                    name=self.name,
+                )
             )
         except TimeoutError:
             error = self._too_slow()
@@ -90,7 +99,10 @@ class NetworkCamera(Device):
             error = self._no_picture()
         except (OSError, ValueError):
             error = CameraError(
-                say("The camera {name} cannot be reached: check the address and the Wi-Fi", name=self.name)
+                say(
+                    "The camera {name} cannot be reached: check the address and the Wi-Fi",
+                    name=self.name,
+                )
             )
         self._newest.fail(error)
 
@@ -117,7 +129,8 @@ class NetworkCamera(Device):
     def _no_picture(self) -> CameraError:
         return CameraError(
             say(
-                "The camera {name} sends something that is not a picture: give the address of its video", name=self.name
+                "The camera {name} sends something that is not a picture: give the address of its video",
+                name=self.name,
             )
         )
 
@@ -133,7 +146,8 @@ class NetworkCamera(Device):
 
 
 class MjpegCamera(NetworkCamera):
-    """A stream of JPEGs by HTTP (`multipart/x-mixed-replace`), as most apps that make a phone a camera send it."""
+    """A stream of JPEGs by HTTP (`multipart/x-mixed-replace`), as most apps that make a phone a
+    camera send it."""
 
     def __init__(self, address: str, clock: Clock) -> None:
         self._socket: socket.socket | None = None
@@ -144,7 +158,9 @@ class MjpegCamera(NetworkCamera):
         try:
             line.connect()
             self._socket = line.sock
-            target = (self._address.path or "/") + (f"?{self._address.query}" if self._address.query else "")
+            target = (self._address.path or "/") + (
+                f"?{self._address.query}" if self._address.query else ""
+            )
             line.request("GET", target, headers=_credentials(self._address))
             with line.getresponse() as answer:
                 self._read(answer)
@@ -154,10 +170,19 @@ class MjpegCamera(NetworkCamera):
     def _read(self, answer: http.client.HTTPResponse) -> None:
         """Keep the pictures of an answer until it ends."""
         if answer.status in (401, 403):
-            raise CameraError(say("The camera {name} asks for a password: write it into the address", name=self.name))
+            raise CameraError(
+                say(
+                    "The camera {name} asks for a password: write it into the address",
+                    name=self.name,
+                )
+            )
         if answer.status != 200:
             raise CameraError(
-                say("The camera {name} answers {status}: check the address", name=self.name, status=answer.status)
+                say(
+                    "The camera {name} answers {status}: check the address",
+                    name=self.name,
+                    status=answer.status,
+                )
             )
         boundary = answer.headers.get_param("boundary")
         if answer.headers.get_content_maintype() != "multipart" or not isinstance(boundary, str):
@@ -175,7 +200,9 @@ class MjpegCamera(NetworkCamera):
             held += chunk
             count += len(chunk)
             if count > MAX_BYTES_PER_S:
-                raise CameraError(say("The camera {name} sends too much: choose smaller pictures", name=self.name))
+                raise CameraError(
+                    say("The camera {name} sends too much: choose smaller pictures", name=self.name)
+                )
             if time.monotonic() - second_s >= 1:
                 second_s, count = time.monotonic(), 0
             while (part := _cut_part(held, boundary)) is not None:
@@ -194,7 +221,8 @@ class MjpegCamera(NetworkCamera):
 
 
 class RtspCamera(NetworkCamera):
-    """A video by RTSP. FFmpeg receives and decodes it, in OpenCV; no JPEG decoder of OpenCV is asked."""
+    """A video by RTSP. FFmpeg receives and decodes it, in OpenCV; no JPEG decoder of OpenCV is
+    asked."""
 
     def _receive(self) -> None:
         with socket.create_connection((self._host, self._port or 554), ANSWER_TIMEOUT_S):
@@ -202,8 +230,15 @@ class RtspCamera(NetworkCamera):
         timeout_ms = int(1000 * ANSWER_TIMEOUT_S)
         video = cv2.VideoCapture()
         try:
-            os.environ["OPENCV_FFMPEG_CAPTURE_OPTIONS"] = RTSP_OPTIONS  # OpenCV reads them nowhere else
-            timeouts = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, timeout_ms, cv2.CAP_PROP_READ_TIMEOUT_MSEC, timeout_ms]
+            os.environ["OPENCV_FFMPEG_CAPTURE_OPTIONS"] = (
+                RTSP_OPTIONS  # OpenCV reads them nowhere else
+            )
+            timeouts = [
+                cv2.CAP_PROP_OPEN_TIMEOUT_MSEC,
+                timeout_ms,
+                cv2.CAP_PROP_READ_TIMEOUT_MSEC,
+                timeout_ms,
+            ]
             if not video.open(self._address.geturl(), cv2.CAP_FFMPEG, timeouts):
                 raise self._no_picture()
             while not self._closed:
@@ -249,7 +284,8 @@ def _credentials(address: SplitResult) -> dict[str, str]:
 
 
 def _cut_part(held: bytearray, boundary: bytes) -> bytes | None:
-    """Take the first whole part off: without its head. Return None while there is none; empty: what was no part."""
+    """Take the first whole part off: without its head. Return None while there is none; empty: what
+    was no part."""
     begin = held.find(boundary)
     if begin < 0:
         return None

@@ -1,100 +1,124 @@
-"""Which squares a part of the picture can tell something about, and which parts of the picture tell about squares."""
+"""Which parts of a picture tell about which squares, and of which squares a pose is too unsure to
+tell anything."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from companion.core.grid import Square
-from companion.core.kit import Kit
+from companion.core.kit import Board, Kit
 from vision.detection.markers import Sighting
-from vision.detection.motion import BLOCK_PX, Blocks
-from vision.pose.pose import Pose, flat, rectangle_corners_mm
+from vision.detection.stillness import BLOCK_PX, Blocks
+from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm, square_mm
 
 _ABOVE_MM = 3.0
 """Pieces may stand a little higher than their markers."""
 _STEPS = 3
-_NO_SQUARE = -1
-_BEYOND = 0.0, 0.0, 1.0, 1.0
+_BLURRED = 0.08
+"""Where the pose may be wrong by more than this share of a square (one standard deviation), none is
+called empty."""
+_CLEARLY = 0.5
+"""A pose that is sure within this share of that all along the board's edge is sure of all squares.
+"""
+_LEAST_INSIDE = 0.7
+"""A square of which less lies in the picture may bear a piece outside of it."""
+
+# ---- blocks --------------------------------------------------------------------------------------
 
 
-def grown(blocks: Blocks) -> Blocks:
-    """These blocks and their neighbours: what changed a little next to them counts too."""
-    return np.asarray(cv2.dilate(blocks.astype(np.uint8), np.ones((3, 3), np.uint8)), bool)
+def with_markers(blocks: Blocks, sightings: Iterable[Sighting]) -> tuple[Blocks, list[Sighting]]:
+    """Return the markers that show in one of these blocks, and the blocks with all in which one of
+    them shows."""
+    rows, columns = blocks.shape
+    wide, touched = blocks.copy(), []
+    for sighting in sightings:
+        places = (sighting.corners_px / BLOCK_PX).astype(int).clip(0)
+        (left, top), (right, bottom) = places.min(axis=0).tolist(), places.max(axis=0).tolist()
+        part = slice(top, min(bottom + 1, rows)), slice(left, min(right + 1, columns))
+        if blocks[part].any():
+            wide[part] = True
+            touched.append(sighting)
+    return wide, touched
 
 
-def touched_by(blocks: Blocks, sightings: Sequence[Sighting]) -> list[Sighting]:
-    """The markers that show in one of these blocks."""
-    left, top, right, bottom = _boxes(sightings, blocks.shape).T
-    sums = cv2.integral(blocks.astype(np.uint8))
-    counts = sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left]
-    return [sightings[number] for number in np.flatnonzero(counts).tolist()]
-
-
-def with_markers(blocks: Blocks, sightings: Sequence[Sighting]) -> Blocks:
-    """These blocks and all in which one of the markers shows."""
-    mask = blocks.copy()
-    for left, top, right, bottom in _boxes(sightings, blocks.shape):
-        mask[top:bottom, left:right] = True
-    return mask
-
-
-def _boxes(sightings: Sequence[Sighting], shape: tuple[int, ...]) -> NDArray[np.int_]:
-    """(N, 4): the blocks, of (rows, columns), in which each marker shows: left, top, and the first ones beyond it."""
-    if not sightings:
-        return np.empty((0, 4), int)
-    rows, columns = shape
-    bounds = np.array([sighting.bounds_px for sighting in sightings]) / BLOCK_PX + _BEYOND
-    return np.asarray(bounds.clip(0, (columns, rows, columns, rows)).astype(int))
-
-
-class SquaresUnder:
-    """Which squares show in the blocks of a picture, for one pose; worked out for all blocks at the first question."""
-
-    def __init__(self, kit: Kit, pose: Pose) -> None:
-        self.pose = pose
-        self._kit = kit
-        self._numbers: NDArray[np.int16] | None = None
-
-    def at(self, blocks: Blocks) -> tuple[set[Square], set[Square]]:
-        """The squares whose paper shows in these blocks, and those on which something stands that may show there."""
-        if self._numbers is None or self._numbers.shape[1:] != blocks.shape:
-            self._numbers = self._all(blocks.shape)
-        layers = self._numbers.reshape(len(self._numbers), -1)[:, np.flatnonzero(blocks)]
-        return self._squares(layers[0]), self._squares(layers)
-
-    def _squares(self, numbers: NDArray[np.int16]) -> set[Square]:
-        found = set(numbers.ravel().tolist()) - {_NO_SQUARE}
-        return {Square(*divmod(number, self._kit.board.ranks)) for number in found}
-
-    def _all(self, shape: tuple[int, ...]) -> NDArray[np.int16]:
-        """(layers, rows, columns): the square in the middle of each block, on the paper and above it."""
-        board = self._kit.board
-        rows, columns = np.indices(shape)
-        places = np.column_stack([columns.ravel(), rows.ravel()]) * float(BLOCK_PX) + (BLOCK_PX - 1) / 2
-        foot, head = (self.pose.to_plane(places, height) for height in (0.0, _tallest_mm(self._kit)))
-        layers = []
-        for way in np.linspace(0, 1, _STEPS):
-            cells = np.floor((foot + (head - foot) * way + board.gap_mm / 2) / (board.pitch_mm, board.rank_pitch_mm))
-            inside = ((cells >= 0) & (cells < (board.files, board.ranks))).all(axis=1)  # NaN is nowhere
-            layers.append(np.where(inside, cells[:, 0] * board.ranks + cells[:, 1], _NO_SQUARE))
-        return np.array(layers).reshape(-1, *shape).astype(np.int16)
+def squares_under(kit: Kit, pose: Pose, blocks: Blocks) -> tuple[set[Square], set[Square]]:
+    """Return the squares whose paper shows in these blocks, and those on which something may stand
+    that shows there."""
+    board = kit.board
+    rows, columns = np.nonzero(blocks)
+    places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
+    foot = pose.to_plane(places)
+    head = pose.to_plane(places, kit.tallest_mm + _ABOVE_MM)
+    pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
+    paper, standing = set[Square](), set[Square]()
+    for share in np.linspace(0, 1, _STEPS):
+        cells = np.floor((foot + (head - foot) * share + board.gap_mm / 2) / pitch)
+        inside = ((cells >= 0) & (cells < (board.files, board.ranks))).all(axis=1)  # NaN is nowhere
+        numbers = np.unique(cells[inside] @ (board.ranks, 1)).astype(int)
+        standing.update(map(board.squares.__getitem__, numbers))
+        if share == 0:
+            paper = set(standing)
+    return paper, standing
 
 
 def blocks_over(kit: Kit, pose: Pose, squares: Iterable[Square], shape: tuple[int, ...]) -> Blocks:
-    """The blocks, of (rows, columns), that show squares and what may stand on them."""
+    """Return the blocks, of (rows, columns), that show squares and what may stand on them."""
     board, mask = kit.board, np.zeros(shape, np.uint8)
-    size = board.pitch_mm, board.rank_pitch_mm
+    top_mm = kit.tallest_mm + _ABOVE_MM
     for square in squares:
-        cell = rectangle_corners_mm(*board.centre_mm(square), *size, 0.0)
-        corners = np.vstack([flat(cell), flat(cell, _tallest_mm(kit))])
+        cell = rectangle_corners_mm(
+            *board.centre_mm(square), board.pitch_mm, board.rank_pitch_mm, 0.0
+        )
+        corners = np.vstack([flat(cell), flat(cell, top_mm)])
         hull = cv2.convexHull((pose.to_px(corners) / BLOCK_PX).round().astype(np.int32))
         cv2.fillConvexPoly(mask, hull, 1)
     return np.asarray(mask, bool)
 
 
-def _tallest_mm(kit: Kit) -> float:
-    return max((face.height_mm for face in kit.faces), default=0.0) + _ABOVE_MM
+# ---- what a pose is not sure of ------------------------------------------------------------------
+
+
+def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
+    """Return the squares of which the pose is not sure enough to say that nothing lies there.
+
+    A piece could lie beside the place that is looked at.
+    """
+    edge = _edge_of(board)
+    seen = pose.to_px(edge)
+    is_inside = bool(((seen >= 0) & (seen <= np.array(pose.size) - 1)).all())
+    if is_inside and pose.spread_mm(edge).max() <= _CLEARLY * _BLURRED * board.pitch_mm:
+        return frozenset()
+    squares, corners = _corners_of(board)
+    spread = pose.spread_mm(corners.reshape(-1, 3)).reshape(-1, 4).max(axis=1)
+    is_vague = (spread > _BLURRED * board.pitch_mm) | (_share_inside(pose, corners) < _LEAST_INSIDE)
+    return frozenset(squares[number] for number in np.flatnonzero(is_vague).tolist())
+
+
+@lru_cache(maxsize=16)
+def _edge_of(board: Board) -> Points:
+    """(8, 3) mm: the corners of the board, and the middles between them, where a lens bends its
+    sides most."""
+    shares = np.array([(0, 0), (0.5, 0), (1, 0), (1, 0.5), (1, 1), (0.5, 1), (0, 1), (0, 0.5)])
+    return flat(shares * (board.width_mm, board.height_mm))
+
+
+@lru_cache(maxsize=16)
+def _corners_of(board: Board) -> tuple[Sequence[Square], Points]:
+    """Return the squares that are no hole, and their corners (N, 4, 3) mm."""
+    squares = [square for square in board.squares if square not in board.holes]
+    return squares, np.array([square_mm(board, square) for square in squares])
+
+
+def _share_inside(pose: Pose, corners_mm: Points) -> Points:
+    """Return (N,): the share of each square (N, 4, 3) that lies in the picture."""
+    shares = np.linspace(0.1, 0.9, 5)
+    across, along = np.meshgrid(shares, shares)
+    a, b, d = corners_mm[:, [0]], corners_mm[:, [1]], corners_mm[:, [3]]
+    points = a + across.reshape(-1, 1) * (b - a) + along.reshape(-1, 1) * (d - a)
+    seen = pose.to_px(points.reshape(-1, 3))
+    inside = ((seen >= 0) & (seen <= np.array(pose.size) - 1)).all(axis=1)
+    return np.asarray(inside.reshape(len(corners_mm), -1).mean(axis=1))

@@ -1,9 +1,10 @@
 """Is a square bare under shadows with edges, such as a window's, a lamp's or those of a blind?
 
-A shadow darkens paper, outline and neighbours alike, and it goes on beyond the square. Its edge is nearly a
-straight line: across it the light changes, along it hardly. So the light on a square is told from the brightness of its
-paper and of the paper next to it, as a function of one coordinate; what that leaves must be white paper with its
-outline. A piece is neither: its marker changes in all directions, and it ends where its square does.
+A shadow darkens paper, outline and neighbours alike, and it goes on beyond the square. Its edge is
+nearly a straight line: across it the light changes, along it hardly. So the light on a square is
+told from the brightness of its paper and of the paper next to it, as a function of one coordinate;
+what that leaves must be white paper with its outline. A piece is neither: its marker changes in all
+directions, and it ends where its square does.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.order_statistics import median, quantiles
+from vision.detection.stillness import middle_of
 
 Values = NDArray[np.float32]
 
 _REACHES_DEG: tuple[tuple[float, ...], ...] = ((-20, -10, 10, 20), (-6, -3, 3, 6), (-1.5, 1.5))
-"""So far round the direction in which the picture changes most the edge's is sought, then round the best."""
+"""So far round the direction in which the picture changes most the edge's is sought, then round the
+best."""
 _CROSSED_DEG = (0.0, -4.0, 4.0, -10.0, 10.0)
 """So far round the first direction where another shadow's soft rim crosses the edge."""
 _STEP_MM, _FEW = 0.8, 4
@@ -27,7 +29,8 @@ _STEP_MM, _FEW = 0.8, 4
 _STRAY, _STRAY_SHARE = 0.14, 0.03
 """Paper is as bright as the light says, up to this (a logarithm), but for this share of it."""
 _NARROW_MM, _STRIPE = 5.0, 0.2
-"""No shadow is narrower; a narrower stripe that differs by this (a logarithm) is something that lies there."""
+"""No shadow is narrower; a narrower stripe that differs by this (a logarithm) is something that
+lies there."""
 _DARKEST = 0.03
 """Darker tones tell nothing."""
 _MOST, _ALL = (0.1, 0.9), (0.03, 0.97)
@@ -35,13 +38,14 @@ _MOST, _ALL = (0.1, 0.9), (0.03, 0.97)
 _HALF_MM = 20.0
 """About half a square, so that places along an edge are about 1."""
 _LEAST_INSIDE, _LEAST_BEYOND = 0.4, 0.12
-"""Shares of the paper that must be in sight: inside of the outline, and beyond it on all four sides together."""
+"""Shares of the paper that must be in sight: inside of the outline, and beyond it on all four sides
+together."""
 
 
 @dataclass(frozen=True, eq=False)
 class Paper:
-    """Where paper without print is in a cell: pixel numbers of its middle and of the four sides beyond its outline, and
-    all pixels' places (N, 2) mm from the cell's middle."""
+    """Where paper without print is in a cell: pixel numbers of its middle and of the four sides
+    beyond its outline, and all pixels' places (N, 2) mm from the cell's middle."""
 
     inside: NDArray[np.int_]
     beyond: tuple[NDArray[np.int_], ...]
@@ -49,13 +53,14 @@ class Paper:
     step: float
     """The logarithm by which the paper beyond an outline may differ, as on a chess board."""
     gentle: int = 6
-    """By how many of the gentle changes along an edge a light may be told: few where little of a square is asked."""
+    """By how many of the gentle changes along an edge a light may be told: few where little of a
+    square is asked."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Cell:
-    """One square's cell: the logarithms of its brightness (N,), the numbers of the pixels (M,) that are paper in sight,
-    and which of these (M,) lie beyond its outline."""
+    """One square's cell: the logarithms of its brightness (N,), the numbers of the pixels (M,) that
+    are paper in sight, and which of these (M,) lie beyond its outline."""
 
     values: Values
     paper: NDArray[np.int_]
@@ -65,10 +70,12 @@ class _Cell:
 
 @dataclass(frozen=True, eq=False)
 class _Light:
-    """The logarithm of the light on a cell as a function of the place across a straight edge, in steps.
+    """The logarithm of the light on a cell as a function of the place across a straight edge, in
+    steps.
 
-    It may change gently along the edge. `strays` is the share of the cell's paper that is not so bright, `narrow` tells
-    whether the light changes within a stripe that is too narrow for a shadow.
+    It may change gently along the edge. `strays` is the share of the cell's paper that is not so
+    bright, `narrow` tells whether the light changes within a stripe that is too narrow for a
+    shadow.
     """
 
     angle: float
@@ -91,10 +98,14 @@ class _Light:
         return np.asarray(values, np.float32)
 
 
-def reflectance(tone: Values, seen: NDArray[np.bool_], paper: Paper, sides: tuple[bool, ...]) -> Values | None:
-    """A cell (h, w) by the light that falls on each of its pixels; None when no light explains its paper.
+def reflectance(
+    tone: Values, seen: NDArray[np.bool_], paper: Paper, sides: tuple[bool, ...]
+) -> Values | None:
+    """A cell (h, w) by the light that falls on each of its pixels; None when no light explains its
+    paper.
 
-    `seen` is False where something stands in front; `sides` says beyond which outlines there is plain paper.
+    `seen` is False where something stands in front; `sides` says beyond which outlines there is
+    plain paper.
     """
     shown = seen.ravel()
     inside = paper.inside[shown[paper.inside]]
@@ -110,11 +121,14 @@ def reflectance(tone: Values, seen: NDArray[np.bool_], paper: Paper, sides: tupl
     light = _best_light(cell, angle)
     if not light.explains:
         return None
-    return np.asarray(np.exp(cell.values - light.at(paper.places_mm)).reshape(tone.shape), np.float32)
+    return np.asarray(
+        np.exp(cell.values - light.at(paper.places_mm)).reshape(tone.shape), np.float32
+    )
 
 
 def _best_light(cell: _Cell, angle: float) -> _Light:
-    """Return the plainest light that explains a cell's paper, sought from an edge in this direction on."""
+    """Return the plainest light that explains a cell's paper, sought from an edge in this direction
+    on."""
     first, best = angle, _light(cell, angle)
     for reach in _REACHES_DEG:
         if best.explains:
@@ -125,7 +139,8 @@ def _best_light(cell: _Cell, angle: float) -> _Light:
             best = other if other.strays < best.strays else best
     if best.explains or not _goes_on(cell):
         return best
-    # Where two shadows cross, the steepest change is one's edge, and what is left of the other is gentle.
+    # Where two shadows cross, the steepest change is one's edge, and what is left of the other is
+    # gentle.
     for way in (best.angle, *(first + np.radians(off) for off in _CROSSED_DEG)):
         best = _light(cell, way, uneven=True)
         if best.explains:
@@ -134,15 +149,17 @@ def _best_light(cell: _Cell, angle: float) -> _Light:
 
 
 def _goes_on(cell: _Cell) -> bool:
-    """Is paper beyond a cell's outline as dark, and as bright, as within? What is there alone lies on the square."""
+    """Is paper beyond a cell's outline as dark, and as bright, as within? What is there alone lies
+    on the square."""
     own = cell.values[cell.paper]
     if cell.is_beyond.all() or not cell.is_beyond.any():  # paper on one side alone tells nothing
         return False
     (dark, bright), (dark_beyond, bright_beyond) = (
-        quantiles(own[part], *shares) for part, shares in ((~cell.is_beyond, _MOST), (cell.is_beyond, _ALL))
+        np.quantile(own[part], shares)
+        for part, shares in ((~cell.is_beyond, _MOST), (cell.is_beyond, _ALL))
     )
     most = _STRAY + cell.print_.step
-    return dark > dark_beyond - most and bright < bright_beyond + most
+    return bool(dark > dark_beyond - most and bright < bright_beyond + most)
 
 
 def _direction(values: Values, inside: NDArray[np.int_], beyond: NDArray[np.int_]) -> float:
@@ -162,13 +179,17 @@ def _across(places_mm: Values, angle: float) -> Values:
 
 
 def _gently(places_mm: Values, across_mm: Values, angle: float) -> NDArray[np.float64]:
-    """(N, 6): by what a light may change along an edge, as in the soft rim of another shadow: cubic polynomials."""
+    """(N, 6): by what a light may change along an edge, as in the soft rim of another shadow: cubic
+    polynomials."""
     along, across = _across(places_mm, angle + np.pi / 2) / _HALF_MM, across_mm / _HALF_MM
-    return np.column_stack([along, along * across, along**2, along * across**2, along**2 * across, along**3])
+    return np.column_stack(
+        [along, along * across, along**2, along * across**2, along**2 * across, along**3]
+    )
 
 
 def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
-    """The light as a function of the place across an edge; an `uneven` one also changes gently along it."""
+    """The light as a function of the place across an edge; an `uneven` one also changes gently
+    along it."""
     places_mm = cell.print_.places_mm[cell.paper]
     across_mm = _across(places_mm, angle)
     first_mm = float(across_mm.min())
@@ -187,30 +208,41 @@ def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
         mean = np.bincount(steps, even - tone * cell.is_beyond) / np.maximum(number, 1)
         if cell.is_beyond.any():
             off = even - tone * cell.is_beyond - mean[steps]
-            step = median(off[cell.is_beyond]) - median(off[~cell.is_beyond])
+            step = middle_of(off[cell.is_beyond]) - middle_of(off[~cell.is_beyond])
             tone = min(max(tone + step, -cell.print_.step), cell.print_.step)
     light = _Light(angle, (known, mean[known]), slopes, first_mm)
     off = own - tone * cell.is_beyond - light.at(places_mm)
-    strays = float(np.count_nonzero(np.abs(off - median(off)) > _STRAY) / off.size)
+    strays = float(np.count_nonzero(np.abs(off - middle_of(off)) > _STRAY) / off.size)
     return replace(light, strays=strays, narrow=_has_narrow_stripes(mean[known]))
 
 
-def _slopes(gently: NDArray[np.float64], cell: _Cell, steps: NDArray[np.int_]) -> NDArray[np.float64]:
-    """(N,): how much of each of these changes there is (least squares), whatever the light is in each step, and with a
-    tone of its own beyond the outline."""
+def _slopes(
+    gently: NDArray[np.float64], cell: _Cell, steps: NDArray[np.int_]
+) -> NDArray[np.float64]:
+    """(N,): how much of each of these changes there is (least squares), whatever the light is in
+    each step, and with a tone of its own beyond the outline."""
     number = np.maximum(np.bincount(steps), 1)
     columns = np.column_stack([gently, cell.is_beyond, cell.values[cell.paper]])
-    off = np.column_stack([column - (np.bincount(steps, column) / number)[steps] for column in columns.T])
+    off = np.column_stack(
+        [column - (np.bincount(steps, column) / number)[steps] for column in columns.T]
+    )
     found = np.linalg.lstsq(off[:, :-1], off[:, -1], rcond=None)[0]
     tone, most = float(found[-1]), cell.print_.step
     if abs(tone) > most:
-        found = np.linalg.lstsq(off[:, :-2], off[:, -1] - np.copysign(most, tone) * off[:, -2], rcond=None)[0]
+        found = np.linalg.lstsq(
+            off[:, :-2], off[:, -1] - np.copysign(most, tone) * off[:, -2], rcond=None
+        )[0]
     return np.asarray(found[: gently.shape[1]], np.float64)
 
 
 def _has_narrow_stripes(profile: NDArray[np.float64]) -> bool:
-    """Does a light, one value each `_STEP_MM`, change and change back within less than a shadow's width?"""
+    """Does a light, one value each `_STEP_MM`, change and change back within less than a shadow's
+    width?"""
     wide = round(_NARROW_MM / _STEP_MM) // 2 * 2 + 1
-    line = cv2.copyMakeBorder(profile.astype(np.float32)[None], 0, 0, wide, wide, cv2.BORDER_REPLICATE)
-    opened, closed = (cv2.morphologyEx(line, how, np.ones((1, wide))) for how in (cv2.MORPH_OPEN, cv2.MORPH_CLOSE))
+    line = cv2.copyMakeBorder(
+        profile.astype(np.float32)[None], 0, 0, wide, wide, cv2.BORDER_REPLICATE
+    )
+    opened, closed = (
+        cv2.morphologyEx(line, how, np.ones((1, wide))) for how in (cv2.MORPH_OPEN, cv2.MORPH_CLOSE)
+    )
     return bool(max((line - opened).max(), (closed - line).max()) > _STRIPE)

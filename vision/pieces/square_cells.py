@@ -1,12 +1,13 @@
-"""Where the parts of a board's squares lie in a view from straight above: paper, outlines, marks and neighbours.
+"""Where the parts of a board's squares lie in a view from straight above: paper, outlines, marks
+and neighbours.
 
-In the view every square has a *cell* of the same size, its neighbours' edges included, so that all cells are looked at
-at once.
+In the view every square has a *cell* of the same size, its neighbours' edges included, so that all
+cells are looked at at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import lru_cache
 
 import cv2
@@ -27,12 +28,14 @@ _LEAST_MM = 30.0
 _PX_PER_MM = 1.6
 """px per mm of the view."""
 _ASTRAY_MM = 3.0
-"""Without gaps there is room to look for a line that a slightly wrong pose has put elsewhere; with gaps there is ..."""
+"""Without gaps there is room to look for a line that a slightly wrong pose has put elsewhere; with
+gaps there is ..."""
 _ASTRAY_IN_GAPS_MM = 2.0
 GENTLE_MM = 2.0
 """Within so many mm paper's brightness is compared, to tell a soft shadow from print."""
 _NEXT_TONE, _SAME_TONE = 0.15, 0.03
-"""Paper next door differs by this at most, a logarithm, on a board of two tones, and on one of a single tone."""
+"""Paper next door differs by this at most, a logarithm, on a board of two tones, and on one of a
+single tone."""
 _AROUND = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
@@ -60,8 +63,12 @@ class SquareCells:
         self.far_inside = self._far_inside()
         """Pixels of plain paper so far from print that `GENTLE_MM` around them are paper too."""
         self.outline = self._outline()
-        """(12, depth, length): pixels of the parts of the outline, each seen from outside: top, right, bottom, left."""
-        self.surroundings = {False: self._surroundings(self.paper, 6), True: self._surroundings(self.middle, 2)}
+        """(12, depth, length): pixels of the parts of the outline, each seen from outside: top,
+        right, bottom, left."""
+        self.surroundings = {
+            False: self._surroundings(self.paper, 6),
+            True: self._surroundings(self.middle, 2),
+        }
         """Where paper is in and round cells without a printed mark, and with one."""
         # Between a square and a wall there is no line, unless a gap parts them.
         walls = frozenset() if board.gap_mm else board.holes
@@ -71,17 +78,10 @@ class SquareCells:
         free = set(board.squares) - board.holes - self.marked
         self.next_to_paper: Mask = self._is_next(free) | bool(board.gap_mm)
         """(N, 4): the sides beyond which there is plain paper."""
-        self._corners = np.array([self._corner(square) for square in board.squares])
-
-    def corners(self, squares: Sequence[Square] | None = None) -> Places:
-        """(N, 2): row and column of the upper left pixel of cells in the view; of all squares or of these."""
-        if squares is None:
-            return self._corners
-        return np.asarray(self._corners[[self.number[square] for square in squares]])
-
-    def _corner(self, square: Square) -> tuple[int, int]:
-        row = self.strip + (self.board.ranks - 1 - square.rank) * self.pitch - self.edge
-        return row, self.strip + square.file * self.pitch - self.edge
+        files, ranks = np.array(board.squares).T
+        rows = self.strip + (board.ranks - 1 - ranks) * self.pitch - self.edge
+        self.corners: Places = np.column_stack([rows, self.strip + files * self.pitch - self.edge])
+        """(N, 2): row and column of the upper left pixel of each cell in the view."""
 
     def _axis(self) -> NDArray[np.float64]:
         """(side,): how far pixels lie from the middle of a cell, mm."""
@@ -112,8 +112,12 @@ class SquareCells:
         start = self.edge + round((board.gap_mm / 2 + 2.0) * self.scale)
         length = (side - 2 * start) // THIRDS
         places = np.arange(side * side).reshape(side, side)
-        sides = np.stack([np.rot90(places, turn)[:depth, start : start + THIRDS * length] for turn in range(4)])
-        return sides.reshape(4, depth, THIRDS, length).transpose(0, 2, 1, 3).reshape(-1, depth, length)
+        sides = np.stack(
+            [np.rot90(places, turn)[:depth, start : start + THIRDS * length] for turn in range(4)]
+        )
+        return (
+            sides.reshape(4, depth, THIRDS, length).transpose(0, 2, 1, 3).reshape(-1, depth, length)
+        )
 
     def _surroundings(self, inside: Places, gentle: int) -> Paper:
         board, axis = self.board, self._axis()
@@ -123,9 +127,15 @@ class SquareCells:
         low, high = (0.8, board.gap_mm - 0.8) if board.gap_mm else (1.2, self.edge / self.scale)
         beyond = []
         for away, aside in ((up, across), (across, up), (-up, across), (-across, up)):
-            beyond.append(np.flatnonzero((away > half + low) & (away < half + high) & (np.abs(aside) < half - 1.5)))
+            beyond.append(
+                np.flatnonzero(
+                    (away > half + low) & (away < half + high) & (np.abs(aside) < half - 1.5)
+                )
+            )
         places = np.column_stack([across.ravel(), -up.ravel()]).astype(np.float32)
-        return Paper(inside, tuple(beyond), places, _NEXT_TONE if board.tones > 1 else _SAME_TONE, gentle)
+        return Paper(
+            inside, tuple(beyond), places, _NEXT_TONE if board.tones > 1 else _SAME_TONE, gentle
+        )
 
     def _is_next(self, squares: Collection[Square]) -> Mask:
         """(N, 4): is what lies next to each square, above, right, below and left, one of these?"""

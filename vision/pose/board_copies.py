@@ -1,4 +1,5 @@
-"""Two copies of one board in a picture: which corner markers belong together, and which copy is played on."""
+"""Two copies of one board in a picture: which corner markers belong together, and which copy is
+played on."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from vision.pose.pose import Points, Pose, corner_points_mm, solve_pose
 _NEAR = 0.5
 """Two sightings of a marker that are nearer than this share of its side are one."""
 _ROOM = 1.5
-"""A corner belongs to a pair that expects it within so many of its sides, if all of them together fit."""
+"""A corner belongs to a pair that expects it within so many of its sides, if all of them together
+fit."""
 _FAR = 0.02
 """Corners that fit worse than this share of their diagonal do not belong to one board."""
 
@@ -28,17 +30,24 @@ def apart(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
     found: list[Sighting] = []
     for sighting in sightings:
         same = (s for s in found if s.marker == sighting.marker)
-        if not any(np.abs(s.centre_px - sighting.centre_px).max() < _NEAR * s.side_px for s in same):
+        if not any(
+            np.abs(s.centre_px - sighting.centre_px).max() < _NEAR * s.side_px for s in same
+        ):
             found.append(sighting)
     return tuple(found)
 
 
-def boards_among(board: Board, corners: Sequence[Sighting], lens: Lens, size: tuple[int, int]) -> list[Corners]:
-    """The corner markers in groups that each fit one board, the largest group first; single ones are left out."""
+def boards_among(
+    board: Board, corners: Sequence[Sighting], lens: Lens, size: tuple[int, int]
+) -> list[Corners]:
+    """The corner markers in groups that each fit one board, the largest group first; single ones
+    are left out."""
     rest, groups = list(corners), list[Corners]()
     while len(rest) > 1:
         found = [
-            _grown(board, pair, rest, lens, size) for pair in combinations(rest, 2) if pair[0].marker != pair[1].marker
+            _grown(board, pair, rest, lens, size)
+            for pair in combinations(rest, 2)
+            if pair[0].marker != pair[1].marker
         ]
         tried = [(group, misfit) for group, misfit in found if group]
         if not tried:
@@ -50,9 +59,14 @@ def boards_among(board: Board, corners: Sequence[Sighting], lens: Lens, size: tu
 
 
 def _grown(
-    board: Board, pair: Sequence[Sighting], every: Sequence[Sighting], lens: Lens, size: tuple[int, int]
+    board: Board,
+    pair: Sequence[Sighting],
+    every: Sequence[Sighting],
+    lens: Lens,
+    size: tuple[int, int],
 ) -> tuple[list[Sighting], float]:
-    """A pair with the other markers that fit the same board, and what is left over, px; empty when it fits none."""
+    """A pair with the other markers that fit the same board, and what is left over, px; empty when
+    it fits none."""
     group = list(pair)
     pose, misfit = _posed(board, group, lens, size)
     if pose is None:
@@ -74,26 +88,39 @@ def _grown(
     return group, misfit
 
 
-def _posed(board: Board, group: Sequence[Sighting], lens: Lens, size: tuple[int, int]) -> tuple[Pose | None, float]:
+def _posed(
+    board: Board, group: Sequence[Sighting], lens: Lens, size: tuple[int, int]
+) -> tuple[Pose | None, float]:
     points_mm = np.vstack([corner_points_mm(board, s.marker) for s in group])
     points_px = np.vstack([s.corners_px for s in group])
     pose = solve_pose(points_mm, points_px, lens, size)
-    if pose is None or pose.rms_px > max(2.5, _FAR * float(np.linalg.norm(np.ptp(points_px, axis=0)))):
+    if pose is None or pose.rms_px > max(
+        2.5, _FAR * float(np.linalg.norm(np.ptp(points_px, axis=0)))
+    ):
         return None, float("inf")
     return pose, pose.rms_px
 
 
 def played_on(
-    kit: Kit, groups: Sequence[Corners], pieces: Mapping[int, Points], lens: Lens, last: Pose | tuple[int, int]
+    kit: Kit,
+    groups: Sequence[Corners],
+    pieces: Mapping[int, Points],
+    lens: Lens,
+    last: Pose | tuple[int, int],
 ) -> Corners | None:
-    """The copy that lies where the board was, or else the only one with pieces on it; None: nobody can tell.
+    """The copy that lies where the board was, or else the only one with pieces on it; None: nobody
+    can tell.
 
-    `pieces`: places (4, 2) px of other markers by id. `last`: the last pose, or the picture's size without one.
+    `pieces`: places (4, 2) px of other markers by id. `last`: the last pose, or the picture's size
+    without one.
     """
     size = last.size if isinstance(last, Pose) else last
     if isinstance(last, Pose):
         for group in groups:
-            off = [np.abs(px - last.to_px(corner_points_mm(kit.board, marker))).max() for marker, px in group.items()]
+            off = [
+                np.abs(px - last.to_px(corner_points_mm(kit.board, marker))).max()
+                for marker, px in group.items()
+            ]
             sides = [float(np.linalg.norm(px[1] - px[0])) for px in group.values()]
             if max(off) < _NEAR * min(sides):
                 return group
@@ -101,12 +128,20 @@ def played_on(
     return bearing[0] if len(bearing) == 1 else None
 
 
-def _pieces_on(kit: Kit, group: Corners, pieces: Mapping[int, Points], lens: Lens, size: tuple[int, int]) -> int:
+def _pieces_on(
+    kit: Kit, group: Corners, pieces: Mapping[int, Points], lens: Lens, size: tuple[int, int]
+) -> int:
     points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in group])
     pose = solve_pose(points_mm, np.vstack(list(group.values())), lens, size)
     faces = {marker: kit.face_of_marker(marker) for marker in pieces}
-    known = [(pieces[marker].mean(axis=0), face.height_mm) for marker, face in faces.items() if face]
+    known = [
+        (pieces[marker].mean(axis=0), face.height_mm) for marker, face in faces.items() if face
+    ]
     if pose is None or not known:
         return 0
-    places = pose.to_plane(np.array([place for place, _ in known]), np.array([height for _, height in known]))
-    return sum(kit.board.square_at(float(x), float(y)) is not None for x, y in places if np.isfinite(x + y))
+    places = pose.to_plane(
+        np.array([place for place, _ in known]), np.array([height for _, height in known])
+    )
+    return sum(
+        kit.board.square_at(float(x), float(y)) is not None for x, y in places if np.isfinite(x + y)
+    )

@@ -1,9 +1,11 @@
-"""The pose and the lens that explain all that is seen of a board: corner markers, pieces' markers, printed lines.
+"""The pose and the lens that explain all that is seen of a board: corner markers, pieces' markers,
+printed lines.
 
-Two corner markers say little about the far end, and nothing about the lens. Pieces are squares of known size at a known
-height, wherever they lie: each marker has eight coordinates and only three unknowns (place and turn), so that five are
-left. The lines are taken as they can be told for certain: first those near the corners, where the pose puts them within
-less than half a square, and with each of them the pose gets surer of those farther away.
+Two corner markers say little about the far end, and nothing about the lens. Pieces are squares of
+known size at a known height, wherever they lie: each marker has eight coordinates and only three
+unknowns (place and turn), so that five are left. The lines are taken as they can be told for
+certain: first those near the corners, where the pose puts them within less than half a square, and
+with each of them the pose gets surer of those farther away.
 """
 
 from __future__ import annotations
@@ -24,16 +26,19 @@ _ROUNDS, _GROWTHS = 8, 9
 _OUTLIER_PX = 2.0
 """A tag that fits worse than this (at 1280 px) does not lie where tags lie: a hand holds it."""
 _CORNER_PX, _LINE_PX = 0.8, 0.8
-"""Blur shifts all corners of a marker outwards or inwards together: such errors do not average out."""
+"""Blur shifts all corners of a marker outwards or inwards together: such errors do not average out.
+"""
 _SURELY = 3.0
 """So many standard deviations around the place of a line it is looked for."""
 _LEAST_REACH_PX, _LAST_REACH_PX = 2.0, 3.0
 _SETTLED_PX = 1.0
-"""Once all lines in view are taken, a pose that moves none of them farther need not be compared with them again."""
+"""Once all lines in view are taken, a pose that moves none of them farther need not be compared
+with them again."""
 _GAIN = 1e-2
 """A step that is expected to better the misfit by less is not taken."""
 _OF_PERIOD = 0.36
-"""A line is taken only where the pose is sure of it within this share of the way to the next one."""
+"""A line is taken only where the pose is sure of it within this share of the way to the next one.
+"""
 _KEEN_PX = 1.5
 """What is off by more counts less, in the manner of Huber."""
 
@@ -59,8 +64,8 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """What is believed about a lens: `spread` (3,) are standard deviations of the logarithm of its focal length, of k1
-    and of k2."""
+    """What is believed about a lens: `spread` (3,) are standard deviations of the logarithm of its
+    focal length, of k1 and of k2."""
 
     lens: Lens
     spread: Points
@@ -68,9 +73,9 @@ class Belief:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """`pose` with its (9, 9) covariance; `misfit`: half the robust sum of squares of all that was seen, in standard
-    deviations; `tags`: those that lie where tags lie; `lines`: the printed lines as that pose was last compared with
-    them, none before."""
+    """`pose` with its (9, 9) covariance; `misfit`: half the robust sum of squares of all that was
+    seen, in standard deviations; `tags`: those that lie where tags lie; `lines`: the printed lines
+    as that pose was last compared with them, none before."""
 
     pose: Pose
     misfit: float
@@ -87,8 +92,9 @@ class Fit:
 
 
 def fit_board(evidence: Evidence, start: Pose, lens_spread: Points) -> Fit:
-    """The best pose near `start` by markers alone. `lens_spread` (3,): standard deviations of what is believed about
-    the logarithm of the focal length, k1 and k2 of the start's lens. Tags that do not fit are left out."""
+    """The best pose near `start` by markers alone. `lens_spread` (3,): standard deviations of what
+    is believed about the logarithm of the focal length, k1 and k2 of the start's lens. Tags that do
+    not fit are left out."""
     fit = _least_squares(_Problem(evidence, start, lens_spread))
     limit = _OUTLIER_PX * start.size[0] / 1280
     errors = tag_errors(fit.pose, evidence.tags)
@@ -99,9 +105,11 @@ def fit_board(evidence: Evidence, start: Pose, lens_spread: Points) -> Fit:
     return replace(fit, tags=fitting)
 
 
-def fit_seen_lines(evidence: Evidence, start: Pose, lens_spread: Points, points_mm: Points, lines: Lines) -> Fit:
-    """The best pose near `start` by corner markers and lines (N,) that have been found, their middles at `points_mm`
-    (N, 3); tags are left out."""
+def fit_seen_lines(
+    evidence: Evidence, start: Pose, lens_spread: Points, points_mm: Points, lines: Lines
+) -> Fit:
+    """The best pose near `start` by corner markers and lines (N,) that have been found, their
+    middles at `points_mm` (N, 3); tags are left out."""
     problem = _Problem(replace(evidence, tags=()), start, lens_spread, lines=(points_mm, lines))
     return replace(_least_squares(problem), lines=lines)
 
@@ -122,7 +130,9 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
         lines = printed.look(luma, pose, np.where(told, np.maximum(reach, _LAST_REACH_PX), np.nan))
         problem = _Problem(evidence, pose, belief.spread, belief.lens, (printed.middles_mm, lines))
         fit = replace(_least_squares(problem), tags=fit.tags, lines=lines, taken=told)
-        if is_last or (told[lines.is_in].all() and _moved_px(pose, fit.pose, printed.middles_mm) < _SETTLED_PX):
+        if is_last or (
+            told[lines.is_in].all() and _moved_px(pose, fit.pose, printed.middles_mm) < _SETTLED_PX
+        ):
             break
         taken = told
     final = printed.look(luma, fit.pose, np.where(told, _LAST_REACH_PX + 1, np.nan))
@@ -143,7 +153,8 @@ def tag_errors(pose: Pose, tags: Sequence[Tag]) -> Points:
 def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Points:
     """(N,): one standard deviation of where the pose puts points along their normals, px."""
     assert pose.covariance is not None
-    slopes = np.hstack(pose.slopes(points_mm)).reshape(-1, 2, 9)
+    _, by_place, by_lens = pose.project(points_mm)
+    slopes = np.hstack([by_place, by_lens]).reshape(-1, 2, 9)
     along = np.einsum("nij,ni->nj", slopes, normals)
     return np.asarray(np.sqrt(np.einsum("ni,ij,nj->n", along, pose.covariance, along).clip(0)))
 
@@ -154,11 +165,14 @@ class _TagScene:
     def __init__(self, tags: Sequence[Tag]) -> None:
         self._px = np.array([tag.corners_px for tag in tags]).reshape(-1, 2)
         self._heights = np.repeat([tag.height_mm for tag in tags], 4)
-        self._models = np.array([tag.side_mm for tag in tags]).reshape(-1, 1) * _complex(square_corners_mm(0, 0, 1.0))
+        self._models = np.array([tag.side_mm for tag in tags]).reshape(-1, 1) * _complex(
+            square_corners_mm(0, 0, 1.0)
+        )
 
     def at(self, pose: Pose) -> tuple[Points, Points]:
-        """(4 T, 2): the squares that fit best where the tags' rays meet their planes, projected back, less where the
-        tags are; and how these residuals move with the pose and its lens, (8 T, 9)."""
+        """(4 T, 2): the squares that fit best where the tags' rays meet their planes, projected
+        back, less where the tags are; and how these residuals move with the pose and its lens, (8
+        T, 9)."""
         number = len(self._heights)
         if not number:
             return np.empty((0, 2)), np.empty((0, 9))
@@ -170,19 +184,24 @@ class _TagScene:
         squares = (middles + self._models * turns).ravel()
         corners = np.column_stack([squares.real, squares.imag])
         points = np.column_stack([np.vstack([places, corners]), np.tile(self._heights, 2)])
-        seen, by_place, by_lens = pose.lens.project(points, pose.rotation, pose.translation, pose.size)
+        seen, by_place, by_lens = pose.project(points)
         slopes = np.hstack([by_place, by_lens]).reshape(-1, 2, 9)
         along = slopes[:, :, 3:6] @ pose.axes[:, :2]  # how a pixel moves with a point in its plane
         moves = self._moves(slopes[:number], along[:number], ends - middles, turns)
         return seen[number:] - self._px, (slopes[number:] + along[number:] @ moves).reshape(-1, 9)
 
     def _moves(
-        self, slopes: Points, along: Points, arms: NDArray[np.complex128], turns: NDArray[np.complex128]
+        self,
+        slopes: Points,
+        along: Points,
+        arms: NDArray[np.complex128],
+        turns: NDArray[np.complex128],
     ) -> Points:
-        """(4 T, 2, 9): how the squares' corners move in their planes with the pose, as the ends of the rays do.
+        """(4 T, 2, 9): how the squares' corners move in their planes with the pose, as the ends of
+        the rays do.
 
-        A ray's end moves so that its pixel stays (implicit function theorem); a square follows with the mean of its
-        four ends, and turns with them.
+        A ray's end moves so that its pixel stays (implicit function theorem); a square follows with
+        the mean of its four ends, and turns with them.
         """
         (a, b), (c, d) = along[:, 0].T, along[:, 1].T
         bounds = a * d - b * c
@@ -195,7 +214,10 @@ class _TagScene:
         lengths = (np.conj(self._models) * arms).sum(axis=1) * np.conj(turns[:, 0])
         angles = ((np.conj(self._models)[:, :, None] * moved).sum(axis=1) * np.conj(turns)).imag
         angles /= np.maximum(lengths.real, 1e-9)[:, None]
-        both = moved.mean(axis=1, keepdims=True) + self._models[:, :, None] * (1j * turns * angles)[:, None]
+        both = (
+            moved.mean(axis=1, keepdims=True)
+            + self._models[:, :, None] * (1j * turns * angles)[:, None]
+        )
         return np.stack([both.real, both.imag], axis=2).reshape(-1, 2, 9)
 
 
@@ -204,7 +226,8 @@ def _complex(points: Points) -> NDArray[np.complex128]:
 
 
 class _Problem:
-    """Residuals, in standard deviations, of a change of a pose and its lens: nine numbers, see `Pose.covariance`."""
+    """Residuals, in standard deviations, of a change of a pose and its lens: nine numbers, see
+    `Pose.covariance`."""
 
     def __init__(
         self,
@@ -220,9 +243,17 @@ class _Problem:
         lens = start.lens
         believed = believed or lens
         self._off = np.array(
-            [np.log(lens.focal_ratio / believed.focal_ratio), lens.k1 - believed.k1, lens.k2 - believed.k2]
+            [
+                np.log(lens.focal_ratio / believed.focal_ratio),
+                lens.k1 - believed.k1,
+                lens.k2 - believed.k2,
+            ]
         )
-        self._lines_mm, self._lines_px, self._normals = np.empty((0, 3)), np.empty((0, 2)), np.empty((0, 2))
+        self._lines_mm, self._lines_px, self._normals = (
+            np.empty((0, 3)),
+            np.empty((0, 2)),
+            np.empty((0, 2)),
+        )
         if lines is not None:
             places, seen = lines
             found = seen.is_found
@@ -232,7 +263,9 @@ class _Problem:
     @property
     def number(self) -> int:
         """How many coordinates are seen."""
-        return 2 * len(self._evidence.points_px) + 8 * len(self._evidence.tags) + len(self._lines_mm)
+        return (
+            2 * len(self._evidence.points_px) + 8 * len(self._evidence.tags) + len(self._lines_mm)
+        )
 
     def pose(self, change: Points) -> Pose:
         """The start, changed."""
@@ -247,7 +280,7 @@ class _Problem:
         """Residuals (M,), the last three of what is believed about the lens, and slopes (M, 9)."""
         pose = self.pose(change)
         points = np.vstack([self._evidence.points_mm, self._lines_mm])
-        seen, by_place, by_lens = pose.lens.project(points, pose.rotation, pose.translation, pose.size)
+        seen, by_place, by_lens = pose.project(points)
         slopes = np.hstack([by_place, by_lens])
         number = len(self._evidence.points_mm)
         corners = (seen[:number] - self._evidence.points_px).ravel()
@@ -259,12 +292,18 @@ class _Problem:
         loose = self._evidence.corner_px
         rest = np.concatenate([corners / loose, tags / _CORNER_PX, off / _LINE_PX, prior])
         lens_slopes = np.hstack([np.zeros((3, 6)), np.diag(self._weights)])
-        every = [slopes[: 2 * number] / loose, tag_slopes / _CORNER_PX, line_slopes / _LINE_PX, lens_slopes]
+        every = [
+            slopes[: 2 * number] / loose,
+            tag_slopes / _CORNER_PX,
+            line_slopes / _LINE_PX,
+            lens_slopes,
+        ]
         return rest, np.vstack(every)
 
 
 def _robust(rest: Points) -> tuple[Points, float]:
-    """Weights of residuals, the last three of which always count in full, and half the sum of squares."""
+    """Weights of residuals, the last three of which always count in full, and half the sum of
+    squares."""
     size = np.abs(rest)
     weights = np.minimum(1.0, _KEEN_PX / np.maximum(size, 1e-9))
     weights[-3:] = 1.0
@@ -288,7 +327,13 @@ def _least_squares(problem: _Problem) -> Fit:
         trial_rest, trial_slopes = problem.at(change + step)
         trial_weights, trial = _robust(trial_rest)
         if trial < cost:
-            change, rest, slopes, weights, cost = change + step, trial_rest, trial_slopes, trial_weights, trial
+            change, rest, slopes, weights, cost = (
+                change + step,
+                trial_rest,
+                trial_slopes,
+                trial_weights,
+                trial,
+            )
             damping /= 10
         else:
             damping *= 10
@@ -298,4 +343,8 @@ def _least_squares(problem: _Problem) -> Fit:
     rms = float(np.sqrt(2 * (corners**2).mean()))
     excess = max(1.0, cost / max(1, problem.number - 9))
     covariance = excess * np.linalg.pinv(slopes.T @ (slopes * weights[:, None]), hermitian=True)
-    return Fit(replace(pose, rms_px=rms, covariance=np.asarray(covariance, np.float64)), cost, problem.number)
+    return Fit(
+        replace(pose, rms_px=rms, covariance=np.asarray(covariance, np.float64)),
+        cost,
+        problem.number,
+    )

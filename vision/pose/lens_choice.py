@@ -1,7 +1,8 @@
 """Which lens explains the board: the one that is believed, one with a second term, or a fisheye.
 
-The believed lens stays unless another one explains corner markers, pieces and printed lines much better; what it costs
-more is that it has more to say (Schwarz 1978): a few lines along one edge change nothing.
+The believed lens stays unless another one explains corner markers, pieces and printed lines much
+better; what it costs more is that it has more to say (Schwarz 1978): a few lines along one edge
+change nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
-from vision.order_statistics import quantiles
 from vision.pose.board_fit import Belief, Evidence, Fit, fit_board, fit_lines, fit_seen_lines
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, solve_pose
@@ -26,7 +26,8 @@ _FIXED = 1e-6
 _WIDER = (1.0, 0.72, 0.52, 0.38)
 """Focal lengths that are tried where nothing is known of the lens, by the believed one."""
 _LINE_PX, _LOST = 0.8, 2.0
-"""A line that fits is off by so much; one that is not found costs as much as one that is off by so many times this."""
+"""A line that fits is off by so much; one that is not found costs as much as one that is off by so
+many times this."""
 _MUCH_BETTER = 10.0
 """By so much less must the costs of another model be: odds of 20,000 to 1."""
 _WITHIN_PX = 1.5
@@ -34,15 +35,16 @@ _WITHIN_PX = 1.5
 _EVERY, _CHECK_PX = 5, 6.0
 _LEAST_SEEN, _MOST_OFF_PX = 0.3, 1.2
 _QUARTER_OFF_PX, _LEAST_CHECKED = 0.8, 40
-"""In each quarter of the board three in four lines are off by less (at 1280 px), of so many at least that are looked
-for."""
+"""In each quarter of the board three in four lines are off by less (at 1280 px), of so many at
+least that are looked for."""
 _LEAST_LINES = 0.5
 """Round a square that is confirmed so many of the visible lines are where the pose puts them."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """A lens to begin with, and how far from it (3,) the logarithm of its focal length, k1 and k2 may be."""
+    """A lens to begin with, and how far from it (3,) the logarithm of its focal length, k1 and k2
+    may be."""
 
     lens: Lens
     spread: tuple[float, float, float]
@@ -73,8 +75,13 @@ def wide_starts(lens: Lens) -> Iterator[Model]:
 
 
 def best_start(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> tuple[Model, Fit] | None:
-    """The model, of any angle of the lens, that explains the markers best, and its fit by these alone."""
-    fits = [(model, fit) for model in wide_starts(lens) if (fit := fit_model(evidence, model, size)) is not None]
+    """The model, of any angle of the lens, that explains the markers best, and its fit by these
+    alone."""
+    fits = [
+        (model, fit)
+        for model in wide_starts(lens)
+        if (fit := fit_model(evidence, model, size)) is not None
+    ]
     return min(fits, key=lambda each: each[1].misfit, default=None)
 
 
@@ -89,34 +96,50 @@ def fit_model(evidence: Evidence, model: Model, size: tuple[int, int]) -> Fit | 
 
 
 def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
-    """Do the printed lines that can be made out lie where the pose puts them? Where too few can, the corners decide."""
+    """Do the printed lines that can be made out lie where the pose puts them? Where too few can,
+    the corners decide."""
     scale = pose.size[0] / 1280
     printed = lines_of(board)
-    lines = printed.look(luma, pose, np.full(len(printed.middles_mm[::_EVERY]), _CHECK_PX * scale), _EVERY)
+    lines = printed.look(
+        luma, pose, np.full(len(printed.middles_mm[::_EVERY]), _CHECK_PX * scale), _EVERY
+    )
     if lines.is_found.sum() < _LEAST_SEEN * max(8, lines.is_in.sum()):
         return pose.rms_px <= _MOST_OFF_PX * scale
     off = np.abs(lines.off_px[lines.is_found])
-    return quantiles(off, 0.75)[0] <= _MOST_OFF_PX * scale
+    return bool(np.quantile(off, 0.75) <= _MOST_OFF_PX * scale)
 
 
-def checked_fit(luma: Luma, board: Board, evidence: Evidence, pose: Pose, lens_spread: Points) -> Fit | None:
-    """The fit of a pose by three corner markers whose lines, some of all, are where it puts them in each quarter of the
-    board; None where one quarter is hidden, or its lines are off: they are then to be followed from the corners on."""
+def checked_fit(
+    luma: Luma, board: Board, evidence: Evidence, pose: Pose, lens_spread: Points
+) -> Fit | None:
+    """The fit of a pose by three corner markers whose lines, some of all, are where it puts them in
+    each quarter of the board; None where one quarter is hidden, or its lines are off: they are then
+    to be followed from the corners on."""
     printed, scale = lines_of(board), pose.size[0] / 1280
     every = max(1, min(_EVERY, len(printed.middles_mm) // _LEAST_CHECKED))
     middles = printed.middles_mm[::every]
     lines = printed.look(luma, pose, np.full(len(middles), _CHECK_PX * scale), every)
     is_right, is_upper = middles[:, 0] > board.width_mm / 2, middles[:, 1] > board.height_mm / 2
-    for quarter in (is_right & is_upper, is_right & ~is_upper, ~is_right & is_upper, ~is_right & ~is_upper):
+    for quarter in (
+        is_right & is_upper,
+        is_right & ~is_upper,
+        ~is_right & is_upper,
+        ~is_right & ~is_upper,
+    ):
         off = np.abs(lines.off_px[quarter & lines.is_found])
-        if off.size < _LEAST_LINES * quarter.sum() or quantiles(off, 0.75)[0] > _QUARTER_OFF_PX * scale:
+        if (
+            off.size < _LEAST_LINES * quarter.sum()
+            or np.quantile(off, 0.75) > _QUARTER_OFF_PX * scale
+        ):
             return None
     return fit_seen_lines(evidence, pose, lens_spread, middles, lines)
 
 
-def explaining_fit(luma: Luma, board: Board, evidence: Evidence, lens: Lens, focal_spread: float) -> Fit | None:
-    """The fit of the model that explains the picture best. Where nothing is known of the lens, one of another angle is
-    tried too: the way from the believed one may end halfway."""
+def explaining_fit(
+    luma: Luma, board: Board, evidence: Evidence, lens: Lens, focal_spread: float
+) -> Fit | None:
+    """The fit of the model that explains the picture best. Where nothing is known of the lens, one
+    of another angle is tried too: the way from the believed one may end halfway."""
     size = (luma.shape[1], luma.shape[0])
     best: tuple[float, Fit] | None = None
     starts = [(model, fit_model(evidence, model, size)) for model in models_of(lens, focal_spread)]
@@ -125,7 +148,9 @@ def explaining_fit(luma: Luma, board: Board, evidence: Evidence, lens: Lens, foc
     for number, (model, by_markers) in enumerate(starts):
         if by_markers is None:
             continue
-        fit = fit_lines(luma, board, evidence, by_markers, Belief(model.lens, np.array(model.spread)))
+        fit = fit_lines(
+            luma, board, evidence, by_markers, Belief(model.lens, np.array(model.spread))
+        )
         cost = _cost(fit, model) + (_MUCH_BETTER if number else 0.0)
         if best is None or cost < best[0]:
             best = cost, fit
@@ -133,25 +158,31 @@ def explaining_fit(luma: Luma, board: Board, evidence: Evidence, lens: Lens, foc
 
 
 def _cost(fit: Fit, model: Model) -> float:
-    """Half the sum of squares over everything that should be seen, and what the model has to say."""
+    """Half the sum of squares over everything that should be seen, and what the model has to
+    say."""
     lines = fit.lines
     assert lines is not None
     scale = _LINE_PX * fit.pose.size[0] / 1280
     off = np.where(lines.is_found, np.abs(lines.off_px) / scale, _LOST).clip(0, _LOST)[lines.is_in]
     corners = fit.pose.rms_px / scale
     return float(
-        0.5 * (off**2).sum() + 0.5 * 16 * min(corners, 5.0) ** 2 + model.terms / 2 * math.log(2 * len(off) + 1)
+        0.5 * (off**2).sum()
+        + 0.5 * 16 * min(corners, 5.0) ** 2
+        + model.terms / 2 * math.log(2 * len(off) + 1)
     )
 
 
 def confirmed_squares(board: Board, fit: Fit, corners: Points) -> frozenset[Square]:
-    """The squares where the pose is confirmed by printed lines, in one piece with the corner markers seen at
-    `corners` (N, 2) mm."""
+    """The squares where the pose is confirmed by printed lines, in one piece with the corner
+    markers seen at `corners` (N, 2) mm."""
     lines: Lines | None = fit.lines
     if lines is None:
         return frozenset()
     starts = tuple(
-        Square(board.files - 1 if x > board.width_mm / 2 else 0, board.ranks - 1 if y > board.height_mm / 2 else 0)
+        Square(
+            board.files - 1 if x > board.width_mm / 2 else 0,
+            board.ranks - 1 if y > board.height_mm / 2 else 0,
+        )
         for x, y in corners
     )
     within = _WITHIN_PX * max(1.0, fit.pose.size[0] / 1280)

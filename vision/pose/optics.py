@@ -1,7 +1,8 @@
-"""Lenses: focal length and distortion, by OpenCV's two models, and the way from rays to the picture and back.
+"""Lenses: focal length and distortion, by OpenCV's two models, and the way from rays to the picture
+and back.
 
-A *plane* coordinate is that of a ray at distance 1 before the camera, (x / z, y / z); *bent* ones are where the lens
-puts it, in focal lengths from the middle of the picture.
+A *plane* coordinate is that of a ray at distance 1 before the camera, (x / z, y / z); *bent* ones
+are where the lens puts it, in focal lengths from the middle of the picture.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -24,10 +26,12 @@ _ROUNDS = 8
 
 @dataclass(frozen=True)
 class Lens:
-    """`focal_ratio`: focal length by picture width; `k1`, `k2`: radial distortion (negative: barrel).
+    """`focal_ratio`: focal length by picture width; `k1`, `k2`: radial distortion (negative:
+    barrel).
 
-    With r the distance from the axis on the plane, an ordinary lens puts a ray at r (1 + k1 r^2 + k2 r^4), a fisheye at
-    a (1 + k1 a^2 + k2 a^4), a = atan r: OpenCV's `calib3d` and its `fisheye` (Kannala and Brandt 2006).
+    With r the distance from the axis on the plane, an ordinary lens puts a ray at r (1 + k1 r^2 +
+    k2 r^4), a fisheye at a (1 + k1 a^2 + k2 a^4), a = atan r: OpenCV's `calib3d` and its `fisheye`
+    (Kannala and Brandt 2006).
     """
 
     focal_ratio: float
@@ -41,12 +45,12 @@ class Lens:
         focal = self.focal_ratio * width
         return np.array([[focal, 0, (width - 1) / 2], [0, focal, (height - 1) / 2], [0, 0, 1]])
 
-    @property
+    @cached_property
     def distortion(self) -> Points:
         """OpenCV's coefficients, (4,)."""
         return np.array([self.k1, self.k2, 0.0, 0.0])
 
-    @property
+    @cached_property
     def bends(self) -> bool:
         """Are straight lines curved in the picture?"""
         return bool(self.k1 or self.k2 or self.is_fisheye)
@@ -80,27 +84,12 @@ class Lens:
             angles = (angles - (there - radii) / np.maximum(slope, 0.2)).clip(0, _WIDEST)
         return np.asarray(bent * (np.tan(angles) / radii))
 
-    def project(
-        self, points_mm: Points, rotation: Points, translation: Points, size: tuple[int, int]
-    ) -> tuple[Points, Points, Points]:
-        """(N, 2) pixels of (N, 3) points, (2N, 6) slopes by rotation vector and translation, and (2N, 3) by the
-        logarithm of the focal length, k1 and k2."""
-        points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 1, 3)
-        turn, way = np.asarray(rotation).reshape(3, 1), np.asarray(translation).reshape(3, 1)
-        matrix = self.matrix(size)
-        if self.is_fisheye:
-            seen, slopes = cv2.fisheye.projectPoints(points, turn, way, matrix, self.distortion)
-            focal, bend, place = slopes[:, :2], slopes[:, 4:6], slopes[:, 8:14]
-        else:
-            seen, slopes = cv2.projectPoints(points, turn, way, matrix, self.distortion)
-            focal, bend, place = slopes[:, 6:8], slopes[:, 10:12], slopes[:, :6]
-        by_lens = np.column_stack([matrix[0, 0] * focal.sum(axis=1), bend])
-        return np.asarray(seen, np.float64).reshape(-1, 2), np.asarray(place, np.float64), by_lens
-
     def changed(self, by: Points) -> Lens:
         """The lens whose logarithm of the focal length, k1 and k2 differ by so much, (3,)."""
         focal, k1, k2 = map(float, by)
-        return replace(self, focal_ratio=self.focal_ratio * math.exp(focal), k1=self.k1 + k1, k2=self.k2 + k2)
+        return replace(
+            self, focal_ratio=self.focal_ratio * math.exp(focal), k1=self.k1 + k1, k2=self.k2 + k2
+        )
 
     def as_fisheye(self) -> Lens:
         """A fisheye without further distortion that shows as wide an angle."""
@@ -118,5 +107,5 @@ LENSES: Mapping[str, Lens] = {
     "hq-6mm": Lens(0.954, -0.05),
     "webcam": Lens(0.750),
 }
-"""Nominal lenses: horizontal angles of 53.5, 62.2, 66 and 102 degrees from Raspberry Pi's camera documentation;
-6 mm before a 6.287 mm wide sensor; webcams lie between 60 and 78 degrees."""
+"""Nominal lenses: horizontal angles of 53.5, 62.2, 66 and 102 degrees from Raspberry Pi's camera
+documentation; 6 mm before a 6.287 mm wide sensor; webcams lie between 60 and 78 degrees."""

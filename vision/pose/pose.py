@@ -1,6 +1,7 @@
 """Where the board is: the pose from corner markers, and rays between pixels and millimetres.
 
-Picture axes: pixels, x right, y down, the middle of the first pixel is (0, 0). Board axes: see `companion.core.kit`.
+Picture axes: pixels, x right, y down, the middle of the first pixel is (0, 0). Board axes: see
+`companion.core.kit`.
 """
 
 from __future__ import annotations
@@ -23,16 +24,19 @@ Points = optics.Points
 
 _STEPS = 20
 _SPARSE_PX, _LARGE_PX = 4, 1000
-"""Places in the picture are worked out so many pixels of a view apart (twice as many in larger ones), and between them
-by proportion: right to 0.02 px, with the camera 55 degrees aslant and with lenses of 120 degrees."""
+"""Places in the picture are worked out so many pixels of a view apart (twice as many in larger
+ones), and between them by proportion: right to 0.02 px, with the camera 55 degrees aslant and with
+lenses of 120 degrees."""
 
 _SO_MUCH_WORSE = 4.0
-"""The second pose that explains a plane is none when it leaves over this many times what the first one does."""
+"""The second pose that explains a plane is none when it leaves over this many times what the first
+one does."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """The camera as the board sees it. `markers`: how many corner markers it rests on; `rms_px`: what is left over."""
+    """The camera as the board sees it. `markers`: how many corner markers it rests on; `rms_px`:
+    what is left over."""
 
     rotation: Points
     translation: Points
@@ -41,7 +45,8 @@ class Pose:
     markers: int = 4
     rms_px: float = 0.0
     covariance: Points | None = None
-    """(6, 6) of rotation vector and translation, or (9, 9) with the lens's `Lens.changed`; None when exact."""
+    """(6, 6) of rotation vector and translation, or (9, 9) with the lens's `Lens.changed`; None
+    when exact."""
 
     @cached_property
     def matrix(self) -> Points:
@@ -61,12 +66,16 @@ class Pose:
     def to_px(self, points_mm: Points) -> Points:
         """(N, 2) pixels of (N, 3) points; those behind the camera give nonsense."""
         # OpenCV's own function works out all slopes as well, which takes ten times as long.
-        points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 3) @ self.axes.T + self.translation.ravel()
+        points = (
+            np.asarray(points_mm, dtype=np.float64).reshape(-1, 3) @ self.axes.T
+            + self.translation.ravel()
+        )
         plane = self.lens.bent(points[:, :2] / np.where(points[:, 2:] == 0, 1.0, points[:, 2:]))
         return np.asarray(plane * self.matrix[0, 0] + self.matrix[:2, 2], dtype=np.float64)
 
     def to_plane(self, points_px: Points, z_mm: float | Points = 0.0) -> Points:
-        """(N, 2) board coordinates where the rays of (N, 2) pixels meet the plane at `z_mm`; NaN where they do not."""
+        """(N, 2) board coordinates where the rays of (N, 2) pixels meet the plane at `z_mm`; NaN
+        where they do not."""
         points = np.asarray(points_px, dtype=np.float64).reshape(-1, 2)
         plane = self.lens.straight((points - self.matrix[:2, 2]) / self.matrix[0, 0])
         rays = np.column_stack([plane, np.ones(len(plane))]) @ self.axes
@@ -76,9 +85,30 @@ class Pose:
             reach = np.where(reach > 0, reach, np.nan)
         return np.asarray(eye[:2] + rays[:, :2] * reach[:, None], dtype=np.float64)
 
+    def project(self, points_mm: Points) -> tuple[Points, Points, Points]:
+        """Return (N, 2) pixels of (N, 3) points, and how they move with the pose and with the lens.
+
+        That is (2N, 6) by rotation vector and translation, and (2N, 3) by the logarithm of the
+        focal length, k1 and k2.
+        """
+        points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 1, 3)
+        turn, way = self.rotation.reshape(3, 1), self.translation.reshape(3, 1)
+        if self.lens.is_fisheye:
+            seen, slopes = cv2.fisheye.projectPoints(
+                points, turn, way, self.matrix, self.lens.distortion
+            )
+            focal, bend, place = slopes[:, :2], slopes[:, 4:6], slopes[:, 8:14]
+        else:
+            seen, slopes = cv2.projectPoints(points, turn, way, self.matrix, self.lens.distortion)
+            focal, bend, place = slopes[:, 6:8], slopes[:, 10:12], slopes[:, :6]
+        by_lens = np.column_stack([self.matrix[0, 0] * focal.sum(axis=1), bend])
+        return np.asarray(seen, np.float64).reshape(-1, 2), np.asarray(place, np.float64), by_lens
+
     def px_per_mm(self, x_mm: float, y_mm: float, z_mm: float = 0.0) -> float:
         """How large the board appears at a point: the smaller of both directions."""
-        here, right, up = self.to_px(np.array([[x_mm, y_mm, z_mm], [x_mm + 1, y_mm, z_mm], [x_mm, y_mm + 1, z_mm]]))
+        here, right, up = self.to_px(
+            np.array([[x_mm, y_mm, z_mm], [x_mm + 1, y_mm, z_mm], [x_mm, y_mm + 1, z_mm]])
+        )
         return float(min(np.linalg.norm(right - here), np.linalg.norm(up - here)))
 
     def spread_mm(self, points_mm: Points) -> Points:
@@ -87,7 +117,8 @@ class Pose:
         if self.covariance is None:
             return np.zeros(len(points))
         number = len(self.covariance)
-        slopes = np.hstack(self.slopes(points))[:, :number].reshape(-1, 2, number)
+        _, *slopes_by = self.project(points)
+        slopes = np.hstack(slopes_by)[:, :number].reshape(-1, 2, number)
         errors = slopes @ self.covariance @ slopes.swapaxes(1, 2)
         one, other, both = errors[:, 0, 0], errors[:, 1, 1], errors[:, 0, 1]
         largest = np.sqrt(((one + other) / 2 + np.sqrt(((one - other) / 2) ** 2 + both**2)).clip(0))
@@ -95,11 +126,6 @@ class Pose:
         here = self.to_px(around.reshape(-1, 3)).reshape(-1, 3, 2)
         scale = np.linalg.norm(here[:, 1:] - here[:, :1], axis=2).min(axis=1)
         return np.asarray(largest / np.maximum(scale, 1e-6), dtype=np.float64)
-
-    def slopes(self, points_mm: Points) -> tuple[Points, Points]:
-        """(2N, 6) by rotation vector and translation, (2N, 3) by the lens: how the pixels of (N, 3) points move."""
-        _, by_place, by_lens = self.lens.project(points_mm, self.rotation, self.translation, self.size)
-        return by_place, by_lens
 
     def plane_maps(
         self,
@@ -110,41 +136,57 @@ class Pose:
         *,
         shrunk: float = 1.0,
     ) -> Maps:
-        """Where to look in the picture for each pixel of a view from straight above of a rectangle at `z_mm`.
+        """Where to look in the picture for each pixel of a view from straight above of a rectangle
+        at `z_mm`.
 
-        `scale` is px per mm; the view's row 0 lies at the rectangle's high y, so that South is below. `shrunk`: where
-        to look in the picture at this share of its size.
+        `scale` is px per mm; the view's row 0 lies at the rectangle's high y, so that South is
+        below. `shrunk`: where to look in the picture at this share of its size.
         """
-        width, height = (max(1, round((high - low) * scale)) for low, high in zip(low_mm, high_mm, strict=True))
+        width, height = (
+            max(1, round((high - low) * scale)) for low, high in zip(low_mm, high_mm, strict=True)
+        )
         axes, every = self.axes, _SPARSE_PX if max(width, height) <= _LARGE_PX else 2 * _SPARSE_PX
         base = axes[:, 2] * z_mm + self.translation.ravel()
-        to_mm = np.array([[1, 0, low_mm[0] * scale + 0.5], [0, -1, high_mm[1] * scale - 0.5], [0, 0, scale]]) / scale
-        # Sparse places, one more at each end, each in the middle of so many pixels that `resize` makes of it.
+        to_mm = (
+            np.array(
+                [[1, 0, low_mm[0] * scale + 0.5], [0, -1, high_mm[1] * scale - 0.5], [0, 0, scale]]
+            )
+            / scale
+        )
+        # Sparse places, one more at each end, each in the middle of so many pixels that `resize`
+        # makes of it.
         to_view = np.array([[every, 0, -(every + 1) / 2], [0, every, -(every + 1) / 2], [0, 0, 1]])
         to_rays = np.column_stack([axes[:, :2], base]) @ to_mm @ to_view
         sparse = self._rectified_places(to_rays, (-(-width // every) + 2, -(-height // every) + 2))
         if shrunk != 1.0:
-            sparse = np.asarray(sparse * np.float32(shrunk) - np.float32((1 - shrunk) / 2), np.float32)
+            sparse = np.asarray(
+                sparse * np.float32(shrunk) - np.float32((1 - shrunk) / 2), np.float32
+            )
         dense = cv2.resize(sparse, None, fx=every, fy=every, interpolation=cv2.INTER_LINEAR)
         pixels = np.asarray(dense[every : every + height, every : every + width], np.float32)
         return Maps(pixels, low_mm, high_mm, z_mm, scale)
 
     def _rectified_places(self, to_rays: Points, size: tuple[int, int]) -> NDArray[np.float32]:
-        """(h, w, 2): the pixels of the rays to which `to_rays` (3, 3) takes the pixels of a view of (width, height)."""
-        # OpenCV takes any invertible matrix for the new camera's, and is twenty times as fast as numpy here.
+        """(h, w, 2): the pixels of the rays to which `to_rays` (3, 3) takes the pixels of a view of
+        (width, height)."""
+        # OpenCV takes any invertible matrix for the new camera's, and is twenty times as fast as
+        # numpy here.
         camera = np.linalg.inv(to_rays)
         if self.lens.is_fisheye:
             both = cv2.fisheye.initUndistortRectifyMap(
                 self.matrix, self.lens.distortion, np.eye(3), camera, size, cv2.CV_32FC1
             )
             return np.dstack(both).astype(np.float32)
-        places = cv2.initUndistortRectifyMap(self.matrix, self.lens.distortion, None, camera, size, cv2.CV_32FC2)
+        places = cv2.initUndistortRectifyMap(
+            self.matrix, self.lens.distortion, None, camera, size, cv2.CV_32FC2
+        )
         return np.asarray(places[0], np.float32)
 
 
 @dataclass(frozen=True, eq=False)
 class Maps:
-    """A view from straight above: `pixels` (h, w, 2) float32 says where each of its pixels lies in the picture."""
+    """A view from straight above: `pixels` (h, w, 2) float32 says where each of its pixels lies in
+    the picture."""
 
     pixels: NDArray[np.float32]
     low_mm: tuple[float, float]
@@ -158,42 +200,38 @@ class Maps:
         return np.asarray(view, dtype=np.uint8)
 
     def rectify_colours(self, colours: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
-        """The same view of a picture's colours, (h, w, 2), so much smaller; 128 (grey) outside the picture."""
+        """The same view of a picture's colours, (h, w, 2), so much smaller; 128 (grey) outside the
+        picture."""
         pixels = ((self.pixels + 0.5) * scale - 0.5).astype(np.float32)
         view = cv2.remap(colours, pixels, None, cv2.INTER_LINEAR, borderValue=(128, 128))  # type: ignore[call-overload]  # stubs deny None
         return np.asarray(view, dtype=np.uint8)
 
-    def part(self, rows: slice, columns: slice) -> Maps:
-        """A part of the view."""
-        low_x, high_x = (self.low_mm[0] + column / self.scale for column in (columns.start, columns.stop))
-        low_y, high_y = (self.high_mm[1] - row / self.scale for row in (rows.stop, rows.start))
-        return Maps(self.pixels[rows, columns], (low_x, low_y), (high_x, high_y), self.z_mm, self.scale)
-
-    @cached_property
-    def _to_view(self) -> tuple[Points, Points]:
-        """(2,) each: what board coordinates are multiplied by, and what is added then."""
-        factors = np.array([self.scale, -self.scale])
-        return factors, -factors * (self.low_mm[0], self.high_mm[1]) - 0.5
-
     def to_view(self, points_mm: Points) -> Points:
         """(N, 2) board coordinates to (N, 2) pixels of the view."""
-        factors, start = self._to_view
-        return np.asarray(np.asarray(points_mm, dtype=np.float64).reshape(-1, 2) * factors + start)
+        corner = np.array([self.low_mm[0], self.high_mm[1]])
+        return np.asarray((points_mm.reshape(-1, 2) - corner) * (self.scale, -self.scale) - 0.5)
 
     def to_board(self, points: Points) -> Points:
         """(N, 2) pixels of the view to (N, 2) board coordinates."""
         columns, rows = np.asarray(points, dtype=np.float64).reshape(-1, 2).T
-        x, y = self.low_mm[0] + (columns + 0.5) / self.scale, self.high_mm[1] - (rows + 0.5) / self.scale
+        x, y = (
+            self.low_mm[0] + (columns + 0.5) / self.scale,
+            self.high_mm[1] - (rows + 0.5) / self.scale,
+        )
         return np.column_stack([x, y])
 
 
 def square_corners_mm(x_mm: float, y_mm: float, side_mm: float, turn_deg: float = 0.0) -> Points:
-    """(4, 2): the corners of a marker in OpenCV's order (upper left first, clockwise), `turn_deg` counter-clockwise."""
+    """(4, 2): the corners of a marker in OpenCV's order (upper left first, clockwise), `turn_deg`
+    counter-clockwise."""
     return rectangle_corners_mm(x_mm, y_mm, side_mm, side_mm, math.radians(turn_deg))
 
 
-def rectangle_corners_mm(x_mm: float, y_mm: float, width_mm: float, height_mm: float, turn: float) -> Points:
-    """(4, 2): the corners of a rectangle, upper left first, clockwise; `turn` counter-clockwise in radians."""
+def rectangle_corners_mm(
+    x_mm: float, y_mm: float, width_mm: float, height_mm: float, turn: float
+) -> Points:
+    """(4, 2): the corners of a rectangle, upper left first, clockwise; `turn` counter-clockwise in
+    radians."""
     across, along = width_mm / 2, height_mm / 2
     corners = np.array([[-across, along], [across, along], [across, -along], [-across, -along]])
     axes = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
@@ -207,7 +245,8 @@ def flat(points_mm: Points, z_mm: float = 0.0) -> Points:
 
 
 def boxes_mm(middles: Points, width_mm: float, height_mm: float) -> Points:
-    """(N, 4, 2): the corners of upright rectangles round (N, 2) middles, upper left first, clockwise."""
+    """(N, 4, 2): the corners of upright rectangles round (N, 2) middles, upper left first,
+    clockwise."""
     return np.asarray(middles[:, None] + rectangle_corners_mm(0.0, 0.0, width_mm, height_mm, 0.0))
 
 
@@ -226,16 +265,24 @@ def corner_points_mm(board: Board, marker: int) -> Points:
 
 
 def solve_pose(
-    points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int], guess: Pose | None = None
+    points_mm: Points,
+    points_px: Points,
+    lens: Lens,
+    size: tuple[int, int],
+    guess: Pose | None = None,
 ) -> Pose | None:
-    """The pose from (N, 3) coplanar board points and their (N, 2) pixels, N >= 4, and how certain it is; None when the
-    camera would be below."""
+    """The pose from (N, 3) coplanar board points and their (N, 2) pixels, N >= 4, and how certain
+    it is; None when the camera would be below."""
     pose = nearest_pose(points_mm, points_px, lens, size, guess)
     return pose and _with_covariance(pose, points_mm)
 
 
 def nearest_pose(
-    points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int], guess: Pose | None = None
+    points_mm: Points,
+    points_px: Points,
+    lens: Lens,
+    size: tuple[int, int],
+    guess: Pose | None = None,
 ) -> Pose | None:
     """The same without how certain it is.
 
@@ -252,10 +299,14 @@ def nearest_pose(
     return best
 
 
-def rough_pose(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int]) -> Pose | None:
-    """The same as the plane tells it at once, for half the time: within a marker's side at a corner that is hidden.
+def rough_pose(
+    points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int]
+) -> Pose | None:
+    """The same as the plane tells it at once, for half the time: within a marker's side at a corner
+    that is hidden.
 
-    With three corners and a lens that is only believed it is no worse there: median 4.6 px for 4.4, 99 % 20 px for 54.
+    With three corners and a lens that is only believed it is no worse there: median 4.6 px for 4.4,
+    99 % 20 px for 54.
     """
     starts = _starts(points_mm, points_px, lens, size)
     return next((start for start in starts if start.eye_mm[2] > 0), None)
@@ -264,9 +315,15 @@ def rough_pose(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int
 def _starts(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int]) -> list[Pose]:
     """The poses, one or two, that explain a plane almost equally well, the better one first."""
     matrix = lens.matrix(size)
-    plane = lens.straight((points_px.reshape(-1, 2).astype(np.float64) - matrix[:2, 2]) / matrix[0, 0])
+    plane = lens.straight(
+        (points_px.reshape(-1, 2).astype(np.float64) - matrix[:2, 2]) / matrix[0, 0]
+    )
     found = cv2.solvePnPGeneric(
-        points_mm.reshape(-1, 1, 3), plane.reshape(-1, 1, 2), np.eye(3), None, flags=cv2.SOLVEPNP_IPPE
+        points_mm.reshape(-1, 1, 3),
+        plane.reshape(-1, 1, 2),
+        np.eye(3),
+        None,
+        flags=cv2.SOLVEPNP_IPPE,
     )
     errors = np.ravel(found[3])
     return [
@@ -277,7 +334,8 @@ def _starts(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, i
 
 
 def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -> Pose | None:
-    """The pose near another that fits best, with what is left over; None when the camera would be below."""
+    """The pose near another that fits best, with what is left over; None when the camera would be
+    below."""
     if lens.is_fisheye:
         rotation, translation = _stepped(replace(start, lens=lens), points_mm, points_px)
     else:
@@ -298,11 +356,14 @@ def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) 
 
 
 def _stepped(start: Pose, points_mm: Points, points_px: Points) -> tuple[Points, Points]:
-    """Rotation and translation (3, 1) each that fit best: Gauss and Newton's steps, each halved until it is better."""
+    """Rotation and translation (3, 1) each that fit best: Gauss and Newton's steps, each halved
+    until it is better."""
     place = np.concatenate([start.rotation.ravel(), start.translation.ravel()])
 
     def at(place: Points) -> tuple[Points, Points]:
-        seen, by_place, _ = start.lens.project(points_mm, place[:3], place[3:], start.size)
+        seen, by_place, _ = replace(start, rotation=place[:3], translation=place[3:]).project(
+            points_mm
+        )
         return (seen - points_px).ravel(), by_place
 
     rest, slopes = at(place)
@@ -322,8 +383,9 @@ def _stepped(start: Pose, points_mm: Points, points_px: Points) -> tuple[Points,
 
 
 def _with_covariance(pose: Pose, points_mm: Points) -> Pose:
-    """Add how certain the pose is; corners are never trusted to better than 0.4 px, or 0.8 px while some are hidden."""
-    slopes = pose.slopes(points_mm)[0]
+    """Add how certain the pose is; corners are never trusted to better than 0.4 px, or 0.8 px while
+    some are hidden."""
+    _, slopes, _ = pose.project(points_mm)
     normal = slopes.T @ slopes
     try:
         inverse = np.linalg.inv(normal)

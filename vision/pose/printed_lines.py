@@ -1,23 +1,24 @@
 """The printed lines of a board in a picture: how far from where a pose puts them they are.
 
-Every side of a square is looked for in two halves, across its direction in the picture. With gaps between squares two
-lines run side by side; they are looked for together, so that one is never taken for the other.
+Every side of a square is looked for in two halves, across its direction in the picture. With gaps
+between squares two lines run side by side; they are looked for together, so that one is never taken
+for the other.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.grid import Square
-from companion.core.kit import Board
+from companion.core.kit import FRAME_MM, LINE_MM, Board
 from vision.detection.markers import Luma
 from vision.pose.pose import Points, Pose, flat
-from vision.profiles import profiles
 
 _STEP_PX = 0.5
 _WIDEST_PX = 40.0
@@ -25,8 +26,11 @@ _WIDEST_PX = 40.0
 _LINE_MM = 0.6
 _SAMPLES = 4
 """Places along half a side."""
+_ALONG = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
+"""From the middle of a side, by its length."""
 _LEAST_DEPTH, _LEAST_GREY = 0.05, 3.5
-"""A line is darker than both of its sides by this share of the brightness there, and by so many grey levels."""
+"""A line is darker than both of its sides by this share of the brightness there, and by so many
+grey levels."""
 _RIVAL = 0.75
 """Where another line is so distinct, nobody can tell which one it is."""
 _RIVAL_PX = 3.0
@@ -34,10 +38,29 @@ _OF_PERIOD = 0.45
 """A line is never looked for farther off than this share of the way to the next one."""
 
 
+def profiles(
+    luma: NDArray[np.uint8],
+    places: NDArray[np.floating],
+    ways: NDArray[np.floating],
+    steps: NDArray[np.floating],
+) -> NDArray[np.uint8]:
+    """Return (N, K): how bright a (height, width) picture is along short lines, between its pixels.
+
+    They run through (N, 2) `places` px, and each is looked at so many `steps` (K,) of its (N, 2) px
+    `ways` from there. Both coordinates of all places are worked out step by step: numpy takes seven
+    times as long for the two of each.
+    """
+    x = (places[:, 0] + steps[:, None] * ways[:, 0]).astype(np.float32, copy=False)
+    y = (places[:, 1] + steps[:, None] * ways[:, 1]).astype(np.float32, copy=False)
+    seen = cv2.remap(luma, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return np.ascontiguousarray(seen.T, np.uint8)
+
+
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Half sides (N,) of squares as they are in a picture. `is_found` (N,); `off_px` (N,): how far along `normals`
-    (N, 2) from where the pose puts their middles, at `points_px` (N, 2); `is_in` (N,): do they lie in the picture?"""
+    """Half sides (N,) of squares as they are in a picture. `is_found` (N,); `off_px` (N,): how far
+    along `normals` (N, 2) from where the pose puts their middles, at `points_px` (N, 2); `is_in`
+    (N,): do they lie in the picture?"""
 
     is_in: NDArray[np.bool_]
     is_found: NDArray[np.bool_]
@@ -51,64 +74,97 @@ class Lines:
         return np.asarray(self.points_px + self.off_px[:, None] * self.normals)
 
 
+class _Side(NamedTuple):
+    """One side of a square, which may be that of the next one, too."""
+
+    middle_mm: Points
+    """(2,): its middle, in the gap between both squares if there is one."""
+    axis: int
+    """0: it runs from South to North, 1: from West to East."""
+    half_gap_mm: float
+    """Half the distance of two lines that run side by side; 0: it is a single one."""
+    squares: list[int]
+    """Numbers of the squares that it borders."""
+
+
+def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
+    """Return all sides of these squares on which a line is printed."""
+    sides: dict[tuple[int, int, int], _Side] = {}
+    pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
+    for number, square in enumerate(squares):
+        for axis, sign in ((0, -1), (0, 1), (1, -1), (1, 1)):
+            key = (axis, 2 * square[axis] + sign, square[1 - axis])
+            way = sign * np.eye(2, dtype=int)[axis]
+            beyond = square.shifted(*way.tolist())
+            if key in sides:
+                sides[key].squares.append(number)
+            elif beyond not in board.holes or board.gap_mm:
+                # Between a square and a wall there is no line.
+                is_inner = beyond in squares
+                half_gap = (board.gap_mm + LINE_MM) / 2 if is_inner and board.gap_mm else 0.0
+                # The outermost lines lie inside of the squares.
+                outer_mm = board.gap_mm + (LINE_MM if board.gap_mm else FRAME_MM)
+                edge = pitch / 2 if is_inner else (pitch - outer_mm) / 2
+                middle = np.array(board.centre_mm(square)) + way * edge
+                sides[key] = _Side(middle, axis, half_gap, [number])
+    return list(sides.values())
+
+
 class PrintedLines:
-    """All half sides of a board's squares, (N,): `middles_mm` (N, 3), and `is_between_files` (N,): does it run from
-    South to North? `is_square` is (ranks, files), False where the board has a hole."""
+    """All half sides of a board's squares, (N,)."""
 
     def __init__(self, board: Board) -> None:
         self.squares = tuple(square for square in board.squares if square not in board.holes)
-        half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2
-        sides: dict[tuple[int, int, int], list[int]] = {}
-        places, across, doubled = [], [], []
-        along = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
-        for number, square in enumerate(self.squares):
-            centre = np.array(board.centre_mm(square))
-            for axis, sign in ((0, -1), (0, 1), (1, -1), (1, 1)):
-                key = (axis, 2 * square[axis] + sign, square[1 - axis])
-                if key in sides:
-                    sides[key].append(number)
-                    continue
-                beyond = square.shifted(*((sign, 0) if axis == 0 else (0, sign)))
-                if beyond in board.holes and not board.gap_mm:
-                    continue  # between a square and a wall there is no line
-                has_next = beyond in board.squares and beyond not in board.holes
-                sides[key] = [number]
-                way, rest = np.eye(2)[axis], np.eye(2)[1 - axis]
-                edge = half[axis] if has_next else half[axis] - board.gap_mm / 2
-                middle = centre + sign * way * edge
-                for part in (-1, 1):
-                    places.append(middle + part * along[:, None] * 2 * half[1 - axis] * rest)
-                    across.append(way)
-                    doubled.append(board.gap_mm / 2 if has_next else 0.0)
+        sides = _sides_of(board, self.squares)
+        pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
+        axes = np.repeat([side.axis for side in sides], 2)
+        places = []
+        self._borders = np.zeros((len(self.squares), 2 * len(sides)), np.float32)
+        for number, side in enumerate(sides):
+            rest = np.eye(2)[1 - side.axis] * pitch
+            places.append(side.middle_mm - _ALONG[:, None] * rest)
+            places.append(side.middle_mm + _ALONG[:, None] * rest)
+            self._borders[side.squares, 2 * number : 2 * number + 2] = 1
         self._places = flat(np.vstack(places))
         self.middles_mm = np.asarray(self._places.reshape(-1, _SAMPLES, 3).mean(axis=1))
-        self._across, self._half_gap = flat(np.array(across)), np.array(doubled)
-        self.is_between_files = self._across[:, 0] > 0
+        """(N, 3)."""
+        self._across = flat(np.eye(2)[axes])
         self._along = self._across[:, [1, 0, 2]]
-        self._period = self._across @ np.array([2 * half[0], 2 * half[1], 0.0])
-        self._borders = np.zeros((len(self.squares), 2 * len(sides)), np.float32)
-        for index, numbers in enumerate(sides.values()):
-            self._borders[numbers, 2 * index : 2 * index + 2] = 1
+        self._half_gap = np.repeat([side.half_gap_mm for side in sides], 2)
+        self._period = pitch[axes]
+        self.is_between_files = axes == 0
+        """(N,): does it run from South to North?"""
         files, ranks = np.array(self.squares).T
         self._cells = ranks, files
         self.is_square = np.zeros((ranks.max() + 1, files.max() + 1), bool)
+        """(ranks, files): False where the board has a hole."""
         self.is_square[self._cells] = True
 
     def around(self, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """(ranks, files, K): how many of the `chosen` lines (K, N) border each square and those next to it."""
+        """(ranks, files, K): how many of the `chosen` lines (K, N) border each square and those
+        next to it."""
         numbers = np.zeros((*self.is_square.shape, len(chosen)), np.float32)
         numbers[self._cells] = self._borders @ chosen.T.astype(np.float32)
-        return np.asarray(cv2.boxFilter(numbers, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT))
+        return np.asarray(
+            cv2.boxFilter(numbers, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
+        )
 
     def geometry(self, pose: Pose, every: int = 1) -> tuple[Points, Points, Points]:
-        """(N, 2) middles in the picture, (N, 2) normals of the lines there, (N,) px per mm along these; of `every` so
-        many lines one."""
+        """(N, 2) middles in the picture, (N, 2) normals of the lines there, (N,) px per mm along
+        these; of `every` so many lines one."""
         here = self.middles_mm[::every]
         count = len(here)
-        seen = pose.to_px(np.vstack([here, here + self._across[::every], here + self._along[::every]]))
-        middles, across, along = seen[:count], seen[count : 2 * count] - seen[:count], seen[2 * count :] - seen[:count]
+        seen = pose.to_px(
+            np.vstack([here, here + self._across[::every], here + self._along[::every]])
+        )
+        middles, across, along = (
+            seen[:count],
+            seen[count : 2 * count] - seen[:count],
+            seen[2 * count :] - seen[:count],
+        )
         normals = (
-            np.column_stack([along[:, 1], -along[:, 0]]) / np.maximum(np.linalg.norm(along, axis=1), 1e-9)[:, None]
+            np.column_stack([along[:, 1], -along[:, 0]])
+            / np.maximum(np.linalg.norm(along, axis=1), 1e-9)[:, None]
         )
         scale = (normals * across).sum(axis=1)
         normals *= np.where(scale < 0, -1.0, 1.0)[:, None]
@@ -119,19 +175,27 @@ class PrintedLines:
         return np.asarray(self._period * scale)
 
     def look(self, luma: Luma, pose: Pose, reach_px: Points, every: int = 1) -> Lines:
-        """Find all lines, each at most `reach_px` (N,) from where the pose puts it; NaN: it is not looked for.
-        Of `every` so many lines one is looked for, and the answer is of these alone, as `reach_px` is."""
+        """Find all lines, each at most `reach_px` (N,) from where the pose puts it; NaN: it is not
+        looked for. Of `every` so many lines one is looked for, and the answer is of these alone, as
+        `reach_px` is."""
         middles, normals, scale = self.geometry(pose, every)
         size = np.array(pose.size)
         samples = self._places.reshape(-1, _SAMPLES, 3)[::every].reshape(-1, 3)
         places = pose.to_px(samples).reshape(-1, _SAMPLES, 2)
         is_in = ((places >= 1) & (places <= size - 2)).all(axis=(1, 2)) & (scale > 0.3)
-        reach = np.minimum(reach_px, np.minimum(_OF_PERIOD * self._period[::every] * scale, _WIDEST_PX))
+        reach = np.minimum(
+            reach_px, np.minimum(_OF_PERIOD * self._period[::every] * scale, _WIDEST_PX)
+        )
         wanted = np.flatnonzero(is_in & np.isfinite(reach))
         off, found = np.zeros(len(middles)), np.zeros(len(middles), bool)
         if len(wanted):
             off[wanted], found[wanted] = self._offsets(
-                luma, places[wanted], normals[wanted], scale[wanted], reach[wanted], self._half_gap[::every][wanted]
+                luma,
+                places[wanted],
+                normals[wanted],
+                scale[wanted],
+                reach[wanted],
+                self._half_gap[::every][wanted],
             )
         return Lines(is_in, found, off, middles, normals)
 
@@ -145,32 +209,45 @@ class PrintedLines:
         steps = int(np.ceil(room / _STEP_PX))
         offsets = np.arange(-steps, steps + 1) * _STEP_PX
         seen = profiles(luma, places.reshape(-1, 2), normals.repeat(_SAMPLES, axis=0), offsets)
-        profile = np.add.reduce(seen.reshape(len(places), _SAMPLES, -1), axis=1, dtype=np.uint16) / _SAMPLES
-        columns = np.arange(len(offsets))
-
-        def shifted(values: Points, by_px: Points) -> Points:
-            there = columns + np.rint(by_px / _STEP_PX).astype(int)[:, None]
-            return np.asarray(np.take_along_axis(values, there.clip(0, len(columns) - 1), axis=1))
-
-        beside = np.minimum(shifted(profile, flank), shifted(profile, -flank))
+        profile = (
+            np.add.reduce(seen.reshape(len(places), _SAMPLES, -1), axis=1, dtype=np.uint16)
+            / _SAMPLES
+        )
+        beside = np.minimum(_shifted(profile, flank), _shifted(profile, -flank))
         depth = beside - profile
         gap = half_gap * scale
         if gap.any():
-            depth = (shifted(depth, gap) + shifted(depth, -gap)) / 2
+            depth = (_shifted(depth, gap) + _shifted(depth, -gap)) / 2
         depth = np.where(np.abs(offsets) <= reach[:, None], depth, -1.0)
-        top = depth.argmax(axis=1)
+        top, finer, is_alone = _peaks(depth)
         rows = np.arange(len(depth))
-        peak = depth[rows, top]
-        far = np.abs(columns - top[:, None]) * _STEP_PX > _RIVAL_PX
-        rival = np.where(far, depth, -1.0).max(axis=1)
-        inner = top.clip(1, len(columns) - 2)
-        before, after = depth[rows, inner - 1], depth[rows, inner + 1]
-        bend = before - 2 * peak + after
-        finer = np.where(bend < 0, 0.5 * (before - after) / np.where(bend < 0, bend, 1.0), 0.0).clip(-0.5, 0.5)
-        bright = beside[rows, top]
-        is_found = (peak >= _LEAST_DEPTH * bright) & (peak >= _LEAST_GREY) & (rival <= _RIVAL * peak)
+        peak, bright = depth[rows, top], beside[rows, top]
+        is_found = (peak >= _LEAST_DEPTH * bright) & (peak >= _LEAST_GREY) & is_alone
         is_found &= np.abs(offsets[top]) < reach - 0.25
         return np.asarray(offsets[top] + finer * _STEP_PX), is_found
+
+
+def _shifted(values: Points, by_px: Points) -> Points:
+    """Return (N, K) rows of values, each so far (N,) along itself."""
+    columns = np.arange(values.shape[1])
+    there = columns + np.rint(by_px / _STEP_PX).astype(int)[:, None]
+    return np.asarray(np.take_along_axis(values, there.clip(0, columns[-1]), axis=1))
+
+
+def _peaks(depth: Points) -> tuple[NDArray[np.int_], Points, NDArray[np.bool_]]:
+    """Return the deepest place of each row (N, K), how far beyond it the peak is, and whether it
+    has no rival."""
+    rows, columns = np.arange(len(depth)), np.arange(depth.shape[1])
+    top = depth.argmax(axis=1)
+    peak = depth[rows, top]
+    far = np.abs(columns - top[:, None]) * _STEP_PX > _RIVAL_PX
+    rival = np.where(far, depth, -1.0).max(axis=1)
+    # sub-pixel peak by a parabola
+    inner = top.clip(1, len(columns) - 2)
+    before, after = depth[rows, inner - 1], depth[rows, inner + 1]
+    bend = before - 2 * peak + after
+    finer = np.where(bend < 0, 0.5 * (before - after) / np.where(bend < 0, bend, 1.0), 0.0)
+    return top, np.asarray(finer.clip(-0.5, 0.5)), np.asarray(rival <= _RIVAL * peak)
 
 
 @lru_cache(maxsize=16)
@@ -179,12 +256,16 @@ def lines_of(board: Board) -> PrintedLines:
     return PrintedLines(board)
 
 
-def confirmed(board: Board, lines: Lines, within_px: float, corners: tuple[Square, ...], least: float) -> set[Square]:
-    """The squares round which most of the visible lines are where the pose puts them, in one piece with the corners.
+def confirmed(
+    board: Board, lines: Lines, within_px: float, corners: tuple[Square, ...], least: float
+) -> set[Square]:
+    """The squares round which most of the visible lines are where the pose puts them, in one piece
+    with the corners.
 
-    A pose that is right near its corners and off by a whole square farther away is off by half a square in between,
-    where no line fits: what lies beyond is not confirmed. From one square to the next it cannot change so much: the
-    neighbours of confirmed squares, of which pieces may hide the lines, are confirmed with them.
+    A pose that is right near its corners and off by a whole square farther away is off by half a
+    square in between, where no line fits: what lies beyond is not confirmed. From one square to the
+    next it cannot change so much: the neighbours of confirmed squares, of which pieces may hide the
+    lines, are confirmed with them.
     """
     printed = lines_of(board)
     good = lines.is_found & (np.abs(lines.off_px) <= within_px)
@@ -193,7 +274,9 @@ def confirmed(board: Board, lines: Lines, within_px: float, corners: tuple[Squar
     whole, there = (printed.around(ways & of) for of in (lines.is_in, good))
     is_good = ((whole > 0) & (there >= least * whole)).all(axis=2) & printed.is_square
     labels = cv2.connectedComponents(is_good.astype(np.uint8))[1]
-    within = np.array([square for square in corners if square in printed.squares], int).reshape(-1, 2)
+    within = np.array([square for square in corners if square in printed.squares], int).reshape(
+        -1, 2
+    )
     starts = np.unique(labels[within[:, 1], within[:, 0]])
     found = np.isin(labels, starts[starts > 0]).astype(np.uint8)
     is_told = (cv2.dilate(found, np.ones((3, 3), np.uint8)) > 0) & printed.is_square

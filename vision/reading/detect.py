@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from companion.core.kit import Kit
-from vision.detection.marker_scan import area_of, boxes_of, is_large
-from vision.detection.markers import Found, Luma, Sighting
-from vision.pieces.regions import grown, touched_by, with_markers
-from vision.pieces.tags import tags_of
+from vision.detection.markers import (
+    Luma,
+    MarkerFinder,
+    Sighting,
+    boxes_of,
+    is_large,
+    scan_parts,
+    scan_quickly,
+)
+from vision.detection.rectified_search import lost_corners
+from vision.detection.stillness import wider
+from vision.pieces.regions import with_markers
 from vision.pose.pose import Points, corner_points_mm, nearest_pose, rough_pose
-from vision.reading.look import Look, Memory
+from vision.reading.locate import held, is_in_place
+from vision.reading.look import NO_SQUARES, Look, Memory
 
 _UNMOVED_PX = 0.3
 """A corner marker that is found this close to where it was has not moved."""
@@ -22,19 +31,20 @@ _PART = 0.35
 
 
 def detect(look: Look, memory: Memory) -> tuple[Look, Memory]:
-    """Find markers in the blocks that are due; in all of the picture where the board may lie elsewhere."""
-    if look.due is not None and memory.last is not None and memory.placer is not None:
+    """Find markers in the blocks that are due; in all of the picture where the board may lie
+    elsewhere."""
+    if look.due is not None and memory.last is not None:
         part = _in_parts(look, memory, memory.last)
         if part is not None:
-            return part, memory
+            return part
     kit, sightings = _in_all(look, memory)
     look = replace(look, due=None, kit=kit, sightings=sightings)
-    return look, replace(memory, resigned=frozenset(), times={})
+    return look, replace(memory, resigned=NO_SQUARES, times={})
 
 
 def shows_board(luma: Luma, memory: Memory) -> bool:
     """Tell whether two corner markers or more of one board are in a picture, at a quick look."""
-    ids = {sighting.marker for sighting in _quick(luma, memory).sightings}
+    ids = {sighting.marker for sighting in _quick(luma)}
     return any(len(ids & set(kit.board.corners)) >= 2 for kit in memory.kits.values())
 
 
@@ -42,48 +52,57 @@ def shows_board_in_place(luma: Luma, memory: Memory) -> bool:
     """Tell whether they are those of the board that was in view last, where they were then."""
     if memory.kit is None:
         return False
-    corners = corners_among(memory.kit, _quick(luma, memory).sightings)
-    return memory.locator.is_in_place(corners, (luma.shape[1], luma.shape[0]))
+    corners = corners_among(memory.kit, _quick(luma))
+    return is_in_place(memory.located, corners, (luma.shape[1], luma.shape[0]))
 
 
-def _quick(luma: Luma, memory: Memory) -> Found:
-    return memory.scanner.quickly(luma) or memory.scanner.whole(luma)
+def _quick(luma: Luma) -> tuple[Sighting, ...]:
+    return scan_quickly(luma) or MarkerFinder().find(luma).sightings
 
 
 def corners_among(kit: Kit, sightings: Iterable[Sighting]) -> dict[int, Points]:
     """Return the places (4, 2) of the board's corner markers, by id."""
-    return {s.marker: s.corners_px for s in sightings if s.marker in kit.board.corners}
+    corners = {}
+    for sighting in sightings:
+        if sighting.marker in kit.board.corners:
+            corners[sighting.marker] = sighting.corners_px
+    return corners
 
 
-# ---- all of the picture ----------------------------------------------------------------------------------------------
+# ---- all of the picture --------------------------------------------------------------------------
 
 
 def _in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighting, ...]]:
-    """Find the kit in view and the markers: in half the size first, in full where that misses corners or pieces."""
-    luma, scanner = look.luma, memory.scanner
-    quick, before = scanner.quickly(luma), memory.pose.markers if memory.pose else 0
-    least = 2 if is_large(luma) else max(3, before)
-    kit = _kit_in_view(quick.sightings, memory) if quick else None
-    if quick is not None and kit is not None and len(corners_among(kit, quick.sightings)) >= least:
-        found = quick.sightings
-        if look.still and not kit.deck and not _has_all_pieces(kit, found):
-            found = (*found, *_others(scanner.whole(luma).sightings, found))
-        return kit, _with_corners(luma, kit, found, memory)
-    found = scanner.whole(luma).sightings
+    """Find the kit in view and the markers: in half the size first, in full where that misses
+    corners or pieces."""
+    luma = look.luma
+    quick = None if memory.thorough else scan_quickly(luma)
+    if quick is not None:
+        kit, before = _kit_in_view(quick, memory), memory.pose.markers if memory.pose else 0
+        least = 2 if is_large(luma) else max(3, before)
+        if kit is not None and len(corners_among(kit, quick)) >= least:
+            if look.still and not kit.deck and not _has_all_pieces(kit, quick):
+                known = {sighting.marker for sighting in quick}
+                more = MarkerFinder().find(luma).sightings
+                quick = (*quick, *(sighting for sighting in more if sighting.marker not in known))
+            return kit, _with_corners(luma, kit, quick, memory)
+    found = MarkerFinder(thorough=memory.thorough).find(luma).sightings
     kit = _kit_in_view(found, memory)
-    if kit is None or len(corners_among(kit, found)) < 2:
-        found = (*found, *_others(scanner.with_effort(luma).sightings, found))
-        kit = _kit_in_view(found, memory)
     return kit, _with_corners(luma, kit, found, memory) if kit else found
 
 
 def _kit_in_view(sightings: Iterable[Sighting], memory: Memory) -> Kit | None:
-    """Return the kit whose corner markers are seen most, the active one in doubt; the last one when none is seen."""
+    """Return the kit whose corner markers are seen most, the active one in doubt; the last one when
+    none is seen."""
     ids = {sighting.marker for sighting in sightings}
     kits = dict(memory.kits)
     if memory.active is not None:
         kits[memory.active.game] = memory.active
-    best = max(kits.values(), key=lambda k: (len(ids & set(k.board.corners)), k is memory.active), default=None)
+    best = max(
+        kits.values(),
+        key=lambda k: (len(ids & set(k.board.corners)), k is memory.active),
+        default=None,
+    )
     if best is None or not ids & set(best.board.corners):
         return memory.kit
     return best
@@ -91,69 +110,88 @@ def _kit_in_view(sightings: Iterable[Sighting], memory: Memory) -> Kit | None:
 
 def _has_all_pieces(kit: Kit, sightings: Iterable[Sighting]) -> bool:
     ids = {sighting.marker for sighting in sightings}
-    return all(any(marker in ids for _, marker in tag) for tag in tags_of(kit))
+    return all(any(marker in ids for _, marker in tag) for tag in kit.tags)
 
 
-def _with_corners(luma: Luma, kit: Kit, found: tuple[Sighting, ...], memory: Memory) -> tuple[Sighting, ...]:
-    """Add corner markers that the picture does not show by itself, when there is one at least to go by."""
+def _with_corners(
+    luma: Luma, kit: Kit, found: tuple[Sighting, ...], memory: Memory
+) -> tuple[Sighting, ...]:
+    """Add corner markers that the picture does not show by itself, when there is one at least to go
+    by."""
     corners = corners_among(kit, found)
     if not 1 <= len(corners) < len(kit.board.corners):
         return found
     points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in corners])
     size = (luma.shape[1], luma.shape[0])
     solve = rough_pose if len(corners) > 2 else nearest_pose
-    pose = solve(points_mm, np.vstack(list(corners.values())), memory.locator.lens, size)
-    more = memory.closer.corners(kit.board, pose, luma, corners) if pose else ()
+    pose = solve(points_mm, np.vstack(list(corners.values())), memory.located.tuner.lens, size)
+    more = lost_corners(kit.board, pose, luma, corners) if pose else ()
     # A single corner says little about where the others are: a second one tells better.
-    return _with_corners(luma, kit, found + more, memory) if more and len(corners) == 1 else found + more
+    return (
+        _with_corners(luma, kit, (*found, *more), memory)
+        if more and len(corners) == 1
+        else (*found, *more)
+    )
 
 
-def _others(sightings: Iterable[Sighting], known: Collection[Sighting]) -> tuple[Sighting, ...]:
-    """Return those whose markers are not known yet."""
-    ids = {sighting.marker for sighting in known}
-    return tuple(sighting for sighting in sightings if sighting.marker not in ids)
+# ---- the parts that have changed -----------------------------------------------------------------
 
 
-# ---- the parts that have changed -------------------------------------------------------------------------------------
-
-
-def _in_parts(look: Look, memory: Memory, last: Look) -> Look | None:
-    """Find markers in the blocks that are due; None when these are too many, or when the board may have moved."""
+def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | None:
+    """Find markers in the blocks that are due; None when these are too many, or when the board may
+    have moved."""
     assert look.due is not None
-    kit, pose = last.kit, last.pose
-    if kit is None or pose is None or memory.locator.is_rough:
+    kit, pose, luma = last.kit, last.pose, look.luma
+    if kit is None or pose is None:
         return None
     tag_px = kit.tag_mm * pose.px_per_mm(kit.board.width_mm / 2, kit.board.height_mm / 2)
-    wide = grown(look.due)
-    touched = touched_by(wide, last.sightings)
-    boxes = boxes_of(with_markers(wide, touched), 0.5 * tag_px, look.luma)
-    if area_of(boxes) > _PART * look.luma.size:
+    wide, touched = with_markers(wider(look.due), last.sightings)
+    boxes = boxes_of(wide, 0.5 * tag_px, luma)
+    area = 0
+    for rows, columns in boxes:
+        area += (rows.stop - rows.start) * (columns.stop - columns.start)
+    if area > _PART * luma.size:
         return None
-    gone = frozenset(id(sighting) for sighting in touched)
-    kept = tuple(sighting for sighting in last.sightings if id(sighting) not in gone)
-    found = memory.scanner.parts(look.luma, boxes, 0.4 * tag_px).sightings
-    new = tuple(s for s in found if not any(_same(s, other) for other in kept))
-    if any(s.marker in other.board.corners for s in new for other in memory.kits.values() if other is not kit):
-        return None
-    if not _is_held(kit, kept, new, touched):
-        size = (look.luma.shape[1], look.luma.shape[0])
-        if memory.locator.locate(kit, (*kept, *new), size) is not pose:
+    gone = frozenset(touched)
+    kept = [*last.sightings]
+    for sighting in touched:
+        kept.remove(sighting)
+    new, foreign = [], set[int]()
+    for other in memory.kits.values():
+        if other is not kit:
+            foreign.update(other.board.corners)
+    for sighting in scan_parts(luma, boxes, 0.4 * tag_px):
+        if sighting.marker in foreign:
             return None
+        if not _is_known(sighting, kept):
+            new.append(sighting)
+    sightings = (*kept, *new)
+    if not _is_held(kit, kept, new, touched):
+        located = held(memory.located, kit.board, sightings)
+        if located is None:
+            return None
+        memory = replace(memory, located=located)
     # Next to these blocks things have changed too little to count.
-    return replace(look, before=last, kit=kit, pose=pose, sightings=(*kept, *new), gone=gone)
+    return replace(look, before=last, kit=kit, pose=pose, sightings=sightings, gone=gone), memory
 
 
-def _is_held(kit: Kit, kept: Iterable[Sighting], new: Iterable[Sighting], touched: Iterable[Sighting]) -> bool:
+def _is_known(sighting: Sighting, kept: Iterable[Sighting]) -> bool:
+    """Tell whether one of these is the same marker in the same place."""
+    for other in kept:
+        if other.marker == sighting.marker:
+            off_px = np.abs(sighting.centre_px - other.centre_px).max()
+            if off_px < other.side_px / 2:
+                return True
+    return False
+
+
+def _is_held(
+    kit: Kit, kept: Iterable[Sighting], new: Iterable[Sighting], touched: Iterable[Sighting]
+) -> bool:
     """Tell whether corner markers that are still seen say that the board lies where it lay."""
-    before = {s.marker: s.corners_px for s in touched if s.marker in kit.board.corners}
-    for sighting in new:
-        if sighting.marker in kit.board.corners:
-            was = before.get(sighting.marker)
-            if was is None or np.abs(sighting.corners_px - was).max() > _UNMOVED_PX:
-                return False
-    return any(sighting.marker in kit.board.corners for sighting in kept)
-
-
-def _same(one: Sighting, other: Sighting) -> bool:
-    """Tell whether these are one marker in one place."""
-    return one.marker == other.marker and bool(np.abs(one.centre_px - other.centre_px).max() < other.side_px / 2)
+    before = corners_among(kit, touched)
+    for marker, corners_px in corners_among(kit, new).items():
+        was = before.get(marker)
+        if was is None or np.abs(corners_px - was).max() > _UNMOVED_PX:
+            return False
+    return bool(corners_among(kit, kept))

@@ -1,28 +1,356 @@
-"""Third stage: where the board is, and of which squares that is not sure enough."""
+"""Third stage: where the board is, and of which squares that is not sure enough.
+
+Two or more corner markers give a pose, sharpened by the pieces and the printed lines when some are
+hidden. One corner marker, or two pieces that lie as before, only confirm the last pose.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from vision.pieces.vague_squares import vague_squares
-from vision.reading.look import Look, Memory
+import numpy as np
+
+from companion.core.i18n import say
+from companion.core.kit import Board, Kit
+from vision.detection.markers import Luma, Sighting
+from vision.pieces.regions import vague_squares
+from vision.pose.board_copies import Corners, apart, boards_among, played_on
+from vision.pose.board_fit import Belief, Evidence, Fit, Tag, fit_board, fit_lines
+from vision.pose.lens_choice import (
+    best_start,
+    checked_fit,
+    confirmed_squares,
+    explaining_fit,
+    is_explained,
+)
+from vision.pose.lens_tuner import LensTuner
+from vision.pose.optics import Lens
+from vision.pose.pose import Points, Pose, corner_points_mm, nearest_pose, solve_pose
+from vision.reading.look import NO_SQUARES, Located, Look, Memory
+
+_HOLD_PX = 1.0 / 1280
+"""Corners that are this close (by picture width) to where they were when the pose was found have
+not moved."""
+_ANCHOR_PX = 2.0 / 1280
+_SAME_PLACE_PX = 6.0 / 1280
+"""Corners that are found roughly and are this close to where they were are where they were."""
+_MISFIT_PX, _BETTER = 1.0 / 1280, 0.3
+"""Four corners that fit worse than this (by picture width) are read without one, when the others
+fit so much better."""
+_LEFT_OVER_PX, _OF_DIAGONAL = 2.5, 0.01
+"""Corners that leave over more, also by the diagonal between them, do not lie as on the board."""
+_TRIES = 4
+"""So often in a row another model of the lens is looked for in vain."""
+_BENT_PX, _FEW = 2.5, 0.4
+"""So far off may corners of bent paper be; asked where the lines confirm no more than this share of
+the squares."""
+_SURE_LINES, _SURE_SHARE = 60, 0.8
+"""A view with so many lines, on so large a share of the squares, teaches the lens although corners
+are hidden."""
+_BY_CORNERS = np.diag([0.1, 0.05]) ** 2
+"""(2, 2): how well corner markers alone tell a lens of another angle, see `LensTuner.told`."""
 
 
 def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
-    """Find the pose from the corner markers, sharpened by printed lines where some are hidden or the lens misfits."""
-    if look.kit is None:
+    """Find the pose from the corner markers, sharpened by printed lines where some are hidden or
+    the lens misfits."""
+    kit = look.kit
+    if kit is None:
         # Something hides the board: as long as any marker is seen it may still lie there.
         return look, memory if look.sightings else replace(memory, pose=None)
     pose = look.pose
     if look.before is None:
-        pose = memory.locator.locate(look.kit, look.sightings, (look.luma.shape[1], look.luma.shape[0]))
-        if pose is not None:
-            pose = memory.locator.align(look.luma, look.kit.board)
+        pose, located = find_pose(
+            memory.located, kit, look.sightings, (look.luma.shape[1], look.luma.shape[0])
+        )
+        if pose is not None and not located.is_aligned:
+            located = _aligned(located, look.luma, kit.board)
+            pose = located.pose
+        memory = replace(memory, located=located)
     memory = replace(memory, pose=pose)
     if pose is None:
         return look, memory
     if memory.vague is None or memory.vague[0] is not pose:
-        vague = memory.locator.unconfirmed | vague_squares(look.kit.board, pose)
+        vague = memory.located.unconfirmed | vague_squares(kit.board, pose)
         memory = replace(memory, vague=(pose, vague))
     assert memory.vague is not None
     return replace(look, pose=pose, vague=memory.vague[1]), memory
+
+
+def with_lens(lens: Lens, exact: bool = False) -> Located:
+    """Return what is known of another camera: its lens, which is left alone when it is exact."""
+    return Located(lens, LensTuner.of(lens, exact))
+
+
+def forget_board(located: Located) -> Located:
+    """Return what holds for another board or picture size: what is known about the lens."""
+    return Located(located.nominal, located.tuner, tries=located.tries)
+
+
+# ---- corner markers ------------------------------------------------------------------------------
+
+
+def find_pose(
+    located: Located, kit: Kit, sightings: Iterable[Sighting], size: tuple[int, int]
+) -> tuple[Pose | None, Located]:
+    """Return the pose of a kit's board among all sightings of a picture of (width, height), None
+    being none."""
+    board = kit.board
+    if board is not located.board or (located.pose is not None and located.pose.size != size):
+        located = replace(forget_board(located), board=board)
+    located = replace(located, problem="", twin="")
+    own, others = _apart(board, sightings)
+    corners: Corners = _once(own)
+    known = _held(located, board, corners, others) if len(corners) == len(own) else None
+    if known is None:
+        corners, located = _own_corners(located, kit, own, others, size)
+        known = _held(located, board, corners, others)
+    if known is not None:
+        return known.pose, known
+    if len(corners) >= 2:
+        return _solved(located, kit, corners, others, size)
+    if len(corners) == 1 and not located.twin:
+        problem = say("Only one corner of the board is in the picture: show at least two")
+        located = replace(located, problem=problem)
+    return None, located
+
+
+def held(located: Located, board: Board, sightings: Iterable[Sighting]) -> Located | None:
+    """Return what is known of the board if all these markers lie as they did when its pose was
+    found; else None."""
+    own, others = _apart(board, sightings)
+    corners = _once(own)
+    return _held(located, board, corners, others) if len(corners) == len(own) else None
+
+
+def _apart(board: Board, sightings: Iterable[Sighting]) -> tuple[list[Sighting], dict[int, Points]]:
+    """Return the board's corner markers, and the places (4, 2) of others that are seen once, by
+    id."""
+    every = apart(sightings)
+    own = [sighting for sighting in every if sighting.marker in board.corners]
+    return own, _once([sighting for sighting in every if sighting.marker not in board.corners])
+
+
+def _held(
+    located: Located, board: Board, corners: Corners, others: Mapping[int, Points]
+) -> Located | None:
+    pose = located.pose
+    if pose is None or len(corners) > pose.markers:
+        return None
+    if corners:
+        known = located.corners
+        expected = [
+            known[m] if m in known else pose.to_px(corner_points_mm(board, m)) for m in corners
+        ]
+        error = np.vstack(expected) - np.vstack(list(corners.values()))
+        is_same = np.sqrt((error**2).sum(axis=1).mean()) <= _HOLD_PX * pose.size[0]
+    else:
+        off = [
+            np.abs(px - located.anchors[m]).max()
+            for m, px in others.items()
+            if m in located.anchors
+        ]
+        is_same = len(off) >= 2 and max(off) <= _ANCHOR_PX * pose.size[0]
+    return replace(located, anchors={**located.anchors, **others}) if is_same else None
+
+
+def is_in_place(located: Located, corners: Corners, size: tuple[int, int]) -> bool:
+    """Are two corner markers at least where those of the board were last, and none elsewhere?"""
+    known = located.corners
+    off = [np.abs(px - known[marker]).max() for marker, px in corners.items() if marker in known]
+    return len(off) >= 2 and max(off) <= _SAME_PLACE_PX * size[0]
+
+
+def _once(sightings: Collection[Sighting]) -> dict[int, Points]:
+    """Return corners by marker id, of those that are seen exactly once."""
+    times = Counter(sighting.marker for sighting in sightings)
+    return {s.marker: s.corners_px for s in sightings if times[s.marker] == 1}
+
+
+def _own_corners(
+    located: Located,
+    kit: Kit,
+    corners: list[Sighting],
+    others: Mapping[int, Points],
+    size: tuple[int, int],
+) -> tuple[Corners, Located]:
+    """Return corner markers by id, of the board that is played on; none when two copies of it
+    cannot be told apart."""
+    single, lens = _once(corners), located.tuner.lens
+    times = Counter(sighting.marker for sighting in corners)
+    has_twins = max(times.values(), default=0) > 1
+    if not has_twins and _fits_one(located.tuner, kit.board, single, size):
+        return single, located
+    groups = boards_among(kit.board, corners, lens, size)
+    if len(groups) == 1 and len(groups[0]) == len(corners):
+        return groups[0], located
+    if not groups or not has_twins:
+        return {} if has_twins else single, located
+    twin = say("The camera sees two boards “{board}”: put one of them away", board=kit.board.name)
+    own = played_on(kit, groups, others, lens, located.pose or size)
+    return own or {}, replace(located, twin=twin, problem=twin)
+
+
+def _fits_one(tuner: LensTuner, board: Board, corners: Corners, size: tuple[int, int]) -> bool:
+    """Can all these corners belong to one board? Fewer than three always can."""
+    if len(corners) < 3 or not (tuner.views or tuner.exact):
+        return True
+    pose, limit = _pose_of(board, corners, tuner.lens, size)
+    return pose is not None and pose.rms_px <= limit
+
+
+def _solved(
+    located: Located,
+    kit: Kit,
+    corners: Corners,
+    others: Mapping[int, Points],
+    size: tuple[int, int],
+) -> tuple[Pose | None, Located]:
+    """Return the pose by two corner markers or more, which may teach the lens."""
+    board, tuner = kit.board, located.tuner
+    shown, corners = corners, _fitting(tuner, board, corners, size)
+    points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
+    seen = Evidence(points_mm, np.vstack(list(corners.values())), _tags(kit, others))
+    before, limit = _pose_of(board, corners, tuner.lens, size)
+    # Only views that the board explains well may teach the lens.
+    if len(corners) >= 3 and before is not None and before.rms_px <= 3 * limit:
+        tuner = tuner.taught(points_mm, seen.points_px, before)
+    pose = solve_pose(points_mm, seen.points_px, tuner.lens, size, located.pose)
+    if (pose is None or pose.rms_px > limit) and not tuner.exact and located.tries < _TRIES:
+        wide = best_start(seen, located.nominal, size)
+        pose = wide[1].pose if wide else pose
+        if pose is None or pose.rms_px > limit:
+            located = replace(located, tries=located.tries + 1)
+        else:
+            tuner = LensTuner.of(located.nominal).told(pose.lens, _BY_CORNERS, by_lines=False)
+    if pose is None or pose.rms_px > limit:
+        problem = located.problem or say(
+            "The corner markers do not lie as on the board “{board}”: "
+            "put down the board that is being played, flat, and check that it was printed at 100 %",
+            board=board.name,
+        )
+        return None, replace(located, problem=problem)
+    pose = replace(pose, markers=len(corners))
+    located = replace(
+        located, tuner=tuner, pose=pose, seen=seen, anchors=others, corners=dict(shown)
+    )
+    return pose, replace(located, is_aligned=False, unconfirmed=NO_SQUARES)
+
+
+def _tags(kit: Kit, others: Mapping[int, Points]) -> list[Tag]:
+    """Return the markers of pieces among these."""
+    tags = []
+    for marker, px in others.items():
+        face = kit.face_of_marker(marker)
+        if face is not None:
+            tags.append(Tag(px, face.height_mm, kit.tag_mm))
+    return tags
+
+
+def _fitting(tuner: LensTuner, board: Board, corners: Corners, size: tuple[int, int]) -> Corners:
+    """Return the corners without the one of four that something bright hides in part, which moves
+    it."""
+    if len(corners) < 4 or not (tuner.views or tuner.exact):
+        return corners  # a lens that is not known yet explains none of them
+    pose, _ = _pose_of(board, corners, tuner.lens, size)
+    of_all = pose.rms_px if pose else float("inf")
+    if of_all <= _MISFIT_PX * size[0]:
+        return corners
+    best_px, best = of_all, corners
+    for hidden in corners:
+        rest = {marker: px for marker, px in corners.items() if marker != hidden}
+        pose, _ = _pose_of(board, rest, tuner.lens, size)
+        if pose is not None and pose.rms_px < best_px:
+            best_px, best = pose.rms_px, rest
+    return best if best_px <= _BETTER * of_all else corners
+
+
+def _pose_of(
+    board: Board, corners: Corners, lens: Lens, size: tuple[int, int]
+) -> tuple[Pose | None, float]:
+    """Return the pose that corner markers tell, and how much may be left over, px."""
+    points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
+    points_px = np.vstack(list(corners.values()))
+    diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
+    return nearest_pose(points_mm, points_px, lens, size), max(
+        _LEFT_OVER_PX, _OF_DIAGONAL * diagonal_px
+    )
+
+
+# ---- printed lines -------------------------------------------------------------------------------
+
+
+def _aligned(located: Located, luma: Luma, board: Board) -> Located:
+    """Correct the last pose by the printed lines: when corner markers are hidden, or when the lens
+    misfits."""
+    pose, seen, tuner = located.pose, located.seen, located.tuner
+    assert pose is not None
+    assert seen is not None
+    located = replace(located, is_aligned=True)
+    if pose.markers >= 4:
+        if tuner.exact or located.tries >= _TRIES or is_explained(luma, board, pose):
+            return located
+        return _explained(located, luma, board, seen)
+    spread = _lens_spread(tuner)
+    if pose.markers == 3:
+        checked = checked_fit(luma, board, seen, pose, spread)
+        if checked is not None:
+            return replace(located, pose=replace(checked.pose, markers=pose.markers))
+    by_markers = fit_board(seen, pose, spread)
+    located = replace(located, pose=replace(by_markers.pose, markers=pose.markers))
+    if not is_explained(luma, board, by_markers.pose):
+        return _explained(located, luma, board, seen)
+    middles = _corner_middles(located, board)
+    believed = Belief(tuner.lens, spread)
+    fit = fit_lines(luma, board, seen, by_markers, believed)
+    number = len(confirmed_squares(board, fit, middles))
+    if number < _FEW * len(board.squares):
+        # Where the lines do not follow from the corner markers, these may be bent.
+        bent = replace(seen, corner_px=_BENT_PX)
+        other = fit_lines(luma, board, bent, fit_board(bent, by_markers.pose, spread), believed)
+        if len(confirmed_squares(board, other, middles)) > number:
+            fit = other
+    return _with_fit(located, board, fit)
+
+
+def _lens_spread(tuner: LensTuner) -> Points:
+    """Return (3,): how far the lens may be from what is believed, see `fit_board`."""
+    if tuner.exact:
+        return np.array([1e-3, 1e-3, 1e-6])
+    if tuner.views == 0:
+        return np.array([0.2, 0.06, 1e-6])
+    return np.array([max(0.01, tuner.spread), max(0.01, tuner.bend_spread), 1e-6])
+
+
+def _corner_middles(located: Located, board: Board) -> Points:
+    """Return (N, 2): the middles of the corner markers that were seen, mm."""
+    return np.array([board.corner_centres_mm[marker] for marker in located.corners])
+
+
+def _explained(located: Located, luma: Luma, board: Board, seen: Evidence) -> Located:
+    """Go on with a lens that explains the lines, and count how often there is none."""
+    tuner = located.tuner
+    fit = explaining_fit(luma, board, seen, tuner.lens, float(_lens_spread(tuner)[0]))
+    is_good = fit is not None and is_explained(luma, board, fit.pose)
+    located = replace(located, tries=0 if is_good else located.tries + 1)
+    return located if fit is None else _with_fit(located, board, fit)
+
+
+def _with_fit(located: Located, board: Board, fit: Fit) -> Located:
+    """Go on with the pose of a fit, which may teach the lens."""
+    assert located.pose is not None
+    markers = located.pose.markers
+    confirmed = confirmed_squares(board, fit, _corner_middles(located, board))
+    squares = frozenset(board.squares) - board.holes
+    are_most = len(confirmed) >= _SURE_SHARE * len(squares)
+    if markers >= 4 and not are_most:
+        return located  # four corners that no line contradicts for certain stay as they are
+    located = replace(located, pose=replace(fit.pose, markers=markers))
+    if markers == 2:
+        located = replace(located, unconfirmed=squares - confirmed)
+    is_sure = fit.lines is not None and fit.lines.is_found.sum() >= _SURE_LINES
+    if is_sure and are_most and not located.tuner.exact:
+        located = replace(located, tuner=located.tuner.told(fit.pose.lens, fit.lens_spread))
+    return located

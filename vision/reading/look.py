@@ -1,4 +1,5 @@
-"""What goes through the stages of the reader: one picture, and what is known from those before it. Both are frozen."""
+"""What goes through the stages of the reader: one picture, and what is known from those before it.
+Both are frozen."""
 
 from __future__ import annotations
 
@@ -6,20 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from companion.core.grid import Square
-from companion.core.kit import Kit, Layout
+from companion.core.kit import Board, Face, Kit, Layout
 from vision.cards.reader import CardReader, Open
-from vision.detection.marker_scan import Scanner
 from vision.detection.markers import Luma, Sighting
-from vision.detection.motion import NOWHERE, Blocks, Motion
-from vision.detection.rectified_search import RectifiedSearch
-from vision.pieces.empty_squares import EmptySquares
-from vision.pieces.placing import Placed, Placer
-from vision.pieces.regions import SquaresUnder
-from vision.pose.locator import BoardLocator
+from vision.detection.stillness import Background, Blocks, Small
+from vision.pieces.empty_squares import Bare
+from vision.pieces.snapshots import Sheet
+from vision.pose.board_fit import Evidence
+from vision.pose.lens_tuner import LensTuner
+from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose
 
 NO_SQUARES: frozenset[Square] = frozenset()
@@ -28,11 +25,16 @@ NO_SQUARES: frozenset[Square] = frozenset()
 class Budget(NamedTuple):
     """How many squares are read from above in one picture, and told under shadows with edges.
 
-    The rest waits for the next picture: a hand that rests on a board must not make one cost ten times as much.
+    The rest waits for the next picture: a hand that rests on a board must not make one cost ten
+    times as much.
     """
 
     closer: int = 24
     shaded: int = 8
+
+
+EACH = Budget()
+"""For each picture of many."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,47 @@ class Vote:
     fans: Layout = field(default_factory=dict)
     markers: Mapping[Square, int] = field(default_factory=dict)
     stirred: bool = False
-    """Zones of cards are unknown because something moved in them: it has no vote once all is still."""
+    """Zones of cards are unknown because something moved in them: it has no vote once all is still.
+    """
     guessed: frozenset[Square] = frozenset()
-    """Squares of `seen` whose marker did not decode and is not clearly the one it resembles most."""
+    """Squares of `seen` whose marker did not decode and is not clearly the one it resembles most.
+    """
+
+
+NO_VOTE = Vote(None, {}, NO_SQUARES)
+"""What a picture says before it is judged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A piece's marker on the board, and the squares on which the piece lies."""
+
+    face: Face
+    beneath: Face | None
+    """What it may hide."""
+    sighting: Sighting
+    middle_mm: tuple[float, float]
+    """Its centre, at its height."""
+    turn_deg: float
+    """How it is turned, counter-clockwise."""
+    squares: frozenset[Square]
+    """Those that it covers when that is `sure`, else all that it may touch; none of a piece beside
+    the board."""
+    sure: bool
+    fits: bool
+    """Its size is that of a tag at this height, and no other marker has its id."""
+    lifted_mm: tuple[float, float]
+    """Its centre if it lies on what is beneath."""
+    size: float
+    """Its marker's side by that of a tag at this height."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
     """Where pieces lie by their markers, and what that makes of the squares."""
 
+    kit: Kit
+    pose: Pose
     placed: tuple[Placed, ...]
     strangers: tuple[int, ...]
     seen: Mapping[Square, str]
@@ -72,7 +106,7 @@ class Look:
     """
 
     luma: Luma
-    budget: Budget = field(default_factory=Budget)
+    budget: Budget = EACH
     may_glance: bool = False
     """While something moves the picture need not be read."""
 
@@ -80,19 +114,23 @@ class Look:
     """Motion: the picture shows nothing new, or is not to be read: nothing more has to be done."""
     still: bool = True
     """Motion: nothing moves, so that a close look is worth its time."""
-    moving_px: Points = field(default_factory=lambda: NOWHERE)
-    """Motion: (N, 2) places that have moved since the picture before."""
+    moving_px: Points | None = None
+    """Motion: (N, 2) places that have moved since the picture before; None: nothing has."""
     due: Blocks | None = None
     """Motion: the blocks to look at; None: all of them."""
+    is_retry: bool = False
+    """Motion: nothing has been looked at for so long that squares that stayed unknown are asked
+    again."""
 
     before: Look | None = None
-    """Detect: the look that holds for all that is not due; None: all of the picture has been looked at."""
+    """Detect: the look that holds for all that is not due; None: all of the picture has been looked
+    at."""
     kit: Kit | None = None
     """Detect: whose corner markers are in view."""
     sightings: tuple[Sighting, ...] = ()
     """Detect: every marker."""
-    gone: frozenset[int] = frozenset()
-    """Detect: `id` of the markers of the look before that were in the blocks that are due."""
+    gone: frozenset[Sighting] = frozenset()
+    """Detect: the markers of the look before that were in the blocks that are due."""
 
     pose: Pose | None = None
     """Locate: where the board is; None: it is not seen."""
@@ -111,40 +149,71 @@ class Look:
     unknown: frozenset[Square] = NO_SQUARES
     """Judge."""
     sureness: Mapping[Square, float] = field(default_factory=dict)
-    """Judge: 1 for a marker that decodes or an empty square, 0 unknown, between them a marker's correlation."""
-    vote: Vote = field(default_factory=lambda: Vote(None, {}, NO_SQUARES))
+    """Judge: 1 for a marker that decodes or an empty square, 0 unknown, between them a marker's
+    correlation."""
+    vote: Vote = NO_VOTE
     """Judge: what the picture says by itself."""
 
-    told: Vote = field(default_factory=lambda: Vote(None, {}, NO_SQUARES))
+    told: Vote = NO_VOTE
     """Vote: what it says together with those before it."""
     quiet: bool = False
     """Vote: is that settled?"""
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
-    """What is known from earlier pictures of one camera.
+class Located:
+    """Where the board was last, so that hands over corner markers do no harm, and what is known of
+    the lens."""
 
-    What is learned slowly has objects of its own: `motion` the noise, `locator` lens and pose, `squares` how bare
-    squares look, `cards` and `placer` what was worked out for this board and this pose.
+    nominal: Lens
+    tuner: LensTuner
+    """What the views have told about the lens, and how surely."""
+    board: Board | None = None
+    pose: Pose | None = None
+    """The last pose that was found: what hides the corners goes away again."""
+    seen: Evidence | None = None
+    """What that pose was found by."""
+    corners: Mapping[int, Points] = field(default_factory=dict)
+    """(4, 2) px: where its corner markers were, by id."""
+    anchors: Mapping[int, Points] = field(default_factory=dict)
+    """The same of other markers that have lain there since."""
+    is_aligned: bool = False
+    """Have the printed lines corrected the pose already?"""
+    tries: int = 0
+    """How often in a row another model of the lens was looked for in vain."""
+    unconfirmed: frozenset[Square] = NO_SQUARES
+    """Squares of which the pose may be wrong: two corner markers say little, and no printed line
+    more."""
+    problem: str = ""
+    """Why there is no pose although corner markers are seen, as a sentence; else empty."""
+    twin: str = ""
+    """What to do about a second copy of the board in the last picture, as a sentence; else empty.
     """
 
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """What is known from earlier pictures of one camera."""
+
     kits: Mapping[str, Kit]
-    scanner: Scanner
-    closer: RectifiedSearch
-    locator: BoardLocator
-    motion: Motion
+    located: Located
     frames: int
     """So many still pictures have to agree."""
+    thorough: bool = False
+    """Take more time for each picture."""
+    background: Background = field(default_factory=Background)
+    """What the next picture is compared with."""
 
     active: Kit | None = None
     """The kit to prefer; None: whichever board lies there."""
     kit: Kit | None = None
     """Whose board was in view last."""
-    squares: EmptySquares | None = None
+    sheet: Sheet | None = None
+    """How bright its paper is and how dark its outlines are; None: it is a board of cards, or there
+    was none."""
+    bare_looks: Bare = field(default_factory=dict)
+    """How its squares look when they are empty."""
     cards: CardReader | None = None
-    placer: Placer | None = None
-    under: SquaresUnder | None = None
     pose: Pose | None = None
     """Where the board was in the last picture that was read."""
     vague: tuple[Pose, frozenset[Square]] | None = None
@@ -171,5 +240,5 @@ class Memory:
     """The last look that was read."""
     foreign: frozenset[Square] = NO_SQUARES
     """Squares on which something lies that is no piece."""
-    bare: tuple[Pose, NDArray[np.float32]] | None = None
+    bare: tuple[Pose, Small] | None = None
     """What the board looked like, in blocks, before anything lay on it that is no piece."""

@@ -1,53 +1,269 @@
-"""First stage: does anything move, and which blocks of the picture are to be looked at?"""
+"""First stage: does anything move, and which blocks of the picture are to be looked at?
+
+What a camera shows of a still table is never still. Light and noise are taken off, see
+`vision.detection.stillness`, and a movement is a cluster of blocks that differ by more. One that is
+faint has to last for two pictures.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, NamedTuple
 
-from vision.detection.motion import RELIT, Blocks, Stir
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.detection.markers import Luma
+from vision.detection.stillness import (
+    BLOCK_PX,
+    SAMPLE,
+    Background,
+    Blocks,
+    Noise,
+    Small,
+    bounds_of,
+    exposure_between,
+    learn_noise,
+    middle_of,
+    unexplained,
+    wider,
+)
 from vision.pieces.regions import blocks_over
+from vision.pose.pose import Points
 from vision.reading.look import Look, Memory
 
+RELIT = 0.04
+"""When a picture is so much lighter or darker than when all of it was read, all of it is read
+again."""
+_LASTING = 5
+"""Frames for which it has to be."""
+_CLUSTER, _CLEAR = 3.0, 6.0
+"""A movement: the squares of changes, by what counts, in three by three blocks add up to this; and
+a clear one."""
+_SUDDEN = 4 * _CLEAR
+"""And one that is so clear against a picture that the frame before still looked like needs no
+second comparison."""
+_PART = 0.3
+"""So much of them, in a block of a cluster, makes it part of the movement."""
+_BY_LIGHT = 0.15
+"""Where the light has changed, a block may differ by this share of that."""
+_FOLLOW = 0.33
+"""Share of a still frame in what the next one is compared with: what moves slowly falls behind
+itself."""
+_AVERAGED = 12
+"""So many still frames make up what a block looked like when it was read."""
+_LEARNING, _SELDOM = 20, 4
+"""After so many still frames one of so many is enough to learn the noise."""
 _RETRY_FRAMES = 10
 """After so many still frames squares that stayed unknown are looked at again."""
 
 
+class Stir(NamedTuple):
+    """What differs in a picture."""
+
+    moving: bool
+    """From the frames before."""
+    drifted: bool
+    """From what was read last."""
+    places: Points | None
+    """(N, 2) pixels that have moved since the frames before; None: nothing has."""
+    changed: Blocks | None
+    """(rows, columns): the blocks that differ from what was read last; None: nothing is known of
+    them."""
+    light: float = 1.0
+    """How bright the picture is by how bright it was when all of it was read last."""
+
+
 def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Compare a picture with those before it. One that shows nothing new is known."""
-    stir = memory.motion.see(look.luma)
+    stir, background = compare(memory.background, look.luma)
     still_frames = 0 if stir.moving else memory.still_frames + 1
-    memory = replace(memory, still_frames=still_frames, since_look=memory.since_look + 1)
+    since_look = memory.since_look + 1
+    memory = replace(
+        memory, background=background, still_frames=still_frames, since_look=since_look
+    )
+    is_retry_due = since_look >= _RETRY_FRAMES
     settled = memory.settled
     if settled is not None and not stir.moving and not stir.drifted:
         unknown = settled.told.unknown
-        if not unknown or (unknown <= memory.resigned and not is_retry_due(memory)):
+        if not unknown or (unknown <= memory.resigned and not is_retry_due):
             return replace(look, is_known=True), memory
-    if look.may_glance and still_frames <= 1 and stir.changed is not None and memory.latest is not None:
+    if (
+        look.may_glance
+        and still_frames <= 1
+        and stir.changed is not None
+        and memory.latest is not None
+    ):
         return replace(look, is_known=True), replace(memory, votes=(), settled=None)
-    due, memory = _due(stir, memory)
+    due, memory = _due(stir, memory, is_retry_due)
     still = not stir.moving or stir.changed is None
-    return replace(look, still=still, moving_px=stir.places, due=due), memory
+    look = replace(look, still=still, moving_px=stir.places, due=due, is_retry=is_retry_due)
+    return look, memory
 
 
-def is_retry_due(memory: Memory) -> bool:
-    """Tell whether nothing has been looked at for so long that unknown squares are asked again."""
-    return memory.since_look >= _RETRY_FRAMES
-
-
-def _due(stir: Stir, memory: Memory) -> tuple[Blocks | None, Memory]:
+def _due(stir: Stir, memory: Memory, is_retry_due: bool) -> tuple[Blocks | None, Memory]:
     """Return which blocks to look at; None: all of them.
 
-    What was read while something moved is read once more when all is still, and so is what stayed unknown, but for the
-    squares of which no more is to be learned.
+    What was read while something moved is read once more when all is still, and so is what stayed
+    unknown, but for the squares of which no more is to be learned.
     """
     last = memory.last
-    if last is None or last.kit is None or last.pose is None or stir.changed is None or abs(stir.light - 1) > RELIT:
+    if (
+        last is None
+        or last.kit is None
+        or last.pose is None
+        or stir.changed is None
+        or abs(stir.light - 1) > RELIT
+    ):
         return None, memory
     blocks = stir.changed
-    wanted = last.unknown if is_retry_due(memory) else last.unknown - memory.resigned
+    wanted = last.unknown if is_retry_due else last.unknown - memory.resigned
     if wanted and not stir.moving:
         blocks = blocks | blocks_over(last.kit, last.pose, wanted, blocks.shape)
     fresh = blocks
     if memory.fresh is not None and memory.fresh.shape == blocks.shape:
         fresh = memory.fresh | blocks
     return blocks if stir.moving else fresh, replace(memory, fresh=fresh)
+
+
+# ---- comparing pictures --------------------------------------------------------------------------
+
+
+def compare(past: Background, luma: Luma) -> tuple[Stir, Background]:
+    """Compare the next (height, width) picture with those before; the first one counts as
+    moving."""
+    now = _shrunk(luma)
+    if past.read is None or past.read.shape != now.shape:
+        return Stir(True, True, None, None), replace(past, now=now, before=now, read=None)
+    exposure = exposure_between(past.read, now)
+    rest, shift = unexplained(past.read, now, exposure)
+    changed, faint, strongest = _cluster(past.noise, rest, shift, past.faint_read)
+    light, lights = _light(past, now)
+    seen = replace(past, now=now, exposure=exposure, faint_read=faint, lights=lights)
+    places, near = None, None
+    if changed is None:
+        # While nothing differs from what was read last, one comparison tells both.
+        stir = Stir(False, len(lights) == _LASTING, None, np.zeros(now.shape, bool), light)
+        seen = _calm(seen, rest)
+    else:
+        moving: Blocks | None = changed
+        if past.was_calm and strongest >= _SUDDEN:
+            # It looked as it was read until a frame ago: what has changed has moved since then.
+            seen = replace(seen, faint_before=None)
+        else:
+            moving, rest, seen = _moving(seen, now)
+        if moving is not None:
+            near = wider(moving)
+            rows, columns = np.nonzero(moving)
+            places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
+        stir = Stir(moving is not None, True, places, changed, light)
+    # The next frame is compared with this one without noise, but where something has moved.
+    followed = now - rest * np.float32(1 - _FOLLOW)
+    before = followed if near is None else np.where(near, now, followed)
+    return stir, replace(seen, before=before, was_calm=changed is None)
+
+
+def _light(past: Background, now: Small) -> tuple[float, tuple[float, ...]]:
+    """Return how bright a picture is by that when all was read last, and how bright the last ones
+    were."""
+    light, lights = 1.0, past.lights
+    if past.whole is not None:
+        light = middle_of((now[::SAMPLE, ::SAMPLE] + 1) / (past.whole[::SAMPLE, ::SAMPLE] + 1))
+    is_lit = abs(light - 1) <= RELIT
+    # Forgotten are frames before it was nearly as bright as when it was read.
+    if is_lit or (lights and (light > 1) != (lights[-1] > 1)):
+        lights = ()
+    return light, lights if is_lit else (*lights, light)[-_LASTING:]
+
+
+def _calm(seen: Background, rest: Small) -> Background:
+    """Learn the noise where nothing differs from what was read, and what the blocks look like
+    without it."""
+    assert seen.read is not None
+    assert seen.looks is not None
+    calm, noise, read, looks = seen.calm + 1, seen.noise, seen.read, seen.looks
+    if calm < _LEARNING or calm % _SELDOM == 0:
+        noise = learn_noise(noise, rest, None)
+    young = looks < _AVERAGED
+    if young.any():
+        read = read + np.where(young, rest / (looks + 1), 0)
+        looks = looks + young
+    return replace(seen, noise=noise, read=read, looks=looks, calm=calm, faint_before=None)
+
+
+def _moving(seen: Background, now: Small) -> tuple[Blocks | None, Small, Background]:
+    """Return which blocks differ from the frames before, None being none, and by how much all do.
+
+    Of the others the noise is learned.
+    """
+    assert seen.before is not None
+    exposure = exposure_between(seen.before, now)
+    rest, shift = unexplained(seen.before, now, exposure)
+    moving, faint, _ = _cluster(seen.noise, rest, shift, seen.faint_before)
+    noise = learn_noise(seen.noise, rest, None if moving is None else wider(moving))
+    return moving, rest, replace(seen, noise=noise, faint_before=faint)
+
+
+def _cluster(
+    noise: Noise, rest: Small, shift: Small, faint: Blocks | None
+) -> tuple[Blocks | None, Blocks | None, float]:
+    """Return the blocks whose changes hang together and are more than noise, the faint ones, and
+    how strong they are.
+
+    Those that were not `faint` in the frame before have to be clear. None: there are no such
+    blocks.
+    """
+    bounds = bounds_of(noise, rest) + np.float32(_BY_LIGHT) * shift
+    share = rest / bounds
+    share *= share
+    sums = np.asarray(
+        cv2.boxFilter(share, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT),
+        np.float32,
+    )
+    strongest = cv2.minMaxLoc(sums)[1]
+    if strongest < _CLUSTER:
+        return None, None, strongest
+    cores = sums >= _CLUSTER
+    lasting = sums >= _CLEAR
+    if faint is not None and faint.shape == cores.shape:
+        lasting |= cores & faint
+    near = wider(cores, 3)
+    if not lasting.any():
+        return None, near, strongest
+    around = wider(lasting, 5)
+    found = np.asarray(around & near & (share >= _PART), bool)
+    return found, near & ~around, strongest
+
+
+def _shrunk(luma: Luma) -> Small:
+    """Return the mean of each block, (rows, columns).
+
+    It is halved three times, which OpenCV does much faster than to an eighth; the last time with
+    fractions, since a mean is far less noisy than a level.
+    """
+    height, width = luma.shape
+    small: NDArray[Any] = luma
+    for factor in (2, 4, BLOCK_PX):
+        if factor == BLOCK_PX:
+            small = small.astype(np.float32)
+        if min(small.shape) > 1 and small.shape[0] > height // BLOCK_PX:
+            half = max(1, width // factor), max(1, height // factor)
+            small = np.asarray(cv2.resize(small, half, interpolation=cv2.INTER_AREA))
+    return np.asarray(small, np.float32)
+
+
+def mark_read(past: Background, blocks: Blocks | None = None) -> Background:
+    """Compare later pictures with the last one, or with these (rows, columns) of it: they have been
+    read."""
+    now, read = past.now, past.read
+    if now is None:
+        return past
+    if read is None or past.exposure is None or past.looks is None or blocks is None:
+        looks = np.ones(now.shape, np.float32)
+        return replace(past, read=now, whole=now, looks=looks, faint_read=None, lights=())
+    # What was read earlier was read in that light: bring the new blocks to it.
+    there = (now - past.exposure.offset) / past.exposure.gain
+    read = np.where(blocks, there, read)
+    looks = np.where(blocks, np.float32(1), past.looks)
+    return replace(past, read=read, looks=looks, faint_read=None)

@@ -1,19 +1,50 @@
-"""Fourth stage: which face lies on which square, by the height of each piece, or which cards lie open in which zone."""
+"""Fourth stage: which face lies on which square, by the height of each piece, or which cards lie
+open in which zone.
+
+A wrong entry is worse than an unknown one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence, Set
+from dataclasses import dataclass, replace
+from operator import attrgetter
+
+import cv2
+import numpy as np
 
 from companion.core.grid import Square
-from companion.core.kit import Kit
+from companion.core.kit import Board, Face, Kit
 from vision.cards.reader import card_reader
 from vision.detection.markers import Sighting
-from vision.pieces.empty_squares import EmptySquares
-from vision.pieces.placing import Placed, Placer, faces_on_squares
-from vision.pieces.regions import SquaresUnder
-from vision.pose.pose import Pose
-from vision.reading.look import Look, Memory, Pieces
+from vision.pieces.regions import squares_under
+from vision.pieces.snapshots import Sheet
+from vision.pose.pose import Points, Pose, rectangle_corners_mm
+from vision.reading.look import NO_SQUARES, Look, Memory, Pieces, Placed
+
+_ONE = rectangle_corners_mm(0.0, 0.0, 1.0, 1.0, 0.0)
+_ROUND_MM = 5.0
+"""How much larger than its tag a piece may be."""
+_ABOVE_MM = 3.0
+"""Pieces may stand a little higher than their markers."""
+_SIZE, _CORNER_PX = 0.10, 1.0
+"""A marker's side may differ by this share from that of a tag, and by what an error of its corners
+makes of it."""
+_AROUND = (0, 0), (1, 1), (-1, -1), (1, -1), (-1, 1)
+_EDGE_MM, _OF_PITCH = 1.5, 0.05
+"""What lies nearer to the edge of a square may lie on the next one."""
+_OFF_SQUARES = 0.35
+"""A piece of several squares that is further off its places lies on no squares for certain."""
+_OFF_DEG = 42.0
+"""An oblong piece that is turned further from the files and ranks lies neither along nor across."""
+_OVERLAP = 0.02
+"""Share of a square that a piece has to cover to lie on it."""
+_ON_TOP_MM = 3.0
+"""Of two markers on a square the upper one is higher by so much."""
+_MIN_MISPRINTS, _ALIKE = 3, 0.12
+"""So many pieces, whose sizes differ by no more than this, were not printed as the board was."""
 
 
 def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
@@ -21,54 +52,296 @@ def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
     kit, pose = look.kit, look.pose
     if kit is None or pose is None:
         return look, replace(memory, last=None)
-    if memory.kit is not kit or (memory.squares is None and memory.cards is None):
-        memory = _begin(kit, memory)
+    if memory.kit is not kit:
+        sheet = None if kit.deck else Sheet(kit.board)
+        cards = card_reader(kit) if kit.deck else None
+        memory = replace(memory, kit=kit, sheet=sheet, bare_looks={}, cards=cards)
     if memory.cards is not None:
-        cards = memory.cards.read(look.luma, pose, look.moving_px)
-        return replace(look, cards=cards), replace(memory, last=None)
-    memory = _at(kit, pose, memory)
-    assert memory.placer is not None
-    pieces = placed_pieces(memory.placer, look.sightings, memory.locator.unconfirmed)
-    return replace(look, pieces=pieces, asked=_asked(look, memory, pieces.placed)), memory
+        cards_open = memory.cards.read(look.luma, pose, look.moving_px)
+        return replace(look, cards=cards_open), replace(memory, last=None)
+    pieces = placed_pieces(kit, pose, look.sightings, memory.located.unconfirmed)
+    asked = _asked(look, kit, pose, pieces.placed, memory.resigned)
+    return replace(look, pieces=pieces, asked=asked), memory
 
 
-def placed_pieces(placer: Placer, sightings: Iterable[Sighting], unconfirmed: frozenset[Square]) -> Pieces:
-    """Return where pieces lie by these markers."""
-    placed, strangers = placer.place(sightings)
-    seen, markers, doubtful = faces_on_squares(placed, unconfirmed)
-    return Pieces(tuple(placed), strangers, seen, markers, frozenset(doubtful))
-
-
-def _begin(kit: Kit, memory: Memory) -> Memory:
-    """Return the memory for another board."""
-    squares = None if kit.deck else EmptySquares(kit.board)
-    cards = card_reader(kit) if kit.deck else None
-    return replace(memory, kit=kit, squares=squares, cards=cards, placer=None, under=None)
-
-
-def _at(kit: Kit, pose: Pose, memory: Memory) -> Memory:
-    """Return the memory with what is worked out once for each pose."""
-    if memory.placer is not None and memory.placer.pose is pose:
-        return memory
-    return replace(memory, placer=Placer(kit, pose), under=SquaresUnder(kit, pose))
-
-
-def _asked(look: Look, memory: Memory, placed: Iterable[Placed]) -> frozenset[Square]:
-    """Return the squares to judge anew: all of them, or those about which the blocks that are due can tell."""
+def _asked(
+    look: Look, kit: Kit, pose: Pose, placed: Iterable[Placed], resigned: frozenset[Square]
+) -> frozenset[Square]:
+    """Return the squares to judge anew: all of them, or those about which the blocks that are due
+    can tell."""
     before = look.before
-    assert look.kit is not None
-    assert memory.placer is not None
-    if before is None or before.pieces is None or look.due is None or memory.under is None:
-        return frozenset(look.kit.board.squares)
-    paper, standing = memory.under.at(look.due)
+    if before is None or before.pieces is None or look.due is None:
+        return frozenset(kit.board.squares)
+    paper, standing = squares_under(kit, pose, look.due)
     asked = paper | (standing - before.empty)
+    known = set()
     for piece in before.pieces.placed:
-        if id(piece.sighting) in look.gone:
-            asked |= {square for square in piece.squares if square is not None}
-    old = {id(piece) for piece in before.pieces.placed}
-    come = [piece for piece in placed if id(piece) not in old]
-    asked |= {square for piece in come for square in piece.squares if square is not None}
-    if memory.resigned:
+        known.add((piece.sighting, piece.beneath))
+        if piece.sighting in look.gone:
+            asked |= piece.squares
+    come = []
+    for piece in placed:
+        if (piece.sighting, piece.beneath) not in known:
+            come.append(piece)
+            asked |= piece.squares
+    if resigned:
         # Of these a piece that was not there before may hide a part.
-        asked |= memory.placer.beside(come, memory.resigned)
+        asked |= _hidden_among(kit.board, bodies_mm(kit, pose, come), resigned)
     return frozenset(asked)
+
+
+# ---- pieces --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """A piece's marker, what it shows, and what may lie hidden beneath it."""
+
+    sighting: Sighting
+    face: Face
+    beneath: Face | None
+
+
+def placed_pieces(
+    kit: Kit, pose: Pose, sightings: Collection[Sighting], unconfirmed: frozenset[Square]
+) -> Pieces:
+    """Return where pieces lie by these markers: where their rays meet the plane of their height.
+
+    Which of the `unconfirmed` squares it is that shows a piece is not known for certain.
+    """
+    times = Counter(map(attrgetter("marker"), sightings))
+    beneath = _beneath(kit, set(times))
+    seen, strangers = [], set()
+    for sighting in sightings:
+        marker = sighting.marker
+        face = kit.face_of_marker(marker)
+        if times[marker] > 1 or (face is None and marker not in kit.board.corners):
+            strangers.add(marker)
+        if face is not None:
+            below = beneath[face.carried] if face.size == (1, 1) else None
+            seen.append(_Seen(sighting, face, below))
+    placed = []
+    for piece in _placed(kit, pose, seen):
+        is_twin = times[piece.sighting.marker] > 1
+        placed.append(replace(piece, fits=False) if is_twin else piece)
+    faces, markers, doubtful = faces_on_squares(placed, unconfirmed)
+    return Pieces(kit, pose, tuple(placed), tuple(sorted(strangers)), faces, markers, doubtful)
+
+
+def _beneath(kit: Kit, in_view: Set[int]) -> dict[bool, Face | None]:
+    """Return the tallest piece that may lie hidden beneath one that is carried, and beneath any
+    other.
+
+    Where there are pieces that are carried, only these share a square with another.
+    """
+    tallest: dict[bool, Face | None] = {True: None, False: None}
+    has_carried = False
+    for tag in kit.tags:
+        face = tag[0][0]
+        has_carried |= face.carried
+        is_seen = not in_view.isdisjoint(dict(tag).values())
+        best = tallest[face.carried]
+        if (
+            not is_seen
+            and face.size == (1, 1)
+            and (best is None or face.height_mm > best.height_mm)
+        ):
+            tallest[face.carried] = face
+    return {True: tallest[False], False: tallest[has_carried]}
+
+
+def _placed(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
+    """Return where pieces lie whose markers' rays meet the board. All at once, which is much
+    faster."""
+    if not seen:
+        return []
+    places, sides, turns = _rays(pose, seen)
+    is_met = np.asarray(np.isfinite(places).all(axis=(1, 2)))
+    spots = np.where(is_met[:, None], places[:, 0], 0.0)
+    spreads = pose.spread_mm(
+        np.column_stack([spots, list(map(attrgetter("face.height_mm"), seen))])
+    )
+    placed = []
+    for number in np.flatnonzero(is_met).tolist():
+        piece, spread = seen[number], 2 * float(spreads[number])
+        middle, lifted = map(tuple, places[number].tolist())
+        turn, size = float(turns[number]), float(sides[number]) / kit.tag_mm
+        fits = abs(size - 1) <= _SIZE + _CORNER_PX / piece.sighting.side_px
+        if piece.face.size == (1, 1):
+            margin = max(_EDGE_MM, _OF_PITCH * kit.board.pitch_mm) + spread
+            squares, sure = _touched(kit.board, {middle, lifted}, margin)
+        else:
+            squares, sure = _covered(kit, piece.face, (*middle, turn), spread)
+        placed.append(
+            Placed(
+                piece.face,
+                piece.beneath,
+                piece.sighting,
+                middle,
+                turn,
+                squares,
+                sure,
+                fits,
+                lifted,
+                size,
+            )
+        )
+    return placed
+
+
+def _rays(pose: Pose, seen: Sequence[_Seen]) -> tuple[Points, Points, Points]:
+    """Return where the markers' rays meet the planes of their heights: places (N, 2, 2), sides and
+    turns (N,).
+
+    The second place is that where the piece lies on what may be beneath. NaN: they do not meet.
+    """
+    pixels, heights, raised = [], [], []
+    for piece in seen:
+        sighting, height = piece.sighting, piece.face.height_mm
+        pixels.append([sighting.centre_px, *sighting.corners_px, sighting.centre_px])
+        heights.append(height)
+        # On top of another piece it is higher, and so nearer to the camera, than it seems.
+        raised.append(height + piece.beneath.height_mm if piece.beneath else height)
+    planes = np.column_stack([*[heights] * 5, raised])
+    places = pose.to_plane(np.reshape(pixels, (-1, 2)), planes.ravel()).reshape(-1, 6, 2)
+    a, b, c, d = places[:, 1:5].swapaxes(0, 1)
+    across, along, (right, up) = (c - a).T, (d - b).T, (b - a + c - d).T
+    sides = np.sqrt(np.abs(across[0] * along[1] - across[1] * along[0]) / 2)
+    return places[:, [0, 5]], sides, np.degrees(np.arctan2(up, right))
+
+
+def _touched(
+    board: Board, spots: Iterable[tuple[float, float]], margin_mm: float
+) -> tuple[frozenset[Square], bool]:
+    """Return the squares in which places lie that are known to within a margin, and whether it is
+    one, or none."""
+    squares, is_beside = set(), False
+    for x, y in spots:
+        for across, up in _AROUND:
+            square = board.square_at(x + across * margin_mm, y + up * margin_mm)
+            if square is None:
+                is_beside = True
+            else:
+                squares.add(square)
+    return frozenset(squares), len(squares) + is_beside == 1
+
+
+def _covered(
+    kit: Kit, face: Face, place: tuple[float, float, float], spread_mm: float
+) -> tuple[frozenset[Square], bool]:
+    """Return the squares under a piece of several, and whether it lies on them properly; else all
+    that it may touch."""
+    board, (x, y, turn_deg) = kit.board, place
+    size = face.turned_size(turn_deg)
+    first, files, ranks = board.nearest_first(size, x, y)
+    off = max(abs(files), abs(ranks)) + spread_mm / board.pitch_mm
+    askew = abs(turn_deg - 90 * round(turn_deg / 90)) if face.size[0] != face.size[1] else 0.0
+    squares = frozenset(first.area(size))
+    if off <= _OFF_SQUARES and askew <= _OFF_DEG and squares <= set(board.squares):
+        return squares, True
+    width, depth = kit.tops_mm[face.name]
+    foot = rectangle_corners_mm(x, y, width + spread_mm, depth + spread_mm, math.radians(turn_deg))
+    touched = set()
+    for square in board.squares:
+        if _overlaps(foot, board, square):
+            touched.add(square)
+    return frozenset(touched), not touched
+
+
+def _overlaps(foot: Points, board: Board, square: Square) -> bool:
+    """Does a rectangle (4, 2) in board mm lie over a part of a square that matters?"""
+    cell = rectangle_corners_mm(
+        *board.centre_mm(square), board.square_mm, board.depth_mm or board.square_mm, 0.0
+    )
+    area = cv2.intersectConvexConvex(foot.astype(np.float32), cell.astype(np.float32))[0]
+    return area > _OVERLAP * board.square_mm**2
+
+
+def faces_on_squares(
+    placed: Iterable[Placed], unconfirmed: frozenset[Square] = NO_SQUARES
+) -> tuple[dict[Square, str], dict[Square, int], frozenset[Square]]:
+    """Return the face on top of each square and its marker, and the squares where a piece lies that
+    cannot be told."""
+    by_square: dict[Square, list[Placed]] = defaultdict(list)
+    doubtful: set[Square] = set()
+    for piece in placed:
+        if piece.sure and piece.fits and piece.squares.isdisjoint(unconfirmed):
+            for square in piece.squares:
+                by_square[square].append(piece)
+        else:
+            doubtful |= piece.squares
+    seen, markers = {}, {}
+    for square, pieces in by_square.items():
+        *_, top = sorted(pieces, key=attrgetter("face.height_mm", "face.carried"))
+        for other in pieces:
+            # A flag or a ball beside its carrier on the square lies there as well as above or below
+            # it.
+            is_carried = len(pieces) == 2 and top.face.carried != other.face.carried
+            is_clear = is_carried or top.face.height_mm - other.face.height_mm >= _ON_TOP_MM
+            if other is not top and not (is_clear and top.face.size == other.face.size == (1, 1)):
+                doubtful.add(square)
+        if square not in doubtful:
+            seen[square] = top.face.name
+            markers[square] = top.sighting.marker
+    return seen, markers, frozenset(doubtful)
+
+
+def misprinted_size(placed: Collection[Placed]) -> float | None:
+    """Return how large pieces are by the size that this board asks for, when most are alike and not
+    of that size."""
+    off = []
+    for piece in placed:
+        if not piece.fits:
+            off.append(piece.size)
+    if len(off) < max(_MIN_MISPRINTS, len(placed) / 2) or max(off) - min(off) > _ALIKE:
+        return None
+    return float(np.median(off))
+
+
+# ---- what pieces hide ----------------------------------------------------------------------------
+
+
+def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[Placed]) -> Points:
+    """Return (N, 16, 2) mm on the board: what each piece hides, its foot and what lies behind its
+    top.
+
+    The second half of the points is the same where it would be on top of what may be beneath.
+    """
+    middles, heights, sizes, turns = [], [], [], []
+    for piece in placed:
+        width, depth = kit.tops_mm[piece.face.name]
+        height = piece.face.height_mm + _ABOVE_MM
+        middles.append((piece.middle_mm, piece.lifted_mm))
+        if piece.beneath is None:
+            heights.append((height, height))
+        else:
+            across, along = kit.tops_mm[piece.beneath.name]
+            width, depth = max(width, across), max(depth, along)
+            heights.append((height, height + piece.beneath.height_mm))
+        sizes.append((width + _ROUND_MM, depth + _ROUND_MM))
+        turns.append(piece.turn_deg)
+    angles = np.radians(turns)
+    axes = np.array(
+        [[np.cos(angles), np.sin(angles)], [-np.sin(angles), np.cos(angles)]]
+    ).transpose(2, 0, 1)
+    corners = _ONE * np.reshape(sizes, (-1, 1, 2)) @ axes
+    feet = corners[:, None] + np.reshape(middles, (-1, 2, 1, 2))
+    # A ray from the eye past the top meets the board farther off: by as much as the eye is above
+    # it.
+    eye = pose.eye_mm
+    above = np.maximum(eye[2] - np.reshape(heights, (-1, 2, 1, 1)), 1.0)
+    behind = eye[:2] + (feet - eye[:2]) * eye[2] / above
+    return np.concatenate([feet, behind], axis=2).reshape(-1, 16, 2)
+
+
+def _hidden_among(board: Board, bodies: Points, squares: Iterable[Square]) -> set[Square]:
+    """Return those of these squares of which one of the bodies (N, 16, 2) may hide a part."""
+    half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + _ROUND_MM
+    low = bodies.min(axis=1) - half
+    high = bodies.max(axis=1) + half
+    hidden = set()
+    for square in squares:
+        centre = board.centre_mm(square)
+        if ((low < centre) & (centre < high)).all(axis=1).any():
+            hidden.add(square)
+    return hidden

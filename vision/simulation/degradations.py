@@ -1,4 +1,5 @@
-"""What makes a rendered table hard to read: table cloths and newspapers, worn and curled tags, window light, flicker.
+"""What makes a rendered table hard to read: table cloths and newspapers, worn and curled tags,
+window light, flicker.
 
 Everything comes from a seed, so that a scene looks the same whenever it is drawn.
 """
@@ -29,17 +30,20 @@ _LIGHT_MM = 800
 """Side of the square round the board's origin on which lights are drawn, 1 px per mm."""
 
 
-# ---- tables ------------------------------------------------------------------------------------------------------
+# ---- tables --------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=3 * TABLE_SEEDS)
 def table_texture(name: str, seed: int) -> tuple[Bgr, Points]:
-    """A picture of a table, one of `TABLES`, and the (3, 3) matrix from board mm to its pixels. Raises KeyError."""
+    """A picture of a table, one of `TABLES`, and the (3, 3) matrix from board mm to its pixels.
+    Raises KeyError."""
     picture, angle = TABLES[name](np.random.default_rng(seed)), 0.0
     if name == "wood":
         return picture, np.array([[1.0, 0, 300], [0, -1.0, 400], [0, 0, 1]])
     angle = math.radians((seed * 37) % 90)
-    turn = _FINE * np.array([[math.cos(angle), -math.sin(angle)], [-math.sin(angle), -math.cos(angle)]])
+    turn = _FINE * np.array(
+        [[math.cos(angle), -math.sin(angle)], [-math.sin(angle), -math.cos(angle)]]
+    )
     to_texture = np.eye(3)
     to_texture[:2, :2] = turn
     to_texture[:2, 2] = 1e4 * picture.shape[0]  # far from any edge: no coordinate is negative
@@ -48,8 +52,12 @@ def table_texture(name: str, seed: int) -> tuple[Bgr, Points]:
 
 def _wood(rng: Rng) -> Bgr:
     """A dark wooden texture, 1 px per mm, 700 x 700."""
-    grain = cv2.resize(rng.normal(0, 1, (350, 12)).astype(np.float32), (700, 700), interpolation=cv2.INTER_CUBIC)
-    fine = cv2.GaussianBlur(rng.normal(0, 1, (700, 700)).astype(np.float32), (0, 0), sigmaX=9, sigmaY=0.7)
+    grain = cv2.resize(
+        rng.normal(0, 1, (350, 12)).astype(np.float32), (700, 700), interpolation=cv2.INTER_CUBIC
+    )
+    fine = cv2.GaussianBlur(
+        rng.normal(0, 1, (700, 700)).astype(np.float32), (0, 0), sigmaX=9, sigmaY=0.7
+    )
     tone = 1 + 0.09 * grain + 0.35 * fine
     wood = tone[..., None] * np.array([52, 84, 124], dtype=np.float32)
     return np.asarray(wood.clip(0, 255), dtype=np.uint8)
@@ -59,7 +67,9 @@ def _pale(rng: Rng) -> Bgr:
     """A white table with a few crumbs."""
     side = _TABLE_MM * _FINE
     picture = np.full((side, side, 3), (214, 222, 226), np.uint8)
-    for x, y, radius in zip(*(rng.integers(0, side, 60) for _ in range(2)), rng.integers(1, 5, 60), strict=True):
+    for x, y, radius in zip(
+        *(rng.integers(0, side, 60) for _ in range(2)), rng.integers(1, 5, 60), strict=True
+    ):
         cv2.circle(picture, (int(x), int(y)), int(radius), (120, 150, 170), -1, cv2.LINE_AA)
     return picture
 
@@ -70,13 +80,16 @@ def _cloth(rng: Rng) -> Bgr:
     stripes = ((np.arange(side) // check) % 2).astype(np.float32)
     share = (stripes[:, None] + stripes[None, :]) / 2
     colour = np.array(((40, 30, 170), (120, 60, 20), (40, 90, 30))[rng.integers(3)], np.float32)
-    cloth = (1 - share[..., None]) * np.array([235, 238, 240], np.float32) + share[..., None] * colour
+    cloth = (1 - share[..., None]) * np.array([235, 238, 240], np.float32) + share[
+        ..., None
+    ] * colour
     weave = rng.normal(0, 6, (side, side, 1)).astype(np.float32)
     return np.asarray((cloth + weave).clip(0, 255), np.uint8)
 
 
 def _chequered(rng: Rng) -> Bgr:
-    """Squares of 20 to 26 mm, white and nearly black: in each other's middle they look like markers' rims."""
+    """Squares of 20 to 26 mm, white and nearly black: in each other's middle they look like
+    markers' rims."""
     side = _TABLE_MM * _FINE
     squares = int(rng.integers(14, 18)) // 2 * 2
     at = np.arange(side) * squares // side
@@ -92,7 +105,11 @@ def _newspaper(rng: Rng) -> Bgr:
     side, margin, gap = _TABLE_MM * _FINE, 20, 14
     page = np.full((side, side, 3), (208, 218, 222), np.uint8)
     width = (side - 2 * margin) // 4
-    cells = [(margin + column * width, row) for column in range(4) for row in range(margin, side - 150, 190)]
+    cells = [
+        (margin + column * width, row)
+        for column in range(4)
+        for row in range(margin, side - 150, 190)
+    ]
     kinds = rng.permutation(len(cells))
     for number, (left, top) in zip(kinds, cells, strict=True):
         part = page[top : top + 190 - gap, left : left + width - gap]
@@ -112,8 +129,12 @@ def _columns(part: Bgr, rng: Rng, headline: bool) -> None:
     """Text in a part of a page: letters of 2.5 mm, or of 7 mm."""
     scale, thick, pitch = (0.95, 3, 34) if headline else (0.36, 1, 14)
     for row in range(pitch, part.shape[0], pitch):
-        letters = "".join(chr(97 + int(code)) if code < 26 else " " for code in rng.integers(0, 30, 60))
-        write(part, letters, (0, row), scale, (40, 38, 36), thick=thick, font=cv2.FONT_HERSHEY_DUPLEX)
+        letters = "".join(
+            chr(97 + int(code)) if code < 26 else " " for code in rng.integers(0, 30, 60)
+        )
+        write(
+            part, letters, (0, row), scale, (40, 38, 36), thick=thick, font=cv2.FONT_HERSHEY_DUPLEX
+        )
 
 
 def _crossword(part: Bgr, rng: Rng) -> None:
@@ -133,7 +154,11 @@ def _square_code(part: Bgr, rng: Rng) -> None:
     finder[1:8, 1:8] = 0
     finder[2:7, 2:7] = 1
     finder[3:6, 3:6] = 0
-    for rows, columns in ((slice(0, 8), slice(0, 8)), (slice(0, 8), slice(-8, None)), (slice(-8, None), slice(0, 8))):
+    for rows, columns in (
+        (slice(0, 8), slice(0, 8)),
+        (slice(0, 8), slice(-8, None)),
+        (slice(-8, None), slice(0, 8)),
+    ):
         corner = finder[1:, 1:] if rows.start == 0 and columns.start == 0 else None
         if corner is None:
             corner = finder[1:, :-1] if rows.start == 0 else finder[:-1, 1:]
@@ -152,7 +177,7 @@ TABLES: Mapping[str, Callable[[Rng], Bgr]] = {
 """What a board may lie on."""
 
 
-# ---- lights ------------------------------------------------------------------------------------------------------
+# ---- lights --------------------------------------------------------------------------------------
 
 
 def light_to_texture() -> Points:
@@ -185,7 +210,8 @@ def shade_texture(view: View) -> NDArray[np.uint8] | None:
 
 
 def spots_texture(view: View) -> NDArray[np.uint8]:
-    """(800, 800): small reflections of a lamp in varnish and plastic, `view.spots` of them, their middles 255."""
+    """(800, 800): small reflections of a lamp in varnish and plastic, `view.spots` of them, their
+    middles 255."""
     rng, glow = np.random.default_rng(view.seed), np.zeros((_LIGHT_MM, _LIGHT_MM), np.uint8)
     for _ in range(view.spots):
         x, y = int(rng.integers(200, 500)), int(rng.integers(_LIGHT_MM - 600, _LIGHT_MM - 200))
@@ -195,7 +221,8 @@ def spots_texture(view: View) -> NDArray[np.uint8]:
 
 
 def flickering(picture: Bgr, depth: float, period_px: float, phase: float) -> Bgr:
-    """A picture (h, w) or (h, w, 3) with the dark bands of a lamp that flickers while rows are exposed in turn."""
+    """A picture (h, w) or (h, w, 3) with the dark bands of a lamp that flickers while rows are
+    exposed in turn."""
     rows = np.arange(len(picture), dtype=np.float32)
     bands = 1 - depth * (0.5 + 0.5 * np.sin(2 * math.pi * (rows / period_px + phase)))
     bands = bands.reshape(-1, *(1,) * (picture.ndim - 1))
@@ -208,13 +235,16 @@ def vignette(size: tuple[int, int], depth: float) -> NDArray[np.float32]:
     return np.asarray(1 - depth / 2 * (across[None, :] + down[:, None]), np.float32)
 
 
-# ---- tags --------------------------------------------------------------------------------------------------------
+# ---- tags ----------------------------------------------------------------------------------------
 
 
 def worn(top: Bgr, wear: float, seed: int) -> Bgr:
-    """The top of a piece after years: `wear` 0 to 1 fades the ink in patches, scratches and stains it."""
+    """The top of a piece after years: `wear` 0 to 1 fades the ink in patches, scratches and stains
+    it."""
     rng, shape = np.random.default_rng(seed), top.shape[:2]
-    patches = cv2.resize(rng.random((5, 5)).astype(np.float32), shape[::-1], interpolation=cv2.INTER_CUBIC)
+    patches = cv2.resize(
+        rng.random((5, 5)).astype(np.float32), shape[::-1], interpolation=cv2.INTER_CUBIC
+    )
     fade = (wear * (0.25 + 0.4 * patches))[..., None]
     faded = top + fade * (np.float32(205) - top) * (top < 140)  # the ink goes, the paper stays
     faded = faded * (1 - 0.25 * wear * np.roll(patches, 9, axis=0)[..., None])
@@ -224,16 +254,27 @@ def worn(top: Bgr, wear: float, seed: int) -> Bgr:
         angle, length = rng.uniform(0, 2 * math.pi), rng.uniform(0.1, 0.7) * shape[1]
         end = (start + length * np.array([math.cos(angle), math.sin(angle)])).astype(int)
         scratched = faded.copy()
-        cv2.line(scratched, start.tolist(), end.tolist(), (int(rng.choice((90, 190, 220))),) * 3, 1, cv2.LINE_AA)
+        cv2.line(
+            scratched,
+            start.tolist(),
+            end.tolist(),
+            (int(rng.choice((90, 190, 220))),) * 3,
+            1,
+            cv2.LINE_AA,
+        )
         depth = float(rng.uniform(0.3, 0.9))
         faded = np.asarray(cv2.addWeighted(scratched, depth, faded, 1 - depth, 0), np.uint8)
     return faded
 
 
-def curled_strips(corners_mm: Points, lift_mm: float, strips: int = 6) -> list[tuple[Points, float, float]]:
-    """A tag whose two sides have come up by `lift_mm`, as narrow planes: (4, 3) corners, and from where to where.
+def curled_strips(
+    corners_mm: Points, lift_mm: float, strips: int = 6
+) -> list[tuple[Points, float, float]]:
+    """A tag whose two sides have come up by `lift_mm`, as narrow planes: (4, 3) corners, and from
+    where to where.
 
-    `corners_mm` is (4, 3), upper left first, clockwise; the second and third values are shares of its width.
+    `corners_mm` is (4, 3), upper left first, clockwise; the second and third values are shares of
+    its width.
     """
     a, b, c, d = corners_mm
     found = []

@@ -1,4 +1,5 @@
-"""What a rendered picture really shows: every printed marker, where it is, and how much of it can be seen."""
+"""What a rendered picture really shows: every printed marker, where it is, and how much of it can
+be seen."""
 
 from __future__ import annotations
 
@@ -25,9 +26,10 @@ _FINER = 2
 class Print:
     """One marker of the scene. `corners_px` is (4, 2), upper left of the print first, clockwise.
 
-    `face` is what the piece shows, None for a corner of the board; `squares` are those on which it lies, none beside
-    the board. `shown` is the share of the marker and the white round it that lies in the picture with nothing in front;
-    `veil` how much brightness, of 255, reflections add where they are strongest.
+    `face` is what the piece shows, None for a corner of the board; `squares` are those on which it
+    lies, none beside the board. `shown` is the share of the marker and the white round it that lies
+    in the picture with nothing in front; `veil` how much brightness, of 255, reflections add where
+    they are strongest.
     """
 
     marker: int
@@ -53,15 +55,19 @@ class Print:
 
 @dataclass(frozen=True)
 class Label:
-    """What stands on top of a block: its marker, the name of the face, and the squares on which it lies."""
+    """What stands on top of a block: its marker, the name of the face, and the squares on which it
+    lies."""
 
     marker: int
     face: str
     squares: tuple[Square, ...]
 
 
-def prints_of(stage: LitTable, blocks: Sequence[tuple[RenderedBlock, Label]], hand: Points | None) -> tuple[Print, ...]:
-    """The markers of a scene: the board's corners, then the blocks', which are in the order of drawing.
+def prints_of(
+    stage: LitTable, blocks: Sequence[tuple[RenderedBlock, Label]], hand: Points | None
+) -> tuple[Print, ...]:
+    """The markers of a scene: the board's corners, then the blocks', which are in the order of
+    drawing.
 
     `hand` is the outline of a hand in the picture, (N, 2) px.
     """
@@ -73,11 +79,24 @@ def prints_of(stage: LitTable, blocks: Sequence[tuple[RenderedBlock, Label]], ha
         x, y = kit.board.corner_centres_mm[marker]
         quiet = pose.to_px(flat(square_corners_mm(x, y, kit.board.corner_mm * _QUIET)))
         corners = pose.to_px(corner_points_mm(kit.board, marker))
-        found.append(Print(marker, None, (), corners, _shown(stage, quiet, [*hulls, *over]), _veil(stage, corners)))
+        found.append(
+            Print(
+                marker,
+                None,
+                (),
+                corners,
+                _shown(stage, quiet, [*hulls, *over]),
+                _veil(stage, corners),
+            )
+        )
     for number, (block, label) in enumerate(blocks):
-        corners, quiet = (_marker_px(stage, block, side) for side in (kit.tag_mm, kit.tag_mm * _QUIET))
+        corners, quiet = (
+            _marker_px(stage, block, side) for side in (kit.tag_mm, kit.tag_mm * _QUIET)
+        )
         shown = _shown(stage, quiet, [*hulls[number + 1 :], *over])
-        found.append(Print(label.marker, label.face, label.squares, corners, shown, _veil(stage, corners)))
+        found.append(
+            Print(label.marker, label.face, label.squares, corners, shown, _veil(stage, corners))
+        )
     return tuple(found)
 
 
@@ -89,7 +108,9 @@ def _marker_px(stage: LitTable, block: RenderedBlock, side_mm: float) -> Points:
 
 def _hull(stage: LitTable, block: RenderedBlock) -> Points:
     """(N, 2): the outline of a whole block in the picture."""
-    both = np.vstack([block.outline(stage.pose), block.outline(stage.pose, top=False)]).astype(np.float32)
+    both = np.vstack([block.outline(stage.pose), block.outline(stage.pose, top=False)]).astype(
+        np.float32
+    )
     return np.asarray(cv2.convexHull(both).reshape(-1, 2), dtype=np.float64)
 
 

@@ -24,7 +24,8 @@ _SOFT_PX = 24
 
 @dataclass(frozen=True)
 class RenderedBlock:
-    """One piece to draw: what pictures its top, the colour of its sides, its size, place and base height in mm."""
+    """One piece to draw: what pictures its top, the colour of its sides, its size, place and base
+    height in mm."""
 
     piece: int
     top: Callable[[], Bgr] = field(repr=False)
@@ -47,50 +48,72 @@ class RenderedBlock:
 
 
 def draw_block(picture: Bgr, stage: LitTable, block: RenderedBlock) -> None:
-    """Draw one piece into a picture of the stage: a soft shadow at its foot, walls, and the top with its marker."""
+    """Draw one piece into a picture of the stage: a soft shadow at its foot, walls, and the top
+    with its marker."""
     if block.covered:
         return
     factor = 2
     strips = _strips_px(stage, block)
     top, foot = block.outline(stage.pose), block.outline(stage.pose, top=False)
     points = np.vstack([top, foot, *(quad for quad, _, _ in strips)])
-    low = np.floor(points.min(axis=0)).astype(int) - 6
-    high = np.ceil(points.max(axis=0)).astype(int) + 7
-    low, high = low.clip(0), np.minimum(high, (stage.view.width, stage.view.height))
+    low = (np.floor(points.min(axis=0)).astype(int) - 6).clip(0)
+    high = np.minimum(
+        np.ceil(points.max(axis=0)).astype(int) + 7, (stage.view.width, stage.view.height)
+    )
     if (high - low < 2).any():
         return
     window = (slice(low[1], high[1]), slice(low[0], high[0]))
-    size = tuple(((high - low) * factor).tolist())
+    width, height = ((high - low) * factor).tolist()
     top, foot = ((quad - low + 0.5) * factor - 0.5 for quad in (top, foot))
-    colours = np.zeros((size[1], size[0], 3), np.uint8)
-    cover = np.zeros((size[1], size[0]), np.uint8)
-    hull = cv2.convexHull(np.vstack([top, foot]).astype(np.float32)).reshape(-1, 2)
+    colours = np.zeros((height, width, 3), np.uint8)
+    cover = np.zeros((height, width), np.uint8)
+    hull = cv2.convexHull(np.vstack([top, foot]).astype(np.float32))
     cv2.fillPoly(cover, [(hull * 16).round().astype(np.int32)], 255, cv2.LINE_AA, 4)
     _draw_walls(colours, top, foot, bgr_of(block.rgb))
-    art = block.top()
-    if stage.view.wear:
-        art = worn(art, stage.view.wear, stage.view.seed + block.piece)
+    view, art = stage.view, block.top()
+    art = worn(art, view.wear, view.seed + block.piece) if view.wear else art
     for quad, start, end in strips:
         _draw_top(colours, cover, art, (quad - low + 0.5) * factor - 0.5, (start, end))
-    small = tuple((high - low).tolist())
+    _lay(picture, stage, window, colours, cover)
+
+
+def _lay(
+    picture: Bgr,
+    stage: LitTable,
+    window: tuple[slice, slice],
+    colours: Bgr,
+    cover: NDArray[np.uint8],
+) -> None:
+    """Lay a piece, drawn larger, into its window of a picture, with the light that falls there and
+    a soft shadow."""
+    small = picture[window].shape[1::-1]
     flat_colour = np.asarray(cv2.resize(colours, small, interpolation=cv2.INTER_AREA), np.uint8)
-    colour = lit(flat_colour, stage.light[window], None if stage.veil is None else stage.veil[window])
-    alpha = cv2.resize(cover, small, interpolation=cv2.INTER_AREA).astype(np.float32)[..., None] / 255
+    colour = lit(
+        flat_colour, stage.light[window], None if stage.veil is None else stage.veil[window]
+    )
+    alpha = (
+        cv2.resize(cover, small, interpolation=cv2.INTER_AREA).astype(np.float32)[..., None] / 255
+    )
     shadow = cv2.GaussianBlur(alpha[..., 0], (0, 0), 2.5)[..., None]
     ground = picture[window].astype(np.float32) * (1 - 0.35 * shadow * (1 - alpha))
     picture[window] = (ground * (1 - alpha) + colour * alpha).clip(0, 255)
 
 
 def _strips_px(stage: LitTable, block: RenderedBlock) -> list[tuple[Points, float, float]]:
-    """The top of a block in the picture as planes, (4, 2) px and shares of its width: one, unless it is curled."""
+    """The top of a block in the picture as planes, (4, 2) px and shares of its width: one, unless
+    it is curled."""
     if not stage.view.curl_mm:
         return [(block.outline(stage.pose), 0.0, 1.0)]
-    corners = rectangle_corners_mm(block.x_mm, block.y_mm, block.width_mm, block.depth_mm, math.radians(block.turn_deg))
+    corners = rectangle_corners_mm(
+        block.x_mm, block.y_mm, block.width_mm, block.depth_mm, math.radians(block.turn_deg)
+    )
     strips = curled_strips(flat(corners, block.z_mm + block.height_mm), stage.view.curl_mm)
     return [(stage.pose.to_px(quad), start, end) for quad, start, end in strips]
 
 
-def _draw_top(colours: Bgr, cover: NDArray[np.uint8], art: Bgr, quad: Points, shares: tuple[float, float]) -> None:
+def _draw_top(
+    colours: Bgr, cover: NDArray[np.uint8], art: Bgr, quad: Points, shares: tuple[float, float]
+) -> None:
     """A part of a top, from one share of its width to another, into a quadrangle of the picture."""
     size = colours.shape[1], colours.shape[0]
     down, across = art.shape[:2]
@@ -99,7 +122,9 @@ def _draw_top(colours: Bgr, cover: NDArray[np.uint8], art: Bgr, quad: Points, sh
     warp = cv2.getPerspectiveTransform(corners, quad.astype(np.float32))
     shape = np.zeros(cover.shape, np.uint8)
     cv2.fillPoly(shape, [(quad * 16).round().astype(np.int32)], 255, 8, 4)
-    printed = cv2.warpPerspective(art, warp, size, flags=cv2.INTER_AREA, borderMode=cv2.BORDER_REPLICATE)
+    printed = cv2.warpPerspective(
+        art, warp, size, flags=cv2.INTER_AREA, borderMode=cv2.BORDER_REPLICATE
+    )
     cv2.copyTo(printed, shape, colours)
     if shares != (0.0, 1.0):  # what has come up stands out beyond the block
         cv2.max(cover, shape, cover)
@@ -110,7 +135,9 @@ def _draw_walls(picture: Bgr, top: Points, foot: Points, colour: tuple[int, int,
     for index, tone in enumerate((0.55, 0.7, 0.8, 0.65)):
         after = (index + 1) % 4
         wall = np.array([top[index], top[after], foot[after], foot[index]])
-        if cv2.contourArea(wall.astype(np.float32), oriented=True) >= 0:  # its back is turned to the camera
+        if (
+            cv2.contourArea(wall.astype(np.float32), oriented=True) >= 0
+        ):  # its back is turned to the camera
             continue
         shade = tuple(part * tone for part in colour)
         cv2.fillPoly(picture, [(wall * 16).round().astype(np.int32)], shade, 8, 4)
@@ -118,7 +145,8 @@ def _draw_walls(picture: Bgr, top: Points, foot: Points, colour: tuple[int, int,
 
 @lru_cache(maxsize=1)
 def _hand_shape() -> Points:
-    """(N, 2) mm: the outline of a right hand with its arm, the middle of the palm at (0, 0), fingers towards +y."""
+    """(N, 2) mm: the outline of a right hand with its arm, the middle of the palm at (0, 0),
+    fingers towards +y."""
     scale, left, above = 2, 80, 90
     paper = np.zeros((620 * scale, 160 * scale), np.uint8)
 
@@ -132,21 +160,26 @@ def _hand_shape() -> Points:
     for foot, tip in ((-28, (-38, 42)), (-9, (-12, 56)), (10, (12, 54)), (27, (34, 40))):
         limb((foot, -6), tip, 16)
     limb((-26, -40), (-58, 0), 19)  # thumb
-    outline = max(cv2.findContours(paper, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0], key=cv2.contourArea)
+    outline = max(
+        cv2.findContours(paper, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0], key=cv2.contourArea
+    )
     points = outline.reshape(-1, 2).astype(np.float64) / scale
     return np.column_stack([points[:, 0] - left, above - points[:, 1]])
 
 
 def hand_mm(x_mm: float, y_mm: float, from_seat: Seat) -> Points:
-    """(N, 2): what a hand over a point of the board hides of it, with its arm that comes from a seat."""
+    """(N, 2): what a hand over a point of the board hides of it, with its arm that comes from a
+    seat."""
     return np.array([x_mm, y_mm]) + (1.0 if from_seat is Seat.SOUTH else -1.0) * _hand_shape()
 
 
 def hand_px(stage: LitTable, x_mm: float, y_mm: float, from_seat: Seat) -> Points:
-    """(N, 2) pixels: the outline of an arm from a seat's edge of the table to a point of the board, as it is drawn."""
+    """(N, 2) pixels: the outline of an arm from a seat's edge of the table to a point of the board,
+    as it is drawn."""
     axes, middle = stage.pose.axes, np.array([x_mm, y_mm])
-    # The hand is drawn where it hides the point in the picture, at the height of the board. An arm that reaches past
-    # the camera is cut off outside the picture: behind the lens a projection means nothing.
+    # The hand is drawn where it hides the point in the picture, at the height of the board. An arm
+    # that reaches past the camera is cut off outside the picture: behind the lens a projection
+    # means nothing.
     shape = hand_mm(x_mm, y_mm, from_seat)
     away = -1.0 if from_seat is Seat.SOUTH else 1.0
     for length in range(500, 60, -40):
@@ -165,7 +198,8 @@ def fill_outline(mask: NDArray[np.uint8], outline_px: Points) -> None:
 
 
 def draw_hand(picture: Bgr, stage: LitTable, outline_px: Points) -> None:
-    """An arm with fingers spread over the board, drawn where it is: it covers a small part of the picture."""
+    """An arm with fingers spread over the board, drawn where it is: it covers a small part of the
+    picture."""
     window = _window(outline_px, _SOFT_PX, picture.shape[1], picture.shape[0])
     if window is None:
         return
@@ -179,8 +213,8 @@ def draw_hand(picture: Bgr, stage: LitTable, outline_px: Points) -> None:
 
 
 def _window(points_px: Points, room_px: int, width: int, height: int) -> tuple[slice, slice] | None:
-    """Rows and columns of the smallest part of a picture that holds these points and the room round them; None: it is
-    empty."""
+    """Rows and columns of the smallest part of a picture that holds these points and the room round
+    them; None: it is empty."""
     low = (np.floor(points_px.min(axis=0)).astype(int) - room_px).clip(0)
     high = np.minimum(np.ceil(points_px.max(axis=0)).astype(int) + room_px + 1, (width, height))
     if (high <= low).any():

@@ -11,8 +11,7 @@ from functools import partial
 import numpy as np
 
 from companion.core.grid import Square
-from companion.core.kit import Deck, Face, Kit, Layout, Seat
-from vision.pieces.tags import TOP_TO_TAG, covered, middle_mm, nearest_first, tags_of, top_mm, turned_size
+from companion.core.kit import TOP_TO_TAG, Deck, Face, Kit, Layout, Seat
 from vision.pose.pose import Points
 from vision.simulation.objects import RenderedBlock
 from vision.simulation.printed import Bgr, PrintedKit, unpacked
@@ -28,7 +27,8 @@ _PILE_GAP_MM = 12.0
 
 @dataclass(frozen=True, eq=False)
 class Top:
-    """What a piece can show: the face's name, how to get its picture, colour of its sides, measures, whose it is.
+    """What a piece can show: the face's name, how to get its picture, colour of its sides,
+    measures, whose it is.
 
     `marker` is the id on it; None on a card, which shows its marker twice, or none.
     """
@@ -65,7 +65,8 @@ class Piece:
 
 
 class MovablePieces(ABC):
-    """All things of a kit that hands can move, and how they lie. The lists of pieces go from the lowest upwards."""
+    """All things of a kit that hands can move, and how they lie. The lists of pieces go from the
+    lowest upwards."""
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
@@ -75,13 +76,15 @@ class MovablePieces(ABC):
         """Every piece of the kit, not yet placed."""
 
     def spread(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
-        """Each piece of a layout once: its square (the first that it covers), its face, and how it is turned."""
+        """Each piece of a layout once: its square (the first that it covers), its face, and how it
+        is turned."""
         for square, faces in layout.items():
             for name in faces:
                 yield square, name, 0.0
 
     def square_of(self, piece: Piece) -> Square | None:
-        """The square on which a piece lies, the first of those that it covers; None beside the board."""
+        """The square on which a piece lies, the first of those that it covers; None beside the
+        board."""
         return self._kit.board.square_at(piece.x_mm, piece.y_mm)
 
     def squares_of(self, piece: Piece) -> tuple[Square, ...]:
@@ -102,7 +105,8 @@ class MovablePieces(ABC):
         """What there is to draw, for a camera at (3,) `eye_mm`, in the order of drawing."""
 
     def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:  # noqa: ARG002 - cards need it
-        """A free piece that has this face, turned to it; preferably one that shows it already. Raises KeyError."""
+        """A free piece that has this face, turned to it; preferably one that shows it already.
+        Raises KeyError."""
         fitting = [p for p in free if any(top.name == name for top in p.tops)]
         if not fitting:
             raise KeyError(f"no piece left that can show “{name}”")
@@ -118,7 +122,8 @@ def pieces_of(kit: Kit, printed: PrintedKit) -> MovablePieces:
 
 
 class Tags(MovablePieces):
-    """Pieces with a marker on top; they stand in the middle of squares, over several of them, and on each other."""
+    """Pieces with a marker on top; they stand in the middle of squares, over several of them, and
+    on each other."""
 
     def __init__(self, kit: Kit, printed: PrintedKit) -> None:
         super().__init__(kit)
@@ -127,14 +132,21 @@ class Tags(MovablePieces):
 
     def all(self) -> list[Piece]:
         """Every physical piece."""
-        tags = enumerate(tags_of(self._kit))
-        found = [Piece(number, tuple(self._top(face, marker) for face, marker in piece)) for number, piece in tags]
-        self._places = {number: place for right in (False, True) for number, place in self._columns(found, right)}
+        tags = enumerate(self._kit.tags)
+        found = [
+            Piece(number, tuple(self._top(face, marker) for face, marker in piece))
+            for number, piece in tags
+        ]
+        self._places = {
+            number: place
+            for right in (False, True)
+            for number, place in self._columns(found, right)
+        }
         return found
 
     def _top(self, face: Face, marker: int) -> Top:
         kit = self._kit
-        width, depth = top_mm(kit, face)
+        width, depth = kit.tops_mm[face.name]
         own = kit.sides[face.seat].rgb if face.seat else _NOBODYS
         rgb = STONE if self._is_big(face.name) else own
         picture = partial(unpacked, self._printed.tops[marker])
@@ -144,33 +156,38 @@ class Tags(MovablePieces):
         return self._kit.face(name).size != (1, 1)
 
     def spread(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
-        """A piece of several squares lies turned when these are further along than across as printed."""
+        """A piece of several squares lies turned when these are further along than across as
+        printed."""
         for square, faces in self._kit.anchored(layout).items():
             for name in faces:
                 size = self._kit.face(name).size
-                is_along = size[0] != size[1] and name in layout.get(square.shifted(0, size[0] - 1), ())
+                is_along = size[0] != size[1] and name in layout.get(
+                    square.shifted(0, size[0] - 1), ()
+                )
                 yield square, name, 90.0 if is_along else 0.0
 
     def square_of(self, piece: Piece) -> Square | None:
         """Of a piece of several squares the lowest left of those over which it lies best."""
-        board, size = self._kit.board, turned_size(self._kit.face(piece.top.name), piece.turn_deg)
+        board, size = self._kit.board, self._kit.face(piece.top.name).turned_size(piece.turn_deg)
         if board.square_at(piece.x_mm, piece.y_mm) is None or size == (1, 1):
             return board.square_at(piece.x_mm, piece.y_mm)
-        first = nearest_first(board, size, piece.x_mm, piece.y_mm)[0]
+        first = board.nearest_first(size, piece.x_mm, piece.y_mm)[0]
         return Square(max(0, first.file), max(0, first.rank))
 
     def squares_of(self, piece: Piece) -> tuple[Square, ...]:
         """Of a piece of several squares all that it covers."""
         first = self.square_of(piece)
-        size = turned_size(self._kit.face(piece.top.name), piece.turn_deg)
-        return () if first is None else covered(first, size)
+        size = self._kit.face(piece.top.name).turned_size(piece.turn_deg)
+        return () if first is None else first.area(size)
 
     def put_beside(self, pieces: Iterable[Piece]) -> None:
         """Each to its own place, North's to the right of the board, all others to the left."""
         for piece in pieces:
             piece.lay(*self._places[piece.id])
 
-    def _columns(self, pieces: Iterable[Piece], right: bool) -> Iterator[tuple[int, tuple[float, float]]]:
+    def _columns(
+        self, pieces: Iterable[Piece], right: bool
+    ) -> Iterator[tuple[int, tuple[float, float]]]:
         """Places beside the board, in columns from South upwards."""
         board, plain = self._kit.board, self._kit.tag_mm * TOP_TO_TAG
         near, low, widest = 0.3 * plain, 0.0, 0.0
@@ -183,9 +200,10 @@ class Tags(MovablePieces):
             low, widest = low + depth + 0.2 * plain, max(widest, width)
 
     def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:  # noqa: ARG002 - cards need it
-        """In the middle of the square, or of all squares of which this is the lowest on the left."""
-        size = turned_size(self._kit.face(piece.top.name), piece.turn_deg)
-        piece.x_mm, piece.y_mm = middle_mm(self._kit.board, square, size)
+        """In the middle of the square, or of all squares of which this is the lowest on the
+        left."""
+        size = self._kit.face(piece.top.name).turned_size(piece.turn_deg)
+        piece.x_mm, piece.y_mm = self._kit.board.middle_mm(square, size)
 
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:
         """Far stacks first, and within a stack from the bottom to the top."""
@@ -193,34 +211,46 @@ class Tags(MovablePieces):
         def distance(stack: list[RenderedBlock]) -> float:
             return math.hypot(stack[0].x_mm - eye_mm[0], stack[0].y_mm - eye_mm[1])
 
-        return [block for stack in sorted(self._stacks(pieces), key=distance, reverse=True) for block in stack]
+        return [
+            block
+            for stack in sorted(self._stacks(pieces), key=distance, reverse=True)
+            for block in stack
+        ]
 
     def _stacks(self, pieces: Iterable[Piece]) -> list[list[RenderedBlock]]:
-        """The pieces as blocks; one that lies over another stands on it. Each stack from the bottom to the top."""
+        """The pieces as blocks; one that lies over another stands on it. Each stack from the bottom
+        to the top."""
         stacks: list[list[RenderedBlock]] = []
         for piece in pieces:
             block = _block(piece, 0.0)
             is_below = partial(self._overlap, block)
             under = [stack for stack in stacks if any(map(is_below, stack))]
-            z_mm = max((b.z_mm + b.height_mm for stack in under for b in stack if is_below(b)), default=0.0)
+            z_mm = max(
+                (b.z_mm + b.height_mm for stack in under for b in stack if is_below(b)), default=0.0
+            )
             stacks = [stack for stack in stacks if stack not in under]
             below = sorted((b for stack in under for b in stack), key=lambda b: b.z_mm)
             stacks.append([*below, replace(block, z_mm=z_mm)])
         return stacks
 
     def _overlap(self, one: RenderedBlock, other: RenderedBlock) -> bool:
-        """Do two pieces lie over each other, by more than neighbours that are not quite in their places?"""
+        """Do two pieces lie over each other, by more than neighbours that are not quite in their
+        places?"""
         big = max(one, other, key=lambda block: block.width_mm * block.depth_mm)
         x, y, turn = one.x_mm - other.x_mm, one.y_mm - other.y_mm, math.radians(big.turn_deg)
         least = 0.7 * self._kit.tag_mm
         if big.width_mm < 2 * self._kit.tag_mm:
             return math.hypot(x, y) < least
-        across, along = x * math.cos(turn) + y * math.sin(turn), y * math.cos(turn) - x * math.sin(turn)
+        across, along = (
+            x * math.cos(turn) + y * math.sin(turn),
+            y * math.cos(turn) - x * math.sin(turn),
+        )
         return abs(across) < big.width_mm / 2 and abs(along) < max(least, big.depth_mm / 2)
 
 
 class Cards(MovablePieces):
-    """Cards with a face and the common back; they lie in fans, or face down in a pile beside the board."""
+    """Cards with a face and the common back; they lie in fans, or face down in a pile beside the
+    board."""
 
     def __init__(self, kit: Kit, deck: Deck, printed: PrintedKit) -> None:
         super().__init__(kit)
@@ -231,7 +261,10 @@ class Cards(MovablePieces):
         deck, white = self._deck, "#d8d8d4"
         size = deck.width_mm, deck.height_mm, CARD_THICK_MM
         back = Top(BACK, partial(unpacked, self._printed.back), white, *size)
-        faces = [Top(card.name, partial(unpacked, self._printed.cards[card.name]), white, *size) for card in deck.cards]
+        faces = [
+            Top(card.name, partial(unpacked, self._printed.cards[card.name]), white, *size)
+            for card in deck.cards
+        ]
         return [Piece(number, (face, back), shown=1) for number, face in enumerate(faces)]
 
     def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:
@@ -251,17 +284,21 @@ class Cards(MovablePieces):
             piece.lay(-_PILE_GAP_MM - self._deck.width_mm / 2, self._kit.board.height_mm / 2)
 
     def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:
-        """At the end of the zone's fan: the first at the edge of the zone's seat, each next a step further."""
+        """At the end of the zone's fan: the first at the edge of the zone's seat, each next a step
+        further."""
         board, deck = self._kit.board, self._deck
         x, middle = board.centre_mm(square)
         away = -1.0 if deck.zones.get(Seat.NORTH) == square.rank else 1.0
         room = (board.depth_mm - deck.height_mm) / 2
-        there = [p.y_mm for p in lying if p is not piece and board.square_at(p.x_mm, p.y_mm) == square]
+        there = [
+            p.y_mm for p in lying if p is not piece and board.square_at(p.x_mm, p.y_mm) == square
+        ]
         steps = [away * (y - middle) + deck.step_mm for y in there]
         piece.lay(x, middle + away * min(max([-room, *steps]), room))
 
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:  # noqa: ARG002 - cards have no sides
-        """All cards from the bottom to the top; of cards that lie exactly on each other only the uppermost shows."""
+        """All cards from the bottom to the top; of cards that lie exactly on each other only the
+        uppermost shows."""
         places = np.array([(p.x_mm, p.y_mm) for p in pieces]).reshape(-1, 2)
         deck, blocks = self._deck, []
         hidden: set[tuple[float, float, float]] = set()
@@ -278,4 +315,6 @@ class Cards(MovablePieces):
 def _block(piece: Piece, z_mm: float) -> RenderedBlock:
     """A piece as it is drawn, standing at this height."""
     top, place = piece.top, (piece.x_mm, piece.y_mm, z_mm, piece.turn_deg)
-    return RenderedBlock(piece.id, top.picture, top.rgb, top.width_mm, top.depth_mm, top.height_mm, *place)
+    return RenderedBlock(
+        piece.id, top.picture, top.rgb, top.width_mm, top.depth_mm, top.height_mm, *place
+    )

@@ -1,7 +1,7 @@
 """A kit as it comes out of the printer: what the rendered table shows of board, pieces and cards.
 
-The pictures are cut out of the kit's own pages by who can print them; they are handed over as values. Kept packed, as
-they have hardly more than two colours.
+The pictures are cut out of the kit's own pages by who can print them; they are handed over as
+values. Kept packed, as they have hardly more than two colours.
 """
 
 from __future__ import annotations
@@ -27,19 +27,27 @@ class Sheet:
     packed: bytes
     low_mm: tuple[float, float]
     high_mm: tuple[float, float]
-    px_per_mm: float
+    size_px: tuple[int, int]
+    """Width and height of the picture, which are whole numbers: the rectangle fills it."""
 
     def to_texture(self) -> Points:
         """Return (3, 3): board coordinates to pixels of the picture."""
-        scale = self.px_per_mm
+        (left, low), (right, high) = self.low_mm, self.high_mm
+        across = self.size_px[0] / (right - left)
+        down = self.size_px[1] / (high - low)
         return np.array(
-            [[scale, 0, -self.low_mm[0] * scale - 0.5], [0, -scale, self.high_mm[1] * scale - 0.5], [0, 0, 1]]
+            [
+                [across, 0, -left * across - 0.5],
+                [0, -down, high * down - 0.5],
+                [0, 0, 1],
+            ]
         )
 
 
 @dataclass(frozen=True, eq=False)
 class PrintedKit:
-    """Packed pictures: the board, the tops of pieces by their markers, the faces of cards by name, their back."""
+    """Packed pictures: the board, the tops of pieces by their markers, the faces of cards by name,
+    their back."""
 
     board: Sheet
     tops: Mapping[int, bytes]

@@ -1,6 +1,8 @@
-"""Pictures of a table that does not exist: optics, light, the printed board, pieces with height, a hand.
+"""Pictures of a table that does not exist: optics, light, the printed board, pieces with height, a
+hand.
 
-The board, pieces and cards are those that are printed; all else is drawn with simple means of its own.
+The board, pieces and cards are those that are printed; all else is drawn with simple means of its
+own.
 """
 
 from __future__ import annotations
@@ -13,8 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.core.kit import Board, Kit
-from vision.pieces.tags import TOP_TO_TAG, top_mm
+from companion.core.kit import TOP_TO_TAG, Board, Kit
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, flat
 from vision.simulation.degradations import (
@@ -39,15 +40,9 @@ BESIDE_ROW_MM = 15.0
 
 
 def camera_pose(kit: Kit, view: View) -> Pose:
-    """The pose with which the whole board and the room beside it fill the picture."""
+    """Return the pose with which the whole board and the room beside it fill the picture."""
     board, lens = kit.board, Lens(view.focal_ratio, view.k1)
-    tag = kit.tag_mm * TOP_TO_TAG
-    widest = max((top_mm(kit, face)[0] for face in kit.faces), default=0.0)
-    room = kit.deck.width_mm + BESIDE_CARDS_MM if kit.deck else max(tag * BESIDE_TOPS, widest + tag / 2)
-    beyond = board.strip_mm + (BESIDE_ROW_MM + kit.order_tiles.row_depth_mm if kit.order_tiles else 0.0)
-    low = (-room, -beyond - 6)
-    high = (board.width_mm + room, board.height_mm + beyond + 6)
-    corners = flat(np.array([low, (high[0], low[1]), high, (low[0], high[1])]))
+    corners = _shown_mm(kit)
     target = np.array([board.width_mm / 2, board.height_mm / 2, 0.0])
     size = (view.width, view.height)
     centre, half = np.array(size) / 2, view.fill * np.array(size) / 2
@@ -58,7 +53,9 @@ def camera_pose(kit: Kit, view: View) -> Pose:
             distance = (near + far) / 2
             pose = _look_at(target, distance, view, lens)
             offsets = np.abs(pose.to_px(corners) - centre)
-            if (offsets.max(axis=0) <= half).all() and (corners @ pose.axes[2] + pose.translation[2] > 0).all():
+            if (offsets.max(axis=0) <= half).all() and (
+                corners @ pose.axes[2] + pose.translation[2] > 0
+            ).all():
                 far = distance
             else:
                 near = distance
@@ -70,19 +67,46 @@ def camera_pose(kit: Kit, view: View) -> Pose:
     return _displaced(pose, view, board)
 
 
+def _shown_mm(kit: Kit) -> Points:
+    """Return (4, 3): the corners of the board with the room beside it."""
+    board, tag = kit.board, kit.tag_mm * TOP_TO_TAG
+    widest = max((kit.tops_mm[face.name][0] for face in kit.faces), default=0.0)
+    room = (
+        kit.deck.width_mm + BESIDE_CARDS_MM
+        if kit.deck
+        else max(tag * BESIDE_TOPS, widest + tag / 2)
+    )
+    beyond = board.strip_mm + (
+        BESIDE_ROW_MM + kit.order_tiles.row_depth_mm if kit.order_tiles else 0.0
+    )
+    low = (-room, -beyond - 6)
+    high = (board.width_mm + room, board.height_mm + beyond + 6)
+    return flat(np.array([low, (high[0], low[1]), high, (low[0], high[1])]))
+
+
 def _look_at(target: Points, distance: float, view: View, lens: Lens) -> Pose:
     tilt, turn = math.radians(view.tilt_deg), math.radians(view.turn_deg)
-    away = np.array([math.sin(turn) * math.sin(tilt), -math.cos(turn) * math.sin(tilt), math.cos(tilt)])
+    away = np.array(
+        [math.sin(turn) * math.sin(tilt), -math.cos(turn) * math.sin(tilt), math.cos(tilt)]
+    )
     right = np.array([math.cos(turn), math.sin(turn), 0.0])
     axes = np.array([right, np.cross(-away, right), -away])
     rotation = np.asarray(cv2.Rodrigues(axes)[0], dtype=np.float64)
-    return Pose(rotation, (-axes @ (target + distance * away)).reshape(3, 1), lens, (view.width, view.height))
+    return Pose(
+        rotation,
+        (-axes @ (target + distance * away)).reshape(3, 1),
+        lens,
+        (view.width, view.height),
+    )
 
 
 def _displaced(pose: Pose, view: View, board: Board) -> Pose:
-    """The pose after the board has been pushed and turned about its middle, the camera staying where it is."""
+    """The pose after the board has been pushed and turned about its middle, the camera staying
+    where it is."""
     angle = math.radians(view.board_turn_deg)
-    turn = np.array([[math.cos(angle), -math.sin(angle), 0], [math.sin(angle), math.cos(angle), 0], [0, 0, 1]])
+    turn = np.array(
+        [[math.cos(angle), -math.sin(angle), 0], [math.sin(angle), math.cos(angle), 0], [0, 0, 1]]
+    )
     middle = np.array([board.width_mm / 2, board.height_mm / 2, 0.0])
     offset = middle - turn @ middle + np.array([*view.shift_mm, 0.0])
     translation = pose.axes @ offset + pose.translation.ravel()
@@ -90,7 +114,7 @@ def _displaced(pose: Pose, view: View, board: Board) -> Pose:
     return Pose(rotation, translation.reshape(3, 1), pose.lens, pose.size)
 
 
-# ---- table, light and lens ----------------------------------------------------------------------------------
+# ---- table, light and lens -----------------------------------------------------------------------
 
 
 Window = tuple[int, int, int, int]
@@ -106,17 +130,32 @@ def _from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, Point
     whole = (width * factor, height * factor)
     if not pose.lens.k1:
         centre = np.array(
-            [[1 / factor, 0, 0.5 / factor - 0.5 + left], [0, 1 / factor, 0.5 / factor - 0.5 + top], [0, 0, 1]]
+            [
+                [1 / factor, 0, 0.5 / factor - 0.5 + left],
+                [0, 1 / factor, 0.5 / factor - 0.5 + top],
+                [0, 0, 1],
+            ]
         )
         axes = pose.axes
-        to_picture = pose.matrix @ np.column_stack([axes[:, 0], axes[:, 1], pose.translation.ravel()])
+        to_picture = pose.matrix @ np.column_stack(
+            [axes[:, 0], axes[:, 1], pose.translation.ravel()]
+        )
 
         def flat_picture(texture: Bgr, to_texture: Points, border: int) -> Bgr:
             matrix = to_texture @ np.linalg.inv(to_picture) @ centre
             flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-            return np.asarray(cv2.warpPerspective(texture, matrix, whole, flags=flags, borderMode=border), np.uint8)
+            return np.asarray(
+                cv2.warpPerspective(texture, matrix, whole, flags=flags, borderMode=border),
+                np.uint8,
+            )
 
         return flat_picture
+    return _bent_from_above(pose, window, factor)
+
+
+def _bent_from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, Points, int], Bgr]:
+    """Return the same through a lens that bends straight lines."""
+    left, top, width, height = window
     # Rays are bent smoothly: it is enough to follow one in every 8 x 8 pixels, and to interpolate.
     step = 8 * factor
     shape = math.ceil(height * factor / step), math.ceil(width * factor / step)
@@ -128,8 +167,10 @@ def _from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, Point
         where = (plane @ to_texture[:2, :2].T + to_texture[:2, 2]).astype(np.float32)
         coarse = where.reshape(shape[0] + 2, shape[1] + 2, 2)
         fine = cv2.resize(coarse, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
-        fine = fine[step : step + whole[1], step : step + whole[0]]
-        picture = cv2.remap(texture, fine[..., 0], fine[..., 1], cv2.INTER_LINEAR, borderMode=border)
+        fine = fine[step : step + height * factor, step : step + width * factor]
+        picture = cv2.remap(
+            texture, fine[..., 0], fine[..., 1], cv2.INTER_LINEAR, borderMode=border
+        )
         return np.asarray(picture, np.uint8)
 
     return bent_picture
@@ -151,8 +192,8 @@ def _window_of(pose: Pose, sheet: Sheet) -> Window:
 
 @dataclass(frozen=True, eq=False)
 class LitTable:
-    """What does not change while pieces move: pose, lit empty table, the light (h, w, 3) that pieces get too,
-    and the veil (h, w, 1) that glare lays over all."""
+    """What does not change while pieces move: pose, lit empty table, the light (h, w, 3) that
+    pieces get too, and the veil (h, w, 1) that glare lays over all."""
 
     kit: Kit
     view: View
@@ -173,8 +214,14 @@ def build_stage(kit: Kit, view: View, sheet: Sheet) -> LitTable:
     paper = np.asarray(cv2.cvtColor(unpacked(sheet.packed), cv2.COLOR_BGR2BGRA), np.uint8)
     board = _from_above(pose, window, factor)(paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
     under = table[top * factor : (top + height) * factor, left * factor : (left + width) * factor]
-    cv2.copyTo(cv2.cvtColor(board, cv2.COLOR_BGRA2BGR), cv2.inRange(board[..., 3], (128.0,), (255.0,)), under)
-    table = np.asarray(cv2.resize(table, (view.width, view.height), interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    cv2.copyTo(
+        cv2.cvtColor(board, cv2.COLOR_BGRA2BGR),
+        cv2.inRange(board[..., 3], (128.0,), (255.0,)),
+        under,
+    )
+    table = np.asarray(
+        cv2.resize(table, (view.width, view.height), interpolation=cv2.INTER_AREA), dtype=np.uint8
+    )
     light, veil = _light(pose, view), _veil(pose, view)
     return LitTable(kit, view, pose, lit(table, light, veil), light, veil)
 
@@ -203,15 +250,23 @@ def _light(pose: Pose, view: View) -> Shade:
     texture = shade_texture(view)
     if texture is None:
         return colours
-    dark = _from_above(pose, (0, 0, view.width, view.height), 1)(texture, light_to_texture(), cv2.BORDER_REPLICATE)
+    dark = _from_above(pose, (0, 0, view.width, view.height), 1)(
+        texture, light_to_texture(), cv2.BORDER_REPLICATE
+    )
     tones = np.arange(256, dtype=np.float32)[:, None] / 255
     tint = 1 - np.array(view.shade_bgr, dtype=np.float32)
-    passing = ((1 - tones) * (1 - tint * np.minimum(1, 4 * tones))).astype(np.float32).reshape(256, 1, 3)
-    return np.asarray(cv2.multiply(np.ascontiguousarray(colours), cv2.LUT(cv2.merge([dark] * 3), passing)), np.float32)
+    passing = (
+        ((1 - tones) * (1 - tint * np.minimum(1, 4 * tones))).astype(np.float32).reshape(256, 1, 3)
+    )
+    return np.asarray(
+        cv2.multiply(np.ascontiguousarray(colours), cv2.LUT(cv2.merge([dark] * 3), passing)),
+        np.float32,
+    )
 
 
 def _veil(pose: Pose, view: View) -> Shade | None:
-    """(h, w, 1): the brightness, of 255, that reflections lay over everything; None when there are none."""
+    """(h, w, 1): the brightness, of 255, that reflections lay over everything; None when there are
+    none."""
     veil: Shade | None = None
     if view.glare is not None:
         veil = 330 * _blob(pose, view, *view.glare, soft=0.35)[..., None]
@@ -241,7 +296,9 @@ def blurred(picture: Bgr, view: View) -> Bgr:
         kernel = np.zeros((size, size), np.float32)
         angle, middle = math.radians(view.motion_deg), (size - 1) / 2
         reach = np.array([math.cos(angle), math.sin(angle)]) * view.motion_px / 2
-        ends = [tuple(((middle + sign * reach) * 16).round().astype(int).tolist()) for sign in (-1, 1)]
+        ends = [
+            tuple(((middle + sign * reach) * 16).round().astype(int).tolist()) for sign in (-1, 1)
+        ]
         cv2.line(kernel, ends[0], ends[1], (1.0,), 1, cv2.LINE_AA, 4)
         picture = np.asarray(cv2.filter2D(picture, -1, kernel / kernel.sum()), dtype=np.uint8)
     if view.jpeg_quality is not None:

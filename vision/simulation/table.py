@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from itertools import count
 
@@ -35,7 +35,8 @@ from vision.simulation.tile_rows import TileRows
 from vision.simulation.view import View, default_view
 
 _BAND = 0.3
-"""Height of a band of flicker by the picture's: a lamp at 100 Hz, a sensor that reads its rows in 33 ms."""
+"""Height of a band of flicker by the picture's: a lamp at 100 Hz, a sensor that reads its rows in
+33 ms."""
 
 
 class SimulatedTable:
@@ -53,7 +54,6 @@ class SimulatedTable:
         self._version = 0
         self._stage: LitTable | None = None
         self._drawn: tuple[int, Bgr] | None = None
-        self._tint: tuple[Bgr, Colours] | None = None
         self._noise: NDArray[np.int8] | None = None
         self._rng = np.random.default_rng(self._view.seed)
         self.use(kit)
@@ -93,7 +93,8 @@ class SimulatedTable:
             self._new_stage()
 
     def set_up(self, layout: Layout, *, by_hand: bool = False) -> None:
-        """Put all pieces as a layout says, bottom to top; the others lie beside the board. Raises KeyError.
+        """Put all pieces as a layout says, bottom to top; the others lie beside the board. Raises
+        KeyError.
 
         `by_hand`: what lies where it should stays there, and what comes is laid on it.
         """
@@ -115,8 +116,11 @@ class SimulatedTable:
             self._pieces = free + placed
             self._changed()
 
-    def _staying(self, spread: Iterable[tuple[Square, str, float]], wanted: Collection[str]) -> dict[int, Piece]:
-        """The pieces that lie already on squares where some like them should, by their number in `spread`."""
+    def _staying(
+        self, spread: Iterable[tuple[Square, str, float]], wanted: Collection[str]
+    ) -> dict[int, Piece]:
+        """The pieces that lie already on squares where some like them should, by their number in
+        `spread`."""
         lying: dict[Square | None, list[Piece]] = {}
         for piece in self._pieces:
             lying.setdefault(self._things.square_of(piece), []).append(piece)
@@ -155,10 +159,11 @@ class SimulatedTable:
             return tuple(found)
 
     def move_to(self, piece: int, square: Square) -> None:
-        """Put a piece on the middle of a square, on top of what lies there. Raises KeyError for an unknown piece.
+        """Put a piece on the middle of a square, on top of what lies there. Raises KeyError for an
+        unknown piece.
 
-        A piece that covers several squares is put over those of which this is the lowest on the left, lying as it
-        does: `turn` it first. A card is laid at the end of the zone's fan.
+        A piece that covers several squares is put over those of which this is the lowest on the
+        left, lying as it does: `turn` it first. A card is laid at the end of the zone's fan.
         """
         with self._lock:
             found = self._piece(piece)
@@ -172,10 +177,13 @@ class SimulatedTable:
             self._changed()
 
     def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
-        """Put a piece where the picture shows that point of the table; points above the horizon change nothing."""
+        """Put a piece where the picture shows that point of the table; points above the horizon
+        change nothing."""
         with self._lock:
             width, height = self.size_px()
-            point = np.array([[min(max(x_px, 0.0), width - 1.0), min(max(y_px, 0.0), height - 1.0)]])
+            point = np.array(
+                [[min(max(x_px, 0.0), width - 1.0), min(max(y_px, 0.0), height - 1.0)]]
+            )
             x_mm, y_mm = self.staged().pose.to_plane(point)[0]
             if math.isfinite(x_mm) and math.isfinite(y_mm):
                 found = self._piece(piece)
@@ -183,7 +191,8 @@ class SimulatedTable:
                 self._raise(found)
 
     def flip(self, piece: int) -> None:
-        """Show the next face of a piece; one that is longer than wide and has no other is turned by a right angle."""
+        """Show the next face of a piece; one that is longer than wide and has no other is turned by
+        a right angle."""
         with self._lock:
             found = self._piece(piece)
             found.shown = (found.shown + 1) % len(found.tops)
@@ -211,7 +220,8 @@ class SimulatedTable:
             return bytes(cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, 85])[1])
 
     def lay_tiles(self, seat: Seat, letters: str) -> None:
-        """Lay order tiles into the places behind a seat's wall, instead of those there; raises `Malformed`."""
+        """Lay order tiles into the places behind a seat's wall, instead of those there; raises
+        `Malformed`."""
         with self._lock:
             if self.rows is None:
                 raise Malformed(say("This game has no order tiles: switch them on in its options"))
@@ -229,22 +239,27 @@ class SimulatedTable:
         with self._lock:
             picture = self._flickering(self._picture())
             noise = self._next_noise()
-            return picture if noise is None else _with_noise(picture, np.repeat(noise[..., None], 3, axis=2))
+            return (
+                picture
+                if noise is None
+                else _with_noise(picture, np.repeat(noise[..., None], 3, axis=2))
+            )
 
     def render_luma(self) -> NDArray[np.uint8]:
         """Its brightness alone, (height, width), with the sensor's noise."""
         with self._lock:
-            luma = self._flickering(np.asarray(cv2.cvtColor(self._picture(), cv2.COLOR_BGR2GRAY), dtype=np.uint8))
+            luma = self._flickering(
+                np.asarray(cv2.cvtColor(self._picture(), cv2.COLOR_BGR2GRAY), dtype=np.uint8)
+            )
             noise = self._next_noise()
             return luma if noise is None else _with_noise(luma, noise)
 
-    def tint(self) -> Colours:
-        """The colours of the picture now, small and without noise; worked out once for every change."""
+    def tint(self) -> Callable[[], Colours]:
+        """Return what works out the colours of the picture now, small and without noise, when
+        somebody asks."""
         with self._lock:
             picture = self._picture()
-            if self._tint is None or self._tint[0] is not picture:
-                self._tint = picture, colours.of_bgr(picture)
-            return self._tint[1]
+        return lambda: colours.of_bgr(picture)
 
     def _picture(self) -> Bgr:
         """Without noise; drawn once for every change."""
@@ -362,7 +377,7 @@ class RenderedCamera(Closeable):
         if self._closed:
             raise CameraError(say("The camera of the simulated table is closed: open it again"))
         luma, tint = self._table.render_luma(), self._table.tint()
-        return Frame(luma, self._clock.monotonic_s(), next(self._numbers), lambda: tint)
+        return Frame(luma, self._clock.monotonic_s(), next(self._numbers), tint)
 
     def close(self) -> None:
         """Nothing is held; later frames are refused."""

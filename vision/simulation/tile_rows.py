@@ -1,4 +1,5 @@
-"""Order tiles on the simulated table: for each seat a strip of markers, a wall, and behind it the tiles laid there."""
+"""Order tiles on the simulated table: for each seat a strip of markers, a wall, and behind it the
+tiles laid there."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ AROUND_MM = 12.0
 
 @dataclass(frozen=True)
 class LaidTile:
-    """A tile of a seat, where its middle lies in the axes of a row (see `OrderTiles`), and how far it is turned."""
+    """A tile of a seat, where its middle lies in the axes of a row (see `OrderTiles`), and how far
+    it is turned."""
 
     seat: Seat
     letter: str
@@ -63,7 +65,10 @@ class TileRows:
         if kit.order_tiles is None:
             raise ValueError(f"the kit of {kit.game} has no order tiles")
         self._kit, self._spec = kit, kit.order_tiles
-        middle, away = kit.board.width_mm / 2, kit.board.strip_mm + BESIDE_ROW_MM + self._spec.wall_y_mm
+        middle, away = (
+            kit.board.width_mm / 2,
+            kit.board.strip_mm + BESIDE_ROW_MM + self._spec.wall_y_mm,
+        )
         self.places = {
             Seat.SOUTH: RowPlace(middle, -away, 0.0),
             Seat.NORTH: RowPlace(middle, kit.board.height_mm + away, 180.0),
@@ -72,37 +77,86 @@ class TileRows:
         self.laid: dict[Seat, tuple[LaidTile, ...]] = dict.fromkeys(SEATS, ())
 
     def lay(self, seat: Seat, letters: str) -> None:
-        """Lay these tiles well into the places from the left, instead of those that lay there; raises `Malformed`."""
+        """Lay these tiles well into the places from the left, instead of those that lay there;
+        raises `Malformed`."""
         spec = self._spec
         if len(letters) > spec.places or set(letters) - set(spec.orders[seat]):
-            raise Malformed(say("Lay at most {number} tiles of {letters}", number=spec.places, letters=_known(spec)))
+            raise Malformed(
+                say(
+                    "Lay at most {number} tiles of {letters}",
+                    number=spec.places,
+                    letters=_known(spec),
+                )
+            )
         centres = (spec.place_centre_mm(place) for place in range(spec.places))
-        self.laid[seat] = tuple(LaidTile(seat, letter, *at) for letter, at in zip(letters, centres, strict=False))
+        self.laid[seat] = tuple(
+            LaidTile(seat, letter, *at) for letter, at in zip(letters, centres, strict=False)
+        )
 
     def blocks(self) -> Iterator[RenderedBlock]:
         """Everything to draw, the farther parts first."""
         number = _FIRST_ID
         for seat in SEATS[::-1]:
             place, spec = self.places[seat], self._spec
-            parts = [(_strip_picture(spec, seat), spec.row_width_mm, spec.strip_mm, _PAPER_MM, 0.0, 0.0, 0.0)]
+            parts = [
+                (
+                    _strip_picture(spec, seat),
+                    spec.row_width_mm,
+                    spec.strip_mm,
+                    _PAPER_MM,
+                    0.0,
+                    0.0,
+                    0.0,
+                )
+            ]
             for tile in self.laid[seat]:
                 art = _tile_picture(spec, tile.seat, tile.letter, self._kit.sides[tile.seat].rgb)
-                parts.append((art, spec.width_mm, spec.depth_mm, _TILE_MM, tile.x_mm, tile.y_mm, tile.turn_deg))
-            wall = (_plain(_DARK), spec.row_width_mm, _WALL_THICK_MM, spec.wall_mm, 0.0, spec.wall_y_mm, 0.0)
+                parts.append(
+                    (
+                        art,
+                        spec.width_mm,
+                        spec.depth_mm,
+                        _TILE_MM,
+                        tile.x_mm,
+                        tile.y_mm,
+                        tile.turn_deg,
+                    )
+                )
+            wall = (
+                _plain(_DARK),
+                spec.row_width_mm,
+                _WALL_THICK_MM,
+                spec.wall_mm,
+                0.0,
+                spec.wall_y_mm,
+                0.0,
+            )
             for art, width, depth, height, x, y, turn in [*parts, wall]:
                 at = place.to_table(x, y)
                 yield RenderedBlock(
-                    number, partial(_as_it_is, art), _DARK, width, depth, height, *at, 0.0, place.turn_deg + turn
+                    number,
+                    partial(_as_it_is, art),
+                    _DARK,
+                    width,
+                    depth,
+                    height,
+                    *at,
+                    0.0,
+                    place.turn_deg + turn,
                 )
                 number += 1
 
     def hidden_mm(self) -> list[Points]:
-        """(4, 2) board mm each: what no picture may show, the rows with the tiles that lie in them."""
+        """(4, 2) board mm each: what no picture may show, the rows with the tiles that lie in
+        them."""
         spec = self._spec
         near, far = spec.wall_y_mm, -spec.strip_mm / 2 - AROUND_MM
         half = spec.row_width_mm / 2 + AROUND_MM
         corners = ((-half, near), (half, near), (half, far), (-half, far))
-        return [np.array([place.to_table(*corner) for corner in corners]) for place in self.places.values()]
+        return [
+            np.array([place.to_table(*corner) for corner in corners])
+            for place in self.places.values()
+        ]
 
 
 def _known(spec: OrderTiles) -> str:
@@ -119,7 +173,9 @@ def _stamped(art: Bgr, marker: int, x_mm: float, y_mm: float, size_mm: float) ->
 
 
 @lru_cache(maxsize=4)
-def _strip_picture_of(markers: tuple[int, ...], middles: tuple[float, ...], size: tuple[float, float, float]) -> Bgr:
+def _strip_picture_of(
+    markers: tuple[int, ...], middles: tuple[float, ...], size: tuple[float, float, float]
+) -> Bgr:
     width, depth, marker_mm = size
     art = np.full((round(depth * _SCALE), round(width * _SCALE), 3), _PAPER, np.uint8)
     for marker, middle in zip(markers, middles, strict=True):
@@ -129,12 +185,16 @@ def _strip_picture_of(markers: tuple[int, ...], middles: tuple[float, ...], size
 
 def _strip_picture(spec: OrderTiles, seat: Seat) -> Bgr:
     middles = tuple(spec.strip_x_mm(number) for number in range(len(spec.rows[seat])))
-    return _strip_picture_of(spec.rows[seat], middles, (spec.row_width_mm, spec.strip_mm, spec.strip_marker_mm))
+    return _strip_picture_of(
+        spec.rows[seat], middles, (spec.row_width_mm, spec.strip_mm, spec.strip_marker_mm)
+    )
 
 
 def _tile_picture(spec: OrderTiles, seat: Seat, letter: str, rgb: str) -> Bgr:
     """A tile: a field in the side's colour above, its marker on white below."""
-    art = np.full((round(spec.depth_mm * _SCALE), round(spec.width_mm * _SCALE), 3), _PAPER, np.uint8)
+    art = np.full(
+        (round(spec.depth_mm * _SCALE), round(spec.width_mm * _SCALE), 3), _PAPER, np.uint8
+    )
     head = round((spec.depth_mm - spec.marker_up_mm - spec.marker_mm / 2 - 3) * _SCALE)
     art[:head] = bgr_of(rgb)
     _stamped(art, spec.orders[seat][letter], spec.width_mm / 2, spec.marker_up_mm, spec.marker_mm)

@@ -1,4 +1,5 @@
-"""How the rendered camera looks at the table: its place, its lens, the light, and what makes it hard to read."""
+"""How the rendered camera looks at the table: its place, its lens, the light, and what makes it
+hard to read."""
 
 from __future__ import annotations
 
@@ -11,14 +12,15 @@ from companion.core.kit import Kit
 class View:
     """How the rendered camera looks at the table; angles in degrees, blur in px, light by factor.
 
-    `tilt_deg` is the angle between the camera's axis and the vertical; `turn_deg` walks the camera round the board (0:
-    South is below, 180: North is). `shift_mm` and `board_turn_deg` displace the board on the table. `shadow` is (x mm,
-    y mm, radius mm, strength 0..1), `glare` is (x mm, y mm, radius mm); `gradient` is how much darker the picture's
-    left edge is, `vignette` its corners. `table` is one of `vision.simulation.degradations.TABLES`. `window` is the
-    edge of a hard shadow, (x mm, y mm, degrees, strength): through that point, the shadow in the direction of the
-    angle; `blind` its stripes, (degrees, mm wide, strength); light that falls there has the tint `shade_bgr`. `spots`
-    small reflections lie about; `flicker` darkens bands by so much. Tags are worn by `wear`, 0 to 1, and their sides
-    have come up by `curl_mm`.
+    `tilt_deg` is the angle between the camera's axis and the vertical; `turn_deg` walks the camera
+    round the board (0: South is below, 180: North is). `shift_mm` and `board_turn_deg` displace the
+    board on the table. `shadow` is (x mm, y mm, radius mm, strength 0..1), `glare` is (x mm, y mm,
+    radius mm); `gradient` is how much darker the picture's left edge is, `vignette` its corners.
+    `table` is one of `vision.simulation.degradations.TABLES`. `window` is the edge of a hard
+    shadow, (x mm, y mm, degrees, strength): through that point, the shadow in the direction of the
+    angle; `blind` its stripes, (degrees, mm wide, strength); light that falls there has the tint
+    `shade_bgr`. `spots` small reflections lie about; `flicker` darkens bands by so much. Tags are
+    worn by `wear`, 0 to 1, and their sides have come up by `curl_mm`.
     """
 
     width: int = 1280
@@ -54,5 +56,6 @@ class View:
 
 
 def default_view(kit: Kit) -> View:
-    """How the camera looks at a board when nothing else is said: finer where cards or tiles have small markers."""
+    """How the camera looks at a board when nothing else is said: finer where cards or tiles have
+    small markers."""
     return View(width=1920, height=1080, tilt_deg=25.0) if kit.deck or kit.order_tiles else View()

@@ -1,7 +1,8 @@
-"""Pictures of the board alone: what lies beside it is blacked out before anybody keeps or shows a picture.
+"""Pictures of the board alone: what lies beside it is blacked out before anybody keeps or shows a
+picture.
 
-A picture of which is not known that the board lies where it was read is black as a whole: a camera that was bumped
-shows nothing before the board has been found again.
+A picture of which is not known that the board lies where it was read is black as a whole: a camera
+that was bumped shows nothing before the board has been found again.
 """
 
 from __future__ import annotations
@@ -41,13 +42,16 @@ class BoardOnly:
         self._mask: tuple[Pose, Mask] | None = None
 
     def shown(self, frame: Frame, pose: Pose | None) -> Frame:
-        """The frame as anybody may see it; `pose` is the board's in it (None: it was not read there)."""
+        """The frame as anybody may see it; `pose` is the board's in it (None: it was not read
+        there)."""
         if pose is None or not self._lies_there(frame.luma, pose):
             return replace(frame, luma=np.zeros_like(frame.luma), colours=None)
         mask = self._mask_of(pose)
         luma = np.asarray(cv2.bitwise_and(frame.luma, mask), dtype=np.uint8)
         colours = frame.colours
-        return replace(frame, luma=luma, colours=(lambda: _tinted(colours(), mask)) if colours else None)
+        return replace(
+            frame, luma=luma, colours=(lambda: _tinted(colours(), mask)) if colours else None
+        )
 
     def _lies_there(self, luma: Luma, pose: Pose) -> bool:
         """Are corner markers printed in this very picture where the pose puts them?"""

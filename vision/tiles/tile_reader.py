@@ -1,4 +1,5 @@
-"""Reads rows of order tiles: the board's pose gives the plane, a strip of markers its row, the row its places.
+"""Reads rows of order tiles: the board's pose gives the plane, a strip of markers its row, the row
+its places.
 
 Nothing of what is read is kept, logged or drawn; unknown beats wrong.
 """
@@ -11,7 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from companion.core.kit import CARD_DICTIONARY, Kit, OrderTiles, RowFault, RowSeen, RowsSeen, RowsWanted, Seat
+from companion.core.kit import (
+    CARD_DICTIONARY,
+    Kit,
+    OrderTiles,
+    RowFault,
+    RowSeen,
+    RowsSeen,
+    RowsWanted,
+    Seat,
+)
 from vision.detection.markers import Luma, MarkerFinder, Sighting, sharpened
 from vision.pose.pose import Points, Pose
 
@@ -31,7 +41,8 @@ _RIGID_MM = 3.0
 
 @dataclass(frozen=True)
 class _Tile:
-    """A tile on the table's plane: whose it is, its letter, the middle of its marker and its corners, (4, 2) mm."""
+    """A tile on the table's plane: whose it is, its letter, the middle of its marker and its
+    corners, (4, 2) mm."""
 
     seat: Seat
     letter: str
@@ -45,14 +56,20 @@ class TileReader:
         if kit.order_tiles is None:
             raise ValueError(f"the kit of {kit.game} has no tiles that the camera reads")
         self._spec = kit.order_tiles
-        self._finder, self._patient = MarkerFinder(CARD_DICTIONARY), MarkerFinder(CARD_DICTIONARY, thorough=True)
+        self._finder, self._patient = (
+            MarkerFinder(CARD_DICTIONARY),
+            MarkerFinder(CARD_DICTIONARY, thorough=True),
+        )
         self._orders = {
-            marker: (seat, letter) for seat, own in self._spec.orders.items() for letter, marker in own.items()
+            marker: (seat, letter)
+            for seat, own in self._spec.orders.items()
+            for letter, marker in own.items()
         }
         self._own = {*self._orders, *(marker for row in self._spec.rows.values() for marker in row)}
 
     def read(self, luma: Luma, pose: Pose | None, seats: Iterable[Seat]) -> dict[Seat, RowSeen]:
-        """The row of each seat in a (height, width) picture; `pose` is the board's in it, None: it is not seen."""
+        """The row of each seat in a (height, width) picture; `pose` is the board's in it, None: it
+        is not seen."""
         if pose is None:
             return {seat: RowSeen(fault=RowFault.NO_BOARD) for seat in seats}
         found = self._own_among(self._finder.find(luma).sightings)
@@ -70,7 +87,9 @@ class TileReader:
                 kept.append(each)
         return kept
 
-    def _rows(self, seats: Iterable[Seat], found: Sequence[Sighting], pose: Pose) -> dict[Seat, RowSeen]:
+    def _rows(
+        self, seats: Iterable[Seat], found: Sequence[Sighting], pose: Pose
+    ) -> dict[Seat, RowSeen]:
         tiles = [
             _Tile(*self._orders[each.marker], pose.to_plane(each.corners_px))
             for each in found
@@ -78,7 +97,9 @@ class TileReader:
         ]
         return {seat: self._row(seat, found, tiles, pose) for seat in seats}
 
-    def _row(self, seat: Seat, found: Sequence[Sighting], tiles: Sequence[_Tile], pose: Pose) -> RowSeen:
+    def _row(
+        self, seat: Seat, found: Sequence[Sighting], tiles: Sequence[_Tile], pose: Pose
+    ) -> RowSeen:
         strip = [each for each in found if each.marker in self._spec.rows[seat]]
         if max(Counter(each.marker for each in strip).values(), default=0) > 1:
             return RowSeen(fault=RowFault.TWO_STRIPS)
@@ -88,7 +109,8 @@ class TileReader:
         return self._laid(seat, [(tile, frame.to_row(tile.corners_mm)) for tile in tiles])
 
     def _frame_of(self, seat: Seat, strip: Sequence[Sighting], pose: Pose) -> _RowFrame | None:
-        """Where the row lies; None unless two markers at least lie as on one strip of the printed size."""
+        """Where the row lies; None unless two markers at least lie as on one strip of the printed
+        size."""
         if len(strip) < 2:
             return None
         spec, half = self._spec, self._spec.strip_marker_mm / 2
@@ -120,10 +142,13 @@ class TileReader:
         return RowSeen(letters)
 
     def _nearest(self, middle: Points) -> tuple[int, Points]:
-        """The place whose marker would lie nearest to a point, and how far the point is off it, (2,) mm."""
+        """The place whose marker would lie nearest to a point, and how far the point is off it,
+        (2,) mm."""
         spec = self._spec
         up = spec.marker_up_mm - spec.depth_mm / 2
-        places = np.array([spec.place_centre_mm(place) for place in range(spec.places)]) + np.array([0.0, up])
+        places = np.array([spec.place_centre_mm(place) for place in range(spec.places)]) + np.array(
+            [0.0, up]
+        )
         place = int(np.abs(places[:, 0] - middle[0]).argmin())
         return place, middle - places[place]
 
@@ -147,7 +172,8 @@ class TileWatch:
         self._wanted = wanted
 
     def see(self, luma: Luma, at_s: float, pose: Pose | None) -> RowsSeen | None:
-        """Take a picture of the time `at_s`; answers once, when enough pictures agree or too many do not."""
+        """Take a picture of the time `at_s`; answers once, when enough pictures agree or too many
+        do not."""
         wanted = self._wanted
         if wanted is None or at_s < wanted.since_s:
             return None
@@ -160,7 +186,10 @@ class TileWatch:
         if self._agreeing < AGREEING and self._frames < MOST_FRAMES:
             return None
         if self._agreeing < AGREEING:
-            rows = {seat: row if row.fault else RowSeen(fault=RowFault.MISSING, place=1) for seat, row in rows.items()}
+            rows = {
+                seat: row if row.fault else RowSeen(fault=RowFault.MISSING, place=1)
+                for seat, row in rows.items()
+            }
         self._wanted, self._last = None, {}
         return RowsSeen(wanted.number, rows)
 
@@ -174,7 +203,8 @@ class _RowFrame:
 
     @classmethod
     def fitted(cls, printed: Points, seen: Points) -> _RowFrame:
-        """The stiff motion that best takes (N, 2) printed points to those that were seen (Kabsch, without a scale)."""
+        """The stiff motion that best takes (N, 2) printed points to those that were seen (Kabsch,
+        without a scale)."""
         middle, there = printed.mean(axis=0), seen.mean(axis=0)
         left, _, right = np.linalg.svd((seen - there).T @ (printed - middle))
         turn = left @ np.diag([1.0, np.sign(np.linalg.det(left @ right))]) @ right
@@ -197,7 +227,8 @@ def _fault_of(seat: Seat, found: Sequence[tuple[_Tile, bool]]) -> RowFault | Non
 
 
 def _turned_deg(corners: Points) -> float:
-    """By how much a marker is turned against its row, its corners (4, 2) from the upper left, clockwise."""
+    """By how much a marker is turned against its row, its corners (4, 2) from the upper left,
+    clockwise."""
     up = corners[:2].mean(axis=0) - corners[2:].mean(axis=0)
     return float(np.degrees(np.arctan2(-up[0], up[1])))
 
@@ -208,4 +239,6 @@ def _is_as_large(corners: Points, spec: OrderTiles) -> bool:
 
 
 def _same(one: Sighting, other: Sighting) -> bool:
-    return one.marker == other.marker and bool(np.abs(one.centre_px - other.centre_px).max() < other.side_px / 2)
+    return one.marker == other.marker and bool(
+        np.abs(one.centre_px - other.centre_px).max() < other.side_px / 2
+    )

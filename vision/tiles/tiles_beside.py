@@ -1,4 +1,5 @@
-"""Order tiles that lie beside the board: they are read when that is wanted, and nobody is shown them."""
+"""Order tiles that lie beside the board: they are read when that is wanted, and nobody is shown
+them."""
 
 from __future__ import annotations
 
@@ -20,8 +21,9 @@ class TilesBeside:
         self._watch.begin(wanted)
 
     def see(self, frame: Frame, reading: Reading) -> tuple[Frame, RowsSeen | None]:
-        """The frame without what lies beside the board, and the rows of tiles if they were wanted and are read."""
+        """The frame without what lies beside the board, and the rows of tiles if they were wanted
+        and are read."""
         pose = self._reader.pose if reading.game == self._watch.kit.game else None
-        as_read = self._reader.as_read(frame)
+        as_read = self._reader.mirror.as_read(frame)
         shown = self._board_only.shown(as_read, pose)
-        return self._reader.as_read(shown), self._watch.see(as_read.luma, frame.at_s, pose)
+        return self._reader.mirror.as_read(shown), self._watch.see(as_read.luma, frame.at_s, pose)

@@ -55,7 +55,7 @@ class Forget(Body, frozen=True):
 
 
 class HistoryPages:
-    """The routes under `/history`, and `/statistics`. Whoever comes may look; only the host changes anything."""
+    """The routes under `/history`. Whoever comes may look; only the host changes anything."""
 
     name = "history"
 
@@ -73,7 +73,7 @@ class HistoryPages:
 
     def _list(self, refused: str = "", number: int = 0) -> str:
         page = max(request.args.get("page", 1, type=int), 1)
-        count = self._past.count()
+        count, records = self._past.count(), self._past.statistics()
         lines = self._past.lines((page - 1) * PAGE, PAGE)
         return render_template(
             "history.html",
@@ -88,6 +88,12 @@ class HistoryPages:
             day=day,
             length=length,
             result=result,
+            records=records,
+            most=max((record.total.games for record in records), default=1),
+            bar=bar,
+            seconds=seconds,
+            commands=commands,
+            opponents=self._page_context.features.opponents,
         )
 
     @get("/api/history", answer=GamesJson)
@@ -219,24 +225,12 @@ class HistoryPages:
         """Return the same of one turn."""
         return self.picture(number, turn)
 
-    # ---- statistics ----
+    # ---- an old address ----
 
     @get("/statistics")
-    def statistics(self) -> str:
-        """What each player did."""
-        records = self._past.statistics()
-        most = max((record.total.games for record in records), default=1)
-        return render_template(
-            "statistics.html",
-            records=records,
-            most=most,
-            bar=bar,
-            seconds=seconds,
-            commands=commands,
-            games=self._page_context.games,
-            opponents=self._page_context.features.opponents,
-            is_host=self._page_context.guard.is_host(request),
-        )
+    def old_address(self) -> Response:
+        """Lead on to the list of games, below which the statistics stand."""
+        return make_response(redirect("/history#players"))
 
 
 def _file(content: bytes, kind: str, name: str) -> Response:

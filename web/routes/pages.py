@@ -136,7 +136,8 @@ class Pages:
                 return COVER
             return self._page_context.fragment(_seat_part(self._table.view(), seat), seat)
 
-        return self._page_context.streams.follow(self._table, render, Audience.SEAT)
+        leave = self._page_context.presence.begin(seat)
+        return self._page_context.streams.follow(self._table, render, Audience.SEAT, leave)
 
     # ---- the rest ----
 

@@ -107,8 +107,10 @@ class SharedPhonePages:
                 return COVER
             return self._page_context.fragment("pass", None)
 
-        audience = Audience.SEAT if self._guard.passes(request) else Audience.SPECTATOR
-        return self._page_context.streams.follow(self._table, render, audience)
+        if not self._guard.passes(request):
+            return self._page_context.streams.follow(self._table, render)
+        leave = self._page_context.presence.begin(*SEATS)
+        return self._page_context.streams.follow(self._table, render, Audience.SEAT, leave)
 
     # ---- inside ----
 

@@ -110,7 +110,7 @@
 // Whoever opens the table screen on a phone wants to sit down: a small screen that fingers alone can touch. Who has asked
 // for the table screen (?screen) gets it.
 {
-  const SMALL_PX = 600;
+  const SMALL_PX = 450; // a small display for the table has 800 x 480
   const { classList } = document.documentElement;
   const isTable = classList.contains('to-join') && !classList.contains('asked') && !classList.contains('kiosk');
   const isTouched = matchMedia('(hover: none) and (pointer: coarse)').matches;

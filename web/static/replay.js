@@ -80,7 +80,7 @@ async function show(place) {
     scene.innerHTML = html;
     if (isOpen && scene.querySelector('details')) scene.querySelector('details').open = true;
     if (isNext) slide();
-    told.textContent = [...scene.querySelectorAll('.at, .tell b')].map(each => each.innerText).join('. ');
+    told.textContent = [...scene.querySelectorAll('.at, .tell b')].map(each => each.innerText.replace(/\.?$/, '.')).join(' ');
     fetched(at + 1);
     fetched(at - 1);
   } catch {

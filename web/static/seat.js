@@ -341,7 +341,19 @@ if (document.querySelector('.passed, .passing')) {
     const text = draft.join('');
     forget(name => name.startsWith('draft:') && (name !== store() || !text.trim()));
     if (text.trim()) remember(store(), text);
+    if (form()) tabs?.postMessage({ name: store(), text });
   }
+
+  // Every tab of this seat has the same slots; a new one asks the others.
+  const tabs = globalThis.BroadcastChannel ? new BroadcastChannel('draft') : null;
+  tabs?.addEventListener('message', ({ data: { name, text } }) => {
+    if (!form() || name !== store() || text === draft.join('')) return;
+    if (text !== undefined) {
+      draft = [...text];
+      remember(name, text);
+      paint();
+    } else if (missing() < draft.length) tabs.postMessage({ name, text: draft.join('') });
+  });
 
   const missing = () => draft.filter(letter => letter === FREE).length;
   const next = () => (chosen >= 0 ? chosen : draft.indexOf(FREE));
@@ -372,6 +384,7 @@ if (document.querySelector('.passed, .passing')) {
       const length = Number(form().dataset.length);
       draft = [...(recall(store()) ?? '').padEnd(length, FREE)].slice(0, length);
       chosen = -1;
+      if (missing() === length) tabs?.postMessage({ name: store() });
     }
     drawn = store();
     const before = takeReturned();

@@ -48,7 +48,7 @@ class Camera(Protocol):
 
 @dataclass(frozen=True)
 class Reading:
-    """What the camera knows about the board.
+    """What the camera knows about the board. Two are equal when they tell the same, whenever that was.
 
     `seen`: the face on top of each square where a marker is read; squares neither in `seen` nor in `unknown` are
     empty. `unknown`: hidden by a hand, glare or anything else. `beside`: faces read beside the board. `strangers`:
@@ -65,17 +65,11 @@ class Reading:
     strangers: tuple[int, ...] = ()
     quiet: bool = False
     game: str | None = None
-    at_s: float = 0.0
-    frame: int = 0
+    at_s: float = field(default=0.0, compare=False)
+    frame: int = field(default=0, compare=False)
     fans: Layout = field(default_factory=dict)
     markers: Mapping[Square, int] = field(default_factory=dict)
     foreign: frozenset[Square] = frozenset()
-
-    @property
-    def essence(self) -> tuple[object, ...]:
-        """Return what of a reading can change the table: all but the frame's number and time."""
-        told = (dict(self.seen), dict(self.fans), dict(self.markers))
-        return (*told, self.unknown, self.foreign, self.beside, self.strangers, self.quiet, self.game)
 
 
 class CameraState(StrEnum):

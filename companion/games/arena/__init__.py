@@ -56,7 +56,6 @@ class Arena(Game[State, Orders]):
     end_rule = "winning"
     lesson = LESSON
     help_words = HELP
-    lead_words = say("the hit points of all robots of a side")
 
     def kit(self, options: ArenaOptions) -> Kit:
         """Return sixteen robots, and the board of the map."""

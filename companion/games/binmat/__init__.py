@@ -55,7 +55,6 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
     end_rule = "winning"
     lesson = LESSON
     help_words = HELP
-    lead_words = say("the turns played, against the cards that the emptiest lane has lost")
     presets = (
         Preset(say("Full game"), {"way": "full"}),
         Preset(say("Clock"), {"way": "clock"}),

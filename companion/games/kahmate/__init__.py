@@ -46,7 +46,6 @@ class Kahmate(Game[State, Action]):
     end_rule = "try"
     lesson = LESSON
     help_words = HELP
-    lead_words = say("how far the ball is beyond the middle of the pitch")
 
     def kit(self, options: KahmateOptions) -> Kit:  # noqa: ARG002
         """Return twelve pieces with two faces, a ball, a board of 8 x 11 squares."""

@@ -54,7 +54,6 @@ class Outbuffered(Game[State, str]):
     end_rule = "winning"
     lesson = LESSON
     help_words = HELP
-    lead_words = say("the steps to the other flag and home with it")
 
     def kit(self, options: OutbufferedOptions) -> Kit:
         """Return four pieces, a board of separate tiles, and perhaps orders as tiles that the

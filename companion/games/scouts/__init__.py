@@ -57,7 +57,6 @@ class Scouts(ChessClockGame[State, str]):
     end_rule = "winning"
     lesson = LESSON
     help_words = HELP
-    lead_words = say("how many ranks the best scout still has to cover, there and back")
 
     def kit(self, options: ScoutsOptions) -> Kit:  # noqa: ARG002
         """Return ten two-faced scouts, two boulders, two rocks. The same with all options."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise, product
 
 from companion.core.i18n import say
-from companion.core.kit import SEATS, Board, Deck, Kit, Seat, Side
+from companion.core.kit import FRAME_MM, SEATS, Board, Deck, Kit, Seat, Side
 from companion.printing.pdf_pen import Pen, text_width, tinted
 from companion.printing.tiling import FLAP_MM, Extent, Tiling, Window, has_outside_labels, quiet_mm
 
@@ -65,7 +65,7 @@ def _squares(pen: Pen, kit: Kit) -> None:
             size = 0.14 * board.square_mm
             pen.text(x + 0.05 * board.square_mm, y + 0.95 * board.square_mm - 0.72 * size, str(square), size, bold=True)
     if board.gap_mm == 0:
-        pen.rectangle(0, 0, board.width_mm, board.height_mm, stroke_mm=0.8)
+        pen.rectangle(0, 0, board.width_mm, board.height_mm, stroke_mm=FRAME_MM)
     if has_outside_labels(board):
         _outside_labels(pen, board)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from companion.core.kit import Face, Kit, Seat, Side
 from companion.printing.pdf_pen import DIGIT, INK, STONE, WHITE, Pen, printed_on, text_width
 from companion.printing.tiling import Extent, quiet_mm
-from vision.pieces.tags import has_wide_rim
 
 _MIN_RIM_MM = 2.4
 """Nothing is written into a narrower rim: it could not be read."""
@@ -27,7 +26,7 @@ def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None
     """
     side = kit.sides.get(face.seat) if face.seat else None
     pen.rim(outer, min(rim, _THIN_MM) if face.lies else rim, side, dotted=face.seat is Seat.NORTH)
-    if not has_wide_rim(kit, face) or rim < _MIN_RIM_MM:
+    if not kit.has_wide_rim(face) or rim < _MIN_RIM_MM:
         return
     fill = WHITE if face.lies else side.rgb if side else STONE
     edge = _THIN_MM if face.lies else 0.0

@@ -17,7 +17,6 @@ from companion.printing.kit_pages.board_pages import seat_words
 from companion.printing.kit_pages.tag_faces import print_big_face, print_face, print_picture
 from companion.printing.pdf_pen import DIGIT, INK, Pen, broken
 from companion.printing.tiling import Extent, quiet_mm
-from vision.pieces.tags import has_wide_rim, tags_of, top_mm
 
 _RIM_MM = 1.4
 _CAPTION_MM = 10.5
@@ -94,7 +93,7 @@ class TagPage:
 def tags_in(kit: Kit, spare: bool) -> Iterator[Tag]:
     """Yield all pieces, South's first. Equal pieces take their face's markers in turn."""
     _check_markers(kit)
-    tags = [(faces[0][0].seat, faces) for faces in tags_of(kit)] if kit.pieces else []
+    tags = [(faces[0][0].seat, faces) for faces in kit.tags] if kit.pieces else []
     for seat in (*SEATS, None):
         owner = seat_words(kit, seat) if seat else say("For both")
         section = say("Spares: the same tags again") if spare else owner
@@ -115,12 +114,12 @@ class _TagSize:
         first, square = tag.faces[0][0], kit.board.square_mm
         white = kit.tag_mm + 2 * quiet_mm(kit.tag_mm)
         self.is_big = first.size != (1, 1)
-        is_wide = has_wide_rim(kit, first)
+        is_wide = kit.has_wide_rim(first)
         self.folds_down = len(tag.faces) == 1 and first.height_mm >= _FOLD_DOWN_MM and not self.is_big
         # a rim takes what the square leaves beside the marker and its white
         self.rim = max(0.0, min(_RIM_MM, (square - white) / 2))
         if is_wide:
-            self.rim = max(self.rim, (top_mm(kit, first)[0] - white) / 2)
+            self.rim = max(self.rim, (kit.tops_mm[first.name][0] - white) / 2)
         self.apron = 0.0
         """Height of the drawing below the marker on a flat tag, where the square has room for it."""
         self.sides = min(_APRON_MM, first.height_mm) if self.folds_down else 0.0
@@ -132,7 +131,7 @@ class _TagSize:
         self.outer, self.deep = (white + 2 * self.rim,) * 2
         """Width and depth of what is cut out for one face, without the drawings on it."""
         if self.is_big:
-            self.outer, self.deep = top_mm(kit, first)
+            self.outer, self.deep = kit.tops_mm[first.name]
         self.spine = first.height_mm if len(tag.faces) > 1 and first.height_mm >= 1 else 0.0
         """Between two faces: the thickness of what lies between them."""
         self.picture = 0.0 if self.is_big or self.sides or self.apron or len(tag.faces) > 1 else _PICTURE_MM

@@ -108,7 +108,9 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
     if live.problems:
         problem = live.problems[0]
         small = live.why_not.message if live.why_not else _perhaps_hidden(live, problem) or before_colon(problem.text)
-        return Sign(problem.sign, small, _owners(session.kit, problem.face))
+        kit = session.kit
+        owner = kit.face(problem.face).seat if kit and not kit.deck else None
+        return Sign(problem.sign, small, frozenset({owner}) if owner else BOTH)
     if session.remote is not None and (waits := remote_words(session, session.remote)):
         return Sign(*waits, is_elsewhere=True)
     match session.phase:
@@ -158,8 +160,10 @@ def _out_of_sight(live: TableState, face: str) -> str:
     reading, target, kit = live.reading, live.session.target, live.session.kit
     if reading is None or target is None or kit is None:
         return ""
-    seen = [kit.kind(each) for each in (*reading.seen.values(), *reading.beside)]
-    if seen.count(kit.kind(face)) >= [kit.kind(each) for each in tops(target).values()].count(kit.kind(face)):
+    kind = kit.kind(face)
+    seen = list(map(kit.kind, (*reading.seen.values(), *reading.beside)))
+    wanted = list(map(kit.kind, tops(target).values()))
+    if seen.count(kind) >= wanted.count(kind):
         return ""
     hidden = sorted(reading.unknown - set(target))
     if not hidden:
@@ -169,11 +173,6 @@ def _out_of_sight(live: TableState, face: str) -> str:
         piece=face,
         squares=listed(map(str, hidden[:4]), "or"),
     )
-
-
-def _owners(kit: Kit | None, face: str) -> frozenset[Seat]:
-    seat = kit.face(face).seat if kit and not kit.deck else None
-    return frozenset({seat}) if seat else BOTH
 
 
 def _lobby_sign(live: TableState, viewer: Seat | None) -> Sign:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from companion.core.grid import Square
 from companion.core.kit import DICTIONARY, Kit
 from vision.detection.markers import Sighting, dictionary_of
-from vision.pieces.tags import covered, nearest_first
 from vision.pose.pose import Points, square_corners_mm
 from vision.simulation.ground_truth import Print
 
@@ -69,7 +68,7 @@ def squares_found(kit: Kit, sightings: Sequence[Sighting], prints: Sequence[Prin
             square = board.square_at(x, y)
             found[sighting.marker] = (square,) if square else ()
         else:
-            found[sighting.marker] = covered(nearest_first(board, size, x, y)[0], size)
+            found[sighting.marker] = board.nearest_first(size, x, y)[0].area(size)
     return found
 
 

@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 
 from bench.reading.foreign_lens import FOREIGN_LENSES, ForeignLens
 from companion.core.grid import Square
-from companion.core.kit import Kit, Layout
+from companion.core.kit import LOOSE_MM, Kit, Layout
 from companion.games import GAMES
 from companion.printing.printed_kit import printed_table
-from vision.pieces.tags import LOOSE_MM, top_mm
 from vision.simulation.degradations import TABLES
 from vision.simulation.ground_truth import Print
 from vision.simulation.table import SimulatedTable
@@ -178,7 +177,7 @@ def _stacked(kit: Kit, layout: Layout, rng: Random) -> Layout:
 
 def nudge_of(kit: Kit, face: str, rng: Random) -> tuple[float, float, float]:
     """How carelessly a piece is put down, with the room that its neighbours leave: x mm, y mm, degrees."""
-    room = kit.board.square_mm - top_mm(kit, kit.face(face))[0] if kit.face(face).size == (1, 1) else LOOSE_MM
+    room = kit.board.square_mm - kit.tops_mm[kit.face(face).name][0] if kit.face(face).size == (1, 1) else LOOSE_MM
     off_mm, off_deg = 1 + room / 4, 3 + room
     return rng.uniform(-off_mm, off_mm), rng.uniform(-off_mm, off_mm), rng.uniform(-off_deg, off_deg)
 

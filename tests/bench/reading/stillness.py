@@ -144,8 +144,8 @@ def watch(case: Case, tally: StillTally, still: int = STILL) -> None:
     for _ in range(still):
         reading = watched.see()
         quiet += reading.quiet and reading.game == case.kit.game
-        if judged != reading.essence:
-            judged, wrong = reading.essence, watched.is_wrong(reading) if reading.quiet else []
+        if judged != reading:
+            judged, wrong = reading, watched.is_wrong(reading) if reading.quiet else []
         tally.wrong += bool(wrong)
         tally.faults += [f"{case.name}: {fault}" for fault in wrong[:1]]
     tally.frames += still
@@ -157,7 +157,7 @@ def watch(case: Case, tally: StillTally, still: int = STILL) -> None:
         before = reading
         watched.happen(event)
         after = [watched.see() for _ in range(NOTICE)]
-        seen = any(not each.quiet or each.essence != before.essence for each in after)
+        seen = any(not each.quiet or each != before for each in after)
         tally.events += 1
         tally.seen += seen
         if not seen:

@@ -17,7 +17,6 @@ from bench.reading.scenes import Scene, default_kits, kits, layout_of, ordinary_
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
 from companion.printing.printed_kit import printed_table
-from vision.pieces.tags import covered
 from vision.pose.optics import Points
 from vision.reading.board_reader import board_reader
 from vision.simulation.ground_truth import Print
@@ -171,7 +170,7 @@ def _peer_squares(kit: Kit, layout: Layout, luma: Luma, peer: Peer) -> set[Squar
     """The squares on which a peer finds what lies there; it is told how large each piece is."""
     truth, sizes = truth_of(kit, layout), {}
     for square, faces in kit.anchored(layout).items():
-        sizes[faces[-1]] = covered(square, kit.face(faces[-1]).size)
+        sizes[faces[-1]] = square.area(kit.face(faces[-1]).size)
     prints = [
         Print(marker, face, squares, np.zeros((4, 2)), 1.0, 0.0)
         for face, squares in sizes.items()

@@ -1,0 +1,81 @@
+"""A phone that is gone: who is told, and who may go on instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of
+
+from companion.core.kit import Seat
+from web.features import Welcome
+from web.presence import AWAY_S, Presence
+
+ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with open_place(tmp_path, welcome=Welcome(has_pads=True)) as opened:
+        yield opened
+
+
+def goes(place: Place) -> str:
+    """South sits, a game is on, and nothing follows the seat for long. Answer the sitting."""
+    place.sit("south", "Ann")
+    place.to_orders()
+    presence: Presence = place.app.extensions["presence"]
+    for _ in range(2):
+        presence.look()
+        place.clock.advance(AWAY_S)
+    presence.look()
+    place.table.step()
+    return place.table.view().seats[Seat.SOUTH].sitting
+
+
+def test_a_seat_is_marked_after_half_a_minute_without_a_stream(place: Place) -> None:
+    north = place.sit("north", "Ben")
+    goes(place)
+    for browser, path in ((place.browser(), "/"), (north, "/seat/north")):
+        assert "Ann: the phone is gone" in page_of(browser, path)
+    assert "Ben: the phone is gone" not in page_of(north, "/seat/north"), "one’s own page is there"
+
+
+def test_a_phone_that_follows_is_there(place: Place) -> None:
+    south = place.sit("south", "Ann")
+    place.to_orders()
+    presence: Presence = place.app.extensions["presence"]
+    with south.get("/live/seat/south", buffered=False):
+        for _ in range(3):
+            place.clock.advance(AWAY_S)
+            presence.look()
+        assert presence.gone == frozenset()
+    place.clock.advance(AWAY_S)
+    presence.look()
+    assert presence.gone == {Seat.SOUTH}
+
+
+@pytest.mark.parametrize(("by", "door"), [("pad", "pad"), ("machine", "machine"), ("phone", "")])
+def test_the_game_goes_on_without_it(place: Place, by: str, door: str) -> None:
+    sitting = goes(place)
+    answer = place.browser().post("/api/seat/south/go-on", json={"by": by, "sitting": sitting})
+    assert answer.status_code == 200
+    assert place.table.view().seats[Seat.SOUTH].door == door
+    place.app.extensions["presence"].look()
+    answer = place.browser().post("/api/seat/south/go-on", json={"by": by, "sitting": sitting})
+    assert error_of(answer)["message"] == "That phone is back."
+
+
+def test_nobody_gets_a_sealed_order_that_way(place: Place) -> None:
+    north = place.sit("north", "Ben")
+    sitting = goes(place)
+    place.table.hand_in(Seat.SOUTH, place.table.view().moment, "UII")
+    for by in ("machine", "phone"):
+        body = {"by": by, "sitting": sitting}
+        answer = north.post("/api/seat/south/go-on", json=body, environ_overrides=ELSEWHERE)
+        assert "the owner can let somebody else sit down" in error_of(answer)["message"]
+    owner = place.browser()
+    owner.post("/host", data={"key": HOST_KEY})
+    body = {"by": "phone", "sitting": sitting}
+    assert owner.post("/api/seat/south/go-on", json=body, environ_overrides=ELSEWHERE).status_code == 200
