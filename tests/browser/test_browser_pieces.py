@@ -200,7 +200,7 @@ def test_orders_on_a_sheet_are_drawn_changed_and_sealed(tmp_path: Path, windows:
     south, north, wall = windows
     with served(tmp_path, picture=floor(tmp_path)) as service:
         client = to_lobby(service, windows)
-        choose(south, "Robot Arena")
+        service.new_game("arena")
         hands_are_done(client, south, north)
         says(south, "Orders for your robots")
         until("the units", lambda: texts_of(south, ".unit b") == ["1:", "2:", "3:"])
@@ -238,8 +238,8 @@ def test_orders_on_a_sheet_are_drawn_changed_and_sealed(tmp_path: Path, windows:
         until("two orders", lambda: text_of(south, "#commit") == "No orders yet: 3")
         tap(south, "#commit")
         tap(south, ".sure [data-yes]")
-        until("the shutter", lambda: "Sealed at" in text_of(south, "#shutter"))
-        assert not south.find_elements(By.CSS_SELECTOR, ".board, .unit")
+        until("the shutter", lambda: south.find_elements(By.ID, "shutter"))
+        assert not south.find_elements(By.CSS_SELECTOR, "#sheet, .unit")
         assert south.execute_script("return sessionStorage.length") == 0 or "aE" not in south.execute_script(
             "return JSON.stringify(sessionStorage)"
         )
@@ -305,7 +305,7 @@ def test_placing_a_run_and_a_face_off_by_taps(tmp_path: Path, windows: Windows) 
     phones = {"south": south, "north": north}
     with served(tmp_path, picture=floor(tmp_path)) as service:
         client = to_lobby(service, windows)
-        choose(north, "Kahmate")
+        service.new_game("kahmate")
         hands_are_done(client, south)
         says(south, "Place your six pieces")
         until("the proposal", lambda: len(south.find_elements(By.CSS_SELECTOR, "#plan text")) == 6)
@@ -319,7 +319,7 @@ def test_placing_a_run_and_a_face_off_by_taps(tmp_path: Path, windows: Windows) 
             str(north.find_element(By.CSS_SELECTOR, ".view .board").get_attribute("outerHTML")),
         )
         tap(south, "#commit")
-        until("the shutter", lambda: "Sealed at" in text_of(south, "#shutter"))
+        until("the shutter", lambda: south.find_elements(By.ID, "shutter"))
         for window in windows:
             assert "B@d1" not in window.page_source
         tap(north, "#commit")
@@ -342,7 +342,7 @@ def test_placing_a_run_and_a_face_off_by_taps(tmp_path: Path, windows: Windows) 
         until("the sum", lambda: "with card 4 makes" in text_of(south, "#told"))
         tap(south, "[data-card='5']")
         main_key(south, "Hand in 5")
-        until("a closed card", lambda: len(wall.find_elements(By.CSS_SELECTOR, ".strength.shut")) == 1)
+        until("a closed card", lambda: len(wall.find_elements(By.CSS_SELECTOR, ".of-hand.shut")) == 1)
         assert len(north.find_elements(By.CSS_SELECTOR, ".strength.shut")) == 1
         tap(north, "[data-card='2']")
         main_key(north, "Hand in 2")
