@@ -81,7 +81,7 @@ msgstr "Escanea aquí para jugar"
 msgid "There is no such page"
 msgstr "No existe esa página"
 
-msgid "This browser does not sit at {seat!c}: take the seat, or ask the host to free it"
+msgid "This browser does not sit at {seat!c}: take the seat, or ask the owner to free it"
 msgstr "Este navegador no está en {seat}: toma asiento o pide que lo liberen"
 
 #: web/static/seat.js web/context.py
